@@ -1,4 +1,4 @@
-//! The data block: writing, indexing, reading every value, computing and printing values.
+//! The data block: writing, indexing, reading every value, computing values, and formatting them.
 
 use std::hint::black_box;
 

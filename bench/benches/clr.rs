@@ -1,8 +1,8 @@
-//! A call under the .NET profiler, beside the same program without it and under other profilers: nanoseconds a call,
-//! scaling, start-up, and a foreign program.
+//! A call under the .NET profiler, compared with no profiler and with other profilers: nanoseconds per call,
+//! scaling, start-up, and a program that we did not write.
 //!
-//! The runtimes are those that the profiler's own tests fetched into the target folder; one that is not there is left out.
-//! The parts, each of at most three minutes, are `calls`, `scaling` and `programs`.
+//! The runtimes are those that the profiler's tests have downloaded into the target folder; missing ones are
+//! left out. The parts, each of at most three minutes, are `calls`, `scaling` and `programs`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use tallymon_bench::{built, target};
 
-/// A way to run a program: the profiler, and what is set in the environment for it.
+/// A way to run a program: the profiler and its environment variables.
 struct Variant {
     name: &'static str,
     profiler: Profiler,
@@ -33,7 +33,7 @@ const fn plain(name: &'static str, variables: &'static [(&'static str, &'static 
     Variant { name, profiler: Profiler::Plain, variables }
 }
 
-/// Ours in the order of what they cost; the first [`WHOLE`] are measured with whole programs too.
+/// Ours, in ascending order of cost; the first [`WHOLE`] are also measured with whole programs.
 const VARIANTS: [Variant; 9] = [
     Variant { name: "no profiler", profiler: Profiler::None, variables: &[] },
     ours("dormant", &[("TALLYMON_PROF_MODE", "dormant")]),
@@ -48,7 +48,7 @@ const VARIANTS: [Variant; 9] = [
 
 const WHOLE: usize = 4;
 
-/// The one that has everything in common between the threads.
+/// The peer in which threads share everything.
 const SHARED: &str = "peer: lock and maps";
 
 fn main() {
@@ -110,11 +110,11 @@ fn main() {
     if wanted("programs") && foreign.is_file() {
         bench.whole(".NET 10.0, azmcp --help", &foreign, &["--help".to_string()], 7);
     }
-    // A folder that stays behind harms nobody.
+    // A leftover folder does no harm.
     let _ = std::fs::remove_dir_all(folder);
 }
 
-/// Two looks at the time stamp counter, and two at the system's clock: the floor of a call that is timed.
+/// Two reads of the time stamp counter, and two of the system's clock: the floor of a timed call.
 fn clock() {
     let best = |look: &dyn Fn() -> u64| {
         let round = |_| {
@@ -139,13 +139,13 @@ fn clock() {
 
 struct Bench {
     library: PathBuf,
-    /// None when it could not be compiled.
+    /// None if it could not be compiled.
     peer: Option<PathBuf>,
     folder: PathBuf,
 }
 
 impl Bench {
-    /// The variants whose profilers are there.
+    /// The variants whose profilers exist.
     fn variants(&self) -> impl Iterator<Item = &'static Variant> {
         let peers = self.peer.is_some();
         VARIANTS.iter().filter(move |variant| variant.profiler != Profiler::Plain || peers)
@@ -155,7 +155,7 @@ impl Bench {
         let mut command = Command::new(program);
         command.args(arguments).env("HOME", &self.folder).env("COMPlus_TieredCompilation", "0");
         let file = self.folder.join("run.prof");
-        // One that is there would not be written over.
+        // The profiler does not overwrite an existing file.
         let _ = std::fs::remove_file(&file);
         let library = match variant.profiler {
             Profiler::None => return command,
@@ -171,7 +171,7 @@ impl Bench {
         command
     }
 
-    /// Nanoseconds a call, as the program itself measures them (the best of its rounds).
+    /// Nanoseconds per call, measured by the program itself (the best of its rounds).
     fn calls(&self, version: &str, dotnet: &Path, arguments: &[String]) {
         println!("\nnanoseconds a call, .NET {version}: recursion, leaf");
         let variants: Vec<&Variant> = self.variants().collect();
@@ -181,7 +181,8 @@ impl Bench {
         }
     }
 
-    /// What a second thread adds, beside what it adds without a profiler: the processors' own part in it.
+    /// What a second thread adds, compared with what it adds without a profiler, which is the processors'
+    /// share.
     fn scaling(&self, version: &str, dotnet: &Path, arguments: &[String]) {
         println!(
             "\nnanoseconds a call, .NET {version}: recursion on one thread, by the calls of two, their ratio, that by \
@@ -201,7 +202,7 @@ impl Bench {
         }
     }
 
-    /// The numbers that a program prints, medians of some runs, the variants in turn.
+    /// The numbers printed by a program, as medians of several runs that alternate between the variants.
     fn medians<const N: usize>(
         &self,
         rounds: usize,
@@ -224,13 +225,14 @@ impl Bench {
         runs.into_iter().map(of).collect()
     }
 
-    /// Wall time of a whole process, the variants in turn so that a busy moment hits all of them.
+    /// Wall time of a whole process, alternating between the variants, so that a busy moment affects all of
+    /// them.
     fn whole(&self, what: &str, program: &Path, arguments: &[String], rounds: usize) {
         println!(
             "\n{what}: wall time of the process, median and fastest of {rounds}, their ratios to no profiler"
         );
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); WHOLE];
-        // The first round finds the files in no cache and does not count.
+        // The first round runs with cold caches and does not count.
         for round in 0..=rounds {
             for (variant, times) in VARIANTS.iter().zip(&mut times) {
                 let mut command = self.command(variant, program, arguments);

@@ -1,6 +1,7 @@
-//! One collection of all processes and threads: our tiers, and others in the same run, by CPU time.
+//! One collection of all processes and threads: our tiers and other programs in the same run, by CPU time.
 //!
-//! A word as argument chooses a part: a number of processes, `threads`, `share` or `machine`. Without one all are run.
+//! An argument selects a part: a number of processes, `threads`, `share` or `machine`. Without one, all parts
+//! run.
 
 #[path = "collect/load.rs"]
 mod load;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 use tallymon_bench::idle::Idle;
 
-/// A line of a table.
+/// A row of a table.
 struct Row {
     name: String,
     /// CPU time of one collection.
@@ -37,14 +38,14 @@ fn main() {
     match words.as_slice() {
         [load::THREADS, n] => load::sleep_in_threads(n.parse().expect("a number")),
         [share::COLLECTOR, tier] => share::collect(tier),
-        // `cargo test` would pass --test and gets nothing to wait for.
+        // `cargo test` passes --test; do nothing then.
         words if words.contains(&"--test") => {}
         [] => run(&["machine", "100", "1000", "share", "5000", "threads"]),
         words => run(words),
     }
 }
 
-/// Runs these parts in their order; processes stay from one to the next.
+/// Runs these parts in order. Processes stay from one part to the next.
 fn run(parts: &[&str]) {
     let mut idle = Idle::processes(0);
     for part in parts {

@@ -1,6 +1,6 @@
-//! Logs: bytes and time of a value in each format, of made-up series and of a recording of this machine.
+//! Logs: bytes and time per value in each format, for synthetic series and for a recording of this machine.
 //!
-//! In parts, by their names: `made-up`, `codecs`, `peers`, `big`, `real`; all of them without a name.
+//! An argument selects a part: `made-up`, `codecs`, `peers`, `big`, `real`. Without one, all parts run.
 
 #[path = "log/big.rs"]
 mod big;
@@ -16,7 +16,7 @@ mod real;
 use std::path::Path;
 
 fn main() {
-    // `cargo bench` passes --bench; `cargo test` would pass --test and gets nothing to wait for.
+    // `cargo bench` passes --bench; `cargo test` passes --test, and nothing runs then.
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
@@ -39,7 +39,7 @@ fn main() {
             run();
         }
     }
-    // What is left there shows by its name.
+    // A leftover folder is recognizable by its name.
     let _ = std::fs::remove_dir_all(&folder);
 }
 

@@ -1,5 +1,5 @@
-//! The monitor at 200x50: time to draw one update, the bytes that it sends to the terminal, and what the whole program
-//! takes beside others.
+//! The monitor at 200x50: drawing time and terminal bytes per update, and the cost of the whole program
+//! compared with others.
 
 #[path = "monitor/programs.rs"]
 mod programs;
@@ -27,7 +27,7 @@ use tallymon_monitor::{App, Colours, Options};
 
 const SECOND: u64 = 10_000_000;
 
-/// Shares of so many instances that go up and down, each in its own time.
+/// Shares of this many instances that rise and fall, each with its own period.
 struct Waves {
     instances: u64,
     step: u64,
@@ -63,7 +63,7 @@ impl Source for Waves {
             } else {
                 for number in 0..self.instances {
                     let time = self.step as f64 / (7.0 + number as f64);
-                    // Processors of a busy machine jump, they do not glide.
+                    // The load of a busy machine jumps; it does not glide.
                     let noise = (self.step * 2_654_435_761 + number * 40_503) % 23;
                     let share = 50.0 + 38.0 * time.sin() + noise as f64 - 11.0;
                     object.instance(&number.to_string(), None, None).set_fraction(
@@ -84,7 +84,7 @@ impl Source for Waves {
     }
 }
 
-/// Counts what a terminal would be sent.
+/// Counts the bytes sent to a terminal.
 #[derive(Clone, Default)]
 struct Counted(Rc<Cell<usize>>);
 

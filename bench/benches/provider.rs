@@ -1,5 +1,6 @@
-//! What a process of its own costs a provider library: Collect through it against Collect in this process, for answers
-//! of several lengths. The library copies an answer that it has ready, so nearly all of the time is the way.
+//! The cost of a separate process for a provider library: Collect through it, compared with Collect in this
+//! process, for answers of several lengths. The library copies a prepared answer, so the time is almost all
+//! transport.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use tallymon_provider::library::child;
 use tallymon_provider::library::client::{self, Client, Outcome, Settings, Times};
-use tallymon_provider::library::in_process::{InProcess, Indexes};
+use tallymon_provider::library::client::{InProcess, Indexes};
 use tallymon_provider::library::protocol::Load;
 
-/// This program again, as the one that loads libraries.
+/// Marks a run of this program as the one that loads libraries.
 const CHILD: &str = "TALLYMON_BENCH_CHILD";
 const CALLS: usize = 2_000;
 const LENGTHS: [u32; 4] = [184, 4 << 10, 256 << 10, 4 << 20];
 
-/// One object of LENGTH bytes, of which only the header means something.
+/// One object of LENGTH bytes, of which only the header is meaningful.
 const SOURCE: &str = r"
 #include <stdint.h>
 #include <string.h>
@@ -38,7 +39,7 @@ fn main() -> std::process::ExitCode {
     if std::env::var_os(CHILD).is_some() {
         return child::serve();
     }
-    // `cargo bench` passes --bench; `cargo test` would pass --test and gets nothing to wait for.
+    // `cargo bench` passes --bench; `cargo test` passes --test, and nothing runs then.
     if std::env::args().any(|argument| argument == "--test") {
         return std::process::ExitCode::SUCCESS;
     }
@@ -56,7 +57,7 @@ fn main() -> std::process::ExitCode {
         if length == LENGTHS[0] {
             empty = added;
         }
-        // What a few bytes more cost is less than what the machine's other work adds.
+        // For a few bytes the difference is smaller than the noise of the machine.
         let megabytes = f64::from(length) / f64::from(1 << 20);
         let each =
             if megabytes < 0.1 { String::new() } else { format!("{:.0}", (added - empty) / megabytes) };
@@ -82,7 +83,7 @@ fn compile(folder: &Path, length: u32) -> Load {
     Load { library, open: name("Open"), collect: name("Collect"), close: name("Close"), context: None }
 }
 
-/// Microseconds of a call, the median.
+/// Median time of a call in microseconds.
 fn median(mut call: impl FnMut()) -> f64 {
     call();
     let mut times: Vec<Duration> = (0..CALLS)

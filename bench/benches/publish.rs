@@ -1,7 +1,9 @@
-//! What it costs to publish: nanoseconds for each operation of each kind beside plain atomics and what others publish with,
-//! with 1, 2 and 4 threads; and what it costs to read 10,000 values of one publisher, and of a thousand.
+//! The cost of publishing: nanoseconds per operation of each kind, compared with plain atomics and other
+//! libraries, with 1, 2 and 4 threads; and the cost of reading 10,000 values of one publisher, and of a
+//! thousand.
 //!
-//! `cargo xtask bench publish` measures all; a word behind it only one part: `atomics`, `ours`, `peers`, `facades`, `read`.
+//! `cargo xtask bench publish` measures everything; one more word selects a part: `atomics`, `ours`, `peers`,
+//! `facades`, `read`.
 
 #[path = "publish/facades.rs"]
 mod facades;
@@ -20,14 +22,14 @@ use std::time::Duration;
 
 const ROUNDS: usize = 9;
 
-/// How many threads do the same at once; two of these are more than most small machines have processors.
+/// How many threads run at once. Most small machines have fewer than 4 processors.
 const THREADS: [usize; 3] = [1, 2, 4];
 
-/// Measures something, publishing in a directory of its own.
+/// Measures something, publishing in its own directory.
 type Part = fn(&Path);
 
 fn main() {
-    // `cargo bench` passes --bench; `cargo test` would pass --test and gets nothing to wait for.
+    // `cargo bench` passes --bench; `cargo test` passes --test, and nothing runs then.
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
@@ -49,9 +51,10 @@ fn main() {
     let _ = std::fs::remove_dir_all(&directory);
 }
 
-/// CPU time of the whole process for each operation of each thread, the median of some rounds, and prints it.
+/// Measures and prints the CPU time of the whole process per operation of each thread, as the median of
+/// several rounds.
 ///
-/// `job` makes what a thread does: it does its operation as often as it is told.
+/// `job` creates the work of one thread: a function that runs its operation a given number of times.
 fn row<'j>(name: &str, operations: u64, job: impl Fn(usize) -> Box<dyn FnMut(u64) + Send + 'j>) {
     let mut line = format!("{name:50}");
     for threads in THREADS {

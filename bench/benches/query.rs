@@ -1,4 +1,4 @@
-//! A query of 10,000 counters: taken over and formatted, beside what the source itself costs.
+//! A query of 10,000 counters: taking over and formatting the answer, compared with the source's own cost.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -11,11 +11,11 @@ use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
-/// Counters of each instance that the query asks for.
+/// Number of queried counters of each instance.
 const ASKED: usize = 10;
 const ROUNDS: usize = 51;
 
-/// A block that grows by one round with every sample.
+/// A block whose values grow by one round with every sample.
 struct Growing(u64, Vec<String>);
 
 impl Source for Growing {
@@ -37,7 +37,7 @@ impl Source for Growing {
 }
 
 fn main() {
-    // `cargo test` passes --test and gets nothing to wait for.
+    // `cargo test` passes --test; do nothing then.
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
@@ -48,7 +48,7 @@ fn main() {
     peer();
 }
 
-/// The same read through PCP, in one process too.
+/// The same read through PCP, also in one process.
 fn peer() {
     const AGENT: &str = "/var/lib/pcp/pmdas/mmv/pmda_mmv.so";
     let program = std::env::temp_dir().join(format!("tallymon-bench-pmfetch-{}", std::process::id()));

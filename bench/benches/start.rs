@@ -1,4 +1,4 @@
-//! Start-up: wall time from starting the command to its end, for one value that needs one sample.
+//! Start-up: wall time from the start of the command to its end, for one value that needs one sample.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

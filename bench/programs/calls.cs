@@ -1,7 +1,7 @@
-// Small calls, timed from inside: nanoseconds a call of a recursion and of a leaf, the best of many rounds. With "scaling"
-// those of the recursion on one thread and by all calls of two, in turn, medians of rounds that are long enough to be steady,
-// and the medians of the ratios of neighbours: by the clock on the wall, and by the processor time of the threads, as if each
-// had had a processor for itself all the time.
+// Small calls, timed by the program itself: nanoseconds per call of a recursion and of a leaf, the best of many rounds. With
+// "scaling": nanoseconds per call of the recursion on one thread and on two threads, alternating, as medians of rounds that are
+// long enough to be steady; and the medians of the ratios of neighbouring rounds, by the wall clock and by the threads'
+// processor time, as if each thread had had a processor for itself.
 using System;
 using System.Diagnostics;
 using System.Globalization;
@@ -34,10 +34,10 @@ static class Calls
     [StructLayout(LayoutKind.Sequential)] struct Time { public long Seconds, Nanoseconds; }
     [DllImport("libc", EntryPoint = "clock_gettime")] static extern int Clock(int clock, out Time time);
 
-    // Nanoseconds on the wall (1), or of processor time of this thread (3).
+    // Nanoseconds of wall-clock time (1), or of this thread's processor time (3).
     static double Now(int clock) { Time time; Clock(clock, out time); return time.Seconds * 1e9 + time.Nanoseconds; }
 
-    // Calls a nanosecond of some threads for a fifth of a second, each timed by itself: on the wall, and of processor time.
+    // Calls per nanosecond of several threads in a fifth of a second, each timed by itself: by wall clock and by processor time.
     static double[] Rate(int threads)
     {
         Thread[] all = new Thread[threads];
@@ -57,7 +57,7 @@ static class Calls
             });
             all[n].Start();
         }
-        // They are warm when this is over.
+        // Warm-up.
         Thread.Sleep(20);
         begin.Set();
         double[] sum = new double[2];

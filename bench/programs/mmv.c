@@ -1,9 +1,9 @@
-/* The peer of the benchmark `publish`: counters of PCP's memory-mapped values.
+/* The peer of the benchmark `publish`: counters in PCP's memory-mapped values.
  *
- * `mmv THREADS KIND` prints the nanoseconds of CPU time of one operation in each of THREADS threads at once, the median of
- * some rounds; `mmv THREADS lost` prints how many of the increments that all threads made of one counter are missing. The
- * kinds: `own`, a counter of each thread; `shared`, one for all; `set`, a value set through its handle; `name`, the first
- * metric looked up by its name each time. */
+ * `mmv THREADS KIND` prints the nanoseconds of CPU time per operation with THREADS threads at once, the median of several
+ * rounds. `mmv THREADS lost` prints how many increments are missing after all threads have incremented one counter. The
+ * kinds: `own`, one counter per thread; `shared`, one for all; `set`, a value set through its handle; `name`, the first
+ * metric, looked up by its name each time. */
 #include <pcp/pmapi.h>
 #include <pcp/mmv_stats.h>
 #include <pthread.h>

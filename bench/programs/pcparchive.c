@@ -1,8 +1,8 @@
-/* Writes rows of numbers from standard input into an archive of PCP and reads them back: the peer of the native log.
+/* Writes rows of numbers from standard input into a PCP archive and reads them back: the peer of the native log.
  *
- *   pcparchive ARCHIVE COUNTERS INSTANCES FIRST-SECOND < rows of COUNTERS * INSTANCES numbers of 64 bits
+ *   pcparchive ARCHIVE COUNTERS INSTANCES FIRST-SECOND < rows of COUNTERS * INSTANCES 64-bit numbers
  *
- * Prints the values, and the CPU seconds of writing and of reading them. Built with: cc -O2 pcparchive.c -lpcp_import -lpcp
+ * Prints the values, and the CPU seconds for writing and reading them. Build with: cc -O2 pcparchive.c -lpcp_import -lpcp
  */
 #include <pcp/pmapi.h>
 #include <pcp/import.h>

@@ -1,10 +1,10 @@
-// Two profilers for the benchmark `clr`, as small as they can be, for .NET on Linux, x86-64.
+// Minimal profilers for the benchmark `clr`, for .NET on x86-64 Linux.
 //
-// PLAIN_PROFILER says which:
-// `mutex`     the article's way on today's hooks: one lock, a map from threads to stacks of open calls, a map from functions
-//             to counts and times, and the system's clock; without its printing.
-// `slow`      the runtime's own wrappers around hooks that do nothing (SetEnterLeaveFunctionHooks3WithInfo).
-// `slow-info` the same, and each enter asks for its frame (GetFunctionEnter3Info).
+// PLAIN_PROFILER selects one:
+// `mutex`     the article's design on today's hooks: one lock, a map from threads to stacks of open calls, a map from
+//             functions to counts and times, and the system's clock; without its printing.
+// `slow`      the runtime's own wrappers around empty hooks (SetEnterLeaveFunctionHooks3WithInfo).
+// `slow-info` the same, and each enter hook reads its frame (GetFunctionEnter3Info).
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -18,7 +18,7 @@ using Result = int32_t;
 using Id = uintptr_t;
 
 static const Result OK = 0, NO_INTERFACE = Result(0x80004002);
-// Hooks in the first mask make the runtime refuse precompiled code, which does not matter to a call.
+// Hooks in the first mask make the runtime reject precompiled code, which does not affect the cost of a call.
 static const uint32_t ENTERLEAVE = 0x1000, FRAME_INFO = 0x08000000;
 
 struct Call { Id function; uint64_t start; };
@@ -36,7 +36,7 @@ static uint64_t now() {
     return uint64_t(time.tv_sec) * 1000000000 + uint64_t(time.tv_nsec);
 }
 
-// The address of a variable that each thread has its own of is as good as its id, and faster.
+// The address of a thread-local variable identifies the thread as well as its id, and is faster to get.
 static uintptr_t thread() {
     static thread_local char mine;
     return uintptr_t(&mine);
@@ -63,7 +63,7 @@ void plain_leave(Id function) {
     stack.pop_back();
 }
 
-// The id is in R14 on enter and in RDI on leave; arguments and results are in the registers that are kept.
+// The id is in R14 on enter and in RDI on leave; arguments and results are in the saved registers.
 __attribute__((naked)) void fast_enter() {
     asm("push %rax; push %rcx; push %rdx; push %rsi; push %rdi; push %r8; push %r9; push %r10; push %r11\n"
         "sub $128, %rsp\n"
@@ -84,7 +84,7 @@ __attribute__((naked)) void fast_leave() {
 
 static void slow_enter(Id function, Id more) {
     if (!asks) return;
-    // GetFunctionEnter3Info without room for arguments: the frame alone.
+    // GetFunctionEnter3Info without a buffer for arguments: only the frame.
     using Get = Result (*)(void *, Id, Id, Id *, uint32_t *, void *);
     Id frame = 0;
     uint32_t size = 0;
@@ -118,7 +118,7 @@ static Result start(void *unknown) {
 
 static Result initialize(void *, void *unknown) {
     Result result = start(unknown);
-    // Otherwise the program would be measured without a profiler.
+    // Otherwise the benchmark would measure the program without a profiler.
     if (result < 0) std::abort();
     return result;
 }

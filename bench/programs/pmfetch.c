@@ -1,5 +1,5 @@
 /* The read of the benchmark `query` through PCP: 10 metrics of 1,000 instances, published by memory-mapped values, fetched
- * in this process and made rates of. Prints the nanoseconds of CPU time a value of the fetch, and of the rates. */
+ * in this process and converted to rates. Prints the nanoseconds of CPU time per value for the fetch and for the rates. */
 #include <pcp/pmapi.h>
 #include <pcp/mmv_stats.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-//! Processes that do nothing, so that a machine has as many as a busy one.
+//! Idle processes, so that a machine has as many as a busy one.
 
 use std::process::{Child, Command, Stdio};
 
-/// Children that end with this value.
+/// Child processes that are killed when this value is dropped.
 pub struct Idle(Vec<Child>);
 
 impl Idle {
-    /// So many processes that sleep.
+    /// Starts `n` sleeping processes.
     pub fn processes(n: usize) -> Idle {
         let sleep = || {
             let mut command = Command::new("sleep");
@@ -15,17 +15,17 @@ impl Idle {
         Idle((0..n).map(|_| sleep()).collect())
     }
 
-    /// One that was started elsewhere.
+    /// Takes over one child that was started elsewhere.
     pub fn one(child: Child) -> Idle {
         Idle(vec![child])
     }
 
-    /// How many processes there are.
+    /// Number of processes.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Takes over the processes of another.
+    /// Takes over the processes of another value.
     pub fn append(&mut self, mut other: Idle) {
         self.0.append(&mut other.0);
     }

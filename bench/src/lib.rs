@@ -1,4 +1,4 @@
-//! What the benchmarks share: a block like those of a busy machine, and measuring by CPU time.
+//! Shared parts of the benchmarks: a block like that of a busy machine, and measuring by CPU time.
 #![forbid(unsafe_code)]
 
 pub mod idle;
@@ -16,7 +16,7 @@ pub const INSTANCES: u32 = 1_000;
 /// Counters of each instance: half of 8 bytes, half of 4, as in Process.
 pub const COUNTERS: usize = 28;
 
-/// What a user might look at: 20 counters of the processor, memory, the system, disks and the network.
+/// What a user might watch: 20 counters of the processor, memory, the system, disks and the network.
 pub const WATCHED: [&str; 20] = [
     r"\Processor(_Total)\% Processor Time",
     r"\Processor(_Total)\% User Time",
@@ -57,12 +57,12 @@ pub fn layout() -> ObjectLayout<'static> {
     ObjectLayout::new(ObjectSpec::new(TitleIndex(1_998), InstanceKind::Many, &SPECS))
 }
 
-/// Names as processes have them.
+/// Names like those of processes.
 pub fn names() -> Vec<String> {
     (0..INSTANCES).map(|n| format!("worker-{n}")).collect()
 }
 
-/// Writes the block; `round` makes its values differ.
+/// Writes the block; its values depend on `round`.
 pub fn write(buffer: &mut Vec<u8>, layout: &ObjectLayout<'static>, names: &[String], round: u64) -> usize {
     let header = WriteHeader {
         system_name: "BENCH",
@@ -91,7 +91,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 
-/// A file that `cargo xtask bench` has built for us, such as the program `tally`.
+/// A file built by `cargo xtask bench`, such as the program `tally`.
 pub fn built(name: &str) -> PathBuf {
     let file = target().join("release").join(name);
     assert!(file.is_file(), "{} is built by `cargo xtask bench`", file.display());
@@ -104,7 +104,7 @@ pub fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The median of the CPU times of some rounds, after one that does not count.
+/// The median of the CPU times of several rounds, after one warm-up round.
 pub fn median(rounds: usize, mut job: impl FnMut()) -> Duration {
     job();
     let mut times: Vec<Duration> = (0..rounds)

@@ -1,11 +1,11 @@
-// Types, declarations and samples of counters, shaped like those of System.Diagnostics.
+// Types, declarations and samples of counters, with the interface of System.Diagnostics.
 
 using System;
 using System.Collections.Generic;
 
 namespace Tallymon.Diagnostics
 {
-    /// <summary>How the value of a counter follows from its raw values.</summary>
+    /// <summary>How the value of a counter is computed from its raw values.</summary>
     public enum PerformanceCounterType
     {
         NumberOfItemsHEX32 = 0x00000000,
@@ -46,14 +46,15 @@ namespace Tallymon.Diagnostics
         MultiInstance = 1,
     }
 
-    /// <summary>How long an instance is there. Both end with the process: nothing outlives it here.</summary>
+    /// <summary>The lifetime of an instance. Both kinds end with the process: nothing outlives it
+    /// here.</summary>
     public enum PerformanceCounterInstanceLifetime
     {
         Global = 0,
         Process = 1,
     }
 
-    /// <summary>What a counter of a new category is like.</summary>
+    /// <summary>The declaration of a counter in a new category.</summary>
     public class CounterCreationData
     {
         public CounterCreationData() : this("", "", PerformanceCounterType.NumberOfItems32)
@@ -74,7 +75,7 @@ namespace Tallymon.Diagnostics
         public PerformanceCounterType CounterType { get; set; }
     }
 
-    /// <summary>The counters of a new category; a base directly behind the counter that needs it.</summary>
+    /// <summary>The counters of a new category; a base directly follows the counter that needs it.</summary>
     public class CounterCreationDataCollection : List<CounterCreationData>
     {
         public CounterCreationDataCollection()
@@ -86,7 +87,7 @@ namespace Tallymon.Diagnostics
         }
     }
 
-    /// <summary>The raw values of a counter at a time.</summary>
+    /// <summary>The raw values of a counter at one time.</summary>
     public struct CounterSample : IEquatable<CounterSample>
     {
         public static CounterSample Empty = new CounterSample(0, 0, 0, 0, 0, 0, PerformanceCounterType.NumberOfItems32);
@@ -121,7 +122,8 @@ namespace Tallymon.Diagnostics
             raw.MultiCount = baseValue > 0 && baseValue < uint.MaxValue ? (uint)baseValue : 1;
         }
 
-        /// <summary>What the library read; the second raw value is the base of types that have one, else a clock.</summary>
+        /// <summary>A sample from the library. The second raw value is the base for types that have one, else
+        /// a clock.</summary>
         internal CounterSample(RawCounter raw, PerformanceCounterType counterType, long timeBase) : this()
         {
             this.raw = raw;
@@ -161,7 +163,7 @@ namespace Tallymon.Diagnostics
             return CounterSampleCalculator.ComputeCounterValue(counterSample);
         }
 
-        /// <summary>The value that two samples give.</summary>
+        /// <summary>The value computed from two samples.</summary>
         public static float Calculate(CounterSample counterSample, CounterSample nextCounterSample)
         {
             return CounterSampleCalculator.ComputeCounterValue(counterSample, nextCounterSample);
@@ -234,7 +236,7 @@ namespace Tallymon.Diagnostics
         }
     }
 
-    /// <summary>Computes values out of samples.</summary>
+    /// <summary>Computes values from samples.</summary>
     public static class CounterSampleCalculator
     {
         /// <summary>The value of one sample; 0 for a type that needs two.</summary>
@@ -243,7 +245,8 @@ namespace Tallymon.Diagnostics
             return newSample.Value(CounterSample.Empty) ?? 0;
         }
 
-        /// <summary>The value that two samples give; 0 when there is none, as when nothing happened between them.</summary>
+        /// <summary>The value computed from two samples; 0 if there is none, as when nothing happened between
+        /// them.</summary>
         public static float ComputeCounterValue(CounterSample oldSample, CounterSample newSample)
         {
             return newSample.Value(oldSample) ?? 0;

@@ -1,4 +1,4 @@
-// What libtallymon.so exports, and the memory that it is called with.
+// The functions of libtallymon.so, and the structures and memory for calling them.
 
 using System;
 using System.Collections.Generic;
@@ -89,7 +89,7 @@ namespace Tallymon.Diagnostics
         [DllImport(Library)]
         internal static extern int QueryPerformanceFrequency(out long frequency);
 
-        /// <summary>Throws what a publishing function said when it failed.</summary>
+        /// <summary>Throws the error message of a failed publishing function.</summary>
         internal static void Check(uint error)
         {
             if (error == 0)
@@ -107,7 +107,7 @@ namespace Tallymon.Diagnostics
             throw new InvalidOperationException(text);
         }
 
-        /// <summary>A text with its zero.</summary>
+        /// <summary>A text in UTF-8 with its terminating zero.</summary>
         internal static byte[] Utf8(string text)
         {
             return text == null ? null : Encoding.UTF8.GetBytes(text + "\0");
@@ -176,7 +176,7 @@ namespace Tallymon.Diagnostics
         internal double Double;
     }
 
-    /// <summary>Keeps memory in its place for a call.</summary>
+    /// <summary>Pins memory during a call.</summary>
     internal sealed class Pins : IDisposable
     {
         private readonly List<GCHandle> handles = new List<GCHandle>();

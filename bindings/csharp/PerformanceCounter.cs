@@ -1,4 +1,4 @@
-// A counter to read or to write, shaped like that of System.Diagnostics.
+// A counter to read or to write, with the interface of System.Diagnostics.
 
 using System;
 using System.ComponentModel;
@@ -6,7 +6,7 @@ using System.Runtime.InteropServices;
 
 namespace Tallymon.Diagnostics
 {
-    /// <summary>A counter: one that any program has, to be read, or one of this process, to be written.</summary>
+    /// <summary>A counter: any program's counter for reading, or one of this process for writing.</summary>
     public sealed class PerformanceCounter : IDisposable, ISupportInitialize
     {
         private string categoryName, counterName, instanceName;
@@ -123,7 +123,8 @@ namespace Tallymon.Diagnostics
             }
         }
 
-        /// <summary>The first raw value: of a counter to write the one that was written, otherwise the one read now.</summary>
+        /// <summary>The first raw value: the written one if this process writes the counter, else the one
+        /// read now.</summary>
         public long RawValue
         {
             get { return ReadOnly ? NextSample().RawValue : Writer().Value; }
@@ -145,7 +146,7 @@ namespace Tallymon.Diagnostics
             return Writer().Add(value);
         }
 
-        /// <summary>Takes the instance of this counter away, with all of its counters.</summary>
+        /// <summary>Removes the instance of this counter, with all of its counters.</summary>
         public void RemoveInstance()
         {
             if (ReadOnly)
@@ -157,7 +158,8 @@ namespace Tallymon.Diagnostics
             number = null;
         }
 
-        /// <summary>The value since the last call; 0 at first where it takes two samples, and when nothing happened.</summary>
+        /// <summary>The value since the last call; 0 at first if it needs two samples, and if nothing
+        /// happened.</summary>
         public float NextValue()
         {
             lock (gate)
@@ -216,7 +218,7 @@ namespace Tallymon.Diagnostics
             GC.SuppressFinalize(this);
         }
 
-        /// <summary>Nothing is shared between counters that would have to be closed.</summary>
+        /// <summary>Does nothing: counters share no resources that need closing.</summary>
         public static void CloseSharedResources()
         {
         }

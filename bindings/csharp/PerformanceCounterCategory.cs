@@ -1,4 +1,4 @@
-// Categories, shaped like those of System.Diagnostics.
+// Categories, with the interface of System.Diagnostics.
 
 using System;
 using System.Collections.Generic;
@@ -7,8 +7,8 @@ namespace Tallymon.Diagnostics
 {
     /// <summary>A category of counters: what counter paths call an object.</summary>
     /// <remarks>
-    /// Nothing is registered. What <c>Create</c> makes is published by this process from then on and gone when it ends, so
-    /// the process that writes a category creates it.
+    /// Nothing is registered. This process publishes a created category from <c>Create</c> until it ends. So the process
+    /// that writes a category must create it.
     /// </remarks>
     public sealed class PerformanceCounterCategory
     {
@@ -73,7 +73,7 @@ namespace Tallymon.Diagnostics
             return category;
         }
 
-        /// <summary>Ends the publication of a category that this process made.</summary>
+        /// <summary>Ends the publication of a category that this process created.</summary>
         public static void Delete(string categoryName)
         {
             if (!Publication.Remove(categoryName))
@@ -158,7 +158,7 @@ namespace Tallymon.Diagnostics
         private static bool Items(string category, out string[] counters, out string[] instances)
         {
             uint nCounters = 0, nInstances = 0, size = 0;
-            // As on NT, the library looks for what is new only when it is asked for all objects again.
+            // As on NT, the library looks for new instances only when all objects are requested again.
             Native.PdhEnumObjectsW(null, null, null, ref size, Native.Wizard, 1);
             char[] ofCounters = null, ofInstances = null;
             uint status = Native.PdhEnumObjectItemsW(

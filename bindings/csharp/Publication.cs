@@ -1,4 +1,4 @@
-// What this process publishes: categories, their instances, and the numbers behind their counters.
+// What this process publishes: categories, their instances, and the numbers of their counters.
 
 using System;
 using System.Collections.Generic;
@@ -6,7 +6,7 @@ using System.Diagnostics;
 
 namespace Tallymon.Diagnostics
 {
-    /// <summary>A category that this process made, published as long as it lives.</summary>
+    /// <summary>A category that this process created, published as long as the process runs.</summary>
     internal sealed class Publication
     {
         private static readonly Dictionary<string, Publication> All =
@@ -20,11 +20,12 @@ namespace Tallymon.Diagnostics
             new Dictionary<string, Dictionary<string, Number>>(StringComparer.OrdinalIgnoreCase);
         private readonly Dictionary<string, IntPtr> handles = new Dictionary<string, IntPtr>(StringComparer.OrdinalIgnoreCase);
 
-        /// <summary>Where the number of a counter stands: alone, or first or second of a counter with its base.</summary>
+        /// <summary>The position of a counter's number: alone, or first or second in a group of a counter and
+        /// its base.</summary>
         private struct Place
         {
             internal PerformanceCounterType Type;
-            /// <summary>The counter, whose base this may be.</summary>
+            /// <summary>The counter; this number may be its base.</summary>
             internal string Counter;
             internal bool Grouped;
             internal int Position;
@@ -52,7 +53,8 @@ namespace Tallymon.Diagnostics
                     };
                     if (based)
                     {
-                        // A base has no name of its own for readers; this process writes it under the one it was given.
+                        // Readers see no name for a base; this process writes it under the name it was
+                        // declared with.
                         i++;
                         counter.BaseType = (uint)counters[i].CounterType;
                         places.Add(counters[i].CounterName, new Place
@@ -75,7 +77,7 @@ namespace Tallymon.Diagnostics
             }
         }
 
-        /// <summary>The category if this process publishes it; else null.</summary>
+        /// <summary>The category if this process publishes it, else null.</summary>
         internal static Publication Find(string category)
         {
             lock (All)
@@ -123,7 +125,7 @@ namespace Tallymon.Diagnostics
             return place.Type;
         }
 
-        /// <summary>The number of a counter of an instance, which is made when it is not there.</summary>
+        /// <summary>The number of a counter in an instance, which is created if it does not exist.</summary>
         internal Number Open(string counter, string instance)
         {
             TypeOf(counter);
@@ -203,7 +205,7 @@ namespace Tallymon.Diagnostics
             this.handle = handle;
         }
 
-        /// <summary>The counter of the library; zero once the instance was removed.</summary>
+        /// <summary>The library's counter handle; zero once the instance is removed.</summary>
         internal IntPtr Handle
         {
             get { return handle; }
@@ -220,7 +222,7 @@ namespace Tallymon.Diagnostics
         }
     }
 
-    /// <summary>The number of a counter. Any thread may write it at any time, and no addition is lost.</summary>
+    /// <summary>The number of a counter. Any thread may write it at any time; no addition is lost.</summary>
     internal sealed class Number
     {
         internal readonly Group Group;
@@ -264,7 +266,7 @@ namespace Tallymon.Diagnostics
         private long Set(long value)
         {
             Group.Totals[position] = value;
-            // What was removed counts for nobody.
+            // A removed instance is no longer visible.
             if (Group.Handle == IntPtr.Zero)
                 return value;
             long published = InTicksOfTheLibrary(value);
@@ -276,7 +278,8 @@ namespace Tallymon.Diagnostics
             return value;
         }
 
-        /// <summary>Programs count times with Stopwatch, whose ticks are not those of the performance clock here.</summary>
+        /// <summary>Programs measure times with Stopwatch, whose ticks differ from those of the performance
+        /// clock here.</summary>
         private long InTicksOfTheLibrary(long value)
         {
             long now, frequency;

@@ -1,11 +1,11 @@
-//! Any bytes as the answer of a print server: an error, or attributes that lie within it.
+//! Any bytes as the answer of a print server: an error, or attributes that lie within the bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tallymon_linux::internals::{body, ipp};
 
 fuzz_target!(|bytes: &[u8]| {
-    // Behind the lines of HTTP, in pieces or not, and as it stands.
+    // As an HTTP body, chunked or not, and as they are.
     let within = body(bytes).unwrap_or_else(|_| bytes.to_vec());
     assert!(within.len() <= bytes.len());
     let Ok(answer) = ipp::decode(&within) else { return };

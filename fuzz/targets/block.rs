@@ -1,4 +1,4 @@
-//! Any bytes as a data block: an error or a block whose every value can be looked at.
+//! Any bytes as a data block: an error, or a block whose every value can be read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = object.default_counter();
         for instance in object.instances() {
             let _ = (instance.name().to_string_lossy(), instance.parent_instance().is_some());
-            // Bounded by the input: definitions times instances could be its square.
+            // The limit bounds the work: definitions times instances could grow with the square of the input.
             for position in 0..object.counters().len().min(64) {
                 let _ = (instance.state(position), instance.text(position));
                 if let Ok(sample) = instance.sample(position) {

@@ -1,4 +1,4 @@
-//! Any bytes as a kernel's description of its types: an error, or types that can be asked for anything.
+//! Any bytes as a kernel's type information: an error, or types that answer every query.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes as a message of the process that has a provider library, and as what its Collect wrote: what is taken for
-//! objects can be walked to its end.
+//! Any bytes as a message of a library's process, and as the output of its Collect: objects that are accepted
+//! can be walked to their end.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok((number, ask)) = Ask::from_bytes(bytes) {
         assert_eq!(Ask::from_bytes(&ask.to_bytes(number)), Ok((number, ask)));
     }
-    // Its own numbers where they are a message, else ones that pass as far as possible.
+    // The numbers of the message if it is valid, else numbers that pass as many checks as possible.
     let mut returned =
         Returned { status: ERROR_SUCCESS, objects: 1, capacity: u32::MAX, ..Returned::default() };
     let mut data = bytes;

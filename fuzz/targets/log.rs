@@ -1,4 +1,4 @@
-//! Any bytes as a performance log of any format: an error, or records that can all be computed.
+//! Any bytes as a performance log of any format: an error, or records whose values can all be computed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as a manifest: counter sets that can be installed, or mistakes.
+//! Any bytes as a manifest: counter sets that can be installed, or a list of mistakes.
 #![no_main]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use tallymon_host::registry::{Manifest, Roots, Writer};
 
-/// In memory where there is such a folder.
+/// In memory if the system has such a folder.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
     let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };

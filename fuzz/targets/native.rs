@@ -1,6 +1,7 @@
-//! Any bytes as the records of a native log, with sums that are right: what is behind them is checked as well.
+//! Any bytes as records of a native log with correct checksums, so that the code after the checksum is tested
+//! too.
 //!
-//! The input is cut into records by its own bytes, so that the fuzzer need not find sums or the head.
+//! The input itself says where its records end, so that the fuzzer need not find checksums or headers.
 #![no_main]
 
 use std::io::Cursor;
@@ -34,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
         rest = after;
     }
     let Ok(mut reader) = NativeReader::new(Cursor::new(&log)) else { return };
-    // A chunk of few bytes may have many rows in which nothing changes: some of them tell as much as all.
+    // A small chunk may have many rows in which nothing changes; some of these rows are enough.
     for _ in 0..64 {
         match reader.next_record() {
             Ok(Some(record)) => assert!(record.cells.len() <= reader.about().columns.len()),

@@ -1,5 +1,5 @@
-//! Any bytes as an INI file and its symbol file, one behind the other with a line `####` between: names that can be
-//! installed, or mistakes with their lines.
+//! Any bytes as an INI file and its symbol file, separated by a line `####`: names that can be installed, or
+//! mistakes with their lines.
 #![no_main]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use tallymon_host::registry::{Package, Roots, Writer};
 
-/// In memory where there is such a folder.
+/// In memory if the system has such a folder.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
     let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     match Package::read(&path, None) {
         Ok(package) => {
             assert!(package.titles.iter().all(|title| title.offset.is_multiple_of(2)));
-            // An empty registry takes it, or says why not.
+            // An empty registry installs it, or says why not.
             let roots = Roots::in_folder(&FOLDER);
             let checked = Writer::open(&roots, None).and_then(|writer| writer.check(&package));
             if let Ok(range) = checked {

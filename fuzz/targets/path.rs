@@ -1,4 +1,5 @@
-//! Any text as a counter path: an error inside of the text, or a path that prints to one that means the same.
+//! Any text as a counter path: an error with an offset inside the text, or a path whose printed form means
+//! the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as the file of a .NET profile: an error, or a profile that every form can be made of.
+//! Any bytes as a .NET profile file: an error, or a profile that can be exported in every format.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use tallymon_clr::reader::Profile;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(profile) = Profile::from_bytes(data) else { return };
-    // No call is made of fewer bytes.
+    // Every call takes at least this many bytes.
     assert!(profile.calls.len() <= data.len() / 256);
     profile.method_totals();
     for call in &profile.calls {

@@ -1,4 +1,4 @@
-//! Any text as a query string: what it means does not change when it is printed and parsed again.
+//! Any text as a query string: its meaning does not change when it is printed and parsed again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,7 +1,8 @@
-//! Any change of a published file: a reader takes it up or says why not, reads what is there, and ends.
+//! Any change of a published file: a reader opens it or says why not, reads it, and ends.
 //!
-//! The input is a list of changes to a whole file of this process (the checks of process and owner would refuse nearly
-//! everything else): a place, a length and the bytes that stand there then. The first byte says where the file ends.
+//! The input is a list of changes to a complete file of this process (the checks of process and owner would
+//! reject nearly everything else): an offset, a length, and the new bytes there. The first byte says where
+//! the file is truncated.
 #![no_main]
 
 use std::fs;
@@ -58,7 +59,7 @@ fuzz_target!(|input: &[u8]| {
         }
         changes = &rest[n..];
     }
-    // Nothing is cut for 0; otherwise up to all of it.
+    // 0 truncates nothing; larger values truncate up to the whole file.
     bytes.truncate(bytes.len() - bytes.len() * usize::from(*end) / 255);
     let path = WHOLE.directory.join("pub/1-1-1.pub");
     let _ = fs::remove_file(&path);
@@ -79,7 +80,7 @@ fuzz_target!(|input: &[u8]| {
             }
         }
     }
-    // Every refusal can be said.
+    // Every rejection has a message.
     for refusal in reader.refusals() {
         assert!(!refusal.to_string().is_empty());
     }

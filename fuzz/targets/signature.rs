@@ -1,4 +1,4 @@
-//! Any bytes as a method's signature: an error inside of the bytes, or text of bounded length.
+//! Any bytes as a method's signature: an error with an offset inside the bytes, or text of bounded length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Err(error) => assert!(error.at <= bytes.len()),
     }
-    // The same bytes as names that a compiler made.
+    // The same bytes as compiler-generated names.
     let text = String::from_utf8_lossy(bytes);
     let name = RawName::decode(&text, bytes.len().is_multiple_of(2));
     let _ = name.display();

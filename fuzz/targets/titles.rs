@@ -1,5 +1,5 @@
-//! Any bytes as name tables, in both byte orders and as lines of text: an error with its place, or a table that
-//! survives being written and read again.
+//! Any bytes as name tables, in both byte orders and as lines of text: an error with its offset, or a table
+//! that can be written and read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

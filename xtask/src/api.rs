@@ -1,6 +1,7 @@
 //! `cargo xtask api`: writes down the public interface of each crate that is published, one item a line.
 //!
-//! The lists are in `docs/api`. `cargo xtask lint` compares them, so that a change to an interface is seen in the diff.
+//! The lists are in `docs/api`. `cargo xtask lint` compares them, so that a change to an interface is seen in
+//! the diff.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,7 +49,8 @@ pub(crate) fn check() -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the public interface is not what docs/api says; if the change is meant, run 'cargo xtask api' and commit \
+        "the public interface is not what docs/api says; if the change is meant, run 'cargo xtask api' and \
+        commit \
          its result:\n  {}",
         changes.join("\n  ")
     ))
@@ -64,8 +66,8 @@ fn listing(package: &str) -> Result<String, String> {
     let mut document = cargo();
     document.args(["rustdoc", "--quiet", "--package", package, "--lib"]);
     document.args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
-    // The output as JSON is unstable. The toolchain is pinned, and its format with it, so that nothing changes by
-    // surprise, and the stable compiler writes it when this variable is set.
+    // The output as JSON is unstable. The toolchain is pinned, and its format with it, so that nothing
+    // changes by surprise, and the stable compiler writes it when this variable is set.
     document.env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", &folder);
     execute(&mut document)?;
     let file = folder.join("doc").join(format!("{}.json", package.replace('-', "_")));

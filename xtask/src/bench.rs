@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: our jobs and the peers' in the same run. What it prints is what `docs/benchmarks.md` keeps.
+//! `cargo xtask bench`: runs our jobs and those of the peers together. `docs/benchmarks.md` keeps the figures
+//! that it prints.
 
 use crate::{cargo, root, run as execute};
 
@@ -11,7 +12,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         [name, rest @ ..] => {
             let name = if name == "mon" { "monitor" } else { name };
             bench.args(["bench", "--bench", name]);
-            // What follows is for the benchmark: a part of it.
+            // The other arguments go to the benchmark: they select a part of it.
             execute(match rest {
                 [] => &mut bench,
                 [first, rest @ ..] if first == "--" => bench.arg("--").args(rest),

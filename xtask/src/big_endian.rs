@@ -1,4 +1,5 @@
-//! `cargo xtask big-endian`: runs the tests of `core` on a machine that stores the most significant byte first.
+//! `cargo xtask big-endian`: runs the tests of `core` on a machine that stores the most significant byte
+//! first.
 //!
 //! The machine is the user-mode emulation of qemu; Debian has it and the linker.
 
@@ -25,7 +26,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     test.args(["test", "--quiet", "--package", "tallymon-core", "--target", TARGET]);
     test.env("CARGO_TARGET_POWERPC64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
     test.env("CARGO_TARGET_POWERPC64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {LIBRARIES}"));
-    // Emulation is slow: optimised tests run in a quarter of the time. A folder of its own keeps other builds valid.
+    // Emulation is slow: optimised tests run in a quarter of the time. A folder of its own keeps other builds
+    // valid.
     test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_TARGET_DIR", target_folder().join("big-endian"));
     execute(&mut test)
 }

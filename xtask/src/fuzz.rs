@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: every fuzz target for a fixed count, on the stable compiler.
+//! `cargo xtask fuzz`: runs every fuzz target for a fixed count, on the stable compiler.
 //!
-//! Coverage comes from the compiler's own pass, switched on by the flags that cargo-fuzz uses too; no sanitizer, since
-//! the code under test has no unsafe parts.
+//! Coverage comes from the compiler's own pass, switched on by the flags that cargo-fuzz uses too. There is
+//! no sanitizer, since the code under test has no unsafe parts.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     execute(build.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &folder))?;
     for target in targets.iter().filter(|target| wanted.is_empty() || wanted.contains(&target.as_str())) {
         let program = folder.join(&host).join("release").join(target);
-        // What is found goes to a folder of its own; the corpus in the tree changes by hand only.
+        // New inputs go to a folder of their own; only people change the corpus in the tree.
         let found = folder.join("found").join(target);
         std::fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
         let mut fuzz = Command::new(program);

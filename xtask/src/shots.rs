@@ -1,7 +1,7 @@
-//! `cargo xtask shots`: pictures for the README, of the program as it is in a terminal.
+//! `cargo xtask shots`: pictures of the program in a terminal, for the README.
 //!
-//! The program runs in tmux, keys are typed, the screen with its colours is read back and drawn as SVG. With
-//! `rsvg-convert` on the path each picture is also made into a PNG under `target/shots`, to be looked at.
+//! The program runs in tmux. The task types keys, reads the screen with its colours, and draws it as SVG.
+//! With `rsvg-convert` on the path, it also writes each picture as PNG to `target/shots`, to look at.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use crate::{cargo, root, run as execute, target_folder};
 
-/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of a .NET program
-/// that runs meanwhile), and what is typed when, with the seconds to wait before each.
+/// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of
+/// a running .NET program), and the keys to type, each with the seconds to wait before it.
 struct Shot {
     name: &'static str,
     arguments: &'static str,
     keys: &'static [(u64, &'static [&'static str])],
 }
 
-/// In place of a key: the cursor goes to the left until the chosen line is high there.
+/// Instead of a key: moves the cursor to the left until the selected line is high.
 const TO_SPIKE: &str = "to the spike";
 /// Per cent from which on a line is high.
 const HIGH: f64 = 75.0;
@@ -47,8 +47,8 @@ const SHOTS: &[Shot] = &[
     Shot { name: "prof-top", arguments: "prof top PROFILE", keys: &[(5, &[])] },
 ];
 
-/// What runs beside the program: real work whose names tell nothing of the machine that the pictures are taken on. A list of
-/// processes of its own has only these.
+/// What runs beside the program: real work under names that reveal nothing about this machine. It runs in a
+/// process namespace of its own, so the process list shows nothing else.
 const WORK: &str = "\
 while :; do head -c 40000000 /dev/zero; sleep 0.9; done | gzip >/dev/null &
 while :; do head -c 60000000 /dev/zero; sleep 0.4; done | sha256sum >/dev/null &
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             arguments = arguments.replace("PROFILE", &profile);
         }
         let script = drafts.join("shot.sh");
-        // The work of the others would be in the way of a log, and of a program that is profiled.
+        // This work would disturb a log, or a program that is being profiled.
         let work = if shot.arguments.starts_with("mon '") { WORK } else { "" };
         let line =
             format!("exec env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {arguments}\n", tally.display());
@@ -111,8 +111,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Starts the shop of the profiler's tests under the profiler, for long enough to be looked at; returns the file of its
-/// profile too. `None` without what it needs.
+/// Starts the shop of the profiler's tests under the profiler, for long enough to take a picture. Returns the
+/// process and its profile file; `None` when something that it needs is missing.
 fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
     let runtime = target.join("peers/dotnet-8.0.15");
     let program = drafts.join("shop.exe");
@@ -132,7 +132,7 @@ fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
     command.args(["prof", "run", "--duration", "12s", "-o"]).arg(&profile);
     command.args(["--", "dotnet", "exec", "shop.exe", "0"]);
     let child = command.spawn().ok()?;
-    // Its runtime takes a moment to start.
+    // The runtime takes a moment to start.
     sleep(Duration::from_secs(2));
     Some((child, profile.to_string_lossy().into_owned()))
 }
@@ -186,7 +186,7 @@ fn take(shot: &Shot, script: &Path, alone: bool) -> Result<String, String> {
     taken
 }
 
-/// The value of the chosen line in the legend of a screen.
+/// The value of the selected line in the legend on the screen.
 fn chosen_value(screen: &str) -> Option<f64> {
     let line = screen.lines().find(|line| line.starts_with('▶'))?;
     line.trim_end().trim_end_matches('%').split_whitespace().last()?.parse().ok()
@@ -210,8 +210,10 @@ struct Style {
 fn svg(screen: &str) -> String {
     let (width, height) = (COLUMNS * CELL.0 + 20, ROWS * CELL.1 + 20);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"'DejaVu Sans Mono','Noto Sans Mono CJK KR',Menlo,Consolas,monospace\" font-size=\"15\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" \
+         font-family=\"'DejaVu Sans Mono','Noto Sans Mono CJK KR',Menlo,Consolas,monospace\" \
+         font-size=\"15\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\"/>\n"
     );
     let mut style = Style::default();
@@ -228,7 +230,7 @@ fn svg(screen: &str) -> String {
     out
 }
 
-/// The parts of a line that have one style each.
+/// The parts of a line, each with one style.
 fn runs(line: &str, style: &mut Style) -> Vec<(String, Style)> {
     let mut runs = Vec::new();
     let mut parts = line.split("\u{1b}[");
@@ -284,7 +286,7 @@ fn basic(number: u8) -> String {
     colours.get(usize::from(number)).copied().unwrap_or(INK).to_string()
 }
 
-/// Columns of a letter; those of Korean, Japanese and Chinese are wide.
+/// The columns of a character; Korean, Japanese and Chinese ones are wide.
 fn cells_of(letter: char) -> usize {
     match u32::from(letter) {
         0x1100..=0x115f
@@ -317,8 +319,8 @@ fn draw(out: &mut String, text: &str, style: &Style, column: usize, row: usize, 
         if style.underlined { " text-decoration=\"underline\"" } else { "" },
     ]
     .concat();
-    // Dots are drawn as such: fonts have different ideas of how wide braille is. Every word stands at its own place, or the
-    // fonts of the reader would move those behind it.
+    // Dots are drawn as dots, because fonts disagree about the width of braille. Every word has its own
+    // position, else the reader's fonts would shift the words after it.
     let mut word = String::new();
     let (mut at, mut start) = (x, x);
     for letter in text.chars().chain([' ']) {

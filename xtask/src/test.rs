@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test that can run here.
+//! `cargo xtask test`: every test that can run on this machine.
 
 use std::fs;
 use std::process::Command;
@@ -36,17 +36,19 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
     result
 }
 
-/// How many installs and removals the long run makes, if nobody says.
+/// How many installs and removals the long run makes by default.
 const CHANGES: &str = "10000";
-/// How many increments the long run of publishing makes with each number of lanes, and how many publishers it kills.
+/// How many increments the long run of publishing makes with each number of lanes, and how many publishers it
+/// kills.
 const INCREMENTS: &str = "756000000";
 const KILLS: &str = "3000";
 /// Each run is stopped after this.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
-/// The long runs. That of the registry: installs and removals at random by eight processes at a time, many of them killed, and
-/// each system call of an install and of a removal killed once. Then that of publishing: increments from more threads than
-/// processors, groups that are read while they are written, publishers that are killed at any time.
+/// The long runs. The first tests the registry: eight processes at a time install and remove at random, many
+/// of them are killed, and each system call of an install and of a removal is killed once. The second tests
+/// publishing: increments from more threads than processors, groups that are read while they are written,
+/// publishers that are killed at any time.
 fn run_soak(changes: &str) -> Result<(), String> {
     changes.parse::<u32>().map_err(|_| format!("a number of changes needed, found {changes:?}"))?;
     let mut command = cargo();

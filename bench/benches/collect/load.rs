@@ -1,4 +1,4 @@
-//! What the machine is loaded with: idle processes, and one process with idle threads.
+//! The load of the machine: idle processes, and one process with idle threads.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tallymon_bench::idle::Idle;
 
-/// One process with so many threads that sleep. It is this program, see [`sleep_in_threads`].
+/// One process with `n` sleeping threads. It runs this program, see [`sleep_in_threads`].
 pub(crate) fn threads(n: usize) -> Idle {
     let own = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new(own);
@@ -17,16 +17,16 @@ pub(crate) fn threads(n: usize) -> Idle {
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program starts");
-    // It writes a byte when all are there.
+    // The process writes a byte once all threads exist.
     let mut byte = [0];
     child.stdout.as_mut().expect("a pipe").read_exact(&mut byte).expect("all threads start");
     Idle::one(child)
 }
 
-/// The argument that makes this program one with idle threads.
+/// The argument that makes this program a process with idle threads.
 pub(crate) const THREADS: &str = "--threads";
 
-/// Starts so many threads, says so by a byte, and sleeps until it is ended.
+/// Starts `n` threads, reports it with a byte, and sleeps until it is killed.
 pub(crate) fn sleep_in_threads(n: usize) {
     for _ in 1..n {
         let thread = thread::Builder::new().stack_size(64 << 10);

@@ -1,4 +1,4 @@
-//! What a collection costs us, by tier and question, and what the kernel alone takes of it.
+//! The cost of our collections, by tier and query, and the kernel's share of it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use tallymon_core::request::{Interest, Request};
 use tallymon_core::title::TitleIndex;
 use tallymon_host::Host;
 use tallymon_linux::internals::TaskParts;
-use tallymon_linux::internals::{Tasks, Way};
+use tallymon_linux::internals::{Tasks, WalkMode};
 use tallymon_provider::{Tier, TierChoice};
 
 use crate::Row;
@@ -19,7 +19,7 @@ const PROCESS: TitleIndex = TitleIndex(230);
 const THREAD: TitleIndex = TitleIndex(232);
 const ROUNDS: usize = 15;
 
-/// All rows of ours.
+/// All of our rows.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (tier, name) in [(Tier::T0, "T0"), (Tier::T2, "T2")] {
@@ -53,11 +53,11 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// The kernel's own time: what nothing that asks it in these ways can be faster than.
+/// The kernel's own time: no program that uses these interfaces can be faster.
 fn floors() -> Vec<Row> {
     let mut rows = Vec::new();
-    if let Ok(mut tasks) = Tasks::open(Way::Walk) {
-        // What the counters of Process need, and what those of Thread need too.
+    if let Ok(mut tasks) = Tasks::open(WalkMode::Walk) {
+        // What the counters of Process need, and what those of Thread need in addition.
         for (what, asked) in [("CPU time", 1), ("all", 127 - 32)] {
             let time = median(ROUNDS, || tasks.read(TaskParts(asked), |_| ()).expect("the program runs"));
             rows.push(Row { name: format!("floor: the program in the kernel alone, {what}"), time });

@@ -1,4 +1,4 @@
-//! Others that collect all processes. Who is not installed is left out, with a line that says so.
+//! Other programs that collect all processes. A program that is not installed is left out, with a message.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use crate::Row;
 
 const ROUNDS: usize = 5;
 
-/// All rows of others.
+/// All rows of other programs.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = libraries();
     for (program, arguments) in [
@@ -62,14 +62,14 @@ fn libraries() -> Vec<Row> {
     rows
 }
 
-/// The median CPU time of a program, exact to the nanosecond; `None` with a line when it does not run.
+/// The median CPU time of a program with a resolution of 1 ns; `None`, with a message, if it does not run.
 fn command(rounds: usize, start: impl Fn() -> Option<Child>) -> Option<Duration> {
     let mut times: Vec<Duration> = (0..rounds).map_while(|_| cpu_time(start()?)).collect();
     times.sort();
     times.get(times.len() / 2).copied()
 }
 
-/// CPU time of a child until its end: its clock is there until it is waited for.
+/// CPU time of a child until its end: its clock exists until the child is waited for.
 fn cpu_time(mut child: Child) -> Option<Duration> {
     let pid = Pid::from_child(&child);
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -90,12 +90,12 @@ impl SpawnSilent for Command {
     }
 }
 
-/// Ends what it holds.
+/// Kills the process when dropped.
 struct Ends(Child, Option<PathBuf>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        // The daemon of PCP ends its helpers only when it is asked to end.
+        // The PCP daemon ends its helpers only if it is asked to end.
         let _ = rustix::process::kill_process(Pid::from_child(&self.0), rustix::process::Signal::TERM);
         let _ = self.0.wait();
         if let Some(folder) = &self.1 {
@@ -113,7 +113,7 @@ fn pcp() -> Option<Row> {
     fs::write(file("pmcd.conf"), "proc 3 pipe binary /usr/lib/pcp/pmdas/proc/pmdaproc -d 3\n").ok()?;
     let path = format!("{}:/usr/lib/pcp/bin", std::env::var("PATH").unwrap_or_default());
     let mut daemon = Command::new("/usr/lib/pcp/bin/pmcd");
-    // Its helper writes a log where it is.
+    // The helper writes a log into its working directory.
     daemon.current_dir(&folder).env("PATH", &path).args([
         "-f",
         "-A",
@@ -154,7 +154,7 @@ fn pcp() -> Option<Row> {
     Row::of("pcp: pminfo -f proc".to_string(), times.get(times.len() / 2).copied())
 }
 
-/// A scrape of node_exporter with its collector of processes.
+/// A scrape of node_exporter with its processes collector.
 fn node_exporter() -> Option<Row> {
     const ADDRESS: &str = "127.0.0.1:44398";
     let mut daemon = Command::new("prometheus-node-exporter");

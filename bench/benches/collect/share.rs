@@ -1,4 +1,5 @@
-//! What collecting once a second takes of a core, at the pace of life: caches are cold, and programs start and wait.
+//! The share of a core for collecting once a second at a realistic pace: caches are cold, and programs start
+//! and wait.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,14 +15,14 @@ use tallymon_host::Host;
 use tallymon_linux::internals::process_cpu_time;
 use tallymon_provider::TierChoice;
 
-/// How long they run before anything counts: starting is not what is asked.
+/// How long the programs run before the measurement, which excludes their start.
 const SETTLE: Duration = Duration::from_secs(8);
 const MEASURED: Duration = Duration::from_secs(30);
 
 /// The argument that makes this program a collector of all processes and threads, once a second.
 pub(crate) const COLLECTOR: &str = "--collector";
 
-/// Collects all processes and threads once a second until it is ended.
+/// Collects all processes and threads once a second until it is killed.
 pub(crate) fn collect(tier: &str) {
     let choice: TierChoice = tier.parse().expect("a tier");
     let mut host = Host::open_with(choice).expect("this is Linux");
@@ -46,7 +47,7 @@ impl Drop for Runs {
     }
 }
 
-/// Shares of a core and memory of the collector and of `tally watch`, all at the same time.
+/// CPU shares and memory of the collector and of `tally watch`, all at the same time.
 pub(crate) fn measure(what: &str) {
     println!("\nonce a second for {} s, {what}", MEASURED.as_secs());
     let own = std::env::current_exe().expect("this program has a path");
@@ -87,7 +88,8 @@ pub(crate) fn measure(what: &str) {
     }
 }
 
-/// A sample of everything that is not of a process: Processor, Memory, System, disks, network, protocols, paging files.
+/// A sample of everything except processes: Processor, Memory, System, disks, network, protocols, paging
+/// files.
 pub(crate) fn machine() {
     let objects =
         [2, 4, 86, 234, 236, 238, 260, 510, 546, 548, 582, 638, 658, 700, 1530, 1532, 1534].map(TitleIndex);
@@ -100,7 +102,7 @@ pub(crate) fn machine() {
         })
     };
     println!("\nthe machine as a whole, CPU time of one sample");
-    // The program in the kernel comes with the third request, from a thread.
+    // A thread loads the eBPF program from the third request on.
     for _ in 0..5 {
         ask(&request);
     }
@@ -115,7 +117,7 @@ pub(crate) fn machine() {
     }
 }
 
-/// The files that such a sample needs, those first that a program in the kernel makes needless.
+/// The files that such a sample needs; those that eBPF replaces come first.
 const FILES: [&str; 10] = [
     "/proc/interrupts",
     "/proc/softirqs",
@@ -129,7 +131,7 @@ const FILES: [&str; 10] = [
     "/proc/net/snmp6",
 ];
 
-/// What nothing that reads these files can be faster than.
+/// The floor for any program that reads these files.
 fn reads_alone(files: &[&str]) -> Duration {
     let files: Vec<File> = files.iter().filter_map(|path| File::open(path).ok()).collect();
     let mut bytes = [0; 16_384];

@@ -1,4 +1,4 @@
-//! A BLG of 1 GB in the shape of a sample of Windows, copied into every format.
+//! A BLG of 1 GB with the structure of a Windows sample, copied into every format.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -12,7 +12,7 @@ use tallymon_log::{ReadOptions, open};
 
 use crate::size;
 
-/// Machines that the log is of, each with the counters of the sample.
+/// Number of machines in the log, each with the counters of the sample.
 const HOSTS: u32 = 60;
 
 pub(crate) fn run(folder: &Path) {
@@ -46,7 +46,8 @@ pub(crate) fn run(folder: &Path) {
     }
 }
 
-/// Opens a log as the monitor and the commands with `--log` do: for its range, its columns, and places to begin at.
+/// Opens a log as the monitor and the commands with `--log` do: for its range, its columns and its seek
+/// points.
 fn opened(log: &Path) {
     let start = Instant::now();
     let opened = tallymon::Log::open(log, &ReadOptions::default()).expect("it can be opened");
@@ -56,7 +57,7 @@ fn opened(log: &Path) {
     println!("open {name:29} {seconds:10.3} {:10.0}", bytes / seconds / 1e6);
 }
 
-/// Runs a command to its end; the most memory that it had, in MB.
+/// Runs a command to its end, and returns its peak memory in MB.
 fn largest(command: &mut Command) -> f64 {
     let mut child = command.spawn().expect("the released program was built before");
     let status = format!("/proc/{}/status", child.id());
@@ -72,7 +73,7 @@ fn largest(command: &mut Command) -> f64 {
     largest
 }
 
-/// Writes the records of the sample again and again, each time later, until the log is large enough.
+/// Writes the records of the sample repeatedly, with advancing times, until the log is large enough.
 fn write(sample: &Path, big: &Path, wanted: u64) -> u64 {
     let mut log = open(sample, &ReadOptions::default()).expect("the sample can be read");
     let mut records = Vec::new();
@@ -80,7 +81,7 @@ fn write(sample: &Path, big: &Path, wanted: u64) -> u64 {
         records.push(record);
     }
     let columns = log.about().columns.clone();
-    // One entry for each counter, and one for all instances of a wildcard, which are of one group.
+    // One entry per counter. A wildcard has one entry for all instances, which form a group.
     let mut entries = Vec::new();
     let mut places: Vec<Vec<usize>> = Vec::new();
     for (at, column) in columns.iter().enumerate() {

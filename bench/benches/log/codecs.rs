@@ -1,4 +1,4 @@
-//! The made-up series through general compressors, in blocks as the native log has them.
+//! The synthetic series through general compressors, in blocks like those of the native log.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tallymon_bench::cpu_time;
 
 use crate::made_up::rows;
 
-/// What a compressor does with a block; the second function undoes the first.
+/// A compressor for a block; the second function decompresses.
 type Codec = (&'static str, fn(&[u8]) -> Vec<u8>, fn(&[u8], usize) -> Vec<u8>);
 
 const CODECS: [Codec; 3] = [
@@ -21,7 +21,7 @@ const CODECS: [Codec; 3] = [
     ),
 ];
 
-/// A block of rows as numbers of 8 bytes, series after series.
+/// A block of rows as 8-byte numbers, series after series.
 fn plain(rows: &[Vec<u64>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for series in 0..rows[0].len() {
@@ -30,7 +30,8 @@ fn plain(rows: &[Vec<u64>]) -> Vec<u8> {
     bytes
 }
 
-/// A block of rows as differences of seven bits a byte, series after series; the first is that from 0.
+/// A block of rows as differences of seven bits per byte, series after series; the first difference is from
+/// 0.
 fn differences(rows: &[Vec<u64>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for series in 0..rows[0].len() {
@@ -49,7 +50,7 @@ fn differences(rows: &[Vec<u64>]) -> Vec<u8> {
     bytes
 }
 
-/// The numbers of [`differences`], for the time that it takes to read them.
+/// The sum of the numbers of [`differences`], to measure the time for reading them.
 fn sum(bytes: &[u8]) -> u64 {
     let (mut sum, mut number, mut shift) = (0u64, 0u64, 0);
     for byte in bytes {
@@ -63,7 +64,7 @@ fn sum(bytes: &[u8]) -> u64 {
     sum
 }
 
-/// Writes rows one behind another.
+/// Encodes a block of rows.
 type Layout = fn(&[Vec<u64>]) -> Vec<u8>;
 
 pub(crate) fn run() {

@@ -1,5 +1,5 @@
-//! 2,000 made-up series at 1 Hz for an hour: 700 bursty rates, 400 CPU times, 500 gauges, 100 noisy gauges, 300
-//! constants.
+//! 2,000 synthetic series at 1 Hz for an hour: 700 bursty rates, 400 CPU times, 500 gauges, 100 noisy gauges,
+//! 300 constants.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) const SECONDS: usize = 3_600;
 const START: u64 = 134_000_000_000_000_000;
 const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
 
-/// Numbers that look random and are the same in each run.
+/// Pseudo-random numbers, identical in each run.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -29,18 +29,18 @@ impl Random {
         self.0
     }
 
-    /// 0 to 1.
+    /// A number from 0 to 1.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Mean 0, deviation 1, nearly normal.
+    /// Approximately normal: mean 0, deviation 1.
     fn normal(&mut self) -> f64 {
         (0..6).map(|_| self.share()).sum::<f64>() * 1.414 - 4.242
     }
 }
 
-/// The values of all series, second after second.
+/// The values of all series, second by second.
 pub(crate) fn rows() -> Vec<Vec<u64>> {
     let mut random = Random(0x1234_5678_9abc_def1);
     let mut last: Vec<u64> = (0..SERIES).map(|_| random.next() % 1_000_000).collect();
@@ -51,7 +51,7 @@ pub(crate) fn rows() -> Vec<Vec<u64>> {
         for n in 0..SERIES {
             let value = &mut last[n];
             match n {
-                // Bursts of about ten seconds, between them little or nothing.
+                // Bursts of about ten seconds, with little or nothing between them.
                 0..700 => {
                     if random.share() < if busy[n] { 0.1 } else { 0.04 } {
                         busy[n] = !busy[n];
@@ -61,7 +61,7 @@ pub(crate) fn rows() -> Vec<Vec<u64>> {
                 }
                 // Ticks of 10 ms in units of 100 ns.
                 700..1_100 => *value += (random.share() * scale[n] / 30.0) as u64 * 100_000,
-                // Pages that come and go.
+                // Memory pages that come and go.
                 1_100..1_600 if random.share() < 0.5 => {
                     *value = value.saturating_add_signed((random.normal() * scale[n]) as i64);
                 }
@@ -81,7 +81,16 @@ pub(crate) fn columns() -> Vec<Column> {
             let path = format!(r"\\bench\Series({})\Counter {}", n % 100, n / 100);
             let parts = path.parse().ok();
             let group = u32::try_from(n / 100).unwrap_or(0);
-            Column { path, parts, counter_type: RAW, scale: 0, time_base: Frequency(0), group, wild: true, live: None }
+            Column {
+                path,
+                parts,
+                counter_type: RAW,
+                scale: 0,
+                time_base: Frequency(0),
+                group,
+                wild: true,
+                live: None,
+            }
         })
         .collect()
 }
@@ -91,7 +100,7 @@ fn sample(row: usize, value: u64) -> Result<Sample, NoValue> {
     Ok(Sample { counter_type: RAW, first: value, second: 0, frequency: Frequency(0), multi_count: 1, time })
 }
 
-/// Writes the rows, and returns the seconds that it took without making the rows.
+/// Writes the rows, and returns the seconds that writing took, without generating them.
 fn write(path: &Path, options: WriteOptions, rows: &[Vec<u64>], seal: bool) -> f64 {
     let options = WriteOptions { keep_instances: true, ..options };
     let columns = columns();
@@ -121,7 +130,7 @@ fn write(path: &Path, options: WriteOptions, rows: &[Vec<u64>], seal: bool) -> f
     taken + (cpu_time() - start).as_secs_f64()
 }
 
-/// Reads all records; the seconds that it took.
+/// Reads all records, and returns the seconds that it took.
 pub(crate) fn read(path: &Path) -> (f64, u64) {
     let start = cpu_time();
     let mut log = open(path, &ReadOptions::default()).expect("it can be read");
@@ -132,7 +141,7 @@ pub(crate) fn read(path: &Path) -> (f64, u64) {
     ((cpu_time() - start).as_secs_f64(), values)
 }
 
-/// The longest and the usual time to go to a second, in milliseconds.
+/// The longest and the median time of a seek to a second, in milliseconds.
 pub(crate) fn seek(path: &Path, first: u64, seconds: u64) -> (f64, f64) {
     let mut times = Vec::new();
     for n in 0..200u64 {
@@ -177,7 +186,7 @@ pub(crate) fn run(folder: &Path) {
         let (most, usual) = seek(path, START, SECONDS as u64);
         println!("to go to a second, {name}: {usual:.2} ms, of 100 the longest but one {most:.2} ms");
     }
-    // The other formats are made of the native log, so that reading it is in the time.
+    // The other formats are converted from the native log, so the time includes reading it.
     for format in [Format::Blg, Format::Csv] {
         let path = folder.join(format!("other.{}", format.info().extension));
         let start = cpu_time();

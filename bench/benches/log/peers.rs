@@ -1,4 +1,4 @@
-//! The same series in an archive of PCP, and the file of sar, which has its own counters and can not hold ours.
+//! The same series in a PCP archive, and sar's file, which has its own counters and cannot hold ours.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) fn run(folder: &Path) {
     sar(folder);
 }
 
-/// 20 counters of 100 instances, as the other formats have them.
+/// 20 counters of 100 instances, as in the other formats.
 fn pcp(folder: &Path) {
     let program = folder.join("pcparchive");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/pcparchive.c");
@@ -76,7 +76,7 @@ fn sar(folder: &Path) {
         println!("sar's file: not measured, it could not be written");
         return;
     };
-    // One line a value.
+    // One line per value.
     let values = shown.stdout.iter().filter(|byte| **byte == b'\n').count();
     println!(
         "sar's file, 30 seconds of its own counters: {values} values that it shows, {:.2} B each",

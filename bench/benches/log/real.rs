@@ -21,7 +21,7 @@ fn now() -> FileTime {
     FileTime(UNIX_EPOCH.0 + u64::try_from(since.as_nanos() / 100).unwrap_or(0))
 }
 
-/// A snapshot with the time from when to when it was taken.
+/// A snapshot with the start and end of its collection.
 struct Taken(Snapshot, FileTime, FileTime);
 
 fn write(

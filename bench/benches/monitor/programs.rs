@@ -1,5 +1,5 @@
-//! The whole program once a second, beside others that watch a machine: CPU time and wake-ups, all at the same time, each
-//! in a terminal of 200x50.
+//! The whole program once a second, compared with other system monitors: CPU time and wake-ups, all at the
+//! same time, each in a terminal of 200x50.
 
 use std::fs;
 use std::path::Path;
@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use tallymon_bench::WATCHED;
 
-/// How long they run before anything counts: starting is not what is asked.
+/// How long the programs run before the measurement, which excludes their start.
 const SETTLE: Duration = Duration::from_secs(8);
 const MEASURED: Duration = Duration::from_secs(60);
 
-/// A program with what makes it show the machine once a second.
+/// A program, with the arguments that make it show the machine once a second.
 struct Program {
     name: &'static str,
     command: String,
 }
 
-/// A program that runs, and what it had used at some time.
+/// A running program, and the resources that it had used at some time.
 struct Running {
     name: &'static str,
     pid: String,
@@ -71,7 +71,7 @@ pub(crate) fn measure() {
     fs::remove_dir_all(&folder).ok();
 }
 
-/// Ours first; of the others those that are installed.
+/// Our program first, then the installed ones of the others.
 fn programs(folder: &Path) -> Vec<Program> {
     let tally = tallymon_bench::built("tally");
     let paths = WATCHED.map(|path| format!("'{path}'")).join(" ");
@@ -95,7 +95,7 @@ fn programs(folder: &Path) -> Vec<Program> {
     programs
 }
 
-/// Starts a program in a terminal of its own, and says which process it is.
+/// Starts a program in its own terminal, and returns its process.
 fn start(socket: &str, program: &Program) -> Option<String> {
     let command = format!("exec env {}", program.command);
     let size = ["new-session", "-d", "-P", "-F", "#{pane_pid}", "-x", "200", "-y", "50", &command];
@@ -115,10 +115,11 @@ fn tmux(socket: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What a process has used until now, all threads; nothing when it has ended.
+/// The resources used by all threads of a process; nothing if it has ended.
 fn used(pid: &str) -> Used {
     let read = |path: String| fs::read_to_string(path).unwrap_or_default();
-    // The name stands in parentheses and may have anything in it; user and system time are 11 and 12 fields behind.
+    // The name is in parentheses and may contain anything; user and system time are 11 and 12 fields after
+    // it.
     let stat = read(format!("/proc/{pid}/stat"));
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let ticks =

@@ -1,5 +1,4 @@
-//! Programs that count with `metrics` or say what they do with `tracing`: with nothing behind it, with what usually is, and
-//! with ours.
+//! Programs that use `metrics` or `tracing`: with no recorder, with the usual one, and with ours.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -46,7 +45,7 @@ fn metrics_of(behind: &str, recorder: &(impl Recorder + Sync)) {
     });
 }
 
-/// A span that is entered and left at once.
+/// Enters and leaves a span.
 fn spans<S: Subscriber + Send + Sync + 'static>(behind: &str, subscriber: impl Fn() -> S) {
     let dispatch = tracing::Dispatch::new(subscriber());
     row(&format!("tracing, {behind}: a span"), OPERATIONS / 8, |_| {

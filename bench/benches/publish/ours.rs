@@ -1,4 +1,4 @@
-//! Each kind of counter that a program publishes itself.
+//! Each kind of counter that a program can publish.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn run(directory: &Path) {
         .together(|set| (0..8).fold(set, |set, n| set.counter(format!("n{n}"), KIND)));
     let one_lane = CounterSet::new("S").counter("Shared", KIND).shared_lanes(1);
     let publisher = Publisher::start_in(directory, "bench", &[set, one_lane]).expect("it can be published");
-    // An instance for each thread, and one for all.
+    // One instance per thread, and one for all threads.
     let instances: Vec<Instance> = (0..5)
         .map(|n| {
             let name = format!("{n}");
@@ -90,7 +90,7 @@ pub(super) fn run(directory: &Path) {
     });
 }
 
-/// Eight numbers that must agree. They come from memory, and are different.
+/// Eight numbers that must agree. They come from memory, and differ.
 fn groups(instances: &[Instance]) {
     let different = [3, 5, 7, 11, 13, 17, 19, 23];
     row("Group::add of 8 different numbers", OPERATIONS, |thread| {
@@ -112,7 +112,8 @@ fn groups(instances: &[Instance]) {
     });
 }
 
-/// The test that loses additions with PCP: all threads add to one counter, and the sum is compared with what they added.
+/// The test in which PCP loses additions: all threads add to one counter, and the sum is compared with what
+/// they added.
 pub(super) fn lost(directory: &Path) {
     let set = CounterSet::new("L").counter("Shared", KIND).shared();
     let publisher = Publisher::start_in(directory, "lost", &[set]).expect("it can be published");

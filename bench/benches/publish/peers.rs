@@ -1,4 +1,5 @@
-//! What others count and publish with: `prometheus`, `prometheus-client`, and PCP's memory-mapped values.
+//! Other libraries for counting and publishing: `prometheus`, `prometheus-client`, and PCP's memory-mapped
+//! values.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub(super) fn run(directory: &Path) {
     super::ours::lost(directory);
 }
 
-/// PCP's memory-mapped values, through its own library in a program of C.
+/// PCP's memory-mapped values, through its own library in a C program.
 fn mapped_values() {
     let Some(program) = compile() else { return };
     for (words, kind) in [
@@ -75,7 +76,7 @@ fn compile() -> Option<PathBuf> {
     None
 }
 
-/// What the program says; the reason when it says nothing.
+/// The output of the program, or the reason why there is none.
 fn ask(program: &Path, threads: usize, kind: &str) -> String {
     match Command::new(program).args([&threads.to_string(), kind]).output() {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_string(),

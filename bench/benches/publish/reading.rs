@@ -1,4 +1,4 @@
-//! What a reader takes for 10,000 values, warm: of one publisher, and of a thousand.
+//! The time for reading 10,000 values, warm: of one publisher, and of a thousand.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(super) fn run(directory: &Path) {
     let small = || (0..10).fold(CounterSet::new("R"), |set, n| set.counter(format!("n{n}"), KIND));
     let _publishers: Vec<(Publisher, Instance)> = (0..1000)
         .map_while(|_| {
-            // Each publisher and each publication takes a descriptor or two.
+            // Each publisher and each publication needs one or two file descriptors.
             let publisher = Publisher::start_in(&directory.join("many"), "many", &[small()]).ok()?;
             let single = publisher.single("R").ok()?;
             Some((publisher, single))
@@ -35,12 +35,12 @@ pub(super) fn run(directory: &Path) {
     measure("10 values of each of 1,000 publishers", directory.join("many"));
 }
 
-/// Wall time of a scan, of copying, and of taking out all values in both ways, the least and the median of many.
+/// Wall time of a scan, of copying, and of extracting all values in both ways: minimum and median of many.
 fn measure(name: &str, directory: PathBuf) {
     const ROUNDS: usize = 1001;
     let mut reader = Reader::new([directory]);
     reader.scan();
-    // A directory that was just changed is listed again each time for two seconds.
+    // A recently changed directory is listed again on each scan for two seconds.
     std::thread::sleep(Duration::from_millis(2500));
     reader.scan();
     let mut times = [const { Vec::new() }; 5];

@@ -1,7 +1,7 @@
-//! Performance counters for Python: any that the machine has, to be read, and counters of one's own, to be published.
+//! Performance counters for Python: read any counter of the machine, and publish your own.
 //!
-//! The classes are thin: each method is one of the library `tallymon`. Types of counters are numbers with the names of
-//! winperf.h, such as `tallymon.PERF_COUNTER_BULK_COUNT`.
+//! The classes are thin: each method calls one of the library `tallymon`. Counter types are numbers with the
+//! names of winperf.h, such as `tallymon.PERF_COUNTER_BULK_COUNT`.
 #![forbid(unsafe_code)]
 
 mod publish;

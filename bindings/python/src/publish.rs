@@ -1,4 +1,4 @@
-//! Publishing: sets that a program declares, instances, and counters that it writes.
+//! Publishing: sets that a program declares, their instances, and the counters that it writes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,7 +32,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A set of counters, declared once: what readers see as an object. Every method returns the set itself.
+/// A set of counters, declared once. Readers see it as an object. Every method returns the set itself.
 #[pyclass(module = "tallymon")]
 pub(crate) struct CounterSet {
     set: shm::CounterSet,
@@ -47,7 +47,7 @@ impl CounterSet {
 
 #[pymethods]
 impl CounterSet {
-    /// A set with an English name; with `instances` it has instances, which come and go.
+    /// A set with an English name. With `instances` it has instances, which come and go.
     #[new]
     #[pyo3(signature = (name, *, help=None, instances=false))]
     fn new(name: &str, help: Option<String>, instances: bool) -> CounterSet {
@@ -58,8 +58,8 @@ impl CounterSet {
         CounterSet { set: if instances { set.instances() } else { set } }
     }
 
-    /// Adds a counter of a type of this module; of a type with a base, the base belongs to it. A shared one is added to by
-    /// any number of threads.
+    /// Adds a counter with one of this module's types; a type with a base includes the base. Any number of
+    /// threads can add to a shared counter.
     #[pyo3(signature = (name, counter_type, *, help=None, unit=None, scale=0, shared=false))]
     fn counter<'py>(
         mut slf: PyRefMut<'py, Self>,
@@ -82,14 +82,15 @@ impl CounterSet {
         slf
     }
 
-    /// Adds a text of at most so many bytes of UTF-8.
+    /// Adds a text of at most `most` bytes of UTF-8.
     #[pyo3(signature = (name, most=64))]
     fn text<'py>(mut slf: PyRefMut<'py, Self>, name: &str, most: u16) -> PyRefMut<'py, Self> {
         slf.change(|set| set.text(name, most));
         slf
     }
 
-    /// Adds a histogram: an average, the number of values, and percentiles. With `time` the values are times.
+    /// Adds a histogram: an average, the number of values, and percentiles. With `time`, the values are
+    /// times.
     #[pyo3(signature = (name, *, time=false, most=None, bits=4, percentiles=None))]
     fn histogram<'py>(
         mut slf: PyRefMut<'py, Self>,
@@ -102,7 +103,7 @@ impl CounterSet {
         let mut shape = HistogramShape { bits, ..HistogramShape::default() };
         shape.most = most.unwrap_or(shape.most);
         if let Some(percentiles) = percentiles {
-            // What is out of range becomes 0 or too large, and is refused with the set.
+            // A percentage out of range becomes 0 or too large, and is rejected with the set.
             let part = |percent: f64| (percent * 1000.0).round().clamp(0.0, 1e6) as u32;
             shape.percentiles = percentiles.into_iter().map(part).collect();
         }
@@ -110,7 +111,7 @@ impl CounterSet {
         slf
     }
 
-    /// Adds numbers that must agree, pairs of name and type: they are written and read at once.
+    /// Adds numbers that must agree, as pairs of name and type. They are written and read together.
     fn together<'py>(mut slf: PyRefMut<'py, Self>, counters: Vec<(String, u32)>) -> PyRefMut<'py, Self> {
         slf.change(|set| {
             set.together(|set| {
@@ -122,7 +123,7 @@ impl CounterSet {
         slf
     }
 
-    /// Says the name, help text or unit of what was named last in another language: "ru", "German", "0412".
+    /// Sets the name, help text or unit of the last named item in another language: "ru", "German", "0412".
     #[pyo3(signature = (language, *, name=None, help=None, unit=None))]
     fn words<'py>(
         mut slf: PyRefMut<'py, Self>,
@@ -142,7 +143,8 @@ impl CounterSet {
     }
 }
 
-/// Publishes counter sets as long as it, or anything made from it, exists. It must not be used behind a fork.
+/// Publishes counter sets as long as the publisher, or anything created from it, exists. Do not use it after
+/// a fork.
 #[pyclass(frozen, module = "tallymon")]
 pub(crate) struct Publisher {
     publisher: shm::Publisher,
@@ -150,7 +152,7 @@ pub(crate) struct Publisher {
 
 #[pymethods]
 impl Publisher {
-    /// Publishes sets under the name of a program.
+    /// Publishes sets under a program name.
     #[new]
     fn new(name: &str, sets: Vec<PyRef<'_, CounterSet>>) -> PyResult<Publisher> {
         let sets: Vec<shm::CounterSet> = sets.iter().map(|set| set.set.clone()).collect();
@@ -163,12 +165,12 @@ impl Publisher {
         self.publisher.path().display().to_string()
     }
 
-    /// The last values stay visible, as stale, when this program was killed.
+    /// Keeps the last values visible, marked as stale, if this program is killed.
     fn keep_last_values(&self) {
         self.publisher.keep_last_values();
     }
 
-    /// A new instance of a set, or without a name the one set of values of a set without instances.
+    /// Creates an instance of a set. Without a name: the single set of values of a set without instances.
     #[pyo3(signature = (set, name=None, *, id=None, parent=None))]
     fn instance(
         &self,
@@ -187,7 +189,8 @@ impl Publisher {
     }
 }
 
-/// An instance of a published set. It is gone for readers when it is closed, at the end of `with`, or when Python drops it.
+/// An instance of a published set. It disappears for readers when it is closed, at the end of `with`, or when
+/// Python drops it.
 #[pyclass(frozen, module = "tallymon")]
 pub(crate) struct Instance {
     instance: Mutex<Option<shm::Instance>>,
@@ -195,7 +198,8 @@ pub(crate) struct Instance {
 
 #[pymethods]
 impl Instance {
-    /// The writer of a counter by its English name; one of a group stands for the whole group.
+    /// The writer of a counter by its English name. Any member of a group gives the writer of the whole
+    /// group.
     fn __getitem__(&self, name: &str) -> PyResult<Counter> {
         let instance = lock(&self.instance);
         let writer = instance.as_ref().ok_or_else(closed)?.writer(name);
@@ -229,7 +233,7 @@ impl Counter {
         self.writer.add(n).map_err(of_kind)
     }
 
-    /// A number that is in no group, and not shared when it is set.
+    /// A number that belongs to no group, and is not shared if it is set.
     #[getter]
     fn get_value(&self) -> PyResult<u64> {
         self.writer.value().map_err(of_kind)
@@ -240,22 +244,22 @@ impl Counter {
         self.writer.set(value).map_err(of_kind)
     }
 
-    /// What started, starts now: for PERF_ELAPSED_TIME.
+    /// Sets the start time to now, for PERF_ELAPSED_TIME.
     fn start_time(&self) -> PyResult<()> {
         self.writer.start_time().map_err(of_kind)
     }
 
-    /// Sets a text; what is longer than declared is cut between two characters.
+    /// Sets a text; a text longer than declared is truncated between two characters.
     fn set_text(&self, text: &str) -> PyResult<()> {
         self.writer.set_text(text).map_err(of_kind)
     }
 
-    /// One more value of an average or a histogram.
+    /// Records a value in an average or a histogram.
     fn record(&self, value: u64) -> PyResult<()> {
         self.writer.record(value).map_err(of_kind)
     }
 
-    /// One more time, in seconds, of an average or a histogram of times.
+    /// Records a time, in seconds, in an average or a histogram of times.
     fn record_time(&self, seconds: f64) -> PyResult<()> {
         if !(0.0..=1e9).contains(&seconds) {
             return Err(PyValueError::new_err(format!("a time is 0 to 1e9 seconds, not {seconds}")));
@@ -264,7 +268,8 @@ impl Counter {
         self.record((seconds * 1e7).round() as u64)
     }
 
-    /// Sets the first numbers of a group, or the value and the base of a fraction; readers see all or none.
+    /// Sets the first numbers of a group, or the value and base of a fraction. Readers see all of them or
+    /// none.
     fn set_all(&self, values: Vec<u64>) -> PyResult<()> {
         let set = |numbers: shm::Numbers<'_>| {
             values.iter().enumerate().for_each(|(at, value)| numbers.set(at, *value));
@@ -272,7 +277,7 @@ impl Counter {
         self.writer.update(set).map_err(of_kind)
     }
 
-    /// Adds to the first numbers of a group; readers see all or none.
+    /// Adds to the first numbers of a group. Readers see all of the additions or none.
     fn add_all(&self, values: Vec<i64>) -> PyResult<()> {
         let add = |numbers: shm::Numbers<'_>| {
             values.iter().enumerate().for_each(|(at, n)| numbers.add(at, n.cast_unsigned()));

@@ -1,4 +1,4 @@
-//! Reading: queries and what they read.
+//! Reading: queries and their results.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use tallymon::core::flow::Value;
 use tallymon::{CounterHandle, Location, PathError};
 
-/// Counters by path, read together as often as one likes.
+/// Counters by path, read together any number of times.
 ///
 /// >>> query = Query()
 /// >>> query.add(r"\Processor(*)\% Processor Time")
@@ -25,22 +25,22 @@ struct Open {
     handles: Vec<CounterHandle>,
 }
 
-/// A value of a counter at the last collection, or why there is none.
+/// The value of a counter at the last collection, or the reason why there is none.
 #[pyclass(frozen, get_all, module = "tallymon")]
 pub(crate) struct Reading {
-    /// The number that `add` gave.
+    /// The number returned by `add`.
     handle: usize,
     /// The full path, in English.
     path: String,
-    /// A float, an int that is exact, a str, or None.
+    /// A float, an exact int, a str, or None.
     value: Option<Content>,
     /// Why the value is None.
     reason: Option<String>,
-    /// Whether the value is from an earlier time, as of a program that has ended.
+    /// Whether the value is from an earlier sample, for example of a program that has ended.
     stale: bool,
-    /// The type, one of the constants of this module.
+    /// The counter type, one of the constants of this module.
     counter_type: u32,
-    /// The raw values, if there are any: the number, and the clock or base that belongs to it.
+    /// The raw values, if any: the number, and its clock or base.
     raw: Option<(u64, u64)>,
 }
 
@@ -61,7 +61,8 @@ impl Query {
         Ok(Query { open: Mutex::new(Open { query, handles: Vec::new() }) })
     }
 
-    /// Adds a path, which may have wildcards: new instances are followed. Its number is in the readings of it.
+    /// Adds a path, possibly with wildcards, which also match new instances. Returns a number that identifies
+    /// its readings.
     fn add(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
         let added = self.with(py, |open| {
             open.handles.push(open.query.add(path)?);
@@ -70,13 +71,13 @@ impl Query {
         added.map_err(|error: PathError| PyLookupError::new_err(error.to_string()))
     }
 
-    /// Takes a sample of everything. A rate needs two.
+    /// Takes a sample of all counters. A rate needs two.
     fn collect(&self, py: Python<'_>) -> PyResult<()> {
         let collected = self.with(py, |open| open.query.collect());
         collected.map(drop).map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
-    /// What the last collection read.
+    /// The results of the last collection.
     fn readings(&self, py: Python<'_>) -> Vec<Reading> {
         self.with(py, |open| {
             let handle_of = |handle| open.handles.iter().position(|known| *known == handle).unwrap_or(0);
@@ -85,14 +86,14 @@ impl Query {
         })
     }
 
-    /// The values of the last collection by path; None where there is none.
+    /// The values of the last collection by path; None for a missing value.
     fn values(&self, py: Python<'_>) -> std::collections::HashMap<String, Option<Content>> {
         self.readings(py).into_iter().map(|reading| (reading.path, reading.value)).collect()
     }
 }
 
 impl Query {
-    /// Works with the query while other threads of Python run.
+    /// Uses the query while other Python threads run.
     fn with<R: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut Open) -> R + Send) -> R {
         py.detach(|| act(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner)))
     }

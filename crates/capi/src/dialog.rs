@@ -17,10 +17,10 @@ const WILDCARD_INSTANCES: u32 = 1 << 4;
 const INITIALIZE_PATH: u32 = 1 << 6;
 const SHOW_OBJECT_BROWSER: u32 = 1 << 9;
 
-/// How often a program may want the same choice again.
+/// How often a program may ask for the same choice again.
 const MOST_TRIES: u32 = 16;
 
-/// `PDH_BROWSE_DLG_CONFIG` and the one with a handle, which has it where the other has the name of a data source.
+/// `PDH_BROWSE_DLG_CONFIG`, and its variant with a handle in place of the name of a data source.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Config<L, S> {
@@ -36,8 +36,8 @@ pub(crate) struct Config<L, S> {
     caption: Str<L>,
 }
 
-/// Has the user choose counters of this machine or of a log. The program gets each choice in its buffer, and is called then; without
-/// a terminal there is no dialog.
+/// Lets the user choose counters of this machine or of a log. Each choice is written to the program's
+/// buffer, and then its callback is called. Without a terminal there is no dialog.
 pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L, S>>) -> Done {
     let wanted = config.get().ok_or(status::NO_DIALOG_DATA)?;
     if wanted.paths.is_null() || wanted.room == 0 {
@@ -67,7 +67,7 @@ pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L,
     done
 }
 
-/// Gives the program what the user chose. It may make its buffer larger when it is told that it is too small.
+/// Passes a choice to the program, which may enlarge its buffer when that is too small.
 fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &DataSource) -> Done {
     let mut known = config.get().ok_or(status::NO_DIALOG_DATA)?;
     let is_object = known.flags & SHOW_OBJECT_BROWSER != 0;
@@ -81,7 +81,7 @@ fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &Data
         paths.truncate(1);
     }
     let units = list::<L>(&paths);
-    // Again after the program has made room; not for ever.
+    // Again after the program has made room, but not for ever.
     for _ in 0..MOST_TRIES {
         let fits = usize::try_from(known.room).is_ok_and(|room| units.len() <= room);
         known.status = if fits { status::VALID_DATA } else { status::MORE_DATA };
@@ -91,7 +91,7 @@ fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &Data
         config.set(known);
         let answer = known.call.map_or(known.status, |call| call(known.argument));
         known = config.get().ok_or(status::NO_DIALOG_DATA)?;
-        // The program returns that it wants the same again, or leaves it in its description.
+        // The program asks for the same again by the callback's result, or in its structure.
         if ![answer, known.status].contains(&status::RETRY) {
             return if fits { Ok(()) } else { Err(status::MORE_DATA) };
         }
@@ -99,7 +99,7 @@ fn give<L: Letter, S: Copy>(config: Out<Config<L, S>>, path: &str, source: &Data
     Err(status::MORE_DATA)
 }
 
-/// The path of everything that the object of a path has.
+/// The path of all counters and instances of the object of a path.
 fn whole_object(path: &str) -> String {
     match CounterPath::parse(path).map(|parsed| parsed.path) {
         Ok(mut found) => {
@@ -116,16 +116,16 @@ mod tests {
     use super::*;
     use crate::handles::Handle;
 
-    /// The offsets of the header, which it asserts for programs in C.
+    /// The offsets that the header asserts for C programs.
     #[test]
-    fn the_description_has_the_size_of_the_header() {
+    fn the_configuration_has_the_size_of_the_header() {
         let size = if size_of::<usize>() == 8 { 72 } else { 40 };
         let sizes = (size_of::<Config<u8, Str<u8>>>(), size_of::<Config<u16, Handle>>());
         assert_eq!(sizes, (size, size));
     }
 
     #[test]
-    fn the_browser_of_objects_gives_all_of_one() {
+    fn browsing_objects_chooses_all_of_an_object() {
         assert_eq!(whole_object(r"\Process(sh/0#2)\ID Process"), r"\Process(*)\*");
         assert_eq!(whole_object(r"\\web\System\Processes"), r"\\web\System\*");
     }

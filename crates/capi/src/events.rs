@@ -9,7 +9,7 @@ use crate::handles::lock;
 pub(crate) struct Event {
     set: Mutex<bool>,
     changed: Condvar,
-    /// It stays set until it is reset; else the first one that waits for it takes it.
+    /// It stays set until it is reset; otherwise the first waiter resets it.
     manual: bool,
 }
 
@@ -27,7 +27,7 @@ impl Event {
         *lock(&self.set) = false;
     }
 
-    /// Waits until it is set; false when that took longer than `most`, `None` being for ever.
+    /// Waits until it is set; `false` when that takes longer than `most`. `None` waits for ever.
     pub(crate) fn wait(&self, most: Option<Duration>) -> bool {
         let end = most.and_then(|most| Instant::now().checked_add(most));
         let mut set = lock(&self.set);
@@ -36,7 +36,7 @@ impl Event {
                 *set = self.manual;
                 return true;
             }
-            // A time that can not be told is one that nobody lives to see.
+            // A time beyond the clock's range never comes.
             set = match end {
                 Some(end) => {
                     let left = end.saturating_duration_since(Instant::now());
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_wakes_who_waits() {
+    fn an_event_wakes_a_waiter() {
         let event = Arc::new(Event::new(false, false));
         assert!(!event.wait(Some(Duration::ZERO)));
         let waiting = Arc::clone(&event);

@@ -1,7 +1,7 @@
 //! Handles: numbers that a program holds for queries, counters, logs, events and keys.
 //!
-//! A handle is a place in one table and how often that place was used before. One that was closed, or that never was
-//! one, is found out; no handle is ever taken for an address.
+//! A handle is a position in one table and a generation: how often the position was used before. So closed
+//! and invented handles are refused; no handle is ever used as an address.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,10 +12,10 @@ use crate::recordings::Recording;
 use crate::registry::Key;
 use std::sync::Arc;
 
-/// A handle as the program holds it. 0 is none.
+/// A handle as the program holds it. 0 is no handle.
 pub(crate) type Handle = usize;
 
-/// What a handle stands for.
+/// The object behind a handle.
 #[derive(Clone)]
 pub(crate) enum Object {
     Query(Arc<Mutex<OpenQuery>>),
@@ -27,7 +27,7 @@ pub(crate) enum Object {
 }
 
 struct Slot {
-    /// How often it was used, within the bits that a handle has for it.
+    /// How often the position was used, within the bits that a handle has for it.
     generation: usize,
     object: Option<Object>,
 }
@@ -37,7 +37,7 @@ struct Handles {
     free: Vec<usize>,
 }
 
-/// Half of the bits are the place, the other half the generation.
+/// Half of the bits are the position, the other half the generation.
 const BITS: u32 = usize::BITS / 2;
 const MASK: usize = (1 << BITS) - 1;
 
@@ -59,14 +59,14 @@ pub(crate) fn insert(object: Object) -> Option<Handle> {
     Some(slot.generation << BITS | number)
 }
 
-/// What a handle stands for; `None` when it is closed or none.
+/// The object behind a handle; `None` for a closed or invalid one.
 pub(crate) fn get(handle: Handle) -> Option<Object> {
     let handles = lock(&HANDLES);
     let slot = handles.slots.get((handle & MASK).checked_sub(1)?)?;
     slot.object.clone().filter(|_| slot.generation == handle >> BITS)
 }
 
-/// Takes a handle away; what it stood for, `None` when it is closed or none.
+/// Closes a handle, and returns its object; `None` for a closed or invalid one.
 pub(crate) fn remove(handle: Handle) -> Option<Object> {
     let mut handles = lock(&HANDLES);
     let place = (handle & MASK).checked_sub(1)?;
@@ -77,7 +77,7 @@ pub(crate) fn remove(handle: Handle) -> Option<Object> {
     Some(object)
 }
 
-/// The handle if it is of a query.
+/// The query of a handle.
 pub(crate) fn query(handle: Handle) -> Option<Arc<Mutex<OpenQuery>>> {
     match get(handle)? {
         Object::Query(query) => Some(query),
@@ -85,7 +85,7 @@ pub(crate) fn query(handle: Handle) -> Option<Arc<Mutex<OpenQuery>>> {
     }
 }
 
-/// The handle if it is of a counter.
+/// The counter of a handle.
 pub(crate) fn counter(handle: Handle) -> Option<Arc<Counter>> {
     match get(handle)? {
         Object::Counter(counter) => Some(counter),
@@ -93,7 +93,7 @@ pub(crate) fn counter(handle: Handle) -> Option<Arc<Counter>> {
     }
 }
 
-/// Locks, also behind a panic: what it protects is whole between any two steps.
+/// Locks, even after a panic: every single change leaves the data whole.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -103,13 +103,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_handle_is_found_out() {
+    fn refuses_closed_handles() {
         let event = || Object::Event(Arc::new(Event::new(false, false)));
         let first = insert(event()).unwrap();
         assert!(get(first).is_some() && query(first).is_none() && counter(first).is_none());
         assert!(remove(first).is_some());
         assert!(get(first).is_none() && remove(first).is_none());
-        // Its place may be used again, under another handle.
+        // Its position may be used again, under another handle.
         let second = insert(event()).unwrap();
         assert_ne!(first, second);
         assert!(get(first).is_none() && get(second).is_some());

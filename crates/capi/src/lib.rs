@@ -1,27 +1,29 @@
-//! The C interface of Tallymon: headers with the names of Windows, and the library behind them, so that programs and
-//! provider libraries that were written for NT compile elsewhere and run.
+//! The C interface of Tallymon: headers with the names of Windows, and the library behind them, so that
+//! programs and provider libraries that were written for NT compile elsewhere and run.
 //!
-//! The headers are in `include/`: `windows.h` and what it includes, `winperf.h`, `pdh.h`, `pdhmsg.h`, `loadperf.h`,
-//! `tchar.h`, and `tallymon.h` with what is ours. Every structure in them has NT's layout, which static assertions check.
-//! What is done differently from NT, and why, stands in `docs/c-interface.md`.
+//! The headers are in `include/`: `windows.h` and what it includes, `winperf.h`, `pdh.h`, `pdhmsg.h`,
+//! `loadperf.h`, `tchar.h`, and `tallymon.h` for functions of our own. Every structure in them has NT's
+//! layout, which static assertions check. `docs/c-interface.md` lists the differences from NT, with
+//! reasons.
 //!
-//! A call comes in at `exports`, which has no logic; pointers are read in `memory` alone. The other modules are safe
-//! code and thin: counters, paths and values are the library `tallymon`'s.
+//! Calls enter at `exports`, which has no logic. Only `memory` reads pointers. The other modules are thin
+//! and safe code: counters, paths and values are those of the library `tallymon`.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `exports` | every name that C sees |
-//! | `memory` | pointers: texts, places for results, buffers |
-//! | `handles` | what the handles of a program stand for |
+//! | `memory` | pointers: texts, results, buffers |
+//! | `handles` | the objects behind the handles of a program |
 //! | `query` | queries and counters |
 //! | `values` | values, formatted and raw, and statistics |
-//! | `names`, `paths` | objects, counters, instances; paths made and taken apart |
+//! | `names`, `paths` | objects, counters, instances; making and parsing paths |
 //! | `logs`, `log_sets` | data sources; logs in databases |
-//! | `recordings` | logs that are opened, and written from the samples of a query |
+//! | `recordings` | opening logs, and writing them from the samples of a query |
 //! | `registry` | data blocks and name tables through `RegQueryValueEx` |
 //! | `windows`, `events`, `clock` | the rest of windows.h |
-//! | `publish` | counters of the program's own (on Linux) |
-//! | `dialog`, `source_dialog` | the dialogs of counters and of data sources |
+//! | `publish` | publishing the program's own counters (on Linux) |
+//! | `dialog`, `source_dialog` | the dialogs to choose counters and data sources |
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod clock;
 mod dialog;

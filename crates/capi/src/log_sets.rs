@@ -1,4 +1,5 @@
-//! Logs in databases: `SQL:file!log set`, where NT has the name of an ODBC data source before the exclamation mark.
+//! Logs in databases: `SQL:file!log set`, where NT has the name of an ODBC data source before the
+//! exclamation mark.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -20,7 +21,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// `None` for what is no name of a data source in a database.
+    /// Parses a name; `None` if it names no data source in a database.
     pub(crate) fn of_name(name: &str) -> Option<Database> {
         let (kind, source) = name.split_once(':')?;
         if !kind.eq_ignore_ascii_case("SQL") {
@@ -39,8 +40,8 @@ impl Database {
         Database::of_name(&name).ok_or(status::INVALID_DATASOURCE)
     }
 
-    /// Its log set of that name, or its first one without a name; `None` when it has none, also because there is no
-    /// database.
+    /// Its log set of that name, or its first log set if none is named; `None` when there is no such set or
+    /// no database.
     pub(crate) fn known_set(&self) -> Result<Option<LogSet>, Status> {
         let sets = match sqlite::log_sets(&self.file) {
             Err(error) if is_missing(&error) => return Ok(None),
@@ -79,11 +80,11 @@ pub(crate) fn verify<L: Letter>(source: Str<L>) -> Done {
     }
 }
 
-/// Makes the tables that logs need; what is there stays.
+/// Creates the tables that logs need; existing ones stay.
 pub(crate) fn create_tables<L: Letter>(source: Str<L>) -> Done {
     let database = Database::of_parameter(source)?;
     let made = sqlite::create_tables(&database.file);
-    // The file of a database is made by connecting to it; what is none is found out by the first statement.
+    // Connecting creates the file of a database; the first statement fails if the file is something else.
     made.map_err(|_| match database.file.exists() {
         true => status::SQL_EXEC_DIRECT_FAILED,
         false => status::SQL_CONNECT_FAILED,
@@ -98,7 +99,7 @@ pub(crate) fn names<L: Letter>(source: Str<L>, list: Buf<L>, size: Out<u32>) -> 
     put_list(&sets.into_iter().map(|set| set.name).collect::<Vec<_>>(), list, size)
 }
 
-/// Tells the GUID of the log set of a log, and the number of its run.
+/// Returns the GUID of the log set of a log, and the number of its run.
 pub(crate) fn guid(log: Handle, guid: Out<[u8; 16]>, run: Out<i32>) -> Done {
     let set = set_of(log)?;
     if guid.is_null() && run.is_null() {
@@ -109,7 +110,7 @@ pub(crate) fn guid(log: Handle, guid: Out<[u8; 16]>, run: Out<i32>) -> Done {
     Ok(())
 }
 
-/// Gives the log set of a log a number of its run.
+/// Sets the run number of the log set of a log.
 pub(crate) fn set_run(log: Handle, run: i32) -> Done {
     let set = set_of(log)?;
     match handles::get(log) {
@@ -142,25 +143,25 @@ fn set_of(log: Handle) -> Result<LogSet, Status> {
     }
 }
 
-/// A log set that is new.
+/// A new log set.
 pub(crate) fn new_set(name: &str) -> LogSet {
     let random = || RandomState::new().hash_one(name);
     let (high, low) = (random(), random());
-    // The bits that say that it is a random one.
+    // The bits that mark a random GUID.
     let (high, low) = (high & !0xF000 | 0x4000, low & !(0xC << 60) | 0x8 << 60);
     let (a, b, c) = (high >> 32, high >> 16 & 0xFFFF, high & 0xFFFF);
     let guid = format!("{{{a:08X}-{b:04X}-{c:04X}-{:04X}-{:012X}}}", low >> 48, low & 0xFFFF_FFFF_FFFF);
     LogSet { guid, run_id: 0, name: name.to_string() }
 }
 
-/// A file beside a database for what goes into one of its sets.
+/// The name of a file beside a database, for one of its log sets.
 pub(crate) fn beside(database: &Path, set: &LogSet) -> PathBuf {
     let mut name = database.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}", set.guid.trim_matches(['{', '}'])));
     database.with_file_name(name)
 }
 
-/// The bytes of a GUID as C has them: the first three parts are numbers, and the rest bytes.
+/// The bytes of a GUID as C has them: the first three parts are little-endian numbers, the rest bytes.
 fn guid_bytes(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
     let mut bytes = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32)?.to_be_bytes();
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_databases() {
+    fn parses_names_of_databases() {
         let name = |text: &str| Database::of_name(text).map(|known| (known.file, known.log_set));
         assert_eq!(name("SQL:a.db!night"), Some(("a.db".into(), Some("night".to_string()))));
         assert_eq!(name("sql:/a!b/c.db!night"), Some(("/a!b/c.db".into(), Some("night".to_string()))));
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guid_is_what_c_has() {
+    fn a_guid_has_the_bytes_of_c() {
         let bytes = guid_bytes("{00112233-4455-6677-8899-AABBCCDDEEFF}").unwrap();
         let expected =
             [0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF];

@@ -23,7 +23,7 @@ pub(crate) const TYPE_TSV: u32 = 2;
 pub(crate) const TYPE_SQL: u32 = 7;
 pub(crate) const TYPE_BINARY: u32 = 8;
 
-/// Where a program wants to read from; what stands behind a handle of `PdhBindInputDataSource`.
+/// A data source of a program; the object behind a handle of `PdhBindInputDataSource`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DataSource {
     Machine,
@@ -34,15 +34,16 @@ pub(crate) enum DataSource {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LogFile {
     path: PathBuf,
-    /// It was named as a database.
+    /// The program named it as a database.
     is_database: bool,
-    /// The log set that is read, if it is a database and one was named.
+    /// The log set to read, if it is a database and the program named one.
     log_set: Option<String>,
-    /// The logs that it was made of, if those are several; it goes when nobody reads it any more.
+    /// The logs that the program named, if those are several: `path` is a temporary log of all of them then,
+    /// which is removed after its last use.
     merged: Vec<PathBuf>,
 }
 
-/// How a program says which data source it means: by a name, or by a handle of one that it bound.
+/// How a program names a data source: by a name, or by the handle of a bound one.
 pub(crate) trait SourceParameter {
     fn source(self) -> Result<DataSource, Status>;
 }
@@ -76,7 +77,7 @@ impl LogFile {
     fn failure(&self, error: &LogError) -> Status {
         let format = || Some(tallymon::log::open(&self.path, &self.options()).ok()?.about().format);
         match &error.kind {
-            // One whose format is known has no counters that could be read.
+            // Its format is known, so it has no counters that could be read.
             LogErrorKind::Unusable(_) => match format() {
                 Some(Format::Sqlite) => status::NO_COUNTERS,
                 Some(Format::Blg) => status::BINARY_LOG_CORRUPT,
@@ -89,7 +90,7 @@ impl LogFile {
         }
     }
 
-    /// The file; of several logs the one that was made of them.
+    /// The file; the joined one of several logs.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -103,7 +104,7 @@ impl LogFile {
 impl Drop for LogFile {
     fn drop(&mut self) {
         if !self.merged.is_empty() {
-            // What is left over in the folder for such files does no harm.
+            // A file that stays in the folder for such files does no harm.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -132,7 +133,7 @@ impl DataSource {
 
     /// Several logs as one: their records in the order of time.
     fn files(names: &[String]) -> Result<DataSource, Status> {
-        // A database has several logs in it already.
+        // A database can not be joined: it has several logs in it already.
         if names.iter().any(|name| Database::of_name(name).is_some()) {
             return Err(status::INVALID_DATASOURCE);
         }
@@ -147,11 +148,11 @@ impl DataSource {
         Ok(DataSource::Log(Arc::new(merged)))
     }
 
-    /// How many bytes it has, all its files together; of a database the number of its records.
+    /// Bytes of all its files together; for a database the number of its records.
     ///
     /// # Errors
     ///
-    /// `PDH_INVALID_HANDLE` for this machine, `PDH_LOG_FILE_OPEN_ERROR` for a file that is gone.
+    /// `PDH_INVALID_HANDLE` for this machine, `PDH_LOG_FILE_OPEN_ERROR` for a missing file.
     pub(crate) fn size(&self) -> Result<u64, Status> {
         let DataSource::Log(file) = self else { return Err(status::INVALID_HANDLE) };
         if self.database().is_some() {
@@ -172,7 +173,7 @@ impl DataSource {
         }
     }
 
-    /// What it is if it is a database; `None` for all else.
+    /// The database, if it is one.
     pub(crate) fn database(&self) -> Option<Database> {
         let DataSource::Log(file) = self else { return None };
         let reader = tallymon::log::open(&file.path, &file.options()).ok()?;
@@ -188,14 +189,14 @@ impl DataSource {
         }
     }
 
-    /// A query that knows the names of all counters that it has, for who chooses some.
+    /// A query with the names of all its counters, to choose from.
     pub(crate) fn catalogue(&self) -> Result<Query, Status> {
         let DataSource::Log(file) = self else { return machine::query() };
         let query = Query::new(Box::new(file.open()?.source()), machine::language());
         query.map_err(|error| status::of_source(&error))
     }
 
-    /// Everything that is in it if it is a log; `None` for this machine.
+    /// The contents of a log; `None` for this machine.
     pub(crate) fn contents(&self) -> Result<Option<Log>, Status> {
         match self {
             DataSource::Machine => Ok(None),
@@ -204,7 +205,7 @@ impl DataSource {
     }
 }
 
-/// Binds log files: names one after the other, with an empty one at the end. NULL and no name are this machine.
+/// Binds log files: a list of names that an empty name ends. NULL and an empty list mean this machine.
 pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
     if source.is_null() {
         return Err(status::INVALID_ARGUMENT);
@@ -215,14 +216,15 @@ pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
         [name] => DataSource::file(name.clone()),
         several => DataSource::files(several)?,
     };
-    // A file that can not be read is told now, as on NT.
+    // An unreadable file is an error now, as on NT.
     bound.open()?;
     let handle = handles::insert(Object::Source(bound.into()));
     source.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
 
-/// The record of a log at a local time, or the last one before it, as it stands in the file: `PDH_RAW_LOG_RECORD`.
+/// The record of a log at a local time, or the last one before it, as it is in the file:
+/// `PDH_RAW_LOG_RECORD`.
 pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32>) -> Done {
     /// Bytes before those of the record, and the least that the structure has.
     const HEAD: usize = 12;
@@ -242,7 +244,8 @@ pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32
         }
         is_found = true;
         raw.clear();
-        // A database has its records in tables, and a log of our own format in columns.
+        // A database has its records in tables, and a native log in columns: there are no bytes of one
+        // record.
         raw.extend_from_slice(reader.raw_record().ok_or(status::NOT_IMPLEMENTED)?);
     }
     if !is_found {
@@ -259,7 +262,7 @@ pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32
     Ok(())
 }
 
-/// What NT calls a kind of log.
+/// NT's number of a log format.
 pub(crate) const fn type_number(format: Format) -> u32 {
     match format {
         Format::Csv => TYPE_CSV,
@@ -269,13 +272,13 @@ pub(crate) const fn type_number(format: Format) -> u32 {
     }
 }
 
-/// Which records of the log of a query are read.
+/// Sets which records of the log of a query are read.
 pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
     let info = info.get().ok_or(status::INVALID_ARGUMENT)?;
     query::set_range(query, info.start, info.end)
 }
 
-/// What a query without a data source reads: the registry, and nothing else.
+/// The default source of queries without a data source: the registry, and nothing else.
 pub(crate) const fn set_default(source: u32) -> Done {
     const REGISTRY: u32 = 1;
     const LOG_FILE: u32 = 2;
@@ -287,7 +290,7 @@ pub(crate) const fn set_default(source: u32) -> Done {
     }
 }
 
-/// From when to when a log is, and how many records it has.
+/// First and last time of a log, and its number of records.
 pub(crate) fn time_range(
     source: impl SourceParameter,
     entries: Out<u32>,

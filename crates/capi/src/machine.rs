@@ -1,5 +1,5 @@
-//! This machine: its counters, which all queries of the process share, the names that are looked up without a query, and
-//! the user's language.
+//! This machine: its counters, which all queries of the process share; names for functions without a query;
+//! and the user's language.
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -13,17 +13,17 @@ use tallymon::{Host, InstanceKey, Query};
 use crate::handles::lock;
 use crate::status::{self, Status};
 
-/// A query without counters, which knows the names; `None` before the first look-up.
+/// A query without counters, for its names; `None` before the first look-up.
 static BROWSER: Mutex<Option<Query>> = Mutex::new(None);
 
-/// The counters of this machine. Every query of the process has the same ones below it, so that provider libraries and
-/// their processes run once; they end with the last who uses them.
+/// The counters of this machine. All queries of the process share them, so that provider libraries and
+/// their processes run once; they end with the last query.
 pub(crate) struct Shared(Arc<Mutex<Host>>);
 
 static HOST: Mutex<Weak<Mutex<Host>>> = Mutex::new(Weak::new());
 
 impl Shared {
-    /// Those that are open already, else new ones.
+    /// The shared counters, opened if this is the first user.
     pub(crate) fn open() -> Result<Shared, SourceError> {
         let mut known = lock(&HOST);
         if let Some(host) = known.upgrade() {
@@ -59,7 +59,7 @@ pub(crate) fn query() -> Result<Query, Status> {
     Query::new(Box::new(source), language()).map_err(|error| status::of_source(&error))
 }
 
-/// Does something with a query that knows the names of this machine; `refresh` looks for objects that are new.
+/// Calls a function with a query that has the names of this machine; `refresh` looks for new objects first.
 pub(crate) fn browse<R>(
     refresh: bool,
     ask: impl FnOnce(&mut Query) -> Result<R, Status>,
@@ -75,11 +75,11 @@ pub(crate) fn browse<R>(
     ask(browser.insert(known))
 }
 
-/// Whether a name of a machine in a parameter is this one; NULL and an empty one are.
+/// Checks that the name of a machine means this one; so do NULL and an empty name.
 ///
 /// # Errors
 ///
-/// `PDH_CSTATUS_NO_MACHINE` for another one.
+/// `PDH_CSTATUS_NO_MACHINE` for another machine.
 pub(crate) fn is_here(machine: Option<&str>) -> Result<(), Status> {
     let Some(name) = machine.map(|name| name.trim_start_matches('\\')).filter(|name| !name.is_empty()) else {
         return Ok(());
@@ -99,8 +99,8 @@ pub(crate) fn language() -> Language {
     })
 }
 
-/// Whether the names of a path are English. Numbers and patterns are of no language; what does not exist is told by
-/// whoever adds the path.
+/// Whether the names of a path are English. Numbers and patterns belong to no language; adding the path
+/// reports names that do not exist.
 pub(crate) fn is_english(query: &mut Query, text: &str) -> bool {
     let Ok(path) = CounterPath::parse(text).map(|parsed| parsed.path) else { return true };
     let Ok(object) = query.object(text, &path.object) else { return true };

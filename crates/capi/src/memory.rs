@@ -1,17 +1,17 @@
-//! Pointers that a C program gave: every read and write through one is in this file.
+//! Pointers from C programs: every read and write through one is in this file.
 //!
-//! A value of these types can only come in as a parameter of an exported function. The program promises there what C
-//! always promises: a pointer is NULL, or it points at what its type says, for as long as the call lasts; a text ends
-//! with a zero. That promise makes the methods here safe to call.
+//! Values of these types only come from parameters of exported functions. There the program promises what C
+//! always promises: a pointer is NULL, or it points at what its type says, for as long as the call lasts; a
+//! text ends with a zero. That promise makes the methods here safe to call.
 #![allow(unsafe_code, reason = "the pointers of C programs are read and written here")]
 
 /// A unit of text: a byte of UTF-8 in the A functions, 16 bits of UTF-16 in the W functions.
 pub(crate) trait Letter: Copy + PartialEq + 'static {
     /// The zero that ends a text.
     const ZERO: Self;
-    /// A text in these units, without the zero. A zero in it ends it.
+    /// Encodes a text in these units, without the final zero; it is cut at a zero inside.
     fn encode(text: &str) -> Vec<Self>;
-    /// What some units say; what is no character becomes U+FFFD.
+    /// Decodes units; what is no character becomes U+FFFD.
     fn decode(units: &[Self]) -> String;
 }
 
@@ -52,8 +52,8 @@ impl<L: Letter> Str<L> {
         }
         let mut units = Vec::new();
         loop {
-            // SAFETY: the program promises a text that ends with a zero, and none was found up to here. C has no
-            // promise about alignment of a text that was cast.
+            // SAFETY: the program promises a text that ends with a zero, and none was found up to here. C
+            // has no promise about alignment of a text that was cast.
             let unit = unsafe { self.0.wrapping_add(units.len()).read_unaligned() };
             if unit == L::ZERO {
                 return Some(L::decode(&units));
@@ -62,7 +62,7 @@ impl<L: Letter> Str<L> {
         }
     }
 
-    /// The texts of a list that an empty one ends; none for NULL.
+    /// The texts of a list that ends with an empty text; none for NULL.
     pub(crate) fn get_list(self) -> Vec<String> {
         let mut texts = Vec::new();
         let mut at = self;
@@ -73,7 +73,7 @@ impl<L: Letter> Str<L> {
         texts
     }
 
-    /// The text of so many units, whatever is in them; `None` for NULL.
+    /// The text of `count` units, zeros included; `None` for NULL.
     pub(crate) fn get_units(self, count: usize) -> Option<Vec<L>> {
         if self.0.is_null() {
             return None;
@@ -83,7 +83,7 @@ impl<L: Letter> Str<L> {
         Some((0..count).map(unit).collect())
     }
 
-    /// How many units stand before the zero; 0 for NULL.
+    /// The number of units before the zero; 0 for NULL.
     pub(crate) fn length(self) -> usize {
         if self.0.is_null() {
             return 0;
@@ -94,7 +94,7 @@ impl<L: Letter> Str<L> {
     }
 }
 
-/// A place for one value, or NULL.
+/// A pointer to one value, or NULL.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
@@ -112,7 +112,7 @@ impl<T: Copy> Out<T> {
         self.0.is_null()
     }
 
-    /// What stands there; `None` for NULL.
+    /// The value there; `None` for NULL.
     pub(crate) fn get(self) -> Option<T> {
         // SAFETY: the program promises a value of this type at every pointer that is not NULL.
         if self.0.is_null() { None } else { Some(unsafe { self.0.read_unaligned() }) }
@@ -145,20 +145,20 @@ impl<T: Copy> Buf<T> {
         self.0.is_null()
     }
 
-    /// Where so many bytes behind the start are, as an address to be given to the program.
+    /// The address of a byte offset, to be written for the program.
     pub(crate) const fn address(self, bytes: usize) -> *mut u8 {
         self.0.cast::<u8>().wrapping_add(bytes)
     }
 
-    /// Writes values, the first one so many bytes behind the start. The caller has compared their size with the one
-    /// that the program gave. Nothing is written through NULL.
+    /// Writes values at a byte offset. The caller has compared their size with that of the program's
+    /// buffer. Writes nothing through NULL.
     pub(crate) fn write<V: Copy>(self, bytes: usize, values: &[V]) {
         if self.0.is_null() {
             return;
         }
         let to = self.address(bytes);
-        // SAFETY: the program promises the size that it gave, and the caller stays within it; what is written is plain
-        // data of this library and overlaps nothing of the program.
+        // SAFETY: the program promises the size that it gave, and the caller stays within it; what is
+        // written is plain data of this library and overlaps nothing of the program.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, size_of_val(values)) };
     }
 
@@ -176,7 +176,7 @@ impl<T: Copy> Buf<T> {
         unsafe { self.0.wrapping_add(position).read_unaligned() }
     }
 
-    /// Reads so many values; empty for NULL. The program promises as many.
+    /// Reads `count` values, which the program promises; empty for NULL.
     pub(crate) fn read(self, count: usize) -> Vec<T> {
         if self.0.is_null() {
             return Vec::new();
@@ -188,7 +188,7 @@ impl<T: Copy> Buf<T> {
 }
 
 impl<L: Letter> Buf<L> {
-    /// The text that stands there; `None` for NULL.
+    /// The text there; `None` for NULL.
     pub(crate) fn text(self) -> Option<String> {
         Str(self.0.cast_const()).get()
     }
@@ -197,10 +197,10 @@ impl<L: Letter> Buf<L> {
 /// An address in a structure that the program gets.
 pub(crate) type Address<L> = *mut L;
 
-/// An object of this library that the program owns, or NULL: what it is given once and gives back once.
+/// An object of this library that the program owns, or NULL: it gets the object once and gives it back once.
 ///
-/// What comes in as a parameter of this type was made by [`Owned::new`], was not given back before.
-/// Several threads may use it at once; so it has to be `Sync`.
+/// A parameter of this type was made by [`Owned::new`] and was not given back yet. Several threads may use
+/// it at once, so it has to be `Sync`.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 #[repr(transparent)]
@@ -218,7 +218,7 @@ impl<T> Copy for Owned<T> {}
 
 #[cfg(target_os = "linux")]
 impl<T: Send + Sync> Owned<T> {
-    /// Gives an object away.
+    /// Gives an object to the program.
     pub(crate) fn new(object: T) -> Owned<T> {
         Owned(Box::into_raw(Box::new(object)))
     }
@@ -226,7 +226,8 @@ impl<T: Send + Sync> Owned<T> {
     /// The object; `None` for NULL.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&T> {
-        // SAFETY: the program promises NULL or what `new` made, and that nobody gives it back before the call ends.
+        // SAFETY: the program promises NULL or what `new` made, and that nobody gives it back before the
+        // call ends.
         unsafe { self.0.as_ref() }
     }
 
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_is_nothing() {
+    fn null_reads_as_nothing() {
         assert_eq!(Str::<u8>(std::ptr::null()).get(), None);
         assert_eq!(Str::<u16>(std::ptr::null()).length(), 0);
         assert_eq!(Out::<u32>(std::ptr::null_mut()).get(), None);
@@ -253,7 +254,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_given_away_comes_back() {
+    fn owned_objects_come_back() {
         assert_eq!(Owned::<u32>(std::ptr::null_mut()).get(), None);
         assert_eq!(Owned::<u32>(std::ptr::null_mut()).take(), None);
         let owned = Owned::new(7u32);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_go_both_ways() {
+    fn decodes_what_it_encodes() {
         for text in ["", "Processor", "메모리", "😀"] {
             let mut bytes = u8::encode(text);
             bytes.push(0);

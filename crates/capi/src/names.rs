@@ -1,4 +1,4 @@
-//! What a machine or a log has: objects, their counters and instances, and names by number.
+//! Listing what a machine or a log has: objects, counters, instances; and names by index.
 
 use tallymon::core::path::InstanceIndex;
 use tallymon::core::title::TitleIndex;
@@ -11,7 +11,7 @@ use crate::memory::{Buf, Letter, Out, Str};
 use crate::status::{self, Done, Status};
 use crate::text::{put, put_list, room};
 
-/// Bits of a detail level that say how much a user has to know; the one above them asks for costly objects.
+/// The bits of a detail level; the bit above them includes costly objects.
 const DETAIL_MASK: u32 = 0xFFFF;
 const DETAIL_COSTLY: u32 = 0x1_0000;
 
@@ -85,7 +85,7 @@ pub(crate) fn items<L: Letter>(
             Ok(())
         }
     };
-    // Both sizes are told before either is an error.
+    // Both sizes are written before either is an error.
     counters.and(instances)
 }
 
@@ -118,7 +118,7 @@ fn items_of_log(columns: &[&Column], wanted: &str) -> Result<CountersAndInstance
         };
         (instance.text().to_string(), index)
     });
-    // The same name with other numbers stands there as often as there are numbers, as for a machine.
+    // A name is listed once for each number that it has, as for a machine.
     let mut known: Vec<(String, u32)> = Vec::new();
     for instance in with_index {
         if !known.contains(&instance) {
@@ -185,7 +185,7 @@ pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>
         Ok(known.then(|| names.name(TitleIndex(index))))
     })?;
     let put = put(&found.ok_or(status::STRING_NOT_FOUND)?, name, size);
-    // This function alone tells a buffer that is too small from one that is not there.
+    // Unlike others, this function has different statuses for a small buffer and for none.
     put.map_err(
         |status| if status == status::MORE_DATA && room > 0 { status::INSUFFICIENT_BUFFER } else { status },
     )
@@ -209,7 +209,7 @@ pub(crate) fn connect<L: Letter>(machine: Str<L>) -> Done {
     machine::is_here(machine.get().as_deref())
 }
 
-/// As [`machine::is_here`], for the two functions that look names up, which read them from the registry of the machine.
+/// As [`machine::is_here`], with the status of the two functions that look up names.
 fn connected<L: Letter>(machine: Str<L>) -> Done {
     machine::is_here(machine.get().as_deref()).map_err(|status| match status {
         status::NO_MACHINE => status::CANNOT_CONNECT_MACHINE,
@@ -222,7 +222,7 @@ pub(crate) fn object_of(query: &mut Query, name: &str) -> Result<TitleIndex, Sta
     query.object(name, &tallymon::core::path::Part::parse(name)).map_err(|error| status::of_path(&error))
 }
 
-/// The columns of a machine; of all for none.
+/// The columns of a machine; those of all machines when none is named.
 fn of_machine(columns: &[Column], machine: Option<String>) -> Vec<&Column> {
     let wanted =
         machine.map(|name| name.trim_start_matches('\\').to_string()).filter(|name| !name.is_empty());
@@ -235,7 +235,7 @@ fn of_machine(columns: &[Column], machine: Option<String>) -> Vec<&Column> {
     columns.iter().filter(is_of).collect()
 }
 
-/// Every name once, in its first place; case does not tell names apart.
+/// Every name once, at its first position; case is ignored.
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! Counter paths: made, taken apart, expanded and checked; and what is known about a counter.
+//! Making, parsing, expanding and checking counter paths; and information about a counter.
 
 use tallymon::core::path::{CounterPath, InstanceIndex, InstancePath, Part};
 use tallymon::log::select::is_meant;
@@ -14,13 +14,13 @@ use crate::text::{put, put_list, room};
 
 /// `dwInstanceIndex` of an instance without a number.
 const NO_INDEX: u32 = u32::MAX;
-/// Units that an instance has fewer than.
+/// The limit of units of an instance name.
 const MAX_PATH: usize = 260;
 const NO_EXPAND_COUNTERS: u32 = 1;
 const NO_EXPAND_INSTANCES: u32 = 2;
 const REFRESH_COUNTERS: u32 = 4;
 
-/// `PDH_COUNTER_PATH_ELEMENTS`, as a program gives it.
+/// `PDH_COUNTER_PATH_ELEMENTS` as input.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct GivenElements<L> {
@@ -32,7 +32,7 @@ pub(crate) struct GivenElements<L> {
     counter: Str<L>,
 }
 
-/// `PDH_COUNTER_PATH_ELEMENTS`, as a program gets it.
+/// `PDH_COUNTER_PATH_ELEMENTS` as output.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Elements<L> {
@@ -62,7 +62,7 @@ pub(crate) struct CounterInfo<L> {
     data: [u32; 1],
 }
 
-/// Texts that stand behind a structure, and their addresses.
+/// Texts after a structure, and their addresses.
 struct Behind<L> {
     start: Buf<u8>,
     head: usize,
@@ -74,7 +74,7 @@ impl<L: Letter> Behind<L> {
         Behind { start, head, units: Vec::new() }
     }
 
-    /// Adds a text; its address, NULL for none.
+    /// Adds a text, and returns its address; NULL for none.
     fn add(&mut self, text: Option<&str>) -> Address<L> {
         let Some(text) = text else { return std::ptr::null_mut() };
         let at = self.head.saturating_add(self.units.len().saturating_mul(size_of::<L>()));
@@ -96,7 +96,7 @@ impl<L: Letter> Behind<L> {
         }
     }
 
-    /// Writes a structure and the texts behind it, if all have room.
+    /// Writes a structure and the texts after it, if there is room for all.
     fn finish<T: Copy>(self, structure: T, bytes: Out<u32>) -> Done {
         let room = bytes.get().ok_or(status::INVALID_ARGUMENT)?;
         let needed = self.head.saturating_add(size_of_val(self.units.as_slice()));
@@ -111,8 +111,8 @@ impl<L: Letter> Behind<L> {
     }
 }
 
-/// Parent, name and number of an instance. Only the object says whether a `/` is part of a name; here it is the parent
-/// that ends at the first one.
+/// Parent, name and number of an instance. Only the object could tell whether a `/` is part of a name; here
+/// the parent ends at the first `/`.
 fn split(instance: Option<&InstancePath>) -> (Option<String>, Option<String>, u32) {
     let Some(path) = instance else { return (None, None, NO_INDEX) };
     let index = match path.index() {
@@ -184,7 +184,7 @@ pub(crate) fn parse_instance<L: Letter>(
     let name = put(&name.unwrap_or_default(), instance, instance_size);
     let of_parent = put(&of_parent.unwrap_or_default(), parent, parent_size);
     index.set(if number == NO_INDEX { 0 } else { number });
-    // Both sizes are told before either is an error.
+    // Both sizes are written before either is an error.
     name.and(of_parent)
 }
 
@@ -220,7 +220,7 @@ fn check(query: &mut Query, text: &str) -> Done {
 }
 
 pub(crate) fn expand_here<L: Letter>(pattern: Str<L>, list: Buf<L>, size: Out<u32>) -> Done {
-    // No handle is this machine.
+    // A handle of 0 means this machine.
     expand(0 as Handle, pattern, list, size, 0)
 }
 
@@ -251,12 +251,12 @@ pub(crate) fn expand<L: Letter>(
     put_list(&paths, list, size)
 }
 
-/// Full paths, with the machine, as NT gives them.
+/// Full paths with the machine, as NT returns them.
 fn expand_live(query: &mut Query, text: &str, flags: u32) -> Result<Vec<String>, Status> {
     let what =
         Expand { counters: flags & NO_EXPAND_COUNTERS == 0, instances: flags & NO_EXPAND_INSTANCES == 0 };
     let paths = query.expand(text, what).map_err(|error| match (status::of_path(&error), error.part) {
-        // Parentheses that are missing or too many are a fault of the path.
+        // Missing or needless parentheses make the path invalid.
         (status::NO_INSTANCE | status::BAD_COUNTERNAME, _) => status::INVALID_PATH,
         (status::NO_OBJECT, PathPart::Object) => status::NO_OBJECT,
         (status, _) => status,
@@ -303,7 +303,7 @@ pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buf
     let status = match item.map(|item| item.newer) {
         Some(Err(why)) => status::of_value(why).1,
         Some(Ok(_)) => status::VALID_DATA,
-        // It was added, and no sample has looked at it yet.
+        // The counter has no sample yet.
         None => status::ITEM_NOT_VALIDATED,
     };
     let mut behind = Behind::<L>::new(buffer, size_of::<CounterInfo<L>>());

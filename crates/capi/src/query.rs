@@ -1,4 +1,4 @@
-//! Queries and their counters, as the handles of a program mean them.
+//! Queries and counters behind the handles of a program.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
@@ -17,27 +17,27 @@ use crate::machine;
 use crate::memory::{Letter, Out, Str};
 use crate::status::{self, Done, Status};
 
-/// What stands behind a handle of a query.
+/// The object behind the handle of a query.
 pub(crate) struct OpenQuery {
     pub(crate) origin: Origin,
     pub(crate) user_data: usize,
     /// Handles of its counters.
     counters: BTreeSet<Handle>,
-    /// What the last collection found, a list for each counter; empty before the first one.
+    /// The readings of the last collection, a list for each counter; empty before the first collection.
     found: HashMap<CounterHandle, Vec<Item>>,
     timer: Option<Timer>,
-    /// Records of a log that were gone through.
+    /// Records of a log that were read so far.
     position: u64,
 }
 
 /// Where the samples of a query come from.
 pub(crate) enum Origin {
     Live(Box<Query>),
-    /// The file stays as long as it is read.
+    /// The file is kept, since it may be a temporary one that its last user removes.
     Log(Box<LogSource>, Arc<LogFile>),
 }
 
-/// What stands behind a handle of a counter.
+/// The object behind the handle of a counter.
 pub(crate) struct Counter {
     query: Weak<Mutex<OpenQuery>>,
     pub(crate) id: CounterHandle,
@@ -48,7 +48,7 @@ pub(crate) struct Counter {
     pub(crate) scale: Mutex<Option<i32>>,
 }
 
-/// One value of a counter: that of one instance.
+/// The value of one instance of a counter.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     /// Parent and name of the instance, without its number, as the arrays of the helper have it.
@@ -86,7 +86,7 @@ pub(crate) fn close(query: Handle) -> Done {
         let mut open = lock(&query);
         (open.timer.take(), std::mem::take(&mut open.counters))
     };
-    // The thread of the timer may hold the query just now: it ends before the query does.
+    // The thread of the timer may hold the query now, so it ends before the query does.
     drop(timer);
     for counter in counters {
         handles::remove(counter);
@@ -94,7 +94,7 @@ pub(crate) fn close(query: Handle) -> Done {
     Ok(())
 }
 
-/// The version of the performance data helper whose functions these are.
+/// The version of the performance data helper that this library implements.
 pub(crate) fn version(version: Out<u32>) -> Done {
     version.set(0x503);
     if version.is_null() { Err(status::INVALID_ARGUMENT) } else { Ok(()) }
@@ -120,7 +120,7 @@ pub(crate) fn add_english<L: Letter>(
     add(query, path, user_data, counter, true)
 }
 
-/// Adds a counter. English names are always understood; `english` refuses all others.
+/// Adds a counter. English names are always accepted; with `english`, no others.
 fn add<L: Letter>(
     query: Handle,
     path: Str<L>,
@@ -180,7 +180,7 @@ pub(crate) fn collect(query: Handle) -> Done {
     open.collect().map(drop)
 }
 
-/// As [`collect`]; tells the local time of the sample.
+/// As [`collect`], and returns the local time of the sample.
 pub(crate) fn collect_with_time(query: Handle, time: Out<i64>) -> Done {
     if time.is_null() {
         return Err(status::INVALID_ARGUMENT);
@@ -192,14 +192,14 @@ pub(crate) fn collect_with_time(query: Handle, time: Out<i64>) -> Done {
     Ok(())
 }
 
-/// Collects every so many seconds in a thread, and sets an event after each sample; 0 seconds end that.
+/// Collects on a thread at an interval in seconds, and sets an event after each sample; 0 seconds ends that.
 pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Done {
     let shared = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     let (before, idle) = {
         let mut open = lock(&shared);
         (open.timer.take(), open.counters.is_empty())
     };
-    // Its thread may wait for the query just now, so the lock is free while it ends.
+    // Its thread may wait for the query now, so the lock is free while the thread ends.
     drop(before);
     if idle {
         return Err(status::NO_DATA);
@@ -207,7 +207,7 @@ pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Do
     if seconds == 0 {
         return Ok(());
     }
-    // An event that is none is not an error: the samples are taken all the same.
+    // An invalid event is no error: the samples are taken all the same.
     let event: Option<Arc<Event>> = match handles::get(event) {
         Some(Object::Event(event)) => Some(event),
         _ => None,
@@ -215,7 +215,7 @@ pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Do
     let weak = Arc::downgrade(&shared);
     let timer = Timer::start(Duration::from_secs(seconds.into()), move || {
         let Some(query) = weak.upgrade() else { return };
-        // What fails now may work the next time; the values say what is wrong.
+        // A failed sample may succeed the next time; the values have the reason.
         let _ = lock(&query).collect();
         if let Some(event) = &event {
             event.set();
@@ -229,7 +229,7 @@ pub(crate) fn is_live(query: Handle) -> i32 {
     handles::query(query).is_some_and(|query| matches!(lock(&query).origin, Origin::Live(_))).into()
 }
 
-/// Which records of a log are read: local times, both included.
+/// Sets which records of a log are read: local times, both included.
 pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
     let mut open = lock(&query);
@@ -251,12 +251,12 @@ impl OpenQuery {
         &self.counters
     }
 
-    /// Records of its log that were gone through, the one that it is at included.
+    /// Records of its log that were read so far, including the current one.
     pub(crate) const fn position(&self) -> u64 {
         self.position
     }
 
-    /// Takes a sample of every counter; its time, UTC. `PDH_NO_DATA` when none has data.
+    /// Takes a sample of every counter, and returns its time, UTC. `PDH_NO_DATA` when no counter has data.
     pub(crate) fn collect(&mut self) -> Result<FileTime, Status> {
         match self.advance()? {
             (time, true) => Ok(time),
@@ -264,7 +264,7 @@ impl OpenQuery {
         }
     }
 
-    /// Takes a sample of every counter; its time, UTC, and whether any of them has data.
+    /// Takes a sample of every counter, and returns its time, UTC, and whether any counter has data.
     pub(crate) fn advance(&mut self) -> Result<(FileTime, bool), Status> {
         if self.counters.is_empty() {
             return Err(status::NO_DATA);
@@ -324,7 +324,7 @@ impl OpenQuery {
         Ok((time, self.found.values().flatten().any(has_data)))
     }
 
-    /// The local time of a sample: of this machine, or of the one that wrote the log.
+    /// The local time of a sample: that of this machine, or of the machine that wrote the log.
     pub(crate) fn local(&self, time: FileTime) -> FileTime {
         match &self.origin {
             Origin::Live(_) => clock::zone().local(time),
@@ -332,14 +332,14 @@ impl OpenQuery {
         }
     }
 
-    /// What the last collection found for a counter; empty before the first one.
+    /// The readings of a counter in the last collection; empty before the first collection.
     pub(crate) fn items(&self, counter: &Counter) -> &[Item] {
         self.found.get(&counter.id).map_or(&[], Vec::as_slice)
     }
 }
 
 impl Counter {
-    /// The query that it is of.
+    /// Its query.
     pub(crate) fn query(&self) -> Result<Arc<Mutex<OpenQuery>>, Status> {
         self.query.upgrade().ok_or(status::INVALID_HANDLE)
     }

@@ -1,4 +1,4 @@
-//! The registry's performance keys: queries of data blocks, name tables, and what is registered.
+//! The registry's performance keys: data blocks, name tables, and registered services.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ const REG_BINARY: u32 = 3;
 const REG_DWORD: u32 = 4;
 const REG_MULTI_SZ: u32 = 7;
 
-/// The keys that need not be opened; on 64-bit machines a program has them with all upper bits set.
+/// Predefined keys, which need not be opened; on 64-bit machines a program has them with all upper bits set.
 const LOCAL_MACHINE: u32 = 0x8000_0002;
 const PERFORMANCE_DATA: u32 = 0x8000_0004;
 const PERFORMANCE_TEXT: u32 = 0x8000_0050;
@@ -42,14 +42,14 @@ const PERFORMANCE_NLSTEXT: u32 = 0x8000_0060;
 const PERFLIB: &str = r"software\microsoft\windows nt\currentversion\perflib";
 const SERVICES: &str = r"system\currentcontrolset\services";
 
-/// What stands behind a handle of a key: its path below `HKEY_LOCAL_MACHINE`, in small letters.
+/// The object behind the handle of a key: its path below `HKEY_LOCAL_MACHINE`, in lower case.
 pub(crate) struct Key(String);
 
-/// What was kept since the last query.
+/// The host and the last answer, kept between queries.
 struct Kept {
     host: Shared,
-    /// An answer that did not fit: the same question again, soon, is answered with it, so that a program that makes its
-    /// buffer larger step by step does not have every provider asked at every step.
+    /// An answer that did not fit the buffer. The same query is answered with it for a while, so that a
+    /// program that enlarges its buffer step by step does not make every provider collect at every step.
     unserved: Option<(String, Instant, Answer)>,
 }
 
@@ -58,10 +58,10 @@ static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 /// How long an answer that did not fit is kept.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether a buffer that is too small for data learns what is needed.
+/// Whether the needed size is returned when a buffer is too small for a data block.
 static NEEDED_SIZE: AtomicBool = AtomicBool::new(false);
 
-/// A value: its type, and its bytes in the letters of the function.
+/// A value of a key: its type and its content.
 struct Answer {
     kind: u32,
     content: Content,
@@ -165,7 +165,7 @@ fn table(titles: &Titles, help: bool) -> Answer {
     if help {
         pairs.extend(titles.helps().map(|(index, text)| (index.0, text.to_string())));
     } else {
-        // What stands at index 1 is no name, and comes first.
+        // Index 1 has the base index in place of a name, and comes first.
         pairs.extend(titles.base_index().map(|base| (1, base.to_string())));
         pairs.extend(titles.names().map(|(index, text)| (index.0, text.to_string())));
     }
@@ -175,8 +175,8 @@ fn table(titles: &Titles, help: bool) -> Answer {
     Answer { kind: REG_MULTI_SZ, content: Content::Texts(texts) }
 }
 
-/// Gives a value to the program, or says that its buffer is too small. Without a buffer it learns the size, except for
-/// data blocks: `needed` is whether a size is told at all.
+/// Writes a value to the program's buffer, or returns that the buffer is too small. Without a buffer the
+/// size is returned, except for data blocks: `needed` is whether a size is returned at all.
 fn serve<L: Letter>(
     answer: &Answer,
     kind: Out<u32>,
@@ -199,13 +199,13 @@ fn serve<L: Letter>(
 
 fn give<T: Copy>(content: &[T], data: Buf<u8>, bytes: Out<u32>, needed: bool) -> Result<(), WinError> {
     let length = u32::try_from(size_of_val(content)).map_err(|_| ERROR_NOT_ENOUGH_MEMORY)?;
-    // Asked for the type alone.
+    // The program wants the type only.
     let Some(room) = bytes.get() else { return Ok(()) };
     if data.is_null() || room < length {
         if needed {
             bytes.set(length);
         }
-        // A value of known size tells it without a buffer; a data block has no size before it is made.
+        // The size of a value is returned without a buffer; a data block has no size before it is collected.
         return if data.is_null() && needed && !NEEDED_SIZE.load(Ordering::Relaxed) {
             Ok(())
         } else {
@@ -219,7 +219,7 @@ fn give<T: Copy>(content: &[T], data: Buf<u8>, bytes: Out<u32>, needed: bool) ->
 
 pub(crate) fn close(key: Handle) -> WinError {
     match predefined(key) {
-        // It closes nothing, and lets go of everything that was kept.
+        // Closing these drops what is kept between queries.
         Some(PERFORMANCE_DATA | PERFORMANCE_TEXT | PERFORMANCE_NLSTEXT) => {
             let before = lock(&KEPT).take();
             drop(before);
@@ -233,7 +233,7 @@ pub(crate) fn close(key: Handle) -> WinError {
     }
 }
 
-/// A key of this machine as if of another one; others can not be reached yet.
+/// Connects to the registry of a machine: only this one, by any of its names; others can not be reached yet.
 pub(crate) fn connect<L: Letter>(machine: Str<L>, key: Handle, result: Out<Handle>) -> WinError {
     if result.is_null() {
         return ERROR_INVALID_PARAMETER;
@@ -304,7 +304,7 @@ impl Key {
         }
     }
 
-    /// The service whose key, or whose key `Performance`, this is.
+    /// The service of this key, which is the service's own key or its `Performance` key.
     fn service(&self) -> Option<tallymon::registry::Service> {
         let name = self.0.strip_prefix(SERVICES)?.strip_prefix('\\')?;
         let name = name.strip_suffix("\\performance").unwrap_or(name);
@@ -357,9 +357,9 @@ impl Key {
     }
 }
 
-/// The number of a key that need not be opened.
+/// The number of a predefined key.
 fn predefined(key: Handle) -> Option<u32> {
-    // As a signed number of 32 bits it has all its upper bits set on a 64-bit machine.
+    // Sign-extended from 32 bits, it has all upper bits set on a 64-bit machine.
     let low = u32::try_from(key & 0xFFFF_FFFF).ok()?;
     let widened = usize::try_from(low).ok()?;
     let signed = isize::try_from(low.cast_signed()).ok()?.cast_unsigned();
@@ -381,7 +381,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_need_not_be_opened() {
+    fn knows_predefined_keys() {
         let signed = isize::try_from(PERFORMANCE_DATA.cast_signed()).unwrap().cast_unsigned();
         assert_eq!(predefined(signed), Some(PERFORMANCE_DATA));
         assert_eq!(predefined(0x8000_0004), Some(PERFORMANCE_DATA));
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_below_the_machine() {
+    fn knows_the_keys_below_local_machine() {
         for (path, exists) in [
             ("", true),
             ("software", true),

@@ -1,4 +1,4 @@
-//! Which data source a user wants, asked on the terminal of the program.
+//! The dialog to choose a data source, on the terminal of the program.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use crate::text::{put_start, room};
 /// Only logs are offered, not this machine.
 const FILE_BROWSER_ONLY: u32 = 1;
 
-/// Has the user name a log, or this machine by nothing. Without a terminal nobody can be asked.
+/// Lets the user name a log, or this machine by an empty line. Without a terminal there is no dialog.
 pub(crate) fn select<L: Letter>(_owner: Handle, flags: u32, source: Buf<L>, size: Out<u32>) -> Done {
     if flags & !FILE_BROWSER_ONLY != 0 || source.is_null() {
         return Err(status::INVALID_ARGUMENT);
@@ -45,7 +45,7 @@ fn ask(logs_only: bool, input: &mut impl BufRead, output: &mut impl Write) -> Re
             .and_then(|()| output.flush())
             .and_then(|()| input.read_line(&mut line));
         if !read.is_ok_and(|length| length > 0) {
-            // What the program says next begins a line; a terminal that takes no words shows nothing of it either.
+            // The program's next output begins a line. A terminal that fails here fails for the program too.
             let _ = writeln!(output);
             return Err(status::DIALOG_CANCELLED);
         }
@@ -55,7 +55,7 @@ fn ask(logs_only: bool, input: &mut impl BufRead, output: &mut impl Write) -> Re
         }
         match DataSource::file(name.to_string()).open() {
             Ok(_) => return Ok(name.to_string()),
-            // A terminal that takes no words is found out by the next question.
+            // A terminal that fails here fails at the next question too.
             Err(status) => drop(writeln!(output, "{name}: this is no log that can be read (0x{status:08X})")),
         }
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_is_asked_until_it_is_a_log() {
+    fn asks_until_the_answer_is_a_log() {
         assert_eq!(answered(false, "\n").0, Ok(String::new()));
         assert_eq!(answered(false, "").0, Err(status::DIALOG_CANCELLED));
         let (found, said) = answered(true, "\n/nothing/there.blg\n");

@@ -1,4 +1,4 @@
-//! Statuses of the performance data helper, and which one a failure of the library is.
+//! Statuses of the performance data helper, and the status of each failure of the library.
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::log::{LogError, LogErrorKind};
@@ -7,7 +7,7 @@ use tallymon::{PathError, PathPart, PathProblem};
 /// A status of pdhmsg.h, or an error of winerror.h where the helper passes one on.
 pub(crate) type Status = u32;
 
-/// What a function of the helper does: an `Err` is the status that it returns.
+/// The result of a function of the helper: an `Err` is the status that it returns.
 pub(crate) type Done = Result<(), Status>;
 
 pub(crate) const VALID_DATA: Status = 0;
@@ -90,7 +90,7 @@ pub(crate) fn of_log(error: &LogError) -> Status {
     }
 }
 
-/// For a value that is missing: what the function returns, and what stands in the `CStatus` of the value.
+/// For a missing value: the status that the function returns, and the `CStatus` of the value.
 pub(crate) const fn of_value(why: NoValue) -> (Status, Status) {
     match why {
         NoValue::UnknownType | NoValue::NotNumeric => (INVALID_ARGUMENT, CSTATUS_INVALID_DATA),

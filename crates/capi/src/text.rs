@@ -1,4 +1,4 @@
-//! Texts and lists of texts for a program: all of it, or the size that it needs.
+//! Writing texts and lists of texts for a program, or the size that they need.
 
 use crate::memory::{Buf, Letter, Out};
 use crate::status::{self, Done, Status};
@@ -7,8 +7,8 @@ use crate::status::{self, Done, Status};
 ///
 /// # Errors
 ///
-/// `PDH_INVALID_ARGUMENT` without a size, or without a buffer although there is a size; `PDH_MORE_DATA` when the buffer is
-/// too small, and then the size that is needed is written and nothing else.
+/// `PDH_INVALID_ARGUMENT` without a size, or with a size but no buffer; `PDH_MORE_DATA` when the buffer is
+/// too small: then only the needed size is written.
 pub(crate) fn put<L: Letter>(text: &str, buffer: Buf<L>, size: Out<u32>) -> Done {
     let mut units = L::encode(text);
     units.push(L::ZERO);
@@ -34,7 +34,7 @@ pub(crate) fn put_start<L: Letter>(text: &str, buffer: Buf<L>, size: Out<u32>) -
     put_units(&units, buffer, size)
 }
 
-/// Writes a list of texts, each with its zero, and one more zero behind the last.
+/// Writes a list of texts, each with its zero, and one more zero at the end.
 pub(crate) fn put_list<L: Letter>(texts: &[String], buffer: Buf<L>, size: Out<u32>) -> Done {
     put_units(&list(texts), buffer, size)
 }
@@ -65,7 +65,7 @@ pub(crate) fn put_units<L: Letter>(units: &[L], buffer: Buf<L>, size: Out<u32>) 
     Ok(())
 }
 
-/// How many units the program has room for.
+/// The size of the program's buffer, in units.
 pub(crate) fn room<L: Letter>(buffer: Buf<L>, size: Out<u32>) -> Result<u32, Status> {
     let room = size.get().ok_or(status::INVALID_ARGUMENT)?;
     if room > 0 && buffer.is_null() { Err(status::INVALID_ARGUMENT) } else { Ok(room) }

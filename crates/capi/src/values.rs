@@ -68,7 +68,7 @@ pub(crate) struct Named<L, V> {
     value: V,
 }
 
-/// One of the three kinds of numbers, and how it is shown.
+/// One of the three kinds of numbers, and its format.
 #[derive(Clone, Copy)]
 struct Wanted {
     kind: u32,
@@ -76,7 +76,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// The flags of a program; the scale is that of its counter.
+    /// Parses the flags of a program; the scale comes from its counter.
     fn parse(flags: u32, scale: i32) -> Result<Wanted, Status> {
         let kind = flags & (FMT_LONG | FMT_DOUBLE | FMT_LARGE);
         if !kind.is_power_of_two() || flags & !FMT_KNOWN != 0 {
@@ -87,7 +87,7 @@ impl Wanted {
         Ok(Wanted { kind, format })
     }
 
-    /// A number of the kind. One that does not fit is the nearest that does.
+    /// Converts a number to the kind; one that does not fit becomes the nearest that does.
     #[allow(
         clippy::cast_possible_truncation,
         reason = "the cast of a floating-point number stops at the ends"
@@ -107,7 +107,7 @@ impl Wanted {
         }
     }
 
-    /// The value of two samples; beside it, what the function returns.
+    /// The value of two samples, and the status that the function returns.
     fn value(self, newer: Result<Sample, NoValue>, older: Option<&Sample>) -> (FmtValue, Done) {
         let computed = newer.and_then(|newer| {
             let value = match compute(older, &newer) {
@@ -124,7 +124,7 @@ impl Wanted {
             }
             Err(why) => {
                 let (returned, of_value) = status::of_value(why);
-                // All eight bytes, so that no byte of the program's structure keeps what stood there.
+                // All eight bytes, so that no old byte of the program's structure stays.
                 (FmtValue { status: of_value, number: Number { large: 0 } }, Err(returned))
             }
         }
@@ -151,7 +151,7 @@ impl RawCounter {
         }
     }
 
-    /// The sample that a program gives back.
+    /// The sample that a program passes back.
     fn sample(&self, counter_type: CounterType, frequency: Frequency) -> Result<Sample, NoValue> {
         // The two success codes: valid data, and new data.
         if self.status > 1 {
@@ -163,7 +163,7 @@ impl RawCounter {
     }
 }
 
-/// Does something with what the last collection found for a counter.
+/// Calls a function with the readings of a counter in the last collection.
 fn with_items<R>(
     counter: &Arc<Counter>,
     ask: impl FnOnce(&OpenQuery, &[Item]) -> Result<R, Status>,
@@ -236,7 +236,7 @@ pub(crate) fn raw_array<L: Letter>(
     })
 }
 
-/// How many bytes the program has for an array.
+/// The size of a program's buffer for an array, in bytes.
 fn room<T: Copy>(bytes: Out<u32>, count: Out<u32>, buffer: Buf<T>) -> Result<usize, Status> {
     match bytes.get().and_then(|bytes| usize::try_from(bytes).ok()) {
         Some(room) if !count.is_null() && (room == 0 || !buffer.is_null()) => Ok(room),
@@ -244,7 +244,7 @@ fn room<T: Copy>(bytes: Out<u32>, count: Out<u32>, buffer: Buf<T>) -> Result<usi
     }
 }
 
-/// The values, and behind them their names; only if all have room.
+/// Writes the values and, after them, their names, if there is room for all.
 fn write_array<L: Letter, V: Copy>(
     all: &[(&str, V)],
     room: usize,
@@ -313,7 +313,7 @@ pub(crate) fn format_raw(
     done
 }
 
-/// Over a ring of raw values: `first` is the oldest of so many entries.
+/// Statistics of a ring of raw values: `first` is the position of the oldest entry.
 pub(crate) fn statistics(
     counter: Handle,
     format: u32,
@@ -368,7 +368,7 @@ pub(crate) fn time_base(counter: Handle, base: Out<i64>) -> Done {
         items.iter().find_map(|item| item.newer.ok()).ok_or(status::INVALID_DATA)
     });
     match sampled?.frequency {
-        // Its type is not divided by a clock.
+        // Values of its type are not divided by a clock.
         Frequency(0) => Err(status::INVALID_ARGUMENT),
         Frequency(ticks) => {
             base.set(ticks);
@@ -377,7 +377,7 @@ pub(crate) fn time_base(counter: Handle, base: Out<i64>) -> Done {
     }
 }
 
-/// The type of a counter and the ticks of its clock, from the last sample that it had.
+/// The type of a counter and the frequency of its clock, from its last sample.
 fn type_of(counter: &Arc<Counter>) -> Result<(CounterType, Frequency), Status> {
     with_items(counter, |_, items| {
         let sampled = items.iter().find_map(|item| item.newer.ok());
@@ -392,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn structures_have_the_sizes_of_the_header() {
+    fn structures_have_the_sizes_of_the_headers() {
         if size_of::<usize>() == 8 {
             let sizes = [size_of::<FmtValue>(), size_of::<RawCounter>(), size_of::<FmtStatistics>()];
             assert_eq!(sizes, [16, 40, 56]);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_are_none() {
+    fn refuses_invalid_formats() {
         for (flags, good) in [
             (FMT_LONG, true),
             (FMT_DOUBLE | FMT_NOCAP100 | FMT_NOSCALE | FMT_1000, true),

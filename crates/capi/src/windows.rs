@@ -1,4 +1,4 @@
-//! The functions of windows.h that performance programs use beside counters: times, events, texts, errors.
+//! Functions of windows.h that performance programs use besides counters: times, events, texts, errors.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -103,7 +103,7 @@ pub(crate) fn sleep(milliseconds: u32) {
     }
 }
 
-/// A time to wait; `None` is for ever.
+/// A time to wait; `None` means for ever.
 fn most(milliseconds: u32) -> Option<Duration> {
     (milliseconds != u32::MAX).then(|| Duration::from_millis(milliseconds.into()))
 }
@@ -183,7 +183,7 @@ pub(crate) fn compare_times(first: Out<Halves>, second: Out<Halves>) -> i32 {
     }
 }
 
-/// An event. A name would make it known to other programs; there are no such events here, so it is not regarded.
+/// Creates an event. Its name is ignored: events are not shared with other programs here.
 pub(crate) fn create_event<L: Letter>(_security: Out<u8>, manual: i32, set: i32, _name: Str<L>) -> Handle {
     match handles::insert(Object::Event(Arc::new(Event::new(manual != 0, set != 0)))) {
         Some(handle) => handle,
@@ -224,7 +224,7 @@ pub(crate) fn close_handle(handle: Handle) -> i32 {
             handles::remove(handle);
             TRUE
         }
-        // A query, a counter, a log and a key have closing functions of their own.
+        // Queries, counters, logs and keys have closing functions of their own.
         _ => failed(ERROR_INVALID_HANDLE),
     }
 }
@@ -234,7 +234,7 @@ pub(crate) fn computer_name<L: Letter>(buffer: Buf<L>, size: Out<u32>) -> i32 {
     let Ok(name) = name else { return failed(ERROR_INVALID_HANDLE) };
     match put(&name, buffer, size) {
         Ok(()) => {
-            // The zero is counted before and not after, as on NT.
+            // The zero counts in the size before the call and not after it, as on NT.
             size.set(size.get().unwrap_or(0).saturating_sub(1));
             TRUE
         }
@@ -262,7 +262,7 @@ pub(crate) fn to_bytes(
     convert(page, wide, units, text, room)
 }
 
-/// Units written, or needed when there is no room at all; 0 on failure. A length of -1 takes the zero along.
+/// Returns units written, or needed when there is no buffer; 0 on failure. A length of -1 includes the zero.
 fn convert<F: Letter, T: Letter>(page: u32, from: Str<F>, length: i32, to: Buf<T>, room: i32) -> i32 {
     let (Ok(room), true) = (usize::try_from(room), page == CP_ACP || page == CP_UTF8) else {
         return failed(ERROR_INVALID_PARAMETER);
@@ -285,7 +285,7 @@ fn convert<F: Letter, T: Letter>(page: u32, from: Str<F>, length: i32, to: Buf<T
     i32::try_from(made.len()).unwrap_or(i32::MAX)
 }
 
-/// 1, 2 or 3 for less, equal and greater; 0 for what can not be compared.
+/// Returns 1, 2 or 3 for less, equal and greater; 0 for texts that can not be compared.
 pub(crate) fn compare<L: Letter>(
     _locale: u32,
     flags: u32,

@@ -9,7 +9,8 @@ mod bench;
 
 use bench::{Bench, SANITIZED, lines};
 
-/// A terminal in whose shell the program is `dialogs`, and the log of Windows `$log`; `None` when something is missing.
+/// A terminal in whose shell the program is `dialogs`, and the log of Windows `$log`; `None` when something
+/// is missing.
 fn open(name: &str) -> Option<(Terminal, Bench)> {
     let (gcc, log) = (peer("gcc")?, shared("logs/PowerShell_CounterSamples.blg")?);
     let terminal = Terminal::open()?;
@@ -56,7 +57,7 @@ fn said(terminal: &Terminal) -> Vec<String> {
 }
 
 #[test]
-fn counters_of_a_log_are_chosen_by_its_name_and_by_a_handle() {
+fn chooses_counters_of_a_log_by_name_and_by_handle() {
     let Some((terminal, _bench)) = open("dialogs-log") else { return };
     let screen = start(&terminal, r#"browse "$log""#);
     // The machine of the log, and not this one.
@@ -79,7 +80,7 @@ fn counters_of_a_log_are_chosen_by_its_name_and_by_a_handle() {
 }
 
 #[test]
-fn one_counter_of_this_machine_ends_the_dialog() {
+fn choosing_one_counter_of_this_machine_ends_the_dialog() {
     let Some((terminal, _bench)) = open("dialogs-one") else { return };
     let screen = start(&terminal, "one");
     // It begins where the program says.
@@ -96,7 +97,7 @@ fn one_counter_of_this_machine_ends_the_dialog() {
 }
 
 #[test]
-fn a_data_source_is_asked_for() {
+fn asks_for_a_data_source() {
     let Some((terminal, bench)) = open("dialogs-source") else { return };
     let source = |size: &str, answer: &dyn Fn()| {
         // The question of before is gone before the next one is waited for.

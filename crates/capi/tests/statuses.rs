@@ -1,4 +1,4 @@
-//! Every status of the header: a C program gets it, or the documentation says why nothing here gives it.
+//! Every status of the header: a C program gets it, or the documentation says why no function returns it.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
@@ -34,7 +34,7 @@ fn of_documentation() -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn each_status_of_the_header_comes_or_has_a_reason() {
+fn every_status_is_returned_or_has_a_reason() {
     let (Some(gcc), Some(setsid)) = (peer("gcc"), peer("setsid")) else { return };
     let bench = Bench::new("statuses");
     let warnings = ["-Wall", "-Wextra", "-Wno-sign-compare", "-Wno-missing-field-initializers"];

@@ -1,6 +1,5 @@
-//! What can be written on the command line.
+//! The command line: commands, arguments, options and their help texts.
 
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,20 +9,27 @@ use tallymon::core::counter::Digits;
 use tallymon::{Profile, TierChoice};
 use tallymon_monitor::chart::Glyphs;
 
-const AFTER_HELP: &str = "\
-Examples:
-  tally get '\\Processor(_Total)\\% Processor Time'
+mod examples;
+mod provider;
+
+pub(crate) use provider::*;
+
+const AFTER_HELP: &str = r"Examples:
+  tally get '\Processor(_Total)\% Processor Time'
   tally watch '//./Process(*)/Working Set' --interval 5s --csv > sizes.csv
-  tally explain '\\PhysicalDisk(*)\\% Idle Time'
+  tally explain '\PhysicalDisk(*)\% Idle Time'
 
-Paths contain backslashes: put them in single quotes, or write them with slashes as in '//host/Object(instance)/Counter'.
-A path names objects and counters in English, in any other language of 'tally list --lang', or by index as in '\\238(_Total)\\6'.
+Without a command, tally opens the monitor on a terminal; in a pipe or a
+script it prints one report of the usual counters.
 
-Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 no value, 5 access denied, 6 unreachable, 7 damaged file.";
+A counter path is \Object(instance)\Counter. Put it in single quotes, because
+the shell removes backslashes, or use slashes: '//host/Object(instance)/Counter'.
+Names may be English, in any language of --lang, or numbers: '\238(_Total)\6'.
+
+Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 no value, 5 access denied,
+6 unreachable, 7 damaged file.";
 
 /// Windows performance counters, everywhere.
-///
-/// Without a command: the monitor on a terminal, one report of the default counters elsewhere.
 #[derive(Debug, Parser)]
 #[command(name = "tally", version, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -35,86 +41,107 @@ pub(crate) struct Arguments {
 
 /// Options of every command.
 #[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Common {
-    /// Language of names and help texts: en, ko, ja, ru, or a code such as 012.
+    /// Language of names and help texts: en, ko, ja, ru, or a Windows code such as 012.
     #[arg(long, global = true, env = "TALLY_LANG", hide_env = true, value_name = "LANGUAGE")]
     pub(crate) lang: Option<String>,
-    /// Read this saved data block instead of the running system.
+    /// Read a data block that 'tally dump --raw' saved, instead of the running system.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// How processes and counts of processors and protocols are read: t0, t2 or auto; `tally doctor` says which works.
+    /// How to read processes, CPUs and network protocols: t0 (/proc), t2 (eBPF) or auto; see 'tally doctor'.
     #[arg(long, global = true, env = TierChoice::VARIABLE, hide_env = true, value_name = "TIER")]
     pub(crate) tier: Option<TierChoice>,
-    /// Which objects there are: linux-honest (those with a source), or nt-strict (all of NT).
+    /// Which objects to show: linux-honest (those with a source on Linux) or nt-strict (all of NT).
     #[arg(long, global = true, env = Profile::VARIABLE, hide_env = true, value_name = "PROFILE")]
     pub(crate) profile: Option<Profile>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Watch counters as charts, reports and tables on the terminal; '?' shows the keys.
+    /// Open the monitor: live charts, tables and reports; '?' shows the keys.
+    #[command(after_help = examples::MON)]
     Mon(Mon),
-    /// Print the values of some counters once.
+    /// Print the values of counters once.
+    #[command(after_help = examples::GET)]
     Get(Get),
-    /// Print the values of some counters again and again, until stopped.
+    /// Print or record the values of counters repeatedly, until stopped.
+    #[command(after_help = examples::WATCH)]
     Watch(Watch),
-    /// List objects, or the counters of an object, or its instances.
+    /// List objects, or the counters or instances of one object.
+    #[command(after_help = examples::LIST)]
     List(List),
     /// Find counters by words in their names and help texts, in every language.
+    #[command(after_help = examples::FIND)]
     Find(Find),
-    /// Choose counters in a dialog, which prints their paths.
+    /// Choose counters in a dialog and print their paths.
+    #[command(after_help = examples::BROWSE)]
     Browse(Browse),
-    /// Say what a counter means, how it is computed, and from which numbers now.
+    /// Explain a counter: its meaning, its formula, and its current raw values.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
-    /// Print a data block field by field: of a query, or of a file.
+    /// Print every field of a data block, from a query or from a file.
+    #[command(after_help = examples::DUMP)]
     Dump(Dump),
-    /// Copy performance logs: choose counters and times, and write another format.
+    /// Convert performance logs, or copy a selection of counters and times.
+    #[command(after_help = examples::RELOG)]
     Relog(Relog),
-    /// Say what is in a performance log.
+    /// Summarize a performance log: format, times, hosts, counters, damage.
+    #[command(after_help = examples::INFO)]
     Info(Info),
-    /// Print the statistics of the counters of performance logs: range, mean, percentiles, slope.
+    /// Print statistics for each counter of performance logs.
+    #[command(after_help = examples::STATS)]
     Stats(Stats),
-    /// Say which counters of two performance logs differ most.
+    /// Show which counters differ most between two performance logs.
+    #[command(after_help = examples::COMPARE)]
     Compare(Compare),
-    /// Record counters in sessions: start, stop, keep what just happened.
+    /// Manage background recording sessions: start, stop, list, snapshot.
+    #[command(after_help = examples::LOG)]
     Log(crate::command::log::arguments::Log),
-    /// Profile the functions of .NET programs: exact calls and times, and who called whom.
+    /// Profile .NET programs: exact call counts, times and call trees.
+    #[command(after_help = examples::PROF)]
     Prof(crate::command::prof::arguments::Prof),
-    /// Say what works on this machine, what does not, and how to get it.
+    /// Report what does not work on this machine, and how to fix it.
+    #[command(after_help = examples::DOCTOR)]
     Doctor(Doctor),
-    /// Show what was reported of provider libraries, and of names that were installed.
+    /// Show the event log of counter providers and name changes.
+    #[command(after_help = examples::EVENTS)]
     Events(Events),
-    /// Install and remove names of counters, and say who provides them.
+    /// Install, remove and configure counter providers.
+    #[command(after_help = examples::PROVIDER)]
     Provider(Provider),
-    /// Install and remove names with the options of Windows' lodctr: FILE.ini, /S:, /R:, /R, /T:, /E:, /D:, /Q, /Q:, /M:.
+    /// Install counter names with the options of Windows' lodctr.
+    #[command(after_help = examples::LODCTR)]
     Lodctr(WindowsWords),
-    /// Remove names with the options of Windows' unlodctr: SERVICE, /M:, /G:, /P:.
+    /// Remove counter names with the options of Windows' unlodctr.
+    #[command(after_help = examples::UNLODCTR)]
     Unlodctr(WindowsWords),
-    /// Run as typeperf, relog, logman, lodctr, unlodctr or perfmon of Windows, or install these names as links.
+    /// Run Windows' typeperf, relog, logman, lodctr, unlodctr or perfmon.
+    #[command(after_help = examples::COMPAT)]
     Compat(Compat),
 }
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Mon {
-    /// Counter paths to start with, more can be added while it runs; and performance logs, see --log.
+    /// Counter paths to show first, or performance logs (as with --log).
     #[arg(value_name = "PATH|LOG")]
     pub(crate) paths: Vec<String>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
-    /// Show a performance log of any format instead of what happens now; several of them, one option each, on one time axis.
-    #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
+    /// Show a performance log of any format instead of live values. Repeat for several logs on one time axis.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file", help_heading = "Reading logs")]
     pub(crate) log: Vec<PathBuf>,
-    /// Start with the counters and the view of a settings file, as the monitor saves them (.tallymon).
+    /// Load counters and view from a settings file saved by the monitor (.tallymon).
     #[arg(long, short, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// Letters of the chart, if the guess is wrong: braille, octant or ascii.
+    /// Characters to draw charts with: braille, octant or ascii. The default suits the terminal.
     #[arg(long, value_parser = glyphs, value_name = "NAME")]
     pub(crate) glyphs: Option<Glyphs>,
-    /// Do not read all processes with each sample to say who made a spike.
+    /// Do not record the top processes of each sample. Spikes are then shown without their cause.
     #[arg(long)]
     pub(crate) no_top: bool,
-    /// Memory for what was seen, in MiB, 64 if not given; the oldest is forgotten when it is full.
+    /// Memory for history in MiB, 64 by default; the oldest samples are dropped when it is full.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) memory: Option<u16>,
     #[command(flatten)]
@@ -123,14 +150,14 @@ pub(crate) struct Mon {
 
 #[derive(Debug, Args)]
 pub(crate) struct Get {
-    /// Counter paths; wildcards are allowed in instance and counter.
+    /// Counter paths. Instance and counter may contain wildcards.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Time between the two samples that rates need, such as 500ms, 2s, 1m or 00:00:05.
+    /// Time between the two samples that a rate needs, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
-    /// Say how far rates and shares may be off, by the time that reading took and the steps in which the system counts, or
-    /// why that is unknown, and why values are old.
+    /// Show error bounds of rates and percentages (from read time and counter resolution), and why values are
+    /// old.
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]
@@ -143,22 +170,24 @@ pub(crate) struct Get {
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// Counter paths; wildcards are allowed in instance and counter, new instances are followed.
+    /// Counter paths. Instance and counter may contain wildcards; new instances are added as they appear.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s when it is not given. Of a log every record is shown without
-    /// it, and records that are at least so far apart with it.
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s by default. With --log: the least time
+    /// between two records; every record by default.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
     /// Stop after this many rows.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// Record into a log instead of printing. All formats but csv and tsv also have the counters of instances that come late.
-    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"])]
+    /// Record into this file instead of printing. Rates of the first row are blank, because they need two
+    /// samples. All formats but csv and tsv add columns for instances that appear later.
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],
+        help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Format of the log: tally (the native log), csv, tsv, blg, sqlite or parquet; by default what the name of the file ends
-    /// with, else tally.
-    #[arg(long, short = 'f', value_name = "FORMAT", requires = "output")]
+    /// Format of --output: tally (native), csv, tsv, blg, sqlite or parquet. Default: by file name, else
+    /// tally.
+    #[arg(long, short = 'f', value_name = "FORMAT", requires = "output", help_heading = "Output")]
     pub(crate) log_format: Option<String>,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
@@ -168,65 +197,68 @@ pub(crate) struct Watch {
     pub(crate) format: FormatOptions,
 }
 
-/// A log that is asked instead of the machine.
+/// A log to read instead of the running system.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
 pub(crate) struct OfLog {
-    /// Ask a performance log of any format instead of the running system; several of them, one option each, as one log.
+    /// Read a performance log of any format instead of the running system. Repeat to join several logs.
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
     pub(crate) log: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// A time of a log.
+/// One time in a log.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
 pub(crate) struct AtTime {
-    /// The last record of the log at or before this time, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z; the
-    /// last of all without it.
+    /// Use the last record at or before this time, such as '2026-11-21 09:30' (local) or
+    /// 2026-11-21T08:30:00Z. Default: the last record of the log.
     #[arg(long, value_name = "TIME", requires = "log")]
     pub(crate) at: Option<String>,
 }
 
-/// A range of a log, and how it is shown.
+/// A time range of a log, and its playback speed.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
 pub(crate) struct OverTime {
-    /// Show records of the log from this time on.
+    /// Show records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
     #[arg(long, value_name = "TIME", requires = "log")]
     pub(crate) from: Option<String>,
-    /// Show records of the log up to this time.
+    /// Show records up to this time.
     #[arg(long, value_name = "TIME", requires = "log")]
     pub(crate) to: Option<String>,
-    /// Show the records so many times as fast as they were taken, 1 being as they were; all at once without it.
+    /// Playback speed; 1 is real time. Default: print all records at once.
     #[arg(long, value_name = "X", requires = "log", value_parser = speed)]
     pub(crate) speed: Option<f64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// An object, by name in any language or by index; without it the objects are listed.
+    /// Object to list, by name in any language or by index. Without it, list all objects.
     #[arg(value_name = "OBJECT")]
     pub(crate) object: Option<String>,
-    /// List the instances that exist now.
+    /// List the object's current instances instead of its counters.
     #[arg(long, requires = "object")]
     pub(crate) instances: bool,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
 /// Arguments of `tally browse`.
 #[derive(Debug, Args)]
 pub(crate) struct Browse {
-    /// Counter path to begin at.
+    /// Counter path to select first.
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<String>,
-    /// Close the dialog with the first choice.
+    /// Close the dialog after the first choice.
     #[arg(long, short = '1')]
     pub(crate) one: bool,
-    /// Choose among the counters of a performance log of any format; of several, one option each.
-    #[arg(long, short, value_name = "FILE", conflicts_with = "file")]
+    /// Choose among the counters of a performance log of any format. Repeat for several logs.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file", help_heading = "Reading logs")]
     pub(crate) log: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -234,22 +266,22 @@ pub(crate) struct Browse {
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// Words that must all occur in the name of the object, the name of the counter, or its help text.
+    /// Words to look for. Each must occur in the object's name, the counter's name or its help text.
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A counter path.
+    /// Counter path to explain.
     #[arg(value_name = "PATH")]
     pub(crate) path: String,
-    /// Time between the two samples that rates need.
+    /// Time between the two samples that a rate needs.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Duration,
     #[command(flatten)]
@@ -257,366 +289,226 @@ pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) time: AtTime,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Dump {
-    /// A query such as Global, Costly, '238 230' or 'Counter 009', or a file with a saved data block.
+    /// A query such as Global, Costly, '238 230' or 'Counter 009', or the file of a saved data block.
     #[arg(default_value = "Global", value_name = "QUERY|FILE")]
     pub(crate) what: String,
-    /// Save the bytes of the block to this file instead of printing its fields.
+    /// Save the raw bytes of the block to this file instead of printing its fields.
     #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, native. They are put behind each other by their first records.
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, native. Several are joined in the order of their
+    /// first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The log to write; text goes to standard output without it.
-    #[arg(long, short, value_name = "FILE")]
+    /// File to write. Without it, text goes to standard output.
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// blg, csv, tsv, tally (the native log), sqlite or parquet; by default what the name of the output ends with, else csv.
-    #[arg(long, short, value_name = "FORMAT")]
+    /// Output format: blg, csv, tsv, tally (native), sqlite or parquet. Default: by file name, else csv.
+    #[arg(long, short, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<String>,
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Keep every N-th record.
-    #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(long, default_value = "1", value_name = "N", help_heading = "Selection")]
     pub(crate) every: NonZeroU32,
-    /// Write times in UTC instead of the local time of the log.
-    #[arg(long)]
+    /// Write times in UTC instead of the log's local time.
+    #[arg(long, help_heading = "Output")]
     pub(crate) utc: bool,
-    /// Replace the name of a host. It can be given several times.
-    #[arg(long, value_name = "OLD=NEW")]
+    /// Rename a host. Repeat for several hosts.
+    #[arg(long, value_name = "OLD=NEW", help_heading = "Output")]
     pub(crate) rename_host: Vec<String>,
-    /// Leave the name of the first input out of a BLG, which has it where Windows writes its own path.
-    #[arg(long)]
+    /// Do not store the first input's file name in a BLG (Windows stores the log's path there).
+    #[arg(long, help_heading = "Output")]
     pub(crate) strip_path: bool,
-    /// End the lines of a text log with a line feed alone; Windows ends them with carriage return and line feed.
-    #[arg(long)]
+    /// End the lines of a text log with LF; Windows ends them with CR LF.
+    #[arg(long, help_heading = "Output")]
     pub(crate) lf: bool,
-    /// Significant digits in a text log: 17, or 20 as Windows has written since about 2021.
-    #[arg(long, default_value = "17", value_name = "N", value_parser = digits)]
+    /// Significant digits in a text log: 17, or 20 as Windows writes since about 2021.
+    #[arg(long, default_value = "17", value_name = "N", value_parser = digits, help_heading = "Output")]
     pub(crate) digits: Digits,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// Which counters and records of a log are meant.
+/// Selects counters and records of a log.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
 pub(crate) struct Choice {
-    /// Keep these counters only; wildcards are allowed. It can be given several times.
+    /// Use only these counters; wildcards are allowed. Repeat for several paths.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) counter: Vec<String>,
-    /// Keep records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
+    /// Use records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<String>,
-    /// Keep records up to this time.
+    /// Use records up to this time.
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<String>,
-    /// Take percentages above 100 as 100. Windows writes them as they are.
+    /// Limit percentages to 100. Windows writes larger ones unchanged.
     #[arg(long)]
     pub(crate) cap: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// Logs of any format, one after another.
+    /// Logs of any format. Several are read as one.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) logs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: Choice,
+    /// Show the counters with the largest value of this statistic first. Default: the order of the log.
+    #[arg(long, value_name = "KEY", help_heading = "Output")]
+    pub(crate) sort: Option<SortKey>,
+    /// Show only the first N counters, after sorting.
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub(crate) top: Option<usize>,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// The statistic by which `tally stats` sorts counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortKey {
+    Last,
+    Minimum,
+    Median,
+    Mean,
+    Average,
+    #[value(name = "95")]
+    Percentile95,
+    #[value(name = "99")]
+    Percentile99,
+    Maximum,
+    Slope,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The log to compare with.
+    /// The first log, the baseline.
     #[arg(value_name = "A")]
     pub(crate) first: PathBuf,
-    /// The log that may be different.
+    /// The second log. Differences are B - A.
     #[arg(value_name = "B")]
     pub(crate) second: PathBuf,
-    /// What belongs together: the beginnings of both logs, or the same time of the clock.
+    /// Line up the two logs by their starts or by clock time.
     #[arg(long, value_name = "HOW", default_value = "start")]
     pub(crate) align: AlignBy,
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Show so many counters, the largest differences first.
-    #[arg(long, default_value = "40", value_name = "N")]
+    /// Show only the N counters that differ most.
+    #[arg(long, default_value = "40", value_name = "N", help_heading = "Output")]
     pub(crate) top: usize,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// How the times of two logs belong together.
+/// How to line up two logs in time.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum AlignBy {
-    /// By their starts.
+    /// Compare the same time since the start of each log.
     Start,
-    /// By the clock.
+    /// Compare the same clock time.
     Clock,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// A log of any format.
+    /// Log to describe, of any format.
     #[arg(value_name = "LOG")]
     pub(crate) log: PathBuf,
-    /// Name every column too.
-    #[arg(long)]
+    /// List every column too.
+    #[arg(long, help_heading = "Output")]
     pub(crate) columns: bool,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// How to read a log that does not say everything about itself.
+/// What a log may not say about itself: its code page and its time zone.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
 pub(crate) struct Reading {
     /// Code page of a text log, such as windows-1252, shift_jis or euc-kr.
     #[arg(long, value_name = "NAME")]
     pub(crate) code_page: Option<String>,
-    /// Minutes to add to local time to get UTC, for a log that does not say.
+    /// Time zone of a log that names none: minutes to add to its local time for UTC.
     #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
     pub(crate) bias: Option<i32>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
+    /// List everything that works, too.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Events {
-    /// Show the last of them only.
+    /// Show only the last N events.
     #[arg(long, short, value_name = "N")]
     pub(crate) last: Option<usize>,
-    /// Show those of one service.
+    /// Show only the events of this service.
     #[arg(long, value_name = "SERVICE")]
     pub(crate) provider: Option<String>,
-    /// Go on with those to come, until stopped.
+    /// Keep printing new events until stopped.
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Print JSON, one event a line.
-    #[arg(long)]
+    /// Print one JSON object per event.
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
+/// How values are printed. Without an option: a table.
 #[derive(Debug, Args)]
-pub(crate) struct Provider {
-    #[command(flatten)]
-    pub(crate) scope: ScopeOptions,
-    #[command(subcommand)]
-    pub(crate) action: ProviderAction,
-}
-
-/// Which registry is changed; without an option that of the system for those who may, else that of the user.
-#[derive(Debug, Args)]
-pub(crate) struct ScopeOptions {
-    /// The registry of the system, which everybody reads.
-    #[arg(long, global = true, conflicts_with = "user")]
-    pub(crate) system: bool,
-    /// The registry of this user, which wins where both have something.
-    #[arg(long, global = true)]
-    pub(crate) user: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ProviderAction {
-    /// Install names and registrations.
-    Add(ProviderAdd),
-    /// Remove services with their names.
-    Remove {
-        /// Names of services, GUIDs or names of providers of manifests, or manifests.
-        #[arg(required = true, value_name = "SERVICE")]
-        services: Vec<String>,
-    },
-    /// List the services of both registries.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Say what would be installed, and write nothing; for the name of a service, load its library and check it.
-    Check(ProviderFiles),
-    /// Write everything that is installed to a file, which 'tally lodctr /R:FILE' takes back.
-    Export {
-        /// The file; standard output without one.
-        #[arg(value_name = "FILE")]
-        file: Option<PathBuf>,
-    },
-    /// Have services asked again.
-    Enable {
-        /// Names of services.
-        #[arg(required = true, value_name = "SERVICE")]
-        services: Vec<String>,
-    },
-    /// Have services no longer asked.
-    Disable {
-        /// Names of services.
-        #[arg(required = true, value_name = "SERVICE")]
-        services: Vec<String>,
-    },
-    /// Add the other languages of INI files to services whose names are installed.
-    Translate {
-        /// INI files, with symbol files beside them.
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-        /// Code page of files that are neither UTF-16 nor UTF-8.
-        #[arg(long, value_name = "NUMBER")]
-        code_page: Option<u32>,
-    },
-    /// Set numbers that say how libraries are asked: of one service, or of all. Without any, show what can be set and what
-    /// is.
-    Set(ProviderSet),
-    /// Undo the last change, or go to another version that is kept.
-    Rollback {
-        /// Number of the version.
-        #[arg(long, value_name = "VERSION")]
-        to: Option<u32>,
-        /// List the versions, and change nothing.
-        #[arg(long, conflicts_with = "to")]
-        list: bool,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProviderSet {
-    /// The service; all services without it.
-    #[arg(long, value_name = "SERVICE")]
-    pub(crate) service: Option<String>,
-    /// Names of Windows' values with their numbers, such as "Configuration Flags=2"; nothing behind = takes one away.
-    #[arg(value_name = "NAME=NUMBER")]
-    pub(crate) values: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProviderFiles {
-    /// INI files with names, manifests (.man), or .reg files with registrations.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Code page of files that are neither UTF-16 nor UTF-8, such as 949, 932 or 1251; 1252 without it.
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) code_page: Option<u32>,
-    /// Program of a manifest that does not name it in full, or its folder.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) binary: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ProviderAdd {
-    #[command(flatten)]
-    pub(crate) files: ProviderFiles,
-    /// Shared library of the service.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) library: Option<String>,
-    /// Name of its function that is called first.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) open: Option<String>,
-    /// Name of its function that gives data.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) collect: Option<String>,
-    /// Name of its function that is called last.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) close: Option<String>,
-    /// Load the library as the user nobody where root reads counters.
-    #[arg(long)]
-    pub(crate) as_nobody: bool,
-    /// Index of an object of others that it changes.
-    #[arg(long, value_name = "INDEX")]
-    pub(crate) wraps: Vec<u32>,
-    /// Trust the library as it is now, and load it into the process of whoever reads counters: nothing protects that
-    /// process from it.
-    #[arg(long)]
-    pub(crate) in_process: bool,
-    /// How long a request waits for its data before the last values stand in, in milliseconds; 50 without it.
-    #[arg(long, value_name = "MS")]
-    pub(crate) deadline: Option<u32>,
-    /// Time after which its first function is broken off, in milliseconds; 10,000 without it.
-    #[arg(long, value_name = "MS")]
-    pub(crate) open_timeout: Option<u32>,
-    /// Time after which its data is no longer hoped for and its process is killed, in milliseconds; 10,000 without it.
-    #[arg(long, value_name = "MS")]
-    pub(crate) collect_timeout: Option<u32>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Compat {
-    #[command(subcommand)]
-    pub(crate) command: CompatCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum CompatCommand {
-    /// Make links to this program under the names of Windows' programs.
-    Install(CompatFolder),
-    /// Remove these links.
-    Remove(CompatFolder),
-    /// The name of a program of Windows, and its options.
-    #[command(external_subcommand)]
-    Program(Vec<OsString>),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompatFolder {
-    /// Folder of the links; ~/.local/bin without it.
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WindowsWords {
-    /// Options and names as on Windows; options begin with - or /.
-    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) words: Vec<String>,
-}
-
-/// How values are printed.
-#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct FormatOptions {
-    /// PDH-CSV, as typeperf writes it.
+    /// Print PDH-CSV, as typeperf writes it.
     #[arg(long, group = "form")]
     csv: bool,
-    /// PDH-TSV.
+    /// Print PDH-TSV.
     #[arg(long, group = "form")]
     tsv: bool,
-    /// JSON, one object a row.
+    /// Print one JSON object per row.
     #[arg(long, group = "form")]
     json: bool,
-    /// Only the value, one a line; a missing one is an empty line.
+    /// Print only the values, one per line; an empty line for a missing value.
     #[arg(long, group = "form")]
     plain: bool,
-    /// Show percentages above 100 as 100, as the Performance Data Helper does by default.
+    /// Limit percentages to 100, as Windows' PDH library does by default.
     #[arg(long)]
     pub(crate) cap: bool,
 }
 
-/// The form of an output.
+/// Output form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// For people.
+    /// Aligned columns for people.
     Table,
     /// PDH-CSV.
     Csv,
     /// PDH-TSV.
     Tsv,
-    /// One JSON object a row.
+    /// One JSON object per row.
     Json,
     /// Values only.
     Plain,
@@ -639,34 +531,34 @@ const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// The shortest interval: clocks of the kernel tick 100 times a second.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Letters of the chart by their name.
+/// Parses the name of a chart's character set.
 fn glyphs(text: &str) -> Result<Glyphs, String> {
     Glyphs::from_name(text).ok_or_else(|| {
         let names: Vec<&str> = Glyphs::NAMES.iter().map(|(name, _)| *name).collect();
-        format!("needed one of {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     })
 }
 
-/// How fast a log is shown.
+/// Parses a playback speed such as `2` or `2x`.
 fn speed(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches(['x', 'X']).parse::<f64>().ok();
     number
         .filter(|number| (0.001..=1e6).contains(number))
-        .ok_or_else(|| "needed 0.001 to 1000000".to_string())
+        .ok_or_else(|| "expected a number from 0.001 to 1000000".to_string())
 }
 
-/// The significant digits of a text log.
+/// Parses the number of significant digits.
 fn digits(text: &str) -> Result<Digits, String> {
     match text {
         "17" => Ok(Digits::Seventeen),
         "20" => Ok(Digits::Twenty),
-        _ => Err("17 or 20 is needed".to_string()),
+        _ => Err("expected 17 or 20".to_string()),
     }
 }
 
-/// A time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
+/// Parses a time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is no time; write it as 500ms, 5s, 2m, 1h or hh:mm:ss");
+    let wrong = || format!("{text:?} is not a time; write 500ms, 5s, 2m, 1h or hh:mm:ss");
     let seconds = if text.contains(':') {
         let parts: Vec<&str> = text.split(':').collect();
         if parts.len() > 3 {
@@ -709,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn parses_intervals() {
         for (text, milliseconds) in [
             ("500ms", 500),
             ("5s", 5_000),

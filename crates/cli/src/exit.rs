@@ -1,7 +1,8 @@
-//! Exit codes, one for each kind of failure.
+//! Failures of the command: their messages and exit codes.
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
@@ -12,7 +13,7 @@ use tallymon::{PathError, PathProblem};
 
 use crate::paths::Home;
 
-/// Why the command ends without success. Without a message it was said already.
+/// Why the command ends without success. `message` is `None` if it was printed already.
 #[derive(Debug)]
 pub(crate) struct Failure {
     kind: Kind,
@@ -23,7 +24,7 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// The reader of our output went away. That is its right.
+    /// The reader of our output closed the pipe, as `head` does. That is not an error.
     ClosedPipe = 0,
     /// Anything else.
     Other = 1,
@@ -31,11 +32,11 @@ pub(crate) enum Kind {
     Usage = 2,
     /// Host, object, counter or instance does not exist.
     NotFound = 3,
-    /// It exists, but there is no value.
+    /// The counter exists, but has no value.
     NoData = 4,
     /// More rights are needed.
     AccessDenied = 5,
-    /// Host or provider does not answer.
+    /// The host or the provider does not answer.
     Unreachable = 6,
     /// A file is damaged.
     BadFile = 7,
@@ -46,7 +47,7 @@ impl Failure {
         Failure { kind, message: Some(message.to_string()) }
     }
 
-    /// A failure whose words were printed already.
+    /// A failure whose message was printed already.
     pub(crate) const fn silent(kind: Kind) -> Failure {
         Failure { kind, message: None }
     }
@@ -56,7 +57,7 @@ impl Failure {
     }
 
     /// A failure to read or write a file.
-    pub(crate) fn file(path: &std::path::Path, error: &io::Error) -> Failure {
+    pub(crate) fn file(path: &Path, error: &io::Error) -> Failure {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => Kind::NotFound,
             io::ErrorKind::PermissionDenied => Kind::AccessDenied,
@@ -66,7 +67,7 @@ impl Failure {
     }
 }
 
-/// What kind of failure a missing value is.
+/// The kind of failure for a missing value.
 pub(crate) const fn kind_of(why: NoValue) -> Kind {
     match why {
         NoValue::NoObject | NoValue::NoCounter | NoValue::NoInstance => Kind::NotFound,
@@ -109,7 +110,7 @@ impl From<PathError> for Failure {
 }
 
 impl Failure {
-    /// What is wrong with a path, and which command names what there is.
+    /// A failure for a wrong path. Its message names the command that lists valid paths.
     pub(crate) fn of_path(error: &PathError, home: Home) -> Failure {
         let kind = match &error.problem {
             PathProblem::Syntax(_)
@@ -127,6 +128,10 @@ impl Failure {
 
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Failure {
+        if error.path.as_deref() == Some(Path::new("-")) {
+            let words = "a log can not be read from standard input; save it to a file and name that file";
+            return Failure::new(Kind::Usage, words);
+        }
         let kind = match &error.kind {
             LogErrorKind::Io(io) if io.kind() == io::ErrorKind::BrokenPipe => {
                 return Failure::silent(Kind::ClosedPipe);
@@ -184,7 +189,7 @@ impl From<SessionError> for Failure {
     }
 }
 
-/// Errors of our own output: a closed pipe is the end, not a failure.
+/// Errors of standard output. A closed pipe ends the command without an error.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {

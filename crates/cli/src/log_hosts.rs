@@ -1,4 +1,4 @@
-//! A log instead of the machine: each of its hosts has a query of its own, and a path chooses the host.
+//! Reads counters from a log: one query for each host of the log. The host in a path chooses the query.
 
 use tallymon::core::counter::Format;
 use tallymon::core::flow::{NoValue, SourceError};
@@ -15,12 +15,12 @@ use crate::progress::open_logs;
 
 /// The hosts of a log.
 pub(crate) struct LogHosts {
-    /// The first one.
+    /// The log as its first host sees it.
     log: Log,
     names: Names,
     hosts: Vec<LogHost>,
     format: Format,
-    /// For each path that was added whether any host had a value for it so far.
+    /// For each added path: whether any host had a value for it so far.
     seen: Vec<bool>,
 }
 
@@ -28,20 +28,20 @@ pub(crate) struct LogHosts {
 pub(crate) struct LogHost {
     log: Log,
     pub(crate) query: Query,
-    /// What stands before its paths: nothing where it is the only host.
+    /// The host part of its paths; empty if it is the only host.
     pub(crate) prefix: String,
-    /// The paths, by their numbers, and their handles here.
+    /// Numbers of paths with their handles in this host's query.
     handles: Vec<(usize, CounterHandle)>,
 }
 
 impl LogHosts {
-    /// The log of the options, at its last record; `None` when they name none.
+    /// Opens the log that the options name, at its last record; `None` if they name none.
     pub(crate) fn of(common: &Common, of_log: &OfLog) -> Result<Option<LogHosts>, Failure> {
         let is_asked = !of_log.log.is_empty();
         is_asked.then(|| LogHosts::open(common, of_log)).transpose()
     }
 
-    /// As [`LogHosts::of`], at a time.
+    /// As [`LogHosts::of`], at the time of `--at`.
     pub(crate) fn at(common: &Common, of_log: &OfLog, at: &AtTime) -> Result<Option<LogHosts>, Failure> {
         let hosts = LogHosts::of(common, of_log)?;
         if let (Some(hosts), Some(at)) = (&hosts, &at.at) {
@@ -74,17 +74,18 @@ impl LogHosts {
         &self.log
     }
 
-    /// The names of its counters.
+    /// The names of the log's counters.
     pub(crate) const fn names(&self) -> &Names {
         &self.names
     }
 
-    /// What stands before paths that have no host: the only host.
+    /// The host of paths that name none; empty if the log has several hosts.
     pub(crate) fn host(&self) -> &str {
         if self.hosts.len() > 1 { "" } else { self.log.host() }
     }
 
-    /// Its hosts, or the one that a word such as `\\HOST\Object` begins with; and the rest of the word.
+    /// The hosts that an argument means, and the argument without its host. `\\HOST\Object` means one host,
+    /// `Object` means all.
     pub(crate) fn meant<'w>(&mut self, word: &'w str) -> (impl Iterator<Item = &mut LogHost>, &'w str) {
         let slash = |letter| letter == '\\' || letter == '/';
         let named = word.strip_prefix("\\\\").or_else(|| word.strip_prefix("//"));
@@ -97,17 +98,17 @@ impl LogHosts {
         (self.hosts.iter_mut().filter(is_meant), rest)
     }
 
-    /// How values are formatted from now on.
+    /// Sets the format of values.
     pub(crate) fn set_format(&mut self, format: Format) {
         self.format = format;
     }
 
-    /// Adds paths. One without a host means all hosts that have it.
+    /// Adds paths. A path without a host means all hosts that have its counter.
     pub(crate) fn add(&mut self, paths: &[String]) -> Result<(), Failure> {
         for text in paths {
             let path = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
             let known = |host: &str| self.log.of_host(host).is_some();
-            // Of one host alone the query says what is wrong.
+            // If there is only one host, its query reports a wrong host.
             let machine = path.machine.filter(|_| self.hosts.len() > 1);
             if let Some(unknown) = machine.as_deref().filter(|host| !known(host)) {
                 let hosts = self.log.summary().hosts.join(", ");
@@ -136,7 +137,7 @@ impl LogHosts {
         Ok(())
     }
 
-    /// Takes what the log has at its time; the time of that record.
+    /// Takes a sample of each host from the log's current record. Returns the time of that record.
     pub(crate) fn collect(&mut self) -> Result<FileTime, SourceError> {
         let mut time = None;
         for host in &mut self.hosts {
@@ -146,7 +147,7 @@ impl LogHosts {
         Ok(time.unwrap_or_default())
     }
 
-    /// What was taken, with the samples of the log, and the host in the paths where there are several.
+    /// The readings with the samples of the log. If there are several hosts, paths include the host.
     pub(crate) fn readings(&mut self) -> Result<Vec<Reading>, SourceError> {
         let mut all = Vec::new();
         for host in &self.hosts {
@@ -164,7 +165,7 @@ impl LogHosts {
         Ok(all)
     }
 
-    /// The first of some readings without the host in its path, and that host.
+    /// The first reading, without the host in its path, and that host.
     pub(crate) fn first_of(&self, readings: &[Reading]) -> Option<(&LogHost, Reading)> {
         let first = readings.first()?;
         let rest = |host: &LogHost| {
@@ -178,7 +179,7 @@ impl LogHosts {
         Some((host, Reading { path, ..first.clone() }))
     }
 
-    /// Says which paths had no value so far, and is the failure of the first of them.
+    /// Reports the paths that had no value so far. Returns the failure of the first of them.
     pub(crate) fn missing(&self) -> Result<(), Failure> {
         let mut result = Ok(());
         for host in &self.hosts {

@@ -1,7 +1,7 @@
 //! The command `tally`: performance counters of this machine, on the command line.
 //!
-//! Data goes to standard output, words about it to standard error. Every failure says what failed, which part, and
-//! what to do, and has its own exit code; see [`exit`].
+//! Data goes to standard output, messages go to standard error. Every error message says what failed, which
+//! part, where, and what to do. Each kind of failure has its own exit code; see [`exit`].
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -20,7 +20,9 @@ mod words;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
+use tallymon::core::title::nearest;
 
 use arguments::{Arguments, Command, CompatCommand, Mon};
 use exit::Failure;
@@ -32,7 +34,7 @@ fn main() -> ExitCode {
         Some(program) => {
             program.run(&line.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
         }
-        None => run(&Arguments::parse()),
+        None => run(&Arguments::try_parse().unwrap_or_else(|error| with_advice(error).exit())),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,6 +45,31 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// Adds what the user probably meant: the command that a typing error resembles, or the languages of
+/// `--lang`.
+fn with_advice(mut error: clap::Error) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let advice = match error.kind() {
+        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
+            let command = Arguments::command();
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            let near = nearest(text(ContextKind::InvalidSubcommand), names, 1);
+            near.first().map(|name| format!("did you mean '{name}'?"))
+        }
+        ErrorKind::InvalidValue if text(ContextKind::InvalidArg).starts_with("--lang") => {
+            Some("languages: en, ko, ja, ru, or a Windows code such as 012".to_owned())
+        }
+        _ => None,
+    };
+    if let Some(advice) = advice {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
+    error
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -72,7 +99,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             CompatCommand::Remove(folder) => windows::install::remove(folder.dir.as_deref()),
             CompatCommand::Program(words) => windows::run(words),
         },
-        // A saved data block has nothing to watch.
+        // A saved data block never changes, so the monitor has nothing to show over time.
         None if common.file.is_none() && io::stdout().is_terminal() && io::stdin().is_terminal() => {
             command::mon::run(common, &Mon::default())
         }

@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 use std::io::{self, Write};
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use tallymon::clock::LocalZone;
 use tallymon::core::counter::TextStyle;
 use tallymon::core::flow::Sink;
 use tallymon::core::time::FileTime;
@@ -23,8 +22,8 @@ pub(crate) use json::json_value;
 use plain::PlainLines;
 use table::Table;
 
-/// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms follow the
-/// instances that exist.
+/// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms
+/// follow the instances that exist.
 pub(crate) struct Rows<'w> {
     rows: LiveRows,
     sink: Output<'w>,
@@ -34,7 +33,7 @@ pub(crate) struct Rows<'w> {
     with_time: bool,
     with_errors: bool,
     /// Loaded when a local time is first needed: that reads a folder of hundreds of zones.
-    zone: OnceCell<TimeZone>,
+    zone: OnceCell<LocalZone>,
 }
 
 enum Output<'w> {
@@ -80,11 +79,11 @@ impl<'w> Rows<'w> {
 
     /// Writes one row.
     ///
-    /// A table is for people and has the paths in their language; the other forms are for programs and have them in
-    /// English.
+    /// A table is for people and has the paths in their language; the other forms are for programs and have
+    /// them in English.
     pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<RowValues<'v>>) -> io::Result<()> {
         let needs_local = matches!(self.form, Form::Csv | Form::Tsv) || self.with_time;
-        let minutes = if needs_local { self.zone().to_offset(timestamp(time)).seconds() / 60 } else { 0 };
+        let minutes = if needs_local { self.zone().minutes(time) } else { 0 };
         let mut sink = match std::mem::replace(&mut self.sink, Output::New(None)) {
             Output::Open(sink) => sink,
             Output::New(out) => {
@@ -110,7 +109,7 @@ impl<'w> Rows<'w> {
     ) -> Box<dyn Sink<Error = io::Error> + 'w> {
         match self.form {
             Form::Csv | Form::Tsv => {
-                let zone_name = timestamp(time).to_zoned(self.zone().clone()).strftime("%Z").to_string();
+                let zone_name = self.zone().at(time).zone;
                 let (tabs, style) = (self.form == Form::Tsv, self.style);
                 // UTC = local time + bias, in minutes.
                 let options = CsvOptions { tabs, zone_name, bias: -minutes, style, ..CsvOptions::default() };
@@ -122,17 +121,7 @@ impl<'w> Rows<'w> {
         }
     }
 
-    fn zone(&self) -> &TimeZone {
-        self.zone.get_or_init(TimeZone::system)
+    fn zone(&self) -> &LocalZone {
+        self.zone.get_or_init(LocalZone::system)
     }
-}
-
-/// A time for the library that knows calendars and zones.
-pub(crate) fn timestamp(time: FileTime) -> Timestamp {
-    Timestamp::from_nanosecond(time.unix_nanoseconds()).unwrap_or_default()
-}
-
-/// A time in UTC to the millisecond.
-pub(crate) fn rfc3339(time: FileTime) -> String {
-    timestamp(time).strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

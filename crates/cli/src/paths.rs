@@ -1,4 +1,4 @@
-//! Counter paths as people type them: damaged by a shell, mistyped, of another language.
+//! Counter paths as users type them: damaged by a shell, mistyped, or in another language.
 
 use tallymon::core::path::{CounterPath, InstancePath, Part};
 use tallymon::core::title::Language;
@@ -8,25 +8,25 @@ use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::words::{say, visible};
 
-/// Where the counters of a path were looked for.
+/// Where the counters of a path come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// A machine, or a saved block of one.
+    /// A machine, or a saved data block.
     Machine,
     /// A performance log.
     Log,
 }
 
-/// The source that the options name, as a query without paths yet.
+/// Opens the source that the options name, as a query without paths.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
     Ok(Query::new(open(&location(common))?, language(common)?)?)
 }
 
-/// Where counters come from by the options.
+/// The source that the options name.
 pub(crate) fn location(common: &Common) -> Location {
     match &common.file {
         Some(file) => Location::File(file.clone()),
-        // What the environment says is in the options already.
+        // The options include the settings of the environment.
         None => Location::Machine {
             tier: common.tier.unwrap_or_default(),
             profile: common.profile.unwrap_or_default(),
@@ -34,7 +34,7 @@ pub(crate) fn location(common: &Common) -> Location {
     }
 }
 
-/// The language of the option, else of the environment, else English.
+/// The language of `--lang`, else of the environment, else English.
 pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
     if let Some(text) = &common.lang {
         return Language::parse(text).ok_or_else(|| {
@@ -44,21 +44,21 @@ pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
     }
     let variables = ["LC_ALL", "LC_MESSAGES", "LANG"];
     let set = variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    // A locale such as C or one that nobody has texts for is English.
+    // The locale C and locales without texts mean English.
     Ok(set.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH))
 }
 
-/// Adds a path, and says on standard error if a shell had damaged it.
+/// Adds a path to a query. Reports on standard error if a shell had damaged the path.
 pub(crate) fn add(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
     Ok(try_add(query, text)?)
 }
 
-/// The same for a query of a log, where other commands name what there is.
+/// As [`add`], for a query of a log. Its errors name the commands that list the log.
 pub(crate) fn add_of_log(query: &mut Query, text: &str) -> Result<CounterHandle, Failure> {
     try_add(query, text).map_err(|error| Failure::of_path(&error, Home::Log))
 }
 
-/// As [`add`], with the error that the library has.
+/// As [`add`], with the library's error.
 pub(crate) fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, PathError> {
     let parsed = query.parse(text)?;
     let Some(repair) = parsed.repaired else { return query.add_path(text, &parsed.path) };
@@ -69,8 +69,8 @@ pub(crate) fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, Pa
     query.add_path(text, &parsed.path)
 }
 
-/// The reading of a path with one leading backslash and three parts in which nothing was lost: an object, and a counter
-/// with a backslash in it. It is right when the first part is no host but an object.
+/// Reads a path of three parts with one leading backslash as an object and a counter whose name contains a
+/// backslash, instead of as a host path that lost a backslash. `None` if the first part is not an object.
 fn without_host(query: &mut Query, path: &CounterPath) -> Option<CounterPath> {
     let machine = path.machine.as_deref()?;
     if machine.eq_ignore_ascii_case(query.system_name()) {
@@ -87,19 +87,19 @@ fn without_host(query: &mut Query, path: &CounterPath) -> Option<CounterPath> {
     Some(CounterPath { machine: None, object, instance, counter })
 }
 
-/// Adds all paths; the first that can not be added is the failure.
+/// Adds all paths, up to the first that can not be added.
 pub(crate) fn add_all(query: &mut Query, paths: &[String]) -> Result<Vec<CounterHandle>, Failure> {
     paths.iter().map(|path| add(query, path)).collect()
 }
 
-/// The message of a path error with the path under it and the part at fault marked.
+/// The message of a path error, with the path below it and a mark under the wrong part.
 pub(crate) fn drawn(error: &PathError, home: Home) -> String {
     let before = error.path.get(..error.span.start).unwrap_or_default();
     let part = error.path.get(error.span.clone()).unwrap_or_default();
     let width = |text: &str| unicode_width::UnicodeWidthStr::width(&*visible(text));
     let marks = "^".repeat(width(part).max(1));
     if let PathProblem::Source(_) = &error.problem {
-        // The path is not at fault.
+        // The source failed; the path may be right.
         return error.to_string();
     }
     let words = format!("{}{}", error.problem_words(), error.nearest_words());
@@ -114,18 +114,19 @@ pub(crate) fn drawn(error: &PathError, home: Home) -> String {
     }
     let hint = match (&error.problem, error.part, home) {
         (PathProblem::InstanceMissing(_), _, Home::Machine) => {
-            "\n  'tally list OBJECT --instances' names those that exist now"
+            "\n  'tally list OBJECT --instances' lists the current instances"
         }
         (PathProblem::InstanceMissing(_), _, Home::Log) => {
-            "\n  'tally list OBJECT --instances --log FILE' names those that it has"
+            "\n  'tally list OBJECT --instances --log FILE' lists the log's instances"
         }
         (_, PathPart::Object, Home::Machine) => {
-            "\n  'tally list' names all objects, 'tally find WORD' searches them,\n  'tally provider check' tells why those of a library are missing"
+            "\n  'tally list' lists all objects, 'tally find WORD' searches them,\
+             \n  'tally provider check SERVICE' reports why objects of a library are missing"
         }
-        (_, PathPart::Object, Home::Log) => "\n  'tally list --log FILE' names all objects that it has",
-        (_, PathPart::Counter, Home::Machine) => "\n  'tally list OBJECT' names all counters of an object",
+        (_, PathPart::Object, Home::Log) => "\n  'tally list --log FILE' lists the log's objects",
+        (_, PathPart::Counter, Home::Machine) => "\n  'tally list OBJECT' lists all counters of an object",
         (_, PathPart::Counter, Home::Log) => {
-            "\n  'tally list OBJECT --log FILE' names all counters that it has of an object"
+            "\n  'tally list OBJECT --log FILE' lists the log's counters of an object"
         }
         _ => "",
     };

@@ -1,4 +1,4 @@
-//! How far long work on logs is: one line on the terminal, for who waits longer than half a second.
+//! A progress bar on the terminal for work on logs that takes longer than half a second.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -9,30 +9,30 @@ use std::time::Duration;
 use tallymon::Log;
 use tallymon::log::{BytesRead, LogError, ReadOptions};
 
-/// What takes less is not worth a line.
+/// Work that takes less time shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How often the line is drawn.
+/// Time between two updates of the bar.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Columns of the bar.
+/// Width of the bar in columns.
 const WIDTH: u64 = 30;
 
-/// Opens a log, or several as one, with a bar when that takes long.
+/// Opens one log, or several joined, with a progress bar.
 pub(crate) fn open_logs(paths: &[PathBuf], options: &ReadOptions) -> Result<Log, LogError> {
     let _progress = Progress::of(&options.bytes_read, paths, 1);
     Log::open_all(paths, options)
 }
 
-/// Shows a bar until it is dropped.
+/// A progress bar; dropping it removes it.
 pub(crate) struct Progress {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Progress {
-    /// Begins to watch how much of some logs was read, where standard error is a terminal. Each of them is read so many
-    /// times.
+    /// Shows how much of the logs was read, if standard error is a terminal. `times` is how often each log is
+    /// read.
     pub(crate) fn of<P: AsRef<Path>>(read: &BytesRead, logs: &[P], times: u64) -> Progress {
         let nothing = Progress { stop: None, thread: None };
         if !io::stderr().is_terminal() {
@@ -46,14 +46,14 @@ impl Progress {
             let mut wait = PATIENCE;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 wait = PERIOD;
-                // A terminal that went away is no reason to stop the work.
+                // The work goes on even if the terminal is gone.
                 let _ = write!(io::stderr(), "\r{}", bar(read.count(), total));
             }
             if wait == PERIOD {
                 let _ = write!(io::stderr(), "\r\x1b[K");
             }
         };
-        // Without a thread there is no bar, and the same work.
+        // Without a thread the work goes on without a bar.
         match thread::Builder::new().name("progress".into()).spawn(draw) {
             Ok(thread) => Progress { stop: Some(stop), thread: Some(thread) },
             Err(_) => nothing,
@@ -65,13 +65,13 @@ impl Drop for Progress {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing more to draw.
+            // If the thread panicked, there is only no bar.
             let _ = thread.join();
         }
     }
 }
 
-/// The line of a bar. What is read from elsewhere than the file, as a database is, leaves it at nothing.
+/// The line of the bar. Formats that do not count bytes, such as SQLite, leave the bar at 0 %.
 fn bar(done: u64, total: u64) -> String {
     let share = |of: u64| {
         let share = u128::from(done.min(total)) * u128::from(of) / u128::from(total.max(1));
@@ -87,11 +87,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_go_from_nothing_to_all() {
+    fn bar_goes_from_0_to_100_percent() {
         assert_eq!(bar(0, 10), format!("[{}]   0 %", " ".repeat(30)));
         assert_eq!(bar(5, 10), format!("[{}{}]  50 %", "=".repeat(15), " ".repeat(15)));
         assert_eq!(bar(u64::MAX, u64::MAX), format!("[{}] 100 %", "=".repeat(30)));
-        // An index is read twice, and an empty file has nothing to read.
+        // An index is read twice, so more than the total may be read. An empty file has a total of 0.
         assert_eq!(bar(11, 10), bar(10, 10));
         assert_eq!(bar(0, 0), bar(0, 10));
     }

@@ -1,4 +1,4 @@
-//! Recording of what a query means, until stopped: `tally watch -o` and `typeperf -o`.
+//! Recording the counters of a query until stopped: `tally watch -o` and `typeperf -o`.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,11 +20,12 @@ use crate::words::say;
 pub(crate) struct Pace {
     /// Time between two records.
     pub(crate) interval: Duration,
-    /// Most records; none without a limit.
+    /// The most records; `None` without a limit.
     pub(crate) most: Option<u64>,
 }
 
-/// Records into a file until stopped. In every format the first row is the first sample, so that it has no rates.
+/// Records into a file until stopped. In every format the first row is the first sample, so that it has no
+/// rates.
 pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<(), Failure> {
     let records = match format {
         Format::Csv => text(query, output, Form::Csv, pace),
@@ -36,8 +37,8 @@ pub(crate) fn record(query: &mut Query, output: &Path, format: Format, pace: Pac
     Ok(())
 }
 
-/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first row. Returns the
-/// number of rows.
+/// Computed values as text, row by row: the file is complete at any time, but has the columns of its first
+/// row. Returns the number of rows.
 fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<u64, Failure> {
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(pace.interval);
@@ -56,7 +57,8 @@ fn text(query: &mut Query, output: &Path, form: Form, pace: Pace) -> Result<u64,
     }
 }
 
-/// Raw values in a native log, which is converted to another format at the end. Returns the number of records.
+/// Raw values in a native log, which is converted to another format at the end. Returns the number of
+/// records.
 fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<u64, Failure> {
     let recording = while_recording(output, format);
     let zone = LocalZone::system();
@@ -79,7 +81,7 @@ fn raw(query: &mut Query, output: &Path, format: Format, pace: Pace) -> Result<u
         }
     };
     let records = recorder.records();
-    // Whatever ended it, what is there is written and completed.
+    // However it ended, the records so far are written and completed.
     let finished = match format {
         Format::Tally => recorder.seal(),
         _ => recorder.finish(output, format).map(|report| report.remarks.iter().for_each(say)),

@@ -1,16 +1,19 @@
-//! Ctrl-C and a request to end: the normal end of a command that runs until stopped, and of others one that leaves no half
-//! file.
+//! Ctrl-C and requests to end: the normal end of commands that run until stopped. Other commands end
+//! without leaving half a file.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub(crate) use tallymon::Ticks;
 use tallymon::log::relog::part_of;
 
 use crate::exit::{Failure, Kind};
 
-/// Waits, and knows when the user has had enough.
+/// Waits, until a time or until the user stops the command.
 pub(crate) struct Stop {
     signals: Receiver<()>,
 }
@@ -20,7 +23,7 @@ impl Stop {
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
         let (sender, signals) = channel();
         let handler = move || {
-            // Nobody waits any more when the command is ending already.
+            // No one waits when the command is ending already.
             let _ = sender.send(());
         };
         ctrlc::set_handler(handler)
@@ -40,15 +43,35 @@ impl Stop {
     }
 }
 
-/// From now on Ctrl-C ends the program and leaves nothing of a copy to this file, which was not complete.
+/// From now on Ctrl-C ends the program and removes the incomplete copy to this file.
 pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
     let part = part_of(output);
     let end = move || {
-        // It may not have been begun; a rest that can not be removed shows by its name.
+        // The copy may not have begun. A part that can not be removed shows by its name.
         let _ = std::fs::remove_file(&part);
-        // What shells say of a program that a signal ended.
+        // The exit code that shells use for a program that a signal ended.
         std::process::exit(130);
     };
     ctrlc::set_handler(end)
         .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))
+}
+
+/// How long a program on the full screen may take to end by itself after a signal.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// From now on a signal sets the flag that is returned. A program on the full screen that does not end soon is ended,
+/// and the terminal is restored: reads of a terminal that was closed never return and would burn a processor for ever,
+/// and a source may hang.
+pub(crate) fn with_full_screen() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler_stop = Arc::clone(&stop);
+    let end = move || {
+        handler_stop.store(true, Ordering::Relaxed);
+        thread::sleep(PATIENCE);
+        tallymon_monitor::put_back();
+        std::process::exit(0);
+    };
+    ctrlc::set_handler(end)
+        .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
+    Ok(stop)
 }

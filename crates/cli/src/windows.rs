@@ -1,8 +1,8 @@
-//! The programs of Windows under their own names and with their own options: `typeperf`, `relog`, `logman`, `lodctr`,
-//! `unlodctr`, `perfmon`.
+//! Windows' programs with their own names and options: `typeperf`, `relog`, `logman`, `lodctr`, `unlodctr`,
+//! `perfmon`.
 //!
-//! The same file answers as all of them: to the name that it was started by, and behind `tally compat`. Nothing of it is
-//! put into anybody's way unless `tally compat install` is run.
+//! `tally` runs as one of them if it is started under that name or as `tally compat NAME`. Links with these
+//! names exist only after `tally compat install`.
 
 pub(crate) mod install;
 pub(crate) mod lodctr;
@@ -24,7 +24,7 @@ pub(crate) struct Program {
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-/// All of them.
+/// All programs.
 pub(crate) const PROGRAMS: &[Program] = &[
     Program { name: "typeperf", run: typeperf::run },
     Program { name: "relog", run: relog::run },
@@ -44,7 +44,7 @@ impl Program {
         PROGRAMS.iter().find(|program| program.name.eq_ignore_ascii_case(stem)).copied()
     }
 
-    /// The program that the first word of a command line means, which is how this file was called.
+    /// The program that the first word of the command line names.
     pub(crate) fn called(first_word: &std::ffi::OsStr) -> Option<Program> {
         Program::of_name(&Path::new(first_word).file_name()?.to_string_lossy())
     }
@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// Runs the program that the first word names with the others.
+/// Runs the program that the first word names. The other words are its arguments.
 pub(crate) fn run(words: &[OsString]) -> Result<(), Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let found = words.split_first().and_then(|(name, line)| Some((Program::of_name(name)?, line)));
@@ -62,13 +62,13 @@ pub(crate) fn run(words: &[OsString]) -> Result<(), Failure> {
         Some((program, line)) => program.run(line),
         None => {
             let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-            let words = format!("no program {:?}; there are {}", words.join(" "), names.join(", "));
+            let words = format!("no program {:?}; choose one of {}", words.join(" "), names.join(", "));
             Err(Failure::new(Kind::Usage, words))
         }
     }
 }
 
-/// What every program of Windows says at its end. It is no data, so it goes to standard error.
+/// Prints the last line of every Windows program. It is a message, not data, so it goes to standard error.
 fn completed() {
     eprintln!("The command completed successfully.");
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_programs() {
+    fn finds_the_program_that_a_path_names() {
         for (word, name) in [
             ("typeperf", Some("typeperf")),
             ("/usr/lib/tallymon/bin/relog", Some("relog")),

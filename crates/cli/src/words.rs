@@ -1,4 +1,4 @@
-//! Words for people: on standard error, and in lines that fit the terminal.
+//! Messages on standard error, and text that is wrapped or aligned for the terminal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,17 +6,17 @@ use std::io::{self, IsTerminal, Write};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Says something on standard error, behind the name of the command.
+/// Prints a message on standard error, after the name of the command.
 ///
-/// Nobody may be there to read it: standard error can be a closed pipe or a full disk. That is no reason to end with
-/// another exit code than the one of what is said.
+/// Write errors are ignored: standard error may be a closed pipe or a full disk, and the exit code must still
+/// be that of the message.
 pub(crate) fn say(words: impl fmt::Display) {
     let words = words.to_string();
     let lines: Vec<Cow<'_, str>> = words.split('\n').map(visible).collect();
     let _ = writeln!(io::stderr(), "tally: {}", lines.join("\n"));
 }
 
-/// A text as a terminal may show it: a program can name itself with letters that move the cursor or end the line.
+/// Replaces control characters. The name of a process may contain some that move the cursor or end the line.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.contains(char::is_control) {
         Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
@@ -25,19 +25,19 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Lines longer than this are hard to read, however wide the terminal is.
+/// The longest line of running text. Longer lines are hard to read, even if the terminal is wider.
 const WIDEST: usize = 100;
-/// What people have who do not say otherwise.
+/// The width where standard output is not a terminal.
 const USUAL: usize = 80;
-/// A column narrower than this holds no text; lines are rather cut by the terminal.
+/// The narrowest column for text. On a narrower terminal lines run past its edge.
 const NARROWEST: usize = 24;
 
-/// How many columns a line of running text may take on standard output.
+/// The width of running text on standard output, in columns.
 pub(crate) fn line_width() -> usize {
     terminal_width().unwrap_or(USUAL).min(WIDEST)
 }
 
-/// How many columns the terminal has that standard output is; `None` when it is none.
+/// The width of the terminal; `None` if standard output is not a terminal.
 pub(crate) fn terminal_width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;
@@ -45,9 +45,9 @@ pub(crate) fn terminal_width() -> Option<usize> {
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
 }
 
-/// A text in lines for a column that begins at `indent` and ends at `width`; at least one line.
+/// Wraps a text for a column that begins at `indent` and ends at `width`. Returns at least one line.
 ///
-/// Lines break at blanks, and between two wide letters, because Japanese has no blanks.
+/// Lines break at blanks and between two wide letters, because Japanese has no blanks.
 pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     let room = width.saturating_sub(indent).max(NARROWEST);
     let mut lines = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> Vec<String> {
     lines
 }
 
-/// A table with titles: every column but the last at its right edge, because these are numbers.
+/// Prints a table with titles. All columns but the last hold numbers, so they are aligned to the right.
 pub(crate) fn table<const N: usize>(
     out: &mut impl Write,
     titles: [&str; N],
@@ -90,9 +90,8 @@ pub(crate) fn table<const N: usize>(
     rows.iter().try_for_each(|row| line(row.each_ref().map(String::as_str)))
 }
 
-/// The parts of a text that stay on one line: words with the blanks behind them, and single wide letters. A mark that
-/// must not begin a line, such as a Japanese full stop, belongs to the letter before it, as does the word behind an
-/// opening bracket.
+/// Splits a text where a line may break: after words with their blanks, and between wide letters. No line
+/// begins with a mark such as a Japanese full stop, and no line ends with an opening bracket.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -119,7 +118,8 @@ fn breaks(before: char, after: char) -> bool {
             && !"（「『【".contains(before))
 }
 
-/// Whether a letter is of a script without blanks between words. Korean has them, so its syllables do not count.
+/// Whether a letter is of a script without blanks between words. Korean has them, so its syllables do not
+/// count.
 fn ideographic(letter: char) -> bool {
     letter.width() == Some(2) && !('\u{ac00}'..='\u{d7a3}').contains(&letter)
 }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_where_they_may() {
+    fn wraps_at_blanks_and_between_wide_letters() {
         for (text, expected) in [
             ("", &[""][..]),
             ("one", &["one"]),
@@ -137,7 +137,7 @@ mod tests {
             ("a-word-that-is-longer-than-the-line and", &["a-word-that-is-longer-than-the-line", "and"]),
             ("이 프로세서가 일한 시간의 비율", &["이 프로세서가 일한", "시간의 비율"]),
             ("システム全体で増える数を、示します。", &["システム全体で増える数", "を、示します。"]),
-            // The comma would begin the second line.
+            // A break before the comma is not allowed.
             ("システム全体で増えるる数、示します", &["システム全体で増えるる", "数、示します"]),
         ] {
             assert_eq!(wrap(text, 2, 26), expected, "{text}");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_still_gets_text() {
+    fn keeps_the_narrowest_column_on_a_narrow_terminal() {
         assert_eq!(wrap("one two", 40, 20), ["one two"]);
     }
 }

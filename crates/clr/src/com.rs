@@ -1,12 +1,14 @@
-//! The border to the runtime: the class factory and the 98-slot callback that it calls, and the calls that are made of
-//! its `ICorProfilerInfo` and `IMetaDataImport2`.
+//! The border to the runtime: the class factory, the callback with 98 slots that the runtime calls, and our
+//! calls of its `ICorProfilerInfo` and `IMetaDataImport2`.
 //!
-//! The runtime loads the library, asks [`DllGetClassObject`] for a factory, the factory for a callback, and calls
-//! `Initialize` with its own interface. What the callbacks decide is in [`crate::session`]; here a call is only turned
-//! into a Rust one and back. Every HRESULT is looked at: a profiler that ignores one runs and records nothing.
+//! The runtime loads the library, gets a factory from [`DllGetClassObject`] and a callback from the factory,
+//! and calls `Initialize` with its own interface. [`crate::session`] decides what a callback does; this file
+//! only converts each call to a Rust one and back. It checks every HRESULT: a profiler that ignores one runs
+//! and records nothing.
 //!
-//! Unsafe code is here because all of this is C: tables of functions by number, pointers that a call fills in, and
-//! buffers with a length. No pointer of the runtime leaves this file but inside of [`Info`] and [`Metadata`].
+//! Unsafe code is here because all of this is C: tables of functions by number, pointers that a call fills
+//! in, and buffers with a length. Pointers of the runtime leave this file only inside of [`Info`] and
+//! [`Metadata`].
 #![allow(unsafe_code)]
 
 use crate::hooks::Hooks;
@@ -30,10 +32,10 @@ const E_POINTER: Hresult = 0x8000_4003_u32 as Hresult;
 const CLASS_E_NOAGGREGATION: Hresult = 0x8004_0110_u32 as Hresult;
 const CLASS_E_CLASSNOTAVAILABLE: Hresult = 0x8004_0111_u32 as Hresult;
 
-/// The answer of a profiler that does not want this process; the runtime goes on without it.
+/// The answer of a profiler that rejects this process; the runtime continues without it.
 const CANCEL_ACTIVATION: Hresult = 0x8013_1375_u32 as Hresult;
 
-/// Events to ask for, the low word.
+/// Events to subscribe to, the low word.
 pub(crate) mod events {
     /// Functions that are unloaded.
     pub(crate) const FUNCTION_UNLOADS: u32 = 1;
@@ -89,7 +91,7 @@ const ICLASS_FACTORY: Guid = Guid::new(0x00000001_0000_0000_C000_000000000046);
 const ICOR_PROFILER_INFO5: Guid = Guid::new(0x07602928_CE38_4B83_81E7_74ADAF781214);
 const IMETA_DATA_IMPORT2: Guid = Guid::new(0xFCE5EFA0_8BBA_4F8E_A036_8F2022B08466);
 
-/// `ICorProfilerCallback` to `ICorProfilerCallback11`; the table of the last has those of all before it.
+/// `ICorProfilerCallback` to `ICorProfilerCallback11`; the last table includes all earlier ones.
 const CALLBACKS: [Guid; 11] = [
     Guid::new(0x176FBED1_A55C_4796_98CA_A9DA0EF883E7),
     Guid::new(0x8A8CC829_CCF2_49FE_BBAE_0F022228071A),
@@ -104,9 +106,10 @@ const CALLBACKS: [Guid; 11] = [
     Guid::new(0x42350846_AAED_47F7_B128_FD0C98881CDE),
 ];
 
-// ---- what the runtime calls --------------------------------------------------------------------------------------
+// ---- what the runtime calls
+// --------------------------------------------------------------------------------------
 
-/// A COM object of ours: it lives as long as the process and counts no references.
+/// A COM object of ours: it lives as long as the process, so it counts no references.
 #[repr(C)]
 struct Object {
     table: *const *const c_void,
@@ -132,8 +135,8 @@ static FACTORY_TABLE: Table<5> = Table([
 ]);
 
 static CALLBACK_TABLE: Table<98> = Table({
-    // Arguments are passed in registers and the caller cleans the stack, so one function that ignores them answers all
-    // calls that we do not need.
+    // Arguments are passed in registers and the caller cleans the stack, so one function that ignores them
+    // answers all calls that we do not need.
     let mut table = [nothing as *const c_void; 98];
     table[0] = callback_query as *const c_void;
     table[1] = add_reference as *const c_void;
@@ -161,7 +164,7 @@ static CALLBACK_TABLE: Table<98> = Table({
 static FACTORY: Object = Object { table: &raw const FACTORY_TABLE.0 as *const *const c_void };
 static CALLBACK: Object = Object { table: &raw const CALLBACK_TABLE.0 as *const *const c_void };
 
-/// The one function that the runtime looks for in the library: the factory of the profiler's class.
+/// The only function that the runtime looks up in the library: the factory of the profiler's class.
 ///
 /// # Safety
 ///
@@ -373,7 +376,8 @@ unsafe extern "C" fn map_function(function: Id, _data: *mut c_void, hook: *mut i
     method.map_or(function.max(1), |number| number as usize)
 }
 
-// ---- what we call ------------------------------------------------------------------------------------------------
+// ---- what we call
+// ------------------------------------------------------------------------------------------------
 
 /// The function in a slot of a COM object.
 ///
@@ -391,7 +395,7 @@ unsafe fn slot<F: Copy>(object: NonNull<c_void>, number: usize) -> F {
     unsafe { entry.cast::<F>().read() }
 }
 
-/// Asks a COM object for another interface, which the caller owns then.
+/// Queries a COM object for another interface, which the caller then owns.
 ///
 /// # Safety
 ///
@@ -415,7 +419,7 @@ fn check(what: &'static str, code: Hresult) -> Result<(), ComError> {
     if code < 0 { Err(ComError { what, code }) } else { Ok(()) }
 }
 
-/// The runtime's `ICorProfilerInfo5` (that of .NET Core 2.1 and later has at least this).
+/// The runtime's `ICorProfilerInfo5` (.NET Core 2.1 and later have at least this).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Info(NonNull<c_void>);
 
@@ -436,14 +440,16 @@ macro_rules! function {
         #[allow(clippy::too_many_arguments)]
         unsafe fn $name(self, $($argument: $type),*) -> Result<(), ComError> {
             // SAFETY: the object is live, and the slot and its type are those of the runtime's header.
-            let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult = unsafe { slot(self.0, $slot) };
+            let function: unsafe extern "C" fn(*mut c_void, $($type),*) -> Hresult = unsafe {
+                slot(self.0, $slot)
+            };
             // SAFETY: the caller vouches for the arguments.
             check($what, unsafe { function(self.0.as_ptr(), $($argument),*) })
         }
     };
 }
 
-/// The classes that stand for generic parameters, and what they belong to.
+/// A function: the classes of its generic parameters, and where it is defined.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FunctionInfo {
     /// The class, 0 when the code is shared by several.
@@ -452,7 +458,7 @@ pub(crate) struct FunctionInfo {
     pub module: Id,
     /// The method's token.
     pub token: Token,
-    /// What stands for the method's own generic parameters.
+    /// The classes of the method's own generic parameters.
     pub arguments: Vec<Id>,
 }
 
@@ -463,11 +469,11 @@ pub(crate) struct ClassInfo {
     pub module: Id,
     /// The type's token.
     pub token: Token,
-    /// What stands for its generic parameters.
+    /// The classes of its generic parameters.
     pub arguments: Vec<Id>,
 }
 
-/// The block of a method that handles an exception, as the runtime's header lays it out.
+/// A clause of a method that handles an exception, in the layout of the runtime's header.
 #[repr(C)]
 #[derive(Debug, Default)]
 struct Clause {
@@ -486,17 +492,20 @@ impl Info {
     function!(raw_set_mapper, 59, "SetFunctionIDMapper2", mapper: *const c_void, data: *mut c_void);
     function!(
         raw_runtime, 67, "GetRuntimeInformation",
-        instance: *mut u16, kind: *mut u32, major: *mut u16, minor: *mut u16, build: *mut u16, revision: *mut u16,
+        instance: *mut u16, kind: *mut u32, major: *mut u16, minor: *mut u16, build: *mut u16,
+        revision: *mut u16,
         length: u32, used: *mut u32, text: *mut u16
     );
     function!(
         raw_function, 38, "GetFunctionInfo2",
-        function: Id, frame: usize, class: *mut Id, module: *mut Id, token: *mut Token, length: u32, used: *mut u32,
+        function: Id, frame: usize, class: *mut Id, module: *mut Id, token: *mut Token, length: u32,
+        used: *mut u32,
         arguments: *mut Id
     );
     function!(
         raw_class, 41, "GetClassIDInfo2",
-        class: Id, module: *mut Id, token: *mut Token, parent: *mut Id, length: u32, used: *mut u32, arguments: *mut Id
+        class: Id, module: *mut Id, token: *mut Token, parent: *mut Id, length: u32, used: *mut u32,
+        arguments: *mut Id
     );
     function!(raw_clause, 56, "GetNotifiedExceptionClauseInfo", clause: *mut Clause);
     function!(raw_array, 11, "IsArrayClass", class: Id, element: *mut u32, base: *mut Id, rank: *mut u32);
@@ -519,13 +528,14 @@ impl Info {
     function!(raw_initialize_thread, 72, "InitializeCurrentThread",);
     function!(raw_rejit, 73, "RequestReJIT", count: u32, modules: *const Id, tokens: *const Token);
 
-    /// Asks for events. The low word may change only in `ENTERLEAVE` and few others after the start.
+    /// Subscribes to events. After the start, only `ENTERLEAVE` and a few other bits of the low word may
+    /// change.
     pub(crate) fn set_mask(self, low: u32, high: u32) -> Result<(), ComError> {
         // SAFETY: no pointers.
         unsafe { self.raw_set_mask(low, high) }
     }
 
-    /// Gives our hooks and the mapper to the runtime, which calls them from then on until the process ends.
+    /// Passes our hooks and the mapper to the runtime, which calls them from then on until the process ends.
     pub(crate) fn set_hooks(self) -> Result<(), ComError> {
         let [enter, leave, tail_call] = [
             stubs::enter::<Hooks> as *const c_void,
@@ -538,11 +548,11 @@ impl Info {
         unsafe { self.raw_set_mapper(map_function as *const c_void, null_mut()) }
     }
 
-    /// Major, minor, build and revision number of the runtime. That of 3.1 says 4.0.30319.0.
+    /// Major, minor, build and revision number of the runtime. .NET Core 3.1 returns 4.0.30319.0.
     pub(crate) fn runtime(self) -> Result<[u16; 4], ComError> {
         let (mut instance, mut kind, mut used) = (0, 0, 0);
         let [mut major, mut minor, mut build, mut revision] = [0u16; 4];
-        // The text says the same; without room for it the call fails.
+        // The text has the same numbers; without a buffer for it the call fails.
         let mut text = [0u16; 128];
         // SAFETY: all lead to live variables, and the buffer is as long as said.
         unsafe {
@@ -561,8 +571,8 @@ impl Info {
         Ok([major, minor, build, revision])
     }
 
-    /// The stack pointer of the method that handles an exception now, to be asked for in a callback about that; 0 when the
-    /// runtime does not know.
+    /// The stack pointer of the method that is handling an exception, valid in a callback about that; 0 when
+    /// the runtime does not know it.
     pub(crate) fn handler_stack(self) -> usize {
         let mut clause = Clause::default();
         // SAFETY: it leads to a live variable.
@@ -570,7 +580,7 @@ impl Info {
         if known.is_ok() { clause.frame } else { 0 }
     }
 
-    /// Where a function belongs and what stands for its generic parameters (the first 16).
+    /// The place of a function's definition, and its generic arguments (the first 16).
     pub(crate) fn function(self, function: Id) -> Result<FunctionInfo, ComError> {
         let (mut class, mut module, mut token, mut used) = (0, 0, 0, 0);
         let mut arguments = [0; 16];
@@ -591,7 +601,7 @@ impl Info {
         Ok(FunctionInfo { class, module, token, arguments })
     }
 
-    /// Where a class belongs and what stands for its generic parameters (the first 16). Fails for arrays.
+    /// The place of a class's definition, and its generic arguments (the first 16). Fails for arrays.
     pub(crate) fn class(self, class: Id) -> Result<ClassInfo, ComError> {
         let (mut module, mut token, mut parent, mut used) = (0, 0, 0, 0);
         let mut arguments = [0; 16];
@@ -619,7 +629,7 @@ impl Info {
         code.map(|()| (element, base, rank))
     }
 
-    /// The path of a module, or its name when it was made in memory.
+    /// The path of a module, or its name when it was created in memory.
     pub(crate) fn module_path(self, module: Id) -> Result<String, ComError> {
         let (mut base, mut used, mut assembly) = (null(), 0, 0);
         let mut name = [0u16; 4096];
@@ -637,7 +647,8 @@ impl Info {
         Ok(terminated(&name))
     }
 
-    /// The name of the application domain that an assembly belongs to. .NET Core has one, .NET Framework any number.
+    /// The name of the application domain that an assembly belongs to. .NET Core has one, .NET Framework any
+    /// number.
     pub(crate) fn domain_of(self, assembly: Id) -> Result<String, ComError> {
         let (mut used, mut domain, mut other) = (0, 0, 0);
         let mut name = [0u16; 512];
@@ -670,13 +681,13 @@ impl Info {
         }
     }
 
-    /// Makes this thread, which the runtime did not make, one that may ask for methods to be compiled again.
+    /// Prepares this thread, which the runtime did not create, to request new compilations.
     pub(crate) fn initialize_thread(self) -> Result<(), ComError> {
         // SAFETY: no pointers.
         unsafe { self.raw_initialize_thread() }
     }
 
-    /// Asks for these methods to be compiled again at their next call.
+    /// Requests that these methods are compiled again at their next call.
     pub(crate) fn request_rejit(self, modules: &[Id], tokens: &[Token]) -> Result<(), ComError> {
         let count = modules.len().min(tokens.len()) as u32;
         // SAFETY: both lead to at least that many elements.
@@ -738,7 +749,8 @@ impl Import {
     );
     function!(
         raw_parameter, 66, "GetGenericParamProps",
-        token: Token, number: *mut u32, flags: *mut u32, owner: *mut Token, reserved: *mut u32, name: *mut u16,
+        token: Token, number: *mut u32, flags: *mut u32, owner: *mut Token, reserved: *mut u32,
+        name: *mut u16,
         length: u32, used: *mut u32
     );
     function!(
@@ -760,7 +772,7 @@ impl Import {
         unsafe { function(self.0.as_ptr(), position) };
     }
 
-    /// All tokens that an enumerating function gives, in portions.
+    /// All tokens of an enumerating function, which returns them in portions.
     fn all(
         self,
         mut next: impl FnMut(*mut *mut c_void, *mut Token, u32, *mut u32) -> Result<(), ComError>,
@@ -817,8 +829,8 @@ impl Metadata {
         }
         let mut bytes = Vec::new();
         if !signature.is_null() {
-            // SAFETY: the runtime says that so many bytes of the module's metadata stand there; the module is loaded
-            // while one of its methods is compiled, and they are copied at once.
+            // SAFETY: the runtime says that so many bytes of the module's metadata stand there; the module is
+            // loaded while one of its methods is compiled, and they are copied at once.
             bytes.extend_from_slice(unsafe {
                 std::slice::from_raw_parts(signature, signature_length as usize)
             });
@@ -875,7 +887,8 @@ impl Metadata {
     pub(crate) fn has_method(&self, class: Token, name: &str) -> bool {
         let name: Vec<u16> = name.encode_utf16().chain([0]).collect();
         let mut method = 0;
-        // SAFETY: the name ends with a zero; without a signature its length is 0; the last leads to a live variable.
+        // SAFETY: the name ends with a zero; without a signature its length is 0; the last leads to a live
+        // variable.
         unsafe { self.0.raw_find_method(class, name.as_ptr(), null(), 0, &raw mut method) }.is_ok()
     }
 

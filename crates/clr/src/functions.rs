@@ -1,21 +1,22 @@
 //! The table from the runtime's `FunctionID` to the number of our method record, readable without a lock.
 //!
-//! Exception callbacks name functions by their ids while the garbage collector may wait for them, so a look-up must not
-//! wait for anybody. There is one writer at a time (its caller holds a lock); entries are never moved or removed.
+//! Exception callbacks name functions by their ids while the garbage collector may wait for them, so a
+//! look-up must never wait. There is one writer at a time (its caller holds a lock); entries are never moved
+//! or removed.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// One place of the table; zeros are an empty one.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Slot {
+pub(crate) struct Slot {
     id: AtomicUsize,
     value: AtomicU32,
 }
 
-/// What is known about a function.
+/// The entry of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Function {
+pub(crate) enum Function {
     /// It was never met, or its id belonged to a function that has been unloaded.
     Unknown,
     /// It gets no hooks.
@@ -26,7 +27,7 @@ pub enum Function {
 
 /// A table of fixed size.
 #[derive(Debug, Clone, Copy)]
-pub struct Functions<'a> {
+pub(crate) struct Functions<'a> {
     slots: &'a [Slot],
 }
 
@@ -35,12 +36,12 @@ const IGNORED: u32 = u32::MAX;
 
 impl<'a> Functions<'a> {
     /// A table over empty slots.
-    pub fn new(slots: &'a [Slot]) -> Functions<'a> {
+    pub(crate) fn new(slots: &'a [Slot]) -> Functions<'a> {
         Functions { slots }
     }
 
-    /// What is known about the function `id`.
-    pub fn get(&self, id: usize) -> Function {
+    /// The entry of the function `id`.
+    pub(crate) fn get(&self, id: usize) -> Function {
         match self.find(id) {
             Some((slot, true)) => match slot.value.load(Ordering::Acquire) {
                 0 => Function::Unknown,
@@ -52,7 +53,7 @@ impl<'a> Functions<'a> {
     }
 
     /// Remembers a function; false when the table is full. No other thread may write meanwhile.
-    pub fn set(&self, id: usize, function: Function) -> bool {
+    pub(crate) fn set(&self, id: usize, function: Function) -> bool {
         let Some((slot, _)) = self.find(id) else { return false };
         let value = match function {
             Function::Unknown => 0,
@@ -64,10 +65,11 @@ impl<'a> Functions<'a> {
         true
     }
 
-    /// The slot of `id` and true, or an empty slot for it and false; `None` when there is neither.
+    /// The slot of `id` and true, or an empty slot for it and false; `None` when the table is full.
     fn find(&self, id: usize) -> Option<(&'a Slot, bool)> {
         let n_slots = self.slots.len();
-        // Ids are addresses: their low bits are alike, so they are multiplied by 2^64 over the golden ratio first.
+        // Ids are addresses: their low bits are alike, so they are multiplied by 2^64 over the golden ratio
+        // first.
         let hash = (id as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
         let start = (hash as usize).checked_rem(n_slots)?;
         let (before, from) = self.slots.split_at_checked(start)?;

@@ -1,32 +1,35 @@
-//! What happens at each enter, leave and tail call, behind the functions of [`crate::stubs`] that compiled code calls,
-//! and the state of the thread that is found there.
+//! The bodies of the hooks for enter, leave and tail call, behind the functions of [`crate::stubs`] that
+//! compiled code calls, and the state of a thread.
 //!
-//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks never wait,
-//! never call the runtime, and the first one of a thread asks the kernel for memory once.
+//! The thread is in cooperative mode there: while a hook runs, no garbage collection can begin. So hooks
+//! never wait, never call the runtime and never allocate. The first hook of a thread maps memory of the
+//! kernel once, for the state of the thread and its shadow stack.
 //!
-//! Unsafe code is here for the thread's own pointer to its state, which no other thread ever sees, and to call the stubs
-//! as compiled code does.
+//! Unsafe code is here for a thread's pointer to its own state, which no other thread ever sees, and to call
+//! the stubs as compiled code does.
 #![allow(unsafe_code)]
 
 use crate::clock;
 use crate::layout::{ENDED, READY, ThreadRecord};
-use crate::map::{self, Map};
+use crate::map::{self, Map, ThreadMemory};
 use crate::profile::ThreadProfile;
 use crate::stubs::{self, Bodies};
 use std::arch::asm;
 use std::cell::Cell;
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::{NonNull, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-/// Open calls of a thread that are seen; the stack of a thread ends before, unless its methods are tiny.
+/// The most open calls of a thread that are recorded; the stack of a thread ends earlier, unless its methods
+/// are tiny.
 const MAX_DEPTH: usize = 1 << 17;
 
-/// The file of this process, set before the hooks are given to the runtime.
+/// The file of this process, set before the runtime gets the hooks.
 static MAP: OnceLock<Map> = OnceLock::new();
 
 thread_local! {
-    /// The state of this thread, null before its first event. No destructor: hooks may run until the very end.
+    /// The state of this thread, null before its first event. No destructor: hooks may run until the very
+    /// end.
     static CURRENT: Cell<*mut ThreadProfile<'static>> = const { Cell::new(null_mut()) };
 }
 
@@ -35,7 +38,8 @@ const NOT_SEEN: *mut ThreadProfile<'static> = without_provenance_mut(1);
 
 /// Makes the hooks write into this file; only the first call counts.
 pub(crate) fn set_map(map: Map) {
-    // A second profiler in the same process is refused by the runtime, so that the map is there already is a repetition.
+    // A second profiler in the same process is refused by the runtime, so that the map is there already is a
+    // repetition.
     let _ = MAP.set(map);
 }
 
@@ -45,24 +49,28 @@ pub(crate) enum Hooks {}
 impl Bodies for Hooks {
     extern "C" fn enter(method: usize, stack: usize) {
         with_thread(|thread| thread.enter(method as u32, stack, clock::now));
-        #[cfg(all(test, target_arch = "x86_64"))]
-        tests::trash();
+        after_hook();
     }
 
     extern "C" fn leave(method: usize, stack: usize) {
         let now = clock::now();
         with_thread(|thread| thread.leave(method as u32, stack, now));
-        #[cfg(all(test, target_arch = "x86_64"))]
-        tests::trash();
+        after_hook();
     }
 
     extern "C" fn tail_call(method: usize, stack: usize) {
         let now = clock::now();
         with_thread(|thread| thread.tail_call(method as u32, stack, now));
-        #[cfg(all(test, target_arch = "x86_64"))]
-        tests::trash();
+        after_hook();
     }
 }
+
+/// Nothing; tests change registers here, so that a stub that does not restore one is found.
+#[cfg(not(all(test, target_arch = "x86_64")))]
+#[inline(always)]
+const fn after_hook() {}
+#[cfg(all(test, target_arch = "x86_64"))]
+use tests::trash as after_hook;
 
 /// Runs `f` on the state of this thread, if it has one or there is room for one.
 #[inline(always)]
@@ -72,14 +80,14 @@ pub(crate) fn with_thread(f: impl FnOnce(&mut ThreadProfile<'static>)) {
         state = attach();
     }
     if state != NOT_SEEN {
-        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and `end_thread`
-        // takes it away before it frees it. Only this thread has it, and `f` never leads back here, so the reference
-        // is the only one.
+        // SAFETY: the pointer is that of a live state: `attach` or `measure_overhead` put it there, and
+        // `end_thread` takes it away before it frees it. Only this thread has it, and `f` never leads back
+        // here, so the reference is the only one.
         f(unsafe { &mut *state });
     }
 }
 
-/// The record of this thread, which gets one now if it has none yet.
+/// The record of this thread; creates one if it has none yet.
 pub(crate) fn current_record() -> Option<&'static ThreadRecord> {
     let mut record = None;
     with_thread(|thread| record = Some(thread.record()));
@@ -93,7 +101,8 @@ pub(crate) fn os_thread_id() -> u32 {
     u32::try_from(id).unwrap_or(0)
 }
 
-/// Runs `f` with all signals blocked, so that a thread that it starts never gets one that is meant for the program.
+/// Runs `f` with all signals blocked, so that a thread that it starts never receives a signal for the
+/// program.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: zeros are a signal set.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -110,16 +119,17 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// This thread has ended for the runtime: its record is closed and its memory given back; later events are not seen.
+/// Ends this thread's recording: closes its record and frees its memory; later events are ignored.
 pub(crate) fn end_thread() {
     let state = CURRENT.replace(NOT_SEEN);
     if state.is_null() || state == NOT_SEEN {
         return;
     }
-    // SAFETY: the pointer came out of a box in `attach`, and nobody else has it any more.
-    let state = unsafe { Box::from_raw(state) };
-    state.record().state.store(ENDED, Ordering::Release);
-    map::free_frames(state.into_frames());
+    let Some(state) = NonNull::new(state) else { return };
+    // SAFETY: `attach` wrote the state there, and no other pointer to it is left.
+    let thread = unsafe { state.read() };
+    thread.record().state.store(ENDED, Ordering::Release);
+    map::free_thread(ThreadMemory { state, frames: thread.into_frames() });
 }
 
 #[cold]
@@ -127,20 +137,23 @@ pub(crate) fn end_thread() {
 fn attach() -> *mut ThreadProfile<'static> {
     let state = MAP.get().and_then(new_thread);
     let state = match state {
-        Some(state) => Box::into_raw(Box::new(state)),
+        Some(state) => state.as_ptr(),
         None => NOT_SEEN,
     };
     CURRENT.set(state);
     state
 }
 
-fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
+/// The state of a new thread, in memory of its own: the process's allocator must not be called here.
+fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     let Some(record) = map.header.threads.take().and_then(|number| map.threads.get(number as usize)) else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
         return None;
     };
-    let thread = map::frames(MAX_DEPTH).and_then(|frames| ThreadProfile::new(map.nodes(), record, frames));
-    let Some(mut thread) = thread else {
+    let thread = map::thread_memory(MAX_DEPTH).and_then(|ThreadMemory { state, frames }| {
+        Some((state, ThreadProfile::new(map.nodes(), record, frames)?))
+    });
+    let Some((state, mut thread)) = thread else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
         return None;
     };
@@ -148,18 +161,21 @@ fn new_thread(map: &'static Map) -> Option<ThreadProfile<'static>> {
     record.os_id.store(os_thread_id(), Ordering::Relaxed);
     record.first_ticks.store(clock::now(), Ordering::Relaxed);
     record.state.store(READY, Ordering::Release);
-    Some(thread)
+    // SAFETY: the memory is new, aligned and large enough for a state.
+    unsafe { state.write(thread) };
+    Some(state)
 }
 
-/// Measures what a call costs more because it is seen, by calling the hooks around nothing.
+/// Measures the cost of recording a call, by calling the hooks around nothing.
 ///
-/// Returns what the call's own record shows of it and what its caller is charged in addition, in 1/256 tick; `None`
-/// when there is no memory for it. The smallest of many rounds counts.
+/// Returns the part that a call's own record includes, and the part that its caller is charged, in 1/256
+/// tick; `None` when there is no memory for it. The smallest of many rounds counts.
 pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     const ROUNDS: u32 = 64;
     const CALLS: u64 = 64;
     let map = Map::scratch().ok()?;
-    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, map::frames(64)?)?;
+    let ThreadMemory { state: memory, frames } = map::thread_memory(64)?;
+    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, frames)?;
     let before = CURRENT.replace(&raw mut state);
     let total = || {
         let mut ticks = 0;
@@ -178,29 +194,33 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
         least_inner = least_inner.min(inner.saturating_mul(256) / CALLS);
     }
     CURRENT.set(before);
-    map::free_frames(state.into_frames());
+    map::free_thread(ThreadMemory { state: memory, frames: state.into_frames() });
     let inner = least_inner.min(least_whole);
     Some((inner, least_whole.saturating_sub(inner)))
 }
 
-/// An enter and a leave of an empty call, as compiled code makes them.
+/// The hooks of an empty call, called as compiled code does.
 #[cfg(target_arch = "x86_64")]
 fn call_hooks(method: usize, stack: usize) {
-    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may change is
-    // declared.
+    // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may
+    // change is declared.
     unsafe {
-        asm!("call {hook}", hook = sym stubs::enter::<Hooks>, in("r14") method, in("r15") stack, clobber_abi("C"));
+        asm!(
+            "call {hook}", hook = sym stubs::enter::<Hooks>,
+            in("r14") method, in("r15") stack, clobber_abi("C"),
+        );
     }
     // SAFETY: as above.
     unsafe {
         asm!(
-            "call {hook}", hook = sym stubs::leave::<Hooks>, inout("rdi") method => _, inout("rsi") stack => _,
+            "call {hook}", hook = sym stubs::leave::<Hooks>,
+            inout("rdi") method => _, inout("rsi") stack => _,
             clobber_abi("C"),
         );
     }
 }
 
-/// An enter and a leave of an empty call, as compiled code makes them.
+/// The hooks of an empty call, called as compiled code does.
 #[cfg(target_arch = "aarch64")]
 fn call_hooks(method: usize, stack: usize) {
     // SAFETY: the registers are those that the hook wants, and all that the hook may change is declared.
@@ -223,7 +243,8 @@ fn call_hooks(method: usize, stack: usize) {
 mod tests {
     use super::*;
 
-    /// Changes every register that an ordinary function may change, so that the hooks must have kept what counts.
+    /// Changes every register that an ordinary function may change, so that the hooks must have kept what
+    /// counts.
     pub(super) fn trash() {
         // SAFETY: all that is changed is declared.
         unsafe {
@@ -250,10 +271,11 @@ mod tests {
         }
     }
 
-    /// Loads patterns into every register that arguments can stand in, calls the enter hook and stores what is there.
+    /// Loads patterns into every register that can hold arguments, calls the enter hook and stores the
+    /// registers.
     fn registers_after_enter(general: &mut [u64; 9], vectors: &mut [u64; 16]) {
-        // SAFETY: the hook is called by its own convention; the registers that are used are saved or declared, and the
-        // two arrays are as long as what is loaded and stored.
+        // SAFETY: the hook is called by its own convention; the registers that are used are saved or
+        // declared, and the two arrays are as long as what is loaded and stored.
         unsafe {
             asm!(
                 "push rbx",
@@ -355,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ended_is_not_seen() {
+    fn ended_thread_is_not_recorded() {
         set_map(Map::scratch().unwrap());
         let record = std::thread::spawn(|| {
             let record = current_record().unwrap();

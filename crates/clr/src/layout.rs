@@ -1,278 +1,282 @@
 //! The records of a profile file, one structure each; `docs/formats/profile.md` draws them.
 //!
-//! The profiler has these structures mapped into memory and writes them with single stores; every reader, also one in
-//! another process while the program runs, takes the same offsets from here. All numbers are little-endian, which is
-//! the order of every machine that the profiler is built for. A record of zeros is an empty record.
+//! The profiler maps these structures into memory and writes them with single stores. Every reader takes the
+//! same offsets from here, also one in another process while the program runs. All numbers are little-endian,
+//! like every machine that the profiler is built for. A record of zeros is an empty record.
 //!
-//! What one thread alone writes (its nodes, its thread record) needs no lock: a reader sees each number as it was a
-//! moment ago, and a program that is killed leaves every store that it made.
+//! Records with a single writing thread (its nodes, its thread record) need no lock: a reader sees each
+//! number as it was a moment ago, and a killed program leaves every store that it made.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The first eight bytes of a profile file.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"TLMPROF\0");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"TLMPROF\0");
 
 /// The version of the layout; a reader refuses others.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
-/// Bytes of the header, behind which the regions begin.
-pub const HEADER_SIZE: usize = 4096;
+/// Bytes of the header; the regions follow it.
+pub(crate) const HEADER_SIZE: usize = 4096;
 
 /// Buckets of a histogram of times.
 ///
-/// Bucket 0 counts calls below 2^6 ticks, bucket *n* those from 2^(5+n) to below 2^(6+n), the last one all longer ones.
-pub const BUCKETS: usize = 34;
+/// Bucket 0 counts calls below 2^6 ticks, bucket *n* those from 2^(5+n) to below 2^(6+n), the last one all
+/// longer ones.
+pub(crate) const BUCKETS: usize = 34;
 
 /// Events of a ring.
 ///
-/// A thread's newest events stand in its ring, the one with number *n* at *n* modulo this.
-pub const RING: usize = 1 << 16;
+/// A ring holds a thread's newest events: event number *n* is at *n* modulo this.
+pub(crate) const RING: usize = 1 << 16;
 
 /// [`Event::kind`]: a call began.
-pub const EVENT_ENTER: u32 = 1;
+pub(crate) const EVENT_ENTER: u32 = 1;
 
 /// [`Event::kind`]: a call returned.
-pub const EVENT_LEAVE: u32 = 2;
+pub(crate) const EVENT_LEAVE: u32 = 2;
 
 /// [`Event::kind`]: a call ended in a tail call.
-pub const EVENT_TAIL: u32 = 3;
+pub(crate) const EVENT_TAIL: u32 = 3;
 
 /// [`Event::kind`]: an exception ended a call.
-pub const EVENT_UNWIND: u32 = 4;
+pub(crate) const EVENT_UNWIND: u32 = 4;
 
-/// [`Event::kind`]: a call was found to be gone.
-pub const EVENT_DROP: u32 = 5;
+/// [`Event::kind`]: a call had ended without a report.
+pub(crate) const EVENT_DROP: u32 = 5;
 
-/// [`Event::kind`]: an exception was thrown; the method is that of the innermost call.
-pub const EVENT_THROW: u32 = 6;
+/// [`Event::kind`]: an exception was thrown; the method is the innermost call's.
+pub(crate) const EVENT_THROW: u32 = 6;
 
-/// The state of a record that is written completely.
-pub const READY: u32 = 1;
+/// The state of a complete record.
+pub(crate) const READY: u32 = 1;
 
 /// The state of a thread that has ended.
-pub const ENDED: u32 = 2;
+pub(crate) const ENDED: u32 = 2;
 
-/// [`Header::state`]: the runtime said that it ends.
-pub const STATE_ENDED: u32 = 2;
+/// [`Header::state`]: the runtime reported its end.
+pub(crate) const STATE_ENDED: u32 = 2;
 
 /// [`MethodRecord::flags`]: calls of this method are seen.
-pub const METHOD_HOOKED: u32 = 1;
+pub(crate) const METHOD_HOOKED: u32 = 1;
 
 /// [`MethodRecord::flags`]: the method's type is the state machine of an `async` method.
-pub const METHOD_ASYNC: u32 = 2;
+pub(crate) const METHOD_ASYNC: u32 = 2;
 
 /// [`ModuleRecord::flags`]: the module is the user's own, not part of the framework.
-pub const MODULE_USER: u32 = 1;
+pub(crate) const MODULE_USER: u32 = 1;
 
 /// [`ModuleRecord::flags`]: the module has been unloaded.
-pub const MODULE_UNLOADED: u32 = 2;
+pub(crate) const MODULE_UNLOADED: u32 = 2;
 
 /// [`Header::flags`]: calls are not inlined in user modules.
-pub const FLAG_EXACT_USER: u32 = 1;
+pub(crate) const FLAG_EXACT_USER: u32 = 1;
 
 /// [`Header::flags`]: calls are not inlined anywhere.
-pub const FLAG_EXACT_ALL: u32 = 2;
+pub(crate) const FLAG_EXACT_ALL: u32 = 2;
 
 /// [`Header::flags`]: frames end at the exception callbacks, not only by the stack pointer.
-pub const FLAG_UNWIND_EVENTS: u32 = 4;
+pub(crate) const FLAG_UNWIND_EVENTS: u32 = 4;
 
 /// [`Header::flags`]: the compiler's questions about inlining are counted.
-pub const FLAG_INLINING_COUNTED: u32 = 8;
+pub(crate) const FLAG_INLINING_COUNTED: u32 = 8;
 
 /// [`Header::clock`]: ticks of the processor's time stamp counter.
-pub const CLOCK_TSC: u32 = 1;
+pub(crate) const CLOCK_TSC: u32 = 1;
 
 /// [`Header::clock`]: nanoseconds of `CLOCK_MONOTONIC`.
-pub const CLOCK_MONOTONIC: u32 = 2;
+pub(crate) const CLOCK_MONOTONIC: u32 = 2;
 
-/// Where a region of the file lies.
+/// The position of a region in the file.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct Region {
+pub(crate) struct Region {
     /// Byte offset from the start of the file.
-    pub offset: AtomicU64,
+    pub(crate) offset: AtomicU64,
     /// Records (bytes in the text region) that fit.
-    pub capacity: AtomicU64,
+    pub(crate) capacity: AtomicU64,
     /// Records (bytes) handed out; more than the capacity when some did not fit.
-    pub used: AtomicU64,
+    pub(crate) used: AtomicU64,
 }
 
 /// The first [`HEADER_SIZE`] bytes.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct Header {
-    /// [`MAGIC`], stored last when the file is made.
-    pub magic: AtomicU64,
+pub(crate) struct Header {
+    /// [`MAGIC`], stored last when the file is created.
+    pub(crate) magic: AtomicU64,
     /// [`VERSION`].
-    pub version: AtomicU32,
+    pub(crate) version: AtomicU32,
     /// [`HEADER_SIZE`].
-    pub header_size: AtomicU32,
+    pub(crate) header_size: AtomicU32,
     /// Bytes of a [`ModuleRecord`].
-    pub module_size: AtomicU32,
+    pub(crate) module_size: AtomicU32,
     /// Bytes of a [`ThreadRecord`].
-    pub thread_size: AtomicU32,
+    pub(crate) thread_size: AtomicU32,
     /// Bytes of a [`MethodRecord`].
-    pub method_size: AtomicU32,
+    pub(crate) method_size: AtomicU32,
     /// Bytes of a [`Node`].
-    pub node_size: AtomicU32,
+    pub(crate) node_size: AtomicU32,
     /// The modules.
-    pub modules: Region,
+    pub(crate) modules: Region,
     /// The threads.
-    pub threads: Region,
+    pub(crate) threads: Region,
     /// The methods; number 0 is never used.
-    pub methods: Region,
+    pub(crate) methods: Region,
     /// UTF-8 text that others refer to.
-    pub text: Region,
+    pub(crate) text: Region,
     /// The nodes of all call trees; number 0 is never used.
-    pub nodes: Region,
+    pub(crate) nodes: Region,
     /// Process id.
-    pub pid: AtomicU32,
-    /// [`READY`] while the program runs, [`STATE_ENDED`] when the runtime ended in order; a killed program leaves READY.
-    pub state: AtomicU32,
+    pub(crate) pid: AtomicU32,
+    /// [`READY`] while the program runs, [`STATE_ENDED`] when the runtime ended in order; a killed program
+    /// leaves READY.
+    pub(crate) state: AtomicU32,
     /// The mode of the settings: 0 dormant, 1 user, 2 all.
-    pub mode: AtomicU32,
+    pub(crate) mode: AtomicU32,
     /// `FLAG_` bits.
-    pub flags: AtomicU32,
+    pub(crate) flags: AtomicU32,
     /// `CLOCK_` kind of the ticks.
-    pub clock: AtomicU32,
+    pub(crate) clock: AtomicU32,
     /// 1 while methods that get compiled get hooks.
-    pub hooks_on: AtomicU32,
+    pub(crate) hooks_on: AtomicU32,
     /// Nanoseconds from 1970 to the start.
-    pub started: AtomicU64,
+    pub(crate) started: AtomicU64,
     /// Odd while the clock pair below is being written.
-    pub clock_sequence: AtomicU64,
+    pub(crate) clock_sequence: AtomicU64,
     /// Ticks at the start.
-    pub first_ticks: AtomicU64,
+    pub(crate) first_ticks: AtomicU64,
     /// `CLOCK_MONOTONIC` in nanoseconds at the start.
-    pub first_nanoseconds: AtomicU64,
-    /// Ticks at the last look at the clock.
-    pub last_ticks: AtomicU64,
-    /// `CLOCK_MONOTONIC` in nanoseconds at the last look at the clock.
-    pub last_nanoseconds: AtomicU64,
-    /// What a call's own record shows of the profiler's work, in 1/256 tick.
-    pub overhead_inner: AtomicU64,
+    pub(crate) first_nanoseconds: AtomicU64,
+    /// Ticks at the last reading of the clock.
+    pub(crate) last_ticks: AtomicU64,
+    /// `CLOCK_MONOTONIC` in nanoseconds at the last reading of the clock.
+    pub(crate) last_nanoseconds: AtomicU64,
+    /// The profiler's work that a call's own record includes, in 1/256 tick.
+    pub(crate) overhead_inner: AtomicU64,
     /// What its caller is charged in addition, in 1/256 tick.
-    pub overhead_outer: AtomicU64,
+    pub(crate) overhead_outer: AtomicU64,
     /// Major, minor, build and revision number of the runtime, 16 bits each, the major one highest.
-    pub runtime: AtomicU64,
+    pub(crate) runtime: AtomicU64,
     /// Text: the command line, words with a blank between them.
-    pub command: AtomicU64,
+    pub(crate) command: AtomicU64,
     /// Text: the settings, as `NAME=value` lines.
-    pub settings: AtomicU64,
+    pub(crate) settings: AtomicU64,
     /// Text: what did not work, in words; 0 when all did.
-    pub problem: AtomicU64,
+    pub(crate) problem: AtomicU64,
     /// Methods that found no room and are not seen.
-    pub lost_methods: AtomicU64,
+    pub(crate) lost_methods: AtomicU64,
     /// Threads that found no room and are not seen.
-    pub lost_threads: AtomicU64,
+    pub(crate) lost_threads: AtomicU64,
     /// Modules that found no room.
-    pub lost_modules: AtomicU64,
+    pub(crate) lost_modules: AtomicU64,
     /// Pieces of text that found no room.
-    pub lost_text: AtomicU64,
-    /// What another process asks for: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and a number above them that
-    /// tells requests apart; 0 nothing.
-    pub wanted: AtomicU32,
-    /// Which request was answered last, as it stood in `wanted`.
-    pub answered: AtomicU32,
+    pub(crate) lost_text: AtomicU64,
+    /// The request of another process: [`WANTED_ON`] or [`WANTED_OFF`] in the two lowest bits, and above them
+    /// a number that distinguishes requests; 0 for none.
+    pub(crate) wanted: AtomicU32,
+    /// The last request that was answered, as it was in `wanted`.
+    pub(crate) answered: AtomicU32,
     /// The rings of events: a record is a whole ring of [`RING`] events.
-    pub rings: Region,
+    pub(crate) rings: Region,
     /// [`RING`], 0 in a file without rings.
-    pub ring_size: AtomicU32,
+    pub(crate) ring_size: AtomicU32,
     /// Bytes of an [`Event`].
-    pub event_size: AtomicU32,
+    pub(crate) event_size: AtomicU32,
     /// Threads that found no ring.
-    pub lost_rings: AtomicU64,
-    /// Two looks at the clock, in 1/256 tick: the least that a call can cost.
-    pub overhead_clock: AtomicU64,
+    pub(crate) lost_rings: AtomicU64,
+    /// The cost of reading the clock twice, in 1/256 tick: the least that a call can cost.
+    pub(crate) overhead_clock: AtomicU64,
 }
 
-/// Where the words of a request to switch begin, which go to the end of the header: see [`crate::settings::Filter::lines`].
-pub const REQUEST: usize = 2048;
+/// Where the words of a switch request begin; they go up to the end of the header: see
+/// [`crate::settings::Filter::lines`].
+pub(crate) const REQUEST: usize = 2048;
 
 /// [`Header::wanted`]: hooks on.
-pub const WANTED_ON: u32 = 1;
+pub(crate) const WANTED_ON: u32 = 1;
 
 /// [`Header::wanted`]: hooks off.
-pub const WANTED_OFF: u32 = 2;
+pub(crate) const WANTED_OFF: u32 = 2;
 
 /// A module (an assembly file).
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
-pub struct ModuleRecord {
+pub(crate) struct ModuleRecord {
     /// [`READY`] when the rest is written.
-    pub state: AtomicU32,
+    pub(crate) state: AtomicU32,
     /// `MODULE_` bits.
-    pub flags: AtomicU32,
+    pub(crate) flags: AtomicU32,
     /// The runtime's `ModuleID`.
-    pub id: AtomicU64,
+    pub(crate) id: AtomicU64,
     /// Text: its path, or its name when it has none.
-    pub path: AtomicU64,
-    /// Text: the application domain that it was loaded into; 0 when it is not known.
-    pub domain: AtomicU64,
+    pub(crate) path: AtomicU64,
+    /// Text: the application domain that it was loaded into; 0 when unknown.
+    pub(crate) domain: AtomicU64,
 }
 
 /// A method, or one instantiation of a generic one.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
-pub struct MethodRecord {
+pub(crate) struct MethodRecord {
     /// [`READY`] when the rest is written.
-    pub state: AtomicU32,
+    pub(crate) state: AtomicU32,
     /// `METHOD_` bits.
-    pub flags: AtomicU32,
-    /// Number of the module plus one, 0 when it is not known.
-    pub module: AtomicU32,
+    pub(crate) flags: AtomicU32,
+    /// Number of the module plus one; 0 when unknown.
+    pub(crate) module: AtomicU32,
     /// Metadata token.
-    pub token: AtomicU32,
+    pub(crate) token: AtomicU32,
     /// The runtime's `FunctionID`.
-    pub id: AtomicU64,
+    pub(crate) id: AtomicU64,
     /// Text: the parts of the name, see [`crate::names::RawName::encode`].
-    pub name: AtomicU64,
+    pub(crate) name: AtomicU64,
     /// How often it was compiled.
-    pub compiled: AtomicU32,
-    /// Places at which the compiler asked whether it may be inlined, and was not refused. It then weighs whether to do it.
-    pub inlined: AtomicU32,
+    pub(crate) compiled: AtomicU32,
+    /// How often the compiler was allowed to inline it. The compiler then decides whether it does.
+    pub(crate) inlined: AtomicU32,
     /// Number of the method that has the last of these places, 0 when that is no method with hooks.
-    pub inlined_into: AtomicU32,
+    pub(crate) inlined_into: AtomicU32,
 }
 
 /// A thread that ran managed code. Its counts are written by that thread alone.
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
-pub struct ThreadRecord {
+pub(crate) struct ThreadRecord {
     /// [`READY`] while it runs, [`ENDED`] afterwards.
-    pub state: AtomicU32,
+    pub(crate) state: AtomicU32,
     /// Kernel thread id.
-    pub os_id: AtomicU32,
+    pub(crate) os_id: AtomicU32,
     /// The node that all its outermost calls hang under.
-    pub root: AtomicU32,
+    pub(crate) root: AtomicU32,
     /// Number of its ring of events plus one, 0 without one.
-    pub ring: AtomicU32,
+    pub(crate) ring: AtomicU32,
     /// Text: its name, 0 when it has none.
-    pub name: AtomicU64,
+    pub(crate) name: AtomicU64,
     /// Ticks when it was first seen.
-    pub first_ticks: AtomicU64,
+    pub(crate) first_ticks: AtomicU64,
     /// Exceptions thrown.
-    pub exceptions: AtomicU64,
+    pub(crate) exceptions: AtomicU64,
     /// Calls that were deeper than the shadow stack and are not in the tree.
-    pub lost_calls: AtomicU64,
+    pub(crate) lost_calls: AtomicU64,
     /// Calls that needed a new node when there was no room.
-    pub lost_nodes: AtomicU64,
+    pub(crate) lost_nodes: AtomicU64,
     /// Leaves and tail calls without the enter they belong to.
-    pub unmatched: AtomicU64,
-    /// Events written into the ring since the start; the newest [`RING`] are there. Written behind the event.
-    pub events: AtomicU64,
+    pub(crate) unmatched: AtomicU64,
+    /// Events written into the ring since the start; the ring has the newest [`RING`] of them. Written after
+    /// the event.
+    pub(crate) events: AtomicU64,
 }
 
 /// Something that happened in a thread, for a time line.
 #[repr(C)]
 #[derive(Debug, Default)]
-pub struct Event {
+pub(crate) struct Event {
     /// Ticks.
-    pub ticks: AtomicU64,
+    pub(crate) ticks: AtomicU64,
     /// Number of the method.
-    pub method: AtomicU32,
+    pub(crate) method: AtomicU32,
     /// `EVENT_` kind.
-    pub kind: AtomicU32,
+    pub(crate) kind: AtomicU32,
 }
 
 /// A method at one place of a thread's call tree.
@@ -280,50 +284,50 @@ pub struct Event {
 /// A path can be open only once in its thread, so a node holds the start of its open call.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub struct Node {
+pub(crate) struct Node {
     /// Number of the method; 0 for the root of a thread.
-    pub method: AtomicU32,
+    pub(crate) method: AtomicU32,
     /// The caller's node, 0 for a root.
-    pub parent: AtomicU32,
+    pub(crate) parent: AtomicU32,
     /// The newest callee, 0 for none.
-    pub first_child: AtomicU32,
+    pub(crate) first_child: AtomicU32,
     /// The next older callee of the same caller, 0 for none.
-    pub next_sibling: AtomicU32,
+    pub(crate) next_sibling: AtomicU32,
     /// The callee that was called last; only speed depends on it.
-    pub last_child: AtomicU32,
+    pub(crate) last_child: AtomicU32,
     /// Nothing yet.
-    pub reserved: AtomicU32,
+    pub(crate) reserved: AtomicU32,
     /// Calls that began.
-    pub enters: AtomicU64,
+    pub(crate) enters: AtomicU64,
     /// Calls that returned.
-    pub leaves: AtomicU64,
+    pub(crate) leaves: AtomicU64,
     /// Calls that ended in a tail call.
-    pub tails: AtomicU64,
+    pub(crate) tails: AtomicU64,
     /// Calls that an exception ended, as the runtime reported it.
-    pub unwinds: AtomicU64,
-    /// Calls that were gone at a later event without a report of their end.
-    pub dropped: AtomicU64,
+    pub(crate) unwinds: AtomicU64,
+    /// Calls that had ended without a report when a later event came.
+    pub(crate) dropped: AtomicU64,
     /// Ticks of all ended calls, callees included.
-    pub total: AtomicU64,
+    pub(crate) total: AtomicU64,
     /// Ticks of the callees of all ended calls.
-    pub callees: AtomicU64,
+    pub(crate) callees: AtomicU64,
     /// Shortest ended call in ticks, 0 before the first.
-    pub shortest: AtomicU64,
+    pub(crate) shortest: AtomicU64,
     /// Longest ended call in ticks.
-    pub longest: AtomicU64,
+    pub(crate) longest: AtomicU64,
     /// Exceptions thrown while this was the innermost call.
-    pub exceptions: AtomicU64,
+    pub(crate) exceptions: AtomicU64,
     /// Ticks at the start of the open call (of the last one when none is open).
-    pub open_start: AtomicU64,
+    pub(crate) open_start: AtomicU64,
     /// Ticks of the ended callees of the open call.
-    pub open_callees: AtomicU64,
+    pub(crate) open_callees: AtomicU64,
     /// Ended calls by their time, see [`BUCKETS`]; a full count stays at its largest value.
-    pub histogram: [AtomicU32; BUCKETS],
+    pub(crate) histogram: [AtomicU32; BUCKETS],
 }
 
 impl Node {
     /// An empty node.
-    pub const fn new() -> Node {
+    pub(crate) const fn new() -> Node {
         Node {
             method: AtomicU32::new(0),
             parent: AtomicU32::new(0),
@@ -355,28 +359,28 @@ impl Default for Node {
 }
 
 impl Region {
-    /// Takes the next record; `None` when the region is full, which `used` then tells too.
-    pub fn take(&self) -> Option<u32> {
+    /// Takes the next record; `None` when the region is full, which `used` shows too.
+    pub(crate) fn take(&self) -> Option<u32> {
         let number = self.used.fetch_add(1, Ordering::Relaxed);
         if number < self.capacity.load(Ordering::Relaxed) { u32::try_from(number).ok() } else { None }
     }
 }
 
-/// Adds to a number that only this thread writes: no lock is needed, and a reader never sees half of it.
+/// Adds to a number that only this thread writes: it needs no lock, and a reader never sees half of a change.
 #[inline(always)]
-pub fn add(counter: &AtomicU64, amount: u64) {
+pub(crate) fn add(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
 }
 
 /// The bucket of a time in ticks.
 #[inline(always)]
-pub fn bucket(ticks: u64) -> usize {
+pub(crate) fn bucket(ticks: u64) -> usize {
     let bits = u64::BITS.wrapping_sub(ticks.leading_zeros()) as usize;
     bits.saturating_sub(6).min(BUCKETS - 1)
 }
 
-/// The time in ticks that calls of a bucket stayed below; the last bucket has no end.
-pub fn bucket_end(bucket: usize) -> u64 {
+/// The upper limit of a bucket in ticks; the last bucket has none.
+pub(crate) fn bucket_end(bucket: usize) -> u64 {
     let shift = u32::try_from(bucket).unwrap_or(u32::MAX).saturating_add(6);
     if bucket >= BUCKETS - 1 { u64::MAX } else { 1u64.checked_shl(shift).unwrap_or(u64::MAX) }
 }
@@ -450,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_region_hands_out_nothing() {
+    fn full_region_returns_none() {
         let region = Region::default();
         region.capacity.store(2, Ordering::Relaxed);
         assert_eq!([region.take(), region.take(), region.take()], [Some(0), Some(1), None]);

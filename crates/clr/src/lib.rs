@@ -1,8 +1,8 @@
 //! Function profiler for .NET: exact counts and times of every call, as a library that the runtime loads.
 //!
-//! There are two sides. The runtime of a .NET program loads `libtallymon_clr.so`, which writes a profile file while the
-//! program runs. And a Rust program uses this crate to make the environment that has the runtime do so, to read the
-//! file (also of a program that still runs or was killed), and to print it.
+//! There are two sides. The runtime of a .NET program loads `libtallymon_clr.so`, which writes a profile file
+//! while the program runs. A Rust program uses this crate to create the environment for that, to read the
+//! file (also while the program runs, or after it was killed), and to print it.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -19,8 +19,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It does not attach to a program that was started without it: the runtime allows hooks from the start only. Mode
-//! dormant is for programs that may have to be looked at later. `docs/profiler.md` tells what is seen and what is not.
+//! It does not attach to a program that was started without it: the runtime allows hooks from the start only.
+//! The mode dormant is for programs that may need a profile later. `docs/profiler.md` lists what is recorded
+//! and what is not.
 //!
 //! | module | holds |
 //! |---|---|
@@ -28,25 +29,43 @@
 //! | [`reader`] | a profile file as a [`reader::Profile`] |
 //! | [`export`] | the call tree as text, a report in HTML, comparisons, the forms of other programs |
 //! | [`names`], [`signature`] | methods as people write them |
-//! | [`layout`] | the records of the file |
-//! | [`profile`] | shadow stacks and call trees, without a runtime |
-//! | [`functions`] | the table from the runtime's functions to our methods |
+//! | `layout` | the records of the file |
+//! | `profile` | shadow stacks and call trees, without a runtime |
+//! | `functions` | the table from the runtime's functions to our methods |
 //! | `stubs` | the naked functions that compiled code calls, by platform |
 //! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
 //!
-//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock.rs` and `stubs/`, which say why.
+//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock/` and `stubs/`, which say why.
 #![deny(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod export;
-pub mod functions;
-pub mod layout;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod functions;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod layout;
 pub mod names;
-pub mod profile;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod profile;
 pub mod reader;
 pub mod settings;
 pub mod signature;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub mod stubs;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
+)]
+mod stubs;
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod clock;

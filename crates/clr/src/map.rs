@@ -1,18 +1,20 @@
 //! The profile file, mapped into the memory of the profiled process.
 //!
-//! What the hooks store goes straight into the pages of the file, so a killed process leaves all of it. No record is handed
-//! out before the file has its blocks: a store into a page that a full disk can not hold would kill the process that is
-//! profiled. The first of them are got at the start, the rest while the program runs already; in memory, where each block
-//! that is asked for is cleared first, only as they come to be needed.
+//! The hooks store straight into the pages of the file, so a killed process leaves all its data. A record is
+//! used only when its part of the file has disk blocks: a store into a page without a block on a full disk
+//! would kill the profiled process. The first blocks are allocated at the start, the others while the program
+//! runs; on a file system in memory, which clears each block when it is allocated, only shortly before they
+//! are needed.
 //!
-//! Unsafe code is here to map memory and to see it as slices of the records of [`crate::layout`]. Those consist of
-//! atomics alone, so any bytes are valid records, and writers in other threads and readers in other processes are no
-//! data race; a mapping is never unmapped as long as the process lives, so the slices may be `'static`.
+//! Unsafe code is here to map memory and to use it as slices of the records of [`crate::layout`]. These
+//! consist of atomics alone, so any bytes are valid records, and writers in other threads and readers in
+//! other processes are no data race; a mapping is never unmapped while the process lives, so the slices may
+//! be `'static`.
 #![allow(unsafe_code)]
 
 use crate::functions::Slot;
 use crate::layout::*;
-use crate::profile::{Frame, Nodes};
+use crate::profile::{Frame, Nodes, ThreadProfile};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -26,21 +28,22 @@ use std::thread::{self, Thread};
 /// Longest piece of text in bytes; longer ones are cut.
 const MAX_TEXT: usize = 8 * 1024;
 
-/// Bytes that are asked of the disk at a time while the program runs; a program that ends waits for one piece at most.
+/// Bytes to allocate on the disk at a time while the program runs; a program that ends waits for one piece at
+/// most.
 const PIECE: usize = 1 << 20;
 
-/// Bytes that there is room for from the start: on a disk, and in memory.
+/// Bytes to allocate at the start: on a disk, and in memory.
 const FIRST_METHODS: (usize, usize) = (256 << 10, 128 << 10);
 const FIRST_TEXT: (usize, usize) = (512 << 10, 256 << 10);
 const FIRST_NODES: (usize, usize) = (4 << 20, 1 << 20);
 
-/// Bytes of nodes behind those in use that there is to be room for in a file in memory.
+/// Bytes to keep allocated after the nodes in use, for a file in memory.
 const AHEAD: usize = 2 << 20;
 
-/// The same of methods and text: they take much longer to come, for the runtime compiles a method first.
+/// The same for methods and text: they grow much slower, because the runtime compiles a method first.
 const AHEAD_OF_METHODS: usize = 256 << 10;
 
-/// The thread that gets room for more.
+/// The thread that allocates more room.
 static KEEPER: OnceLock<Thread> = OnceLock::new();
 
 /// Bytes of a ring of events.
@@ -65,13 +68,13 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// Makes a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name with `.1` to `.99`
-    /// behind it when a file is there already, and maps it. Only its owner may read it. Its methods, text and nodes have
-    /// little room until [`Rest::reserve`] is done.
+    /// Creates a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name
+    /// followed by `.1` to `.99` when the file exists already, and maps it. Only its owner may read it. Its
+    /// methods, text and nodes have little room until [`Rest::reserve`] is done.
     ///
     /// # Errors
     ///
-    /// When the file can not be made, its disk has no room, or the memory can not be mapped.
+    /// When the file can not be created, its disk has no room, or the memory can not be mapped.
     pub(crate) fn create(path: &Path, bytes: usize, n_rings: usize) -> io::Result<(Map, Rest, PathBuf)> {
         let mut name = path.to_path_buf();
         let mut number = 0u32;
@@ -89,7 +92,7 @@ impl Map {
         match Map::create_in(Rest::new(file)?, bytes, n_rings) {
             Ok((map, rest)) => Ok((map, rest, name)),
             Err(error) => {
-                // An empty file would look like a profile; that it stays when it can not be removed hurts nobody.
+                // An empty file would look like a profile. If removing it fails, it does no harm.
                 let _ = std::fs::remove_file(&name);
                 Err(error)
             }
@@ -105,7 +108,7 @@ impl Map {
         rest.room(0, map.header.methods.offset.load(Ordering::Relaxed) as usize)?;
         rest.room(bytes, rings)?;
         for growing in map.growing(rest.in_memory) {
-            let first = (growing.first / growing.record).min(growing.capacity);
+            let first = growing.records_in(growing.first).min(growing.capacity);
             rest.grow(&growing, 0, first)?;
         }
         Ok((map, rest))
@@ -126,7 +129,7 @@ impl Map {
         ]
     }
 
-    /// Memory of the shape of a small profile file that belongs to no file.
+    /// Memory with the layout of a small profile file, but without a file.
     ///
     /// # Errors
     ///
@@ -136,12 +139,12 @@ impl Map {
         Ok(Map::format(map(bytes, None)?, bytes, 0))
     }
 
-    /// Divides `bytes` bytes of zeros among the regions, with the rings behind them, and writes the header.
+    /// Divides `bytes` zeroed bytes into the regions, followed by the rings, and writes the header.
     fn format(start: NonNull<u8>, bytes: usize, n_rings: usize) -> Map {
         let whole = bytes.saturating_add(n_rings.saturating_mul(RING_BYTES));
         let mut at = HEADER_SIZE;
         let mut part = |divisor: usize, record: usize| {
-            let capacity = (bytes / divisor / record).max(2);
+            let capacity = bytes.checked_div(divisor.saturating_mul(record)).unwrap_or(0).max(2);
             let offset = at;
             at = at.saturating_add(capacity.saturating_mul(record)).next_multiple_of(256);
             (offset, capacity)
@@ -150,7 +153,7 @@ impl Map {
         let threads = part(64, size_of::<ThreadRecord>());
         let methods = part(16, size_of::<MethodRecord>());
         let text = part(8, 1);
-        let nodes = (at, bytes.saturating_sub(at) / size_of::<Node>());
+        let nodes = (at, bytes.saturating_sub(at).checked_div(size_of::<Node>()).unwrap_or(0));
         // SAFETY: the mapping begins at a page, has at least a header and lives as long as the process.
         let header = unsafe { start.cast::<Header>().as_ref() };
         let map = Map {
@@ -189,7 +192,7 @@ impl Map {
         map
     }
 
-    /// The words of the request that stands in the header.
+    /// The words of the request in the header.
     pub(crate) fn request(&self) -> String {
         let bytes = self.request.iter().map(|byte| byte.load(Ordering::Relaxed));
         let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
@@ -201,7 +204,7 @@ impl Map {
         Nodes::new(self.nodes, &self.header.nodes, wake_keeper)
     }
 
-    /// A ring of events for the thread of this record, which gets to know it; empty when there are none or no more.
+    /// A ring of events for the thread of this record; stores its number there. Empty when no ring is left.
     pub(crate) fn take_ring(&self, record: &ThreadRecord) -> &'static [Event] {
         if self.events.is_empty() {
             return &[];
@@ -215,8 +218,8 @@ impl Map {
         self.events.get(from..from.saturating_add(RING)).unwrap_or_default()
     }
 
-    /// Stores text and returns where it stands (offset in the upper half, length in the lower one); 0 when there is no
-    /// room, which the header counts.
+    /// Stores text and returns its position (offset in the upper half, length in the lower one); 0 when there
+    /// is no room, which the header counts.
     pub(crate) fn store_text(&self, text: &str) -> u64 {
         let length = text.floor_char_boundary(MAX_TEXT);
         let bytes = text.as_bytes().get(..length).unwrap_or_default();
@@ -235,13 +238,13 @@ impl Map {
         (start << 32) | length as u64
     }
 
-    /// Replaces the text of a field; what stood there stays in the file unused.
+    /// Replaces the text of a field; the old text stays in the file unused.
     pub(crate) fn set_text(&self, field: &AtomicU64, text: &str) {
         let reference = self.store_text(text);
         field.store(reference, Ordering::Release);
     }
 
-    /// Writes the clock pair, so that a reader knows the rate of the ticks and until when the process lived.
+    /// Writes the clock pair, so that a reader knows the rate of the ticks and how long the process lived.
     pub(crate) fn set_clock(&self, (ticks, nanoseconds): (u64, u64)) {
         let sequence = &self.header.clock_sequence;
         sequence.fetch_add(1, Ordering::AcqRel);
@@ -251,10 +254,10 @@ impl Map {
     }
 }
 
-/// A profile file whose regions are to get the rest of their room on the disk.
+/// The rest of a profile file's regions, which is not allocated on the disk yet.
 ///
-/// A file system in memory clears every page that is asked for, which would hold the program up at its start and take
-/// memory that it may never need.
+/// A file system in memory clears every page when it is allocated, which would delay the program's start and
+/// take memory that it may never need.
 pub(crate) struct Rest {
     file: File,
     in_memory: bool,
@@ -265,12 +268,19 @@ struct Growing {
     region: &'static Region,
     /// Bytes of a record.
     record: usize,
-    /// Records that there is memory for.
+    /// Records that are mapped.
     capacity: usize,
-    /// Bytes that there is room for on the disk from the start.
+    /// Bytes to allocate at the start.
     first: usize,
-    /// Bytes behind those in use that there is to be room for.
+    /// Bytes to keep allocated after those in use.
     ahead: usize,
+}
+
+impl Growing {
+    /// How many whole records fit into so many bytes.
+    fn records_in(&self, bytes: usize) -> usize {
+        bytes.checked_div(self.record).unwrap_or(0)
+    }
 }
 
 impl Rest {
@@ -284,28 +294,28 @@ impl Rest {
         Ok(Rest { file, in_memory: system.f_type == libc::TMPFS_MAGIC })
     }
 
-    /// Makes this thread the one that is woken when nodes were handed out, to call [`Rest::reserve`] again.
+    /// Makes this thread the one to wake when nodes were used, to call [`Rest::reserve`] again.
     pub(crate) fn keep_here(&self) {
         // A second one in the same process is refused by the runtime.
         let _ = KEEPER.set(thread::current());
     }
 
-    /// Gets room piece by piece, each of which is used from then on: on a disk for all that is mapped, in memory for what
-    /// will be needed soon. Whether there is more to get later.
+    /// Allocates room piece by piece, and releases each piece for use: on a disk for all mapped regions, in
+    /// memory for what will be needed soon. Returns whether there is more to allocate later.
     ///
     /// # Errors
     ///
-    /// When the disk has no more room; what there is stays in use.
+    /// When the disk is full; everything allocated so far stays in use.
     pub(crate) fn reserve(&self, map: &Map) -> io::Result<bool> {
         let mut more_later = false;
         for growing in map.growing(self.in_memory) {
             let mut has = growing.region.capacity.load(Ordering::Relaxed) as usize;
             let soon = || {
                 let used = growing.region.used.load(Ordering::Relaxed) as usize;
-                used.saturating_add(growing.ahead / growing.record).min(growing.capacity)
+                used.saturating_add(growing.records_in(growing.ahead)).min(growing.capacity)
             };
             while has < soon() {
-                let piece = PIECE.min(growing.ahead) / growing.record;
+                let piece = growing.records_in(PIECE.min(growing.ahead));
                 let more = has.saturating_add(piece).min(growing.capacity);
                 self.grow(&growing, has, more)?;
                 has = more;
@@ -315,7 +325,7 @@ impl Rest {
         Ok(more_later)
     }
 
-    /// Gets room for the records `from` to `to`, and lets them be handed out.
+    /// Allocates room for the records `from` to `to`, and releases them for use.
     fn grow(&self, growing: &Growing, from: usize, to: usize) -> io::Result<()> {
         let start = growing.region.offset.load(Ordering::Relaxed) as usize;
         let bytes = to.saturating_sub(from).saturating_mul(growing.record);
@@ -324,14 +334,15 @@ impl Rest {
         Ok(())
     }
 
-    /// Gets room on the disk for a part of the file.
+    /// Allocates a part of the file on the disk.
     fn room(&self, start: usize, bytes: usize) -> io::Result<()> {
         if bytes == 0 {
             return Ok(());
         }
         let start = libc::off_t::try_from(start).map_err(io::Error::other)?;
         let bytes = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open for writing as long as the file lives, and the call touches no memory of ours.
+        // SAFETY: the descriptor is open for writing as long as the file lives, and the call touches no
+        // memory of ours.
         match unsafe { libc::posix_fallocate(self.file.as_raw_fd(), start, bytes) } {
             0 => Ok(()),
             error => Err(io::Error::from_raw_os_error(error)),
@@ -339,20 +350,35 @@ impl Rest {
     }
 }
 
-/// Has room got for more nodes; never waits.
+/// Wakes the thread that allocates more room; never waits.
 fn wake_keeper() {
     if let Some(keeper) = KEEPER.get() {
         keeper.unpark();
     }
 }
 
-/// Zeroed frames for the shadow stack of a thread; pages that are never reached take no memory.
-pub(crate) fn frames(count: usize) -> Option<&'static mut [Frame]> {
-    let bytes = count.checked_mul(size_of::<Frame>())?;
+/// The memory of a thread: one mapping.
+pub(crate) struct ThreadMemory {
+    /// The place for the state of the thread, not written yet.
+    pub(crate) state: NonNull<ThreadProfile<'static>>,
+    /// The frames of its shadow stack, all zero.
+    pub(crate) frames: &'static mut [Frame],
+}
+
+/// Bytes of a thread's state, after which its frames begin.
+const STATE_BYTES: usize = size_of::<ThreadProfile<'_>>().next_multiple_of(align_of::<Frame>());
+
+/// Maps memory for the state of a thread and `count` frames. Pages that are never reached take no memory.
+pub(crate) fn thread_memory(count: usize) -> Option<ThreadMemory> {
+    const { assert!(align_of::<ThreadProfile<'_>>() <= 4096 && align_of::<Frame>() <= 4096) };
+    let bytes = count.checked_mul(size_of::<Frame>())?.checked_add(STATE_BYTES)?;
     let start = map(bytes, None).ok()?;
-    // SAFETY: the mapping is new, so nobody else refers to it, has room for `count` frames, begins at a page, and zeros
-    // are frames.
-    Some(unsafe { std::slice::from_raw_parts_mut(start.as_ptr().cast::<Frame>(), count) })
+    // SAFETY: the mapping is longer than that.
+    let first = unsafe { start.add(STATE_BYTES) };
+    // SAFETY: the mapping is new, so nothing else refers to it; behind the state it has room for `count`
+    // frames, which are aligned as the mapping begins at a page; and zeros are frames.
+    let frames = unsafe { std::slice::from_raw_parts_mut(first.cast::<Frame>().as_ptr(), count) };
+    Some(ThreadMemory { state: start.cast(), frames })
 }
 
 /// Empty slots for a table of functions; pages that are never reached take no memory.
@@ -361,14 +387,14 @@ pub(crate) fn slots(count: usize) -> Option<&'static [Slot]> {
     Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
 }
 
-/// Gives the memory of [`frames`] back.
-pub(crate) fn free_frames(frames: &'static mut [Frame]) {
-    let bytes = size_of_val(frames);
-    // SAFETY: the slice is a whole mapping made by `frames`, and the only reference to it ends here.
-    unsafe { libc::munmap(frames.as_mut_ptr().cast(), bytes) };
+/// Unmaps the memory of [`thread_memory`].
+pub(crate) fn free_thread(memory: ThreadMemory) {
+    let bytes = size_of_val(memory.frames).saturating_add(STATE_BYTES);
+    // SAFETY: this is a whole mapping made by `thread_memory`, and the only references to it end here.
+    unsafe { libc::munmap(memory.state.as_ptr().cast(), bytes) };
 }
 
-/// Maps `bytes` bytes of a file, or zeroed memory that becomes real when it is touched.
+/// Maps `bytes` bytes of a file, or zeroed memory that is allocated when it is touched.
 fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
     let flags = match file {
         Some(_) => libc::MAP_SHARED,
@@ -381,15 +407,15 @@ fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
         return Err(io::Error::last_os_error());
     }
     if file.is_some() {
-        // Otherwise the first touch of each region reads zeros ahead, megabytes of them on some disks. It is advice: a
-        // kernel that does not take it is slower at the start.
-        // SAFETY: the range is the new mapping, whose contents the advice does not change.
+        // Otherwise the first touch of each region reads zeros ahead, megabytes of them on some disks. It is
+        // advice: a kernel that does not take it is slower at the start. SAFETY: the range is the new
+        // mapping, whose contents the advice does not change.
         unsafe { libc::madvise(start, bytes, libc::MADV_RANDOM) };
     }
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))
 }
 
-/// Records that consist of atomics alone, so that any bytes are valid ones and sharing them is no data race.
+/// Records of atomics only, so that any bytes are valid and sharing them is no data race.
 trait Record {}
 impl Record for AtomicU8 {}
 impl Record for ModuleRecord {}
@@ -399,7 +425,7 @@ impl Record for Node {}
 impl Record for Event {}
 impl Record for Slot {}
 
-/// The records of a region of a mapping of `bytes` bytes, empty when they would not lie inside of it.
+/// The records of a region in a mapping of `bytes` bytes; empty when they do not fit.
 fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize, usize)) -> &'static [T] {
     let end = capacity.checked_mul(size_of::<T>()).and_then(|length| length.checked_add(offset));
     if end.is_none_or(|end| end > bytes) || !offset.is_multiple_of(align_of::<T>()) {
@@ -407,8 +433,8 @@ fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize
     }
     // SAFETY: the offset was found to lie within the mapping.
     let first = unsafe { start.add(offset) };
-    // SAFETY: so do all the records; the offset and the page at which the mapping begins are aligned; any bytes are
-    // records made of atomics; and the mapping is never unmapped.
+    // SAFETY: so do all the records; the offset and the page at which the mapping begins are aligned; any
+    // bytes are records made of atomics; and the mapping is never unmapped.
     unsafe { std::slice::from_raw_parts(first.cast::<T>().as_ptr(), capacity) }
 }
 
@@ -418,7 +444,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn a_file_is_divided_without_overlap() {
+    fn regions_of_a_file_do_not_overlap() {
         let folder = std::env::temp_dir().join(format!("tallymon-clr-map-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.prof");
@@ -426,7 +452,7 @@ mod tests {
         assert_eq!(first, path);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), (8 << 20) + 2 * RING_BYTES as u64);
         let h = map.header;
-        // At first there are blocks for what may be handed out, and no more.
+        // At first the file has blocks for the usable records only.
         let blocks = || std::fs::metadata(&path).unwrap().blocks() * 512;
         let (first_blocks, first_nodes) = (blocks(), h.nodes.capacity.load(Ordering::Relaxed));
         assert_eq!(first_nodes, (4 << 20) / 256);
@@ -456,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_memory_gets_room_as_it_is_needed() {
+    fn file_in_memory_is_allocated_on_demand() {
         let path = PathBuf::from(format!("/dev/shm/tallymon-clr-map-{}.prof", std::process::id()));
         let Ok((map, rest, path)) = Map::create(&path, 64 << 20, 0) else {
             tallymon_testkit::skip("no file system in memory at /dev/shm");
@@ -468,7 +494,7 @@ mod tests {
         assert!(first < 16 << 20, "{first}");
         let nodes = &map.header.nodes;
         for _ in 0..(8 << 20) / 256 {
-            // What is handed out can be written to.
+            // A record that was taken can be written to.
             if let Some(number) = nodes.take() {
                 map.nodes[number as usize].enters.store(1, Ordering::Relaxed);
             } else {
@@ -479,7 +505,7 @@ mod tests {
         let (used, room) = (nodes.used.load(Ordering::Relaxed), nodes.capacity.load(Ordering::Relaxed));
         assert!(room >= used + (AHEAD / 256) as u64 && room < used + ((AHEAD + PIECE) / 256) as u64);
         assert!(blocks() >= first + (6 << 20) && blocks() < 32 << 20);
-        // The end: all of it.
+        // The end: the whole region.
         nodes.used.store(map.nodes.len() as u64, Ordering::Relaxed);
         assert!(rest.reserve(&map).unwrap(), "methods and text have not all");
         assert_eq!(nodes.capacity.load(Ordering::Relaxed), map.nodes.len() as u64);

@@ -1,9 +1,9 @@
 //! Names of methods as people write them, from the names that compilers put into metadata.
 //!
-//! You give a [`RawName`]; [`RawName::display`] gives namespaces, nested types, generic parameters and overloads the way
-//! C# source shows them, and folds the types and methods that a compiler made up (state machines of `async` methods and
-//! iterators, lambdas, closures, local functions) back into the method that was written. The raw name is never lost:
-//! it is what stands in the file.
+//! You pass a [`RawName`]; [`RawName::display`] returns namespaces, nested types, generic parameters and
+//! overloads as in C# source. It folds compiler-made types and methods (state machines of `async` methods and
+//! iterators, lambdas, closures, local functions) back into the method in the source. The file keeps the raw
+//! name.
 //!
 //! | metadata | shown |
 //! |---|---|
@@ -16,19 +16,20 @@
 
 use crate::signature::without_arity;
 
-/// Compiler-made names inside compiler-made names that are followed.
+/// The most levels of compiler-made names inside compiler-made names.
 const MAX_NESTED: u32 = 8;
 
-/// The parts of a method's name, as metadata has them.
+/// The parts of a method's name, as in metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawName {
-    /// The type: namespace with dots, nested types behind `+`, arity behind a backtick. Empty for a global method.
+    /// The type: namespace with dots, nested types after `+`, arity after a backtick. Empty for a global
+    /// method.
     pub type_name: String,
-    /// Names of the type's generic parameters (of the outermost type first), or the types that stand for them.
+    /// Names of the type's generic parameters (the outermost type's first), or of the types in their place.
     pub type_parameters: Vec<String>,
     /// The method.
     pub method: String,
-    /// Names of the method's generic parameters, or the types that stand for them.
+    /// Names of the method's generic parameters, or of the types in their place.
     pub method_parameters: Vec<String>,
     /// The parameters in parentheses, with full type names; empty when the signature could not be read.
     pub signature: String,
@@ -37,8 +38,8 @@ pub struct RawName {
 }
 
 impl RawName {
-    /// The name as one text for the file: type, type parameters, method, method parameters and signature with a NUL
-    /// between them, parameters with a line feed between them.
+    /// The name as one text for the file: type, type parameters, method, method parameters and signature with
+    /// a NUL between them, parameters with a line feed between them.
     pub fn encode(&self) -> String {
         let type_parameters = self.type_parameters.join("\n");
         let method_parameters = self.method_parameters.join("\n");
@@ -63,7 +64,7 @@ impl RawName {
         }
     }
 
-    /// Type and method exactly as metadata has them, such as `N.C+<Load>d__7::MoveNext`.
+    /// Type and method exactly as in metadata, such as `N.C+<Load>d__7::MoveNext`.
     pub fn raw(&self) -> String {
         if self.type_name.is_empty() {
             return self.method.clone();
@@ -82,7 +83,7 @@ impl RawName {
                 Machine::Unknown if self.state_machine => "async",
                 Machine::Unknown => "iterator",
             };
-            // The steps of a machine are the method that was written; its other methods are machinery.
+            // The steps of a state machine are the method in the source; its other methods are generated.
             return if self.method == "MoveNext" {
                 format!("{word} {owner}")
             } else {
@@ -117,7 +118,8 @@ impl RawName {
     }
 }
 
-/// Type names without their namespaces, nested types with a dot: `(System.String, N.A+B[])` is `(String, A.B[])`.
+/// Type names without their namespaces, nested types with a dot: `(System.String, N.A+B[])` is `(String,
+/// A.B[])`.
 pub fn short_types(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut word = String::new();
@@ -159,11 +161,11 @@ pub fn keyword(name: &str) -> &str {
     }
 }
 
-/// A type that a compiler made to hold parts of a method.
+/// A compiler-made type that holds parts of a method.
 enum Made {
     /// A state machine of the method of this name.
     Machine { method: String, kind: Machine },
-    /// A closure, of the method of this name when the compiler tells.
+    /// A closure, of the method with this name when the compiler records it.
     Closure { method: String },
 }
 
@@ -182,7 +184,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_string() } else { format!("{path}.{name}") }
 }
 
-/// The written part of a type name with its generic parameters, and the innermost compiler-made type.
+/// The source form of a type name with its generic parameters, and the innermost compiler-made type.
 fn type_path(name: &str, parameters: &[String]) -> (String, Option<Made>) {
     let mut parameters = parameters.iter();
     let mut path = String::new();
@@ -194,7 +196,8 @@ fn type_path(name: &str, parameters: &[String]) -> (String, Option<Made>) {
         }
         let plain = without_arity(part);
         path = join(&path, plain);
-        // Each type shows the parameters that it adds; those of the types around it stand before them in metadata.
+        // Each type shows the parameters that it adds; metadata lists those of the enclosing types before
+        // them.
         let own = part
             .get(plain.len().saturating_add(1)..)
             .and_then(|arity| arity.parse::<usize>().ok())
@@ -209,7 +212,7 @@ fn type_path(name: &str, parameters: &[String]) -> (String, Option<Made>) {
     (path, made)
 }
 
-/// Splits `<inner>rest`, brackets matched.
+/// Splits `<inner>rest` at the matching bracket.
 fn bracketed(name: &str) -> Option<(&str, &str)> {
     let body = name.strip_prefix('<')?;
     let mut depth = 1u32;
@@ -242,7 +245,7 @@ fn made_type(part: &str) -> Option<Made> {
     }
 }
 
-/// The written form of a method name: lambdas and local functions under the method that contains them.
+/// The source form of a method name: lambdas and local functions under the method that contains them.
 fn source_method(name: &str, depth: u32) -> String {
     if depth > MAX_NESTED {
         return name.to_string();
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn generic_parameters_stand_at_the_type_that_adds_them() {
+    fn generic_parameters_are_at_the_type_that_adds_them() {
         let name = raw("N.Map`2+Entry`1+Leaf", &["K", "V", "E"], "Get", &["R"], "(K, System.Func`2<K, R>)");
         assert_eq!(name.display(), "N.Map<K, V>.Entry<E>.Leaf.Get<R>(K, Func<K, R>)");
         let name = raw("N.List`1", &["System.Int32"], "Add", &[], "(T)");

@@ -1,15 +1,17 @@
-//! Shadow stacks and call trees: what an enter, a leave, a tail call and an exception do to the records of a thread.
+//! Shadow stacks and call trees: how an enter, a leave, a tail call and an exception change the records of a
+//! thread.
 //!
-//! You give the events of one thread with the stack pointer of the caller; the thread's nodes count calls and add up
-//! times. Nothing here knows .NET, the file or the clock: nodes and frames are slices, the clock is a function, so that
-//! everything is tested without a runtime. Nothing here allocates, waits or panics, for it runs inside of the calls that
-//! it measures.
+//! You pass the events of one thread, each with the stack pointer of the caller; the thread's nodes count
+//! calls and add up times. This module does not know .NET, the file or the clock: nodes and frames are
+//! slices, and the clock is a function, so tests need no runtime. Nothing here allocates, waits or panics,
+//! because it runs inside of the measured calls.
 //!
 //! # The stack pointer heals
 //!
-//! An exception ends calls without a leave, and a runtime may report that twice or not at all. So each frame keeps the
-//! stack pointer of its caller: the stack grows downwards, and a frame whose pointer is at or below that of a call that
-//! begins (below that of a call that ends) can not be there any more. Such frames are dropped, and counted.
+//! An exception ends calls without a leave, and a runtime may report that twice or not at all. So each frame
+//! keeps the stack pointer of its caller: the stack grows downwards, so a frame has ended if its pointer is
+//! at or below the pointer of a call that begins (below the pointer of a call that ends). Such frames are
+//! dropped and counted.
 
 use crate::layout::{
     EVENT_DROP, EVENT_ENTER, EVENT_LEAVE, EVENT_TAIL, EVENT_THROW, EVENT_UNWIND, Event, Node, Region,
@@ -20,22 +22,22 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// Unwinding functions that are remembered while `finally` blocks run inside of the unwinding of others.
 const MAX_PENDING: usize = 32;
 
-/// How many new nodes come between two words about them.
+/// How many nodes are created between two calls of `taken`.
 const NODES_TOLD: u32 = 256;
 
 /// An open call.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// The stack pointer of the caller.
-    pub stack: usize,
+    pub(crate) stack: usize,
     /// The call's node.
-    pub node: u32,
+    pub(crate) node: u32,
 }
 
 /// The nodes of all threads.
 #[derive(Debug, Clone, Copy)]
-pub struct Nodes<'a> {
+pub(crate) struct Nodes<'a> {
     nodes: &'a [Node],
     region: &'a Region,
     taken: fn(),
@@ -43,11 +45,11 @@ pub struct Nodes<'a> {
 
 /// One thread: its open calls and its call tree.
 ///
-/// Its depth changes with each call, so that it must share no cache line, nor the one fetched along with it, with the
-/// state of another thread.
+/// Its depth changes with each call, so that it must share no cache line, nor the one fetched along with it,
+/// with the state of another thread.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct ThreadProfile<'a> {
+pub(crate) struct ThreadProfile<'a> {
     tree: Nodes<'a>,
     record: &'a ThreadRecord,
     root: u32,
@@ -55,7 +57,7 @@ pub struct ThreadProfile<'a> {
     depth: usize,
     pending: [Pending; MAX_PENDING],
     n_pending: usize,
-    /// Where its newest events stand; empty when none are kept.
+    /// The ring with its newest events; empty when none are kept.
     ring: &'a [Event],
 }
 
@@ -77,9 +79,9 @@ enum End {
 }
 
 impl<'a> Nodes<'a> {
-    /// The nodes and the region that hands them out. Number 0 must have been taken already: it stands for no node.
-    /// `taken` is called now and then when nodes were handed out, so that somebody makes room for more; it must not wait.
-    pub fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
+    /// The nodes and their region. Number 0 must be taken already: it means no node. `taken` is called from
+    /// time to time when nodes were used, so that another thread allocates more; it must not wait.
+    pub(crate) fn new(nodes: &'a [Node], region: &'a Region, taken: fn()) -> Nodes<'a> {
         Nodes { nodes, region, taken }
     }
 
@@ -95,7 +97,7 @@ impl<'a> Nodes<'a> {
         Some(number)
     }
 
-    /// The callee `method` of a node, made when it is called for the first time.
+    /// The callee `method` of a node; created by the first call.
     #[inline(always)]
     fn callee(&self, caller: u32, method: u32) -> Option<(u32, &'a Node)> {
         let node = self.nodes.get(caller as usize)?;
@@ -134,7 +136,7 @@ impl<'a> ThreadProfile<'a> {
     /// A thread without open calls. `frames` bounds the depth of its shadow stack.
     ///
     /// `None` when there is no room for its root.
-    pub fn new(
+    pub(crate) fn new(
         tree: Nodes<'a>,
         record: &'a ThreadRecord,
         frames: &'a mut [Frame],
@@ -145,8 +147,9 @@ impl<'a> ThreadProfile<'a> {
         Some(ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0, ring: &[] })
     }
 
-    /// Keeps the newest events in a ring from now on; older ones are lost, and the count of all tells how many.
-    pub fn keep_events(&mut self, ring: &'a [Event]) {
+    /// Keeps the newest events in a ring from now on; older ones are lost, and the total count shows how
+    /// many.
+    pub(crate) fn keep_events(&mut self, ring: &'a [Event]) {
         self.ring = ring;
     }
 
@@ -159,28 +162,30 @@ impl<'a> ThreadProfile<'a> {
         event.ticks.store(ticks, Relaxed);
         event.method.store(method, Relaxed);
         event.kind.store(kind, Relaxed);
-        // A reader that looks at the count before and behind its copy knows which events were overwritten meanwhile.
+        // A reader that reads the count before and after its copy knows which events were overwritten in the
+        // meantime.
         self.record.events.store(count.wrapping_add(1), Release);
     }
 
     /// The thread's record.
-    pub fn record(&self) -> &'a ThreadRecord {
+    pub(crate) fn record(&self) -> &'a ThreadRecord {
         self.record
     }
 
     /// The frames, when the thread has ended.
-    pub fn into_frames(self) -> &'a mut [Frame] {
+    pub(crate) fn into_frames(self) -> &'a mut [Frame] {
         self.frames
     }
 
-    /// Ticks of all ended calls of a method that the thread itself called.
-    pub fn total_of(&self, method: u32) -> Option<u64> {
+    /// Ticks of all ended calls of a method directly from the thread's root.
+    pub(crate) fn total_of(&self, method: u32) -> Option<u64> {
         let (_, node) = self.tree.callee(self.root, method)?;
         Some(node.total.load(Relaxed))
     }
 
     /// Calls that are open.
-    pub fn depth(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn depth(&self) -> usize {
         self.depth
     }
 
@@ -188,7 +193,7 @@ impl<'a> ThreadProfile<'a> {
     ///
     /// The clock is read last, so that as little as possible of the work here counts as the callee's.
     #[inline(always)]
-    pub fn enter(&mut self, method: u32, stack: usize, clock: impl Fn() -> u64) {
+    pub(crate) fn enter(&mut self, method: u32, stack: usize, clock: impl Fn() -> u64) {
         let mut caller = self.root;
         if let Some(top) = self.top() {
             if top.stack <= stack {
@@ -207,7 +212,8 @@ impl<'a> ThreadProfile<'a> {
         *frame = Frame { stack, node: number };
         self.depth = self.depth.wrapping_add(1);
         node.open_callees.store(0, Relaxed);
-        // The start stands there before the call counts as open, or a reader would take an old start for the new one.
+        // The start must be stored before the call counts as open, or a reader would combine it with an old
+        // start.
         let now = clock();
         node.open_start.store(now, Relaxed);
         node.enters.store(node.enters.load(Relaxed).wrapping_add(1), Release);
@@ -218,18 +224,18 @@ impl<'a> ThreadProfile<'a> {
 
     /// A call returns. `now` was read first, for the same reason.
     #[inline(always)]
-    pub fn leave(&mut self, method: u32, stack: usize, now: u64) {
+    pub(crate) fn leave(&mut self, method: u32, stack: usize, now: u64) {
         self.end(method, stack, now, End::Leave);
     }
 
     /// A call ends by a jump to another method, whose enter follows.
     #[inline(always)]
-    pub fn tail_call(&mut self, method: u32, stack: usize, now: u64) {
+    pub(crate) fn tail_call(&mut self, method: u32, stack: usize, now: u64) {
         self.end(method, stack, now, End::Tail);
     }
 
     /// An exception is thrown.
-    pub fn thrown(&mut self, now: u64) {
+    pub(crate) fn thrown(&mut self, now: u64) {
         add(&self.record.exceptions, 1);
         let node = self.top().map_or(self.root, |frame| frame.node);
         if let Some(node) = self.tree.nodes.get(node as usize) {
@@ -240,9 +246,10 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// The unwinding of a function begins; 0 for one without hooks. Its `finally` blocks may run before it is over.
-    pub fn unwind_enter(&mut self, method: u32) {
-        // What an exception out of a finally block left behind belongs to frames that are gone.
+    /// The unwinding of a function begins; 0 for a function without hooks. Its `finally` blocks may run
+    /// before the unwinding ends.
+    pub(crate) fn unwind_enter(&mut self, method: u32) {
+        // Entries that an exception in a finally block left belong to frames that have ended.
         while let Some(last) = self.last_pending()
             && (last.depth > self.depth || (last.depth == self.depth && last.method == method && method != 0))
         {
@@ -258,11 +265,11 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// The function that began to unwind last is gone.
+    /// The function whose unwinding began last has ended.
     ///
-    /// A report without its beginning, or about a function that is not the innermost one, changes nothing: the stack
-    /// pointer will tell.
-    pub fn unwind_leave(&mut self, now: u64) {
+    /// A report without a beginning, or about a function that is not the innermost one, changes nothing: the
+    /// next stack pointer will show what has ended.
+    pub(crate) fn unwind_leave(&mut self, now: u64) {
         let Some(pending) = self.last_pending() else { return };
         self.n_pending = self.n_pending.saturating_sub(1);
         if pending.method != 0 && self.top_method() == Some(pending.method) {
@@ -271,7 +278,7 @@ impl<'a> ThreadProfile<'a> {
     }
 
     /// A function catches: its unwinding, which had begun, does not end it.
-    pub fn catcher_enter(&mut self, method: u32) {
+    pub(crate) fn catcher_enter(&mut self, method: u32) {
         if let Some(last) = self.last_pending()
             && last.method == method
         {
@@ -279,11 +286,11 @@ impl<'a> ThreadProfile<'a> {
         }
     }
 
-    /// A function handles an exception, where the unwinding of the calls inside of it was not reported reliably: they are
-    /// gone now.
+    /// A function handles an exception, in a runtime that does not report unwinding reliably: the calls
+    /// inside of it have ended.
     ///
-    /// `method` is 0 for one without hooks, `stack` its own stack pointer, 0 when that is not known.
-    pub fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
+    /// `method` is 0 for a function without hooks; `stack` is its own stack pointer, 0 when unknown.
+    pub(crate) fn handler_enter(&mut self, method: u32, stack: usize, now: u64) {
         let open = self.frames.get(..self.depth).unwrap_or_default();
         let nodes = self.tree.nodes;
         let remains = |frame: &Frame| {
@@ -292,7 +299,8 @@ impl<'a> ThreadProfile<'a> {
             }
             nodes.get(frame.node as usize).is_some_and(|node| node.method.load(Relaxed) == method)
         };
-        // Without the pointer the innermost call of a method that calls itself is taken; the next event drops it when it is not.
+        // Without the pointer, a method that calls itself is taken for its innermost call; if that is wrong,
+        // the next event drops it.
         let remaining = open.iter().rposition(remains).map_or(0, |at| at.saturating_add(1));
         if remaining == 0 && stack == 0 {
             return;
@@ -381,6 +389,7 @@ impl<'a> ThreadProfile<'a> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "small numbers of the tests")]
 mod tests {
     use super::*;
     use std::cell::Cell;
@@ -446,8 +455,9 @@ mod tests {
         }
     }
 
-    /// Plays events on a fresh thread. `+m@s` enters, `-m@s` leaves, `t m@s` tail-calls, `{m` and `}` unwind, `c m`
-    /// catches, `C m@s` handles where unwinding is not reported, `!` throws; each event advances the clock by 10.
+    /// Plays events on a fresh thread. `+m@s` enters, `-m@s` leaves, `t m@s` tail-calls, `{m` and `}` unwind,
+    /// `c m` catches, `C m@s` handles where unwinding is not reported, `!` throws; each event advances the
+    /// clock by 10.
     fn play(events: &str) -> (Bench, String) {
         let mut bench = Bench::new(64, 16);
         let now = Cell::new(0);
@@ -476,7 +486,8 @@ mod tests {
     #[test]
     fn calls_nest_and_times_add_up() {
         let (bench, text) = play("+1@100 +2@90 -2@90 +2@90 -2@90 +3@90 +3@80 -3@80 -3@90 -1@100");
-        let expected = "1*1 90/50 [1, 0, 0, 0]\n 2*2 20/0 [2, 0, 0, 0]\n 3*1 30/10 [1, 0, 0, 0]\n  3*1 10/0 [1, 0, 0, 0]\n";
+        let expected = "1*1 90/50 [1, 0, 0, 0]\n 2*2 20/0 [2, 0, 0, 0]\n\
+            \x203*1 30/10 [1, 0, 0, 0]\n  3*1 10/0 [1, 0, 0, 0]\n";
         assert_eq!(text, expected);
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
         let twice = bench.nodes.iter().find(|node| node.enters.load(Relaxed) == 2).unwrap();
@@ -494,7 +505,8 @@ mod tests {
     fn unwound_frames_end_at_the_reports() {
         // 3 throws, 2 has a finally block that calls 4, 1 catches.
         let (bench, text) = play("+1@100 +2@90 +3@80 ! {3 } {2 +4@70 -4@70 } {1 c1 +5@60 -5@60 -1@100");
-        let expected = "1*1 140/90 [1, 0, 0, 0]\n 2*1 80/40 [0, 0, 1, 0]\n  3*1 30/0 [0, 0, 1, 0]\n  4*1 10/0 [1, 0, 0, 0]\n 5*1 10/0 [1, 0, 0, 0]\n";
+        let expected = "1*1 140/90 [1, 0, 0, 0]\n 2*1 80/40 [0, 0, 1, 0]\n  3*1 30/0 [0, 0, 1, 0]\n\
+            \x20 4*1 10/0 [1, 0, 0, 0]\n 5*1 10/0 [1, 0, 0, 0]\n";
         assert_eq!(text, expected);
         assert_eq!(bench.record.exceptions.load(Relaxed), 1);
         let thrower = bench.nodes.iter().find(|node| node.exceptions.load(Relaxed) == 1).unwrap();
@@ -524,25 +536,27 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_pointer_drops_what_is_gone() {
-        // No reports at all: 3 and 2 are gone when 1 calls 4.
+    fn stack_pointer_drops_ended_calls() {
+        // No reports at all: 3 and 2 have ended when 1 calls 4.
         let (bench, text) = play("+1@100 +2@90 +3@80 +4@90 -4@90 -1@100");
         assert_eq!(
             text,
-            "1*1 50/30 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 0, 1]\n  3*1 10/0 [0, 0, 0, 1]\n 4*1 10/0 [1, 0, 0, 0]\n"
+            "1*1 50/30 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 0, 1]\n\
+                \x20 3*1 10/0 [0, 0, 0, 1]\n 4*1 10/0 [1, 0, 0, 0]\n"
         );
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
-        // Gone when 1 returns.
+        // Ended when 1 returns.
         let (_, text) = play("+1@100 +2@90 -1@100");
         assert_eq!(text, "1*1 20/10 [1, 0, 0, 0]\n 2*1 10/0 [0, 0, 0, 1]\n");
-        // Gone when 1 catches.
+        // Ended when 1 catches.
         let (_, text) = play("+1@100 +2@90 +3@80 C1 -1@100");
         assert_eq!(text, "1*1 40/20 [1, 0, 0, 0]\n 2*1 20/10 [0, 0, 1, 0]\n  3*1 10/0 [0, 0, 1, 0]\n");
     }
 
     #[test]
-    fn the_stack_pointer_of_who_handles_tells_what_is_gone() {
-        // Of the three calls of 2 the outermost handles: the others are gone, and 3 is called by it.
+    fn handler_stack_pointer_drops_ended_calls() {
+        // Of the three calls of 2, the outermost one handles the exception: the others have ended, and it
+        // calls 3.
         let (bench, text) = play("+1@100 +2@90 +2@80 +2@70 C2@80 +3@75 -3@75 -2@90 -1@100");
         assert_eq!(
             text,
@@ -550,7 +564,7 @@ mod tests {
              3*1 10/0 [1, 0, 0, 0]\n"
         );
         assert_eq!(bench.record.unmatched.load(Relaxed), 0);
-        // The same from one without hooks that 1 called, and from one that nobody sees the caller of.
+        // The same for a function without hooks that 1 called, and for one whose caller is not recorded.
         let (_, text) = play("+1@100 +2@80 C0@85 -1@100");
         assert_eq!(text, "1*1 30/10 [1, 0, 0, 0]\n 2*1 10/0 [0, 0, 1, 0]\n");
         let (_, text) = play("+1@100 +2@80 C0@100");

@@ -1,9 +1,10 @@
-//! The profiler of this process: what it does when the runtime starts it, loads a module, compiles a method, names a
-//! thread, throws, and ends.
+//! The profiler of this process: what it does when the runtime starts it, loads a module, compiles a method,
+//! names a thread, throws an exception, and ends.
 //!
-//! Callbacks about exceptions come while the garbage collector may be waiting for the thread, so they take no lock. All
-//! others may; none calls the runtime while it holds the lock, for the runtime may call back. The one exception is the
-//! event mask, whose setting calls nobody and must not be overtaken by another.
+//! Callbacks about exceptions come while the garbage collector may be waiting for the thread, so they take no
+//! lock. All others may; none calls the runtime while it holds the lock, because the runtime may call back.
+//! The only exception is setting the event mask: it causes no callback, and two such calls must not overtake
+//! each other.
 
 use crate::clock;
 use crate::com::{Id, Info, Metadata, Token, events};
@@ -24,10 +25,10 @@ use std::time::Duration;
 /// How often the clock pair is written and requests are looked for.
 const KEEPER_PERIOD: Duration = Duration::from_millis(100);
 
-/// Places of the table of functions; about twice the methods of a large program.
+/// Size of the table of functions; about twice the methods of a large program.
 const N_FUNCTIONS: usize = 1 << 18;
 
-/// Types around a type, and types inside the arguments of a type, that are followed.
+/// The most levels of enclosing types, and of types inside type arguments.
 const MAX_TYPES: u32 = 8;
 
 static SESSION: OnceLock<Session> = OnceLock::new();
@@ -52,7 +53,7 @@ struct State {
     /// Modules that are being loaded now.
     loads: u32,
     hooks_on: bool,
-    /// What of the methods that the settings want has hooks, as the last request to switch says.
+    /// The methods that have hooks, of those that the settings select: the filter of the last switch request.
     switched: Filter,
     threads: HashMap<Id, Thread>,
 }
@@ -70,7 +71,7 @@ struct Thread {
     name: String,
 }
 
-/// Says something to the person who started the program. That nobody listens is no reason to stop the program.
+/// Prints a message for the person who started the program. A failure to print must not stop the program.
 pub(crate) fn tell(message: &str) {
     let _ = writeln!(std::io::stderr(), "tallymon profiler: {message}");
 }
@@ -105,7 +106,7 @@ fn start_with(
 ) -> Result<(), String> {
     let runtime = info.runtime().map_err(|error| error.to_string())?;
     let unwind_events = match settings.unwinding {
-        // From .NET 9 on some reports come twice.
+        // From .NET 9 on, some reports come twice.
         Unwinding::Auto => runtime.first().is_some_and(|major| *major < 9),
         Unwinding::Events => true,
         Unwinding::Stack | Unwinding::Off => false,
@@ -125,8 +126,8 @@ fn start_with(
     if settings.mode == Mode::Dormant {
         events |= events::ENABLE_REJIT;
     }
-    // With hooks in the first mask the runtime throws all precompiled code away, so only the mode that wants to see the
-    // framework begins with them; user code gets them when the first module is loaded.
+    // With hooks in the first mask, the runtime discards all precompiled code. So only the mode that records
+    // the framework starts with them; user code gets them when the first module is loaded.
     let first_mask = if settings.mode == Mode::All { events | events::ENTERLEAVE } else { events };
     let slots = map::slots(N_FUNCTIONS).ok_or("no memory for the table of functions")?;
     hooks::set_map(map);
@@ -142,7 +143,7 @@ fn start_with(
     if SESSION.set(session).is_err() {
         return Err("it is running already".into());
     }
-    // The mask comes first: hooks that do not fit to it are refused.
+    // The mask comes first: the runtime refuses hooks that do not fit it.
     info.set_mask(first_mask, 0).and_then(|()| info.set_hooks()).map_err(|error| error.to_string())?;
     hooks::without_signals(|| {
         std::thread::Builder::new().name("tallymon-prof".into()).spawn(move || keep(rest))
@@ -151,7 +152,7 @@ fn start_with(
     Ok(())
 }
 
-/// Writes what is known from the start into the header.
+/// Writes what is known at the start into the header.
 fn describe(
     map: &Map,
     settings: &Settings,
@@ -203,8 +204,8 @@ pub(crate) fn ended() {
     session.map.header.state.store(STATE_ENDED, Release);
 }
 
-/// The keeper's thread: gets more room for the file, writes the clock pair now and then, and switches the hooks when
-/// another process asks for it.
+/// The keeper's thread: allocates more room for the file, writes the clock pair from time to time, and
+/// switches the hooks when another process requests it.
 fn keep(rest: Rest) {
     let Some(session) = SESSION.get() else { return };
     rest.keep_here();
@@ -276,7 +277,7 @@ pub(crate) fn module_attached(id: Id, assembly: Id) {
     }
 }
 
-/// A module is gone, and its id may be used for another.
+/// A module was unloaded; its id may be used for another one.
 pub(crate) fn module_unloaded(id: Id) {
     let Some(session) = SESSION.get() else { return };
     let module = session.lock().modules.remove(&id);
@@ -286,7 +287,7 @@ pub(crate) fn module_unloaded(id: Id) {
     }
 }
 
-/// A function is about to be gone, and its id may be used for another.
+/// A function is about to be unloaded; its id may be used for another one.
 pub(crate) fn function_unloaded(id: Id) {
     let Some(session) = SESSION.get() else { return };
     let _state = session.lock();
@@ -295,8 +296,9 @@ pub(crate) fn function_unloaded(id: Id) {
     }
 }
 
-/// Whether calls of a function may be inlined into another: never one of a user module when counts are to be exact. What
-/// may be is counted for the methods that would have hooks, so that a report can say whose calls are missing.
+/// Whether calls of a function may be inlined into another: never into user code when counts must be exact.
+/// Allowed inlinings are counted for methods that would have hooks, so that a report can say whose calls are
+/// missing.
 pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
     let Some(session) = SESSION.get() else { return true };
     if session.settings.exact {
@@ -315,7 +317,7 @@ pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
     true
 }
 
-/// A thread of the kernel runs a thread of the runtime from now on; comes on that thread.
+/// A thread of the kernel runs a thread of the runtime from now on; called on that thread.
 pub(crate) fn thread_assigned(id: Id, os_id: u32) {
     let Some(session) = SESSION.get() else { return };
     let record = if os_id == hooks::os_thread_id() { hooks::current_record() } else { None };
@@ -330,7 +332,7 @@ pub(crate) fn thread_assigned(id: Id, os_id: u32) {
     }
 }
 
-/// A thread gets a name.
+/// A thread got a name.
 pub(crate) fn thread_named(id: Id, name: String) {
     let Some(session) = SESSION.get() else { return };
     let mut state = session.lock();
@@ -377,7 +379,7 @@ pub(crate) fn unwind_leave() {
     }
 }
 
-/// A block of a function begins that runs whether there is an exception or not.
+/// A block that runs with and without an exception begins in a function.
 pub(crate) fn finally_enter(function: Id) {
     let Some(session) = SESSION.get() else { return };
     if !session.unwind_events {
@@ -396,7 +398,8 @@ pub(crate) fn catcher_enter(function: Id) {
     }
 }
 
-/// A function is about to be compiled with hooks: the number of its method, `None` when it is to have no hooks.
+/// A function is about to be compiled with hooks: the number of its method, `None` when it is to have no
+/// hooks.
 pub(crate) fn map_function(id: Id) -> Option<u32> {
     let session = SESSION.get()?;
     let known = match session.functions.get(id) {
@@ -413,12 +416,14 @@ pub(crate) fn map_function(id: Id) -> Option<u32> {
     Some(number)
 }
 
-/// Whether a module is the user's own: not beside the runtime's library in the folder of a shared framework, and not
-/// named like a part of a framework that a program brings along. A module without a path was made by the program.
+/// Whether a module is the user's own: not in the folder of a shared framework, together with the runtime's
+/// library, and not named like a part of a framework that comes with a program. A module without a path was
+/// created by the program.
 fn is_user(file: &Path, framework: Option<&Path>) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
-    // A program that brings its runtime along, in its folder or in its one file, has its own modules beside it.
+    // A program that ships its runtime, in its folder or in its single file, has its own modules in the same
+    // place.
     let shared = |folder: &Path| folder.components().any(|part| part.as_os_str() == "Microsoft.NETCore.App");
     let beside = framework.is_some_and(|folder| shared(folder) && file.parent() == Some(folder));
     !beside
@@ -429,8 +434,9 @@ fn is_user(file: &Path, framework: Option<&Path>) -> bool {
         && name != "WindowsBase.dll"
 }
 
-/// Whether a type is part of how .NET 9 and newer throw, in the middle of which the exception is reported: it would be
-/// that type's, and its calls never return. Older ones do the same in native code, which nobody sees.
+/// Whether a type is part of how .NET 9 and later throw exceptions. The exception is reported in the middle
+/// of that code, would count for that type, and its calls never return. Earlier versions do the same in
+/// native code, which is not recorded.
 fn throws_for_others(type_name: &str, user: bool) -> bool {
     let outermost = type_name.split('+').next().unwrap_or_default();
     let types = [
@@ -447,8 +453,8 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the event mask that the state wants. Hooks stay off while a module is loaded, or the runtime would not use
-    /// the module's precompiled code.
+    /// Sets the event mask that the state wants. Hooks stay off while a module is loaded, or the runtime
+    /// would not use the module's precompiled code.
     fn set_events(&self, state: &State) {
         if self.settings.mode == Mode::All {
             return;
@@ -459,7 +465,7 @@ impl Session {
         }
     }
 
-    /// The method number of a function, 0 when it has no hooks.
+    /// The method number of a function; 0 when it has no hooks.
     fn method_of(&self, function: Id) -> u32 {
         match self.functions.get(function) {
             Function::Method(number) => number,
@@ -467,7 +473,7 @@ impl Session {
         }
     }
 
-    /// Writes the record of a module and returns its number plus one, 0 when there is no room.
+    /// Writes the record of a module and returns its number plus one; 0 when there is no room.
     fn add_module(&self, id: Id, path: &str, user: bool) -> u32 {
         let Some(number) = self.map.header.modules.take() else {
             self.map.header.lost_modules.fetch_add(1, Relaxed);
@@ -481,7 +487,7 @@ impl Session {
         number.saturating_add(1)
     }
 
-    /// Decides whether a function that was not met before gets hooks, and gives it a record if so.
+    /// Decides whether a new function gets hooks, and creates its record if so.
     fn add_function(&self, id: Id) -> Function {
         let Ok(function) = self.info.function(id) else { return Function::Ignored };
         let module = self.lock().modules.get(&function.module).copied();
@@ -510,7 +516,7 @@ impl Session {
             }
         }
         if !self.functions.set(id, decision) && decision != Function::Ignored {
-            // The mapper must always answer the same, which only the table can tell.
+            // The mapper must always give the same answer, and only the table can provide it.
             self.map.header.lost_methods.fetch_add(1, Relaxed);
             return Function::Ignored;
         }
@@ -529,7 +535,7 @@ impl Session {
         Some(number)
     }
 
-    /// The name of a function; one that has none in metadata is named by its id.
+    /// The name of a function; one without a name in metadata is named by its id.
     fn raw_name(&self, id: Id, class: Id, module: Id, token: Token, arguments: &[Id]) -> RawName {
         let found = self.info.metadata(module).and_then(|metadata| Ok((metadata.method(token)?, metadata)));
         let Ok((method, metadata)) = found else {
@@ -539,7 +545,7 @@ impl Session {
         let state_machine = method.name == "MoveNext"
             && type_name.contains(">d__")
             && metadata.has_method(method.class, "SetStateMachine");
-        // The signature speaks of parameters by their names, whatever stands for them here.
+        // The signature refers to parameters by their names, whatever types are in their place here.
         let declared = metadata.generic_parameters(method.class);
         let method_declared = metadata.generic_parameters(token);
         let mut names = Names { metadata: &metadata, type_: &declared, method: &method_declared };
@@ -556,13 +562,13 @@ impl Session {
         }
     }
 
-    /// A function handles an exception: the calls that it made are over.
+    /// A function handles an exception: the calls that it made have ended.
     fn handler_enter(&self, function: Id) {
         let (method, stack, now) = (self.method_of(function), self.info.handler_stack(), clock::now());
         hooks::with_thread(|thread| thread.handler_enter(method, stack, now));
     }
 
-    /// The types that stand for generic parameters; the parameter's own name where code is shared by many types.
+    /// The types of generic parameters; the parameter's own name where many types share the code.
     fn named_arguments(&self, declared: Vec<String>, arguments: &[Id], depth: u32) -> Vec<String> {
         let arguments = arguments.iter().map(Some).chain(std::iter::repeat(None));
         let named = |(name, argument): (String, Option<&Id>)| {
@@ -571,7 +577,7 @@ impl Session {
         declared.into_iter().zip(arguments).map(named).collect()
     }
 
-    /// The name of a class, `None` when it is not known or stands for all reference types.
+    /// The name of a class; `None` when it is unknown or a placeholder for all reference types.
     fn class_name(&self, class: Id, depth: u32) -> Option<String> {
         if depth > MAX_TYPES || class == 0 {
             return None;
@@ -598,7 +604,7 @@ impl Session {
         Some(format!("{}<{}>", signature::without_arity(&name), arguments.join(", ")))
     }
 
-    /// Whether a function that the settings want has hooks now, as the last request to switch says.
+    /// Whether a function that the settings select has hooks now, by the last switch request.
     fn takes_now(&self, id: Id) -> bool {
         if self.settings.mode != Mode::Dormant {
             return true;
@@ -615,8 +621,8 @@ impl Session {
         })
     }
 
-    /// Gives the methods that the settings and the filter want hooks, or takes them away, by having all that the settings
-    /// want compiled again.
+    /// Adds hooks to the methods that the settings and the filter select, or removes them, by having all
+    /// methods that the settings select compiled again.
     fn switch(&self, on: bool, filter: Filter, may_ask: &mut bool) -> Result<(), String> {
         if self.settings.mode != Mode::Dormant {
             return Err("only a program that was started in mode dormant can be switched".into());
@@ -644,14 +650,14 @@ impl Session {
                 .into_iter()
                 .filter(|token| self.wants(&metadata, *token, module.user))
                 .collect();
-            // Taking the hooks away is compiling without them: the first code of a method may have had them.
+            // Removing the hooks means compiling without them: the first code of a method may have had them.
             if let Err(error) = self.info.request_rejit(&vec![id; tokens.len()], &tokens)
                 && !tokens.is_empty()
             {
                 problem = Err(error.to_string());
             }
         }
-        // Who waits for this sees the next calls.
+        // A process that waits for this sees the following calls.
         self.map.header.hooks_on.store(u32::from(on), Release);
         problem
     }
@@ -664,7 +670,7 @@ impl Session {
     }
 }
 
-/// The full name of a type, with the types around it; empty when it is not known.
+/// The full name of a type with its enclosing types; empty when unknown.
 fn type_name(metadata: &Metadata, token: Token, reference: bool) -> String {
     let mut parts = Vec::new();
     let mut next = Some(token);
@@ -710,7 +716,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_framework_is_told_from_user_modules() {
+    fn framework_modules_differ_from_user_modules() {
         let framework = Some(Path::new("/dotnet/shared/Microsoft.NETCore.App/3.1.23"));
         let check = |path: &str| is_user(Path::new(path), framework);
         assert!(check("/app/TestApp.dll"));
@@ -727,7 +733,7 @@ mod tests {
     }
 
     #[test]
-    fn what_throws_for_others_is_the_runtimes() {
+    fn throw_helpers_belong_to_the_runtime() {
         assert!(throws_for_others("System.Runtime.EH+ExInfo", false));
         assert!(throws_for_others("System.Runtime.StackFrameIterator", false));
         assert!(!throws_for_others("System.Runtime.EHandler", false));

@@ -1,7 +1,9 @@
-//! The settings of a profiled process, which come by environment variables, and the environment for such a process.
+//! The settings of a profiled process, which it gets through environment variables, and the environment of
+//! such a process.
 //!
-//! You give a look-up of variables; you get [`Settings`] or what is wrong with them. The reverse, [`environment`], makes
-//! the variables that a child process needs so that its runtime loads the profiler. `docs/profiler.md` lists them all.
+//! You pass a function that looks up variables; you get [`Settings`], or what is wrong with them. The
+//! reverse, [`environment`], returns the variables with which the runtime of a child process loads the
+//! profiler. `docs/profiler.md` lists them all.
 
 use crate::names::RawName;
 use std::ffi::OsString;
@@ -20,10 +22,10 @@ pub const SIZES: std::ops::RangeInclusive<u32> = 8..=1024;
 /// Smallest and largest number of MiB for events.
 pub const EVENTS: std::ops::RangeInclusive<u32> = 0..=1024;
 
-/// What is seen from the start.
+/// What is recorded from the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Nothing, until it is switched on; calls cost what they cost without a profiler.
+    /// Nothing, until it is switched on; calls cost the same as without a profiler.
     Dormant,
     /// Calls of the user's own modules; the framework keeps its precompiled code.
     #[default]
@@ -56,10 +58,10 @@ pub enum ClockChoice {
     Monotonic,
 }
 
-/// What the profiler is to do.
+/// What the profiler does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// `TALLYMON_PROF_MODE`: what is seen from the start.
+    /// `TALLYMON_PROF_MODE`: what is recorded from the start.
     pub mode: Mode,
     /// `TALLYMON_PROF_INCLUDE` and `TALLYMON_PROF_EXCLUDE`: which methods.
     pub filter: Filter,
@@ -73,10 +75,10 @@ pub struct Settings {
     pub file: Option<PathBuf>,
     /// `TALLYMON_PROF_SIZE`: size of the file in MiB, within [`SIZES`].
     pub size: u32,
-    /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within [`EVENTS`].
+    /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within
+    /// [`EVENTS`].
     pub events: u32,
-    /// `TALLYMON_PROF_RUN`: a word that all files of one run have in their settings, so that those of child processes are
-    /// found again.
+    /// `TALLYMON_PROF_RUN`: a word in the settings of all files of one run, to find those of child processes.
     pub run: String,
 }
 
@@ -98,11 +100,11 @@ impl Default for Settings {
 
 /// Which methods are seen, by the beginning of their raw names.
 ///
-/// `N.C` takes in the type, what is nested in it and its methods (`N.C::Run` one of these), but not a type `N.Cat`; a
-/// star at the end takes in that as well.
+/// `N.C` selects the type, its nested types and its methods (`N.C::Run` one of these), but not a type
+/// `N.Cat`; with a star at the end it selects that type too.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Only these, when there are any.
+    /// If not empty, only these.
     pub include: Vec<String>,
     /// Never these.
     pub exclude: Vec<String>,
@@ -113,13 +115,18 @@ pub struct Filter {
 pub struct SettingsError {
     /// The variable.
     pub name: &'static str,
-    /// What was needed.
+    /// The required value.
     pub needed: &'static str,
-    /// What was found.
+    /// The value in the environment.
     pub found: String,
 }
 
-/// The environment that makes a .NET process load the profiler at `library`, to be added to that of the process.
+/// The variable for the profiler's path on this kind of processor.
+const PROCESSOR_PATH: &str =
+    if cfg!(target_arch = "aarch64") { "CORECLR_PROFILER_PATH_ARM64" } else { "CORECLR_PROFILER_PATH_64" };
+
+/// The environment variables with which a .NET process loads the profiler at `library`, to add to those of
+/// the process.
 ///
 /// Child processes inherit it and are profiled too, each into its own file.
 pub fn environment(settings: &Settings, library: &Path) -> Vec<(&'static str, OsString)> {
@@ -127,21 +134,15 @@ pub fn environment(settings: &Settings, library: &Path) -> Vec<(&'static str, Os
         ("CORECLR_ENABLE_PROFILING", "1".into()),
         ("CORECLR_PROFILER", CLASS_ID.into()),
         ("CORECLR_PROFILER_PATH", library.into()),
-        // The variable for the processor wins over the plain one, so one that another profiler left would win over ours.
-        (
-            if cfg!(target_arch = "aarch64") {
-                "CORECLR_PROFILER_PATH_ARM64"
-            } else {
-                "CORECLR_PROFILER_PATH_64"
-            },
-            library.into(),
-        ),
+        // The variable for the processor wins over the plain one, so a leftover of another profiler would win
+        // over ours.
+        (PROCESSOR_PATH, library.into()),
     ];
     variables.extend(settings.variables());
     variables
 }
 
-/// The profiler's library in a folder or beside it, as it is installed (`lib`) or built (the folder of the program).
+/// The profiler's library beside a program's folder, as installed (`lib`), or in it, as built.
 pub fn find_library(program_folder: &Path) -> Option<PathBuf> {
     let places = ["", "../lib", "../lib/tallymon", "deps"];
     places.iter().map(|place| program_folder.join(place).join(LIBRARY)).find(|file| file.is_file())
@@ -269,7 +270,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// One line for each name: a plus before one that is included, a minus before one that is not.
+    /// One line per name: a plus before an included name, a minus before an excluded one.
     pub fn lines(&self) -> String {
         let line = |sign: char| move |name: &String| format!("{sign}{name}\n");
         self.include.iter().map(line('+')).chain(self.exclude.iter().map(line('-'))).collect()

@@ -1,27 +1,27 @@
-//! Method signatures as they stand in metadata (ECMA-335, II.23.2), turned into text.
+//! Method signatures in metadata (ECMA-335, II.23.2), turned into text.
 //!
-//! You give the bytes of a signature and a way to name types; you get the types of the parameters and of the result as
-//! C# writes them. The bytes come from a foreign file, so nothing in them is believed: the decoder stops at the end of
-//! the bytes, at [`MAX_DEPTH`] nested types and at [`MAX_TEXT`] bytes of text, and it never allocates by a number that
-//! stands in the input.
+//! You pass the bytes of a signature and a way to name types; you get the types of the parameters and of the
+//! result as in C#. The bytes come from a foreign file, so nothing in them is trusted: the decoder stops at
+//! the end of the bytes, at [`MAX_DEPTH`] nested types and at [`MAX_TEXT`] bytes of text, and it never
+//! allocates by a number from the input.
 
 use std::fmt;
 
 /// Types inside types that are followed; real programs stay far below.
 pub const MAX_DEPTH: u32 = 32;
 
-/// Bytes of text after which a signature is cut with an error, so that a small input can not make a large output.
+/// The most bytes of text; a longer signature is an error, so that a small input can not make a large output.
 pub const MAX_TEXT: usize = 16 * 1024;
 
-/// What a decoder asks about types that stand elsewhere in the metadata.
+/// Names of types that are elsewhere in the metadata.
 pub trait TypeNames {
-    /// The full name behind a `TypeDef`, `TypeRef` or `TypeSpec` token, `None` when it is not known.
+    /// The full name of a `TypeDef`, `TypeRef` or `TypeSpec` token; `None` when unknown.
     fn type_name(&mut self, token: u32) -> Option<String>;
 
-    /// The name of parameter `number` of the generic type, `None` when it is not known.
+    /// The name of parameter `number` of the generic type; `None` when unknown.
     fn type_parameter(&mut self, number: u32) -> Option<String>;
 
-    /// The name of parameter `number` of the generic method, `None` when it is not known.
+    /// The name of parameter `number` of the generic method; `None` when unknown.
     fn method_parameter(&mut self, number: u32) -> Option<String>;
 }
 
@@ -45,7 +45,7 @@ pub struct MethodSignature {
 pub struct SignatureError {
     /// Offset of the byte that is wrong or missing.
     pub at: usize,
-    /// What was needed there.
+    /// What was required there.
     pub needed: &'static str,
     /// The byte that was found, `None` at the end of the bytes.
     pub found: Option<u8>,
@@ -88,7 +88,7 @@ impl MethodSignature {
 struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Bytes of text made so far, against [`MAX_TEXT`].
+    /// Bytes of text so far, against [`MAX_TEXT`].
     written: usize,
     names: &'a mut dyn TypeNames,
 }
@@ -108,8 +108,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A compressed unsigned number: one byte below 0x80, two from `10xxxxxx`, four from `110xxxxx`, the first byte
-    /// the most significant.
+    /// A compressed unsigned number: one byte below 0x80, two from `10xxxxxx`, four from `110xxxxx`, the
+    /// first byte the most significant.
     fn number(&mut self, needed: &'static str) -> Result<u32, SignatureError> {
         let start = self.at;
         let first = u32::from(self.byte(needed)?);
@@ -125,7 +125,7 @@ impl Decoder<'_> {
         Ok(value)
     }
 
-    /// A `TypeDefOrRef` coded index, as the token it stands for.
+    /// The token of a `TypeDefOrRef` coded index.
     fn token(&mut self) -> Result<u32, SignatureError> {
         let start = self.at;
         let coded = self.number("a type token")?;
@@ -151,7 +151,7 @@ impl Decoder<'_> {
         let mut parameters = Vec::new();
         let mut variable = convention & 0x0F == 5;
         for _ in 0..count {
-            // Behind the sentinel stand the types of one call's variable arguments.
+            // After the sentinel come the types of one call's variable arguments.
             if self.bytes.get(self.at) == Some(&0x41) {
                 variable = true;
                 self.at = self.at.saturating_add(1);
@@ -224,7 +224,7 @@ impl Decoder<'_> {
             0x14 => self.array(inner),
             0x15 => self.generic(inner),
             0x1B => self.function(inner),
-            // Modifiers such as `modreq(IsVolatile)` are not part of what people write.
+            // Modifiers such as `modreq(IsVolatile)` are not part of the source form.
             0x1F | 0x20 => {
                 self.token()?;
                 self.type_(inner)
@@ -384,7 +384,7 @@ mod tests {
         let mut good = 0;
         for _ in 0..50_000 {
             let length = random.below(24) as usize;
-            // Small numbers are what signatures are made of; one byte in eight is anything.
+            // Mostly small numbers, as in signatures; one byte in eight is any value.
             let bytes: Vec<u8> = (0..length)
                 .map(|_| if random.below(8) == 0 { random.below(256) } else { random.below(0x1E) } as u8)
                 .collect();

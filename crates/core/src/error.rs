@@ -1,43 +1,43 @@
-//! What is wrong with some bytes, and where.
+//! The error for bytes or text that do not follow their format.
 
 use core::fmt;
 
-/// Bytes that are not what their format says.
+/// Bytes that do not follow their format.
 ///
-/// The message names the structure and field, the byte offset from the start of the buffer, what was needed and what
-/// was there, so that a reader can open a hex editor at the right place. The file, host or provider that the bytes
-/// came from is added by whoever knows it.
+/// The message names the structure and field, the byte offset from the start of the buffer, what was needed
+/// and what was found, so that a reader can open a hex editor at the right place. The caller adds the file,
+/// host or provider that the bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Error {
     /// The structure and field, such as `PERF_OBJECT_TYPE.TotalByteLength`.
     pub what: &'static str,
-    /// Byte offset of that field (or of the text that is wrong) from the start of the input.
+    /// Byte offset of the field, or of the faulty text, from the start of the input.
     pub at: usize,
-    /// What is wrong with it.
+    /// What is wrong.
     pub kind: ErrorKind,
 }
 
-/// What is wrong at the place that an [`Error`] names.
+/// What is wrong at the offset of an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The input ends too early: `needed` bytes from the offset on, `found` are there.
+    /// The input ends too early: of `needed` bytes at the offset, only `found` exist.
     Truncated {
-        /// Bytes that the structure or field takes.
+        /// Number of bytes of the structure or field.
         needed: u64,
-        /// Bytes that are left at the offset.
+        /// Number of bytes left at the offset.
         found: u64,
     },
-    /// A number has a value that the format does not allow here.
+    /// The format does not allow this number here.
     Value {
         /// What the format allows, in words.
         needed: &'static str,
-        /// The number that is there.
+        /// The number found.
         found: u64,
     },
-    /// A length or offset leads outside of the structure that contains it, or back into what was read already.
+    /// A length or offset points outside its structure, or back into bytes that were already read.
     Outside {
-        /// The length or offset that is there.
+        /// The length or offset found.
         found: u64,
         /// The smallest allowed value.
         least: u64,
@@ -46,21 +46,24 @@ pub enum ErrorKind {
     },
     /// Text that does not follow its grammar.
     Syntax {
-        /// What the grammar wants at the offset, in words.
+        /// What the grammar expects at the offset, in words.
         needed: &'static str,
     },
 }
 
 impl Error {
-    pub(crate) const fn truncated(what: &'static str, at: usize, needed: u64, found: u64) -> Self {
+    /// The input ends too early.
+    pub const fn truncated(what: &'static str, at: usize, needed: u64, found: u64) -> Self {
         Error { what, at, kind: ErrorKind::Truncated { needed, found } }
     }
 
-    pub(crate) const fn value(what: &'static str, at: usize, needed: &'static str, found: u64) -> Self {
+    /// A number that the format does not allow.
+    pub const fn value(what: &'static str, at: usize, needed: &'static str, found: u64) -> Self {
         Error { what, at, kind: ErrorKind::Value { needed, found } }
     }
 
-    pub(crate) const fn outside(what: &'static str, at: usize, found: u64, least: u64, most: u64) -> Self {
+    /// A length or offset that leads outside of its structure.
+    pub const fn outside(what: &'static str, at: usize, found: u64, least: u64, most: u64) -> Self {
         Error { what, at, kind: ErrorKind::Outside { found, least, most } }
     }
 
@@ -80,7 +83,7 @@ impl fmt::Display for Error {
                 write!(f, "{what} at byte {at}: {needed} needed, found {found} ({found:#x})")
             }
             ErrorKind::Outside { found, least, most } => {
-                write!(f, "{what} at byte {at}: {found} leads outside, {least} to {most} are possible")
+                write!(f, "{what} at byte {at}: {found} is out of range, {least} to {most} needed")
             }
             ErrorKind::Syntax { needed } => write!(f, "{what} at byte {at}: {needed} needed"),
         }

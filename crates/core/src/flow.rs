@@ -1,5 +1,5 @@
-//! What moves through the system: a request goes to a [`Source`], a snapshot comes back, samples are read from it, values
-//! are computed from samples, and [`Row`]s of samples and values go to a [`Sink`].
+//! The data flow: a [`Source`] answers a request with a snapshot. Samples are read from the snapshot, values
+//! are computed from samples, and a [`Sink`] receives both as [`Row`]s.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -17,51 +17,52 @@ mod row;
 
 pub use row::{Cell, Column, LiveColumn, Row, Sink};
 
-/// Anything that can answer a request: this machine, another one, a log file, some bytes in a file.
+/// Answers requests: this machine, another machine, a log file, or a saved data block.
 ///
-/// A source can move to another thread, so that samples can be taken on a timer there.
+/// A source is [`Send`], so that another thread can take samples on a timer.
 pub trait Source: Send {
-    /// The objects that `request` asks for, as one data block taken now.
+    /// Collects the requested objects now, as one data block.
     ///
-    /// An object that does not exist is missing from the answer; that is no error.
+    /// An object that does not exist is missing from the answer. That is not an error.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError>;
 
-    /// Takes the memory of an answer that is no longer needed, for the next one. A source may ignore it.
+    /// Takes back a snapshot that is no longer needed, to reuse its memory for the next one. A source may
+    /// ignore it.
     fn give_back(&mut self, snapshot: Snapshot) {
         drop(snapshot);
     }
 
-    /// The names and help texts in `language`. A source that has only some languages answers with English for others.
+    /// The names and help texts in `language`, or in English if the source does not have that language.
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError>;
 
-    /// The languages that it has texts in, English first.
+    /// The languages of its names and help texts, English first.
     fn languages(&self) -> Vec<Language> {
         Vec::from([Language::ENGLISH])
     }
 
-    /// Why values of an object are old or missing, in words: who should give them, and what is wrong with that; `None`
-    /// when nothing is known to be wrong.
+    /// Why values of an object are old or missing: which provider should supply them, and what is wrong with
+    /// it. `None` if no problem is known.
     fn trouble(&self, object: TitleIndex) -> Option<String> {
         let _ = object;
         None
     }
 }
 
-/// The raw values of one counter of one instance at one time: all that a formula needs of that time.
+/// The raw values of one counter of one instance at one time: everything that a formula needs from that time.
 ///
 /// This is what the Performance Data Helper calls a raw counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sample {
-    /// How the numbers are to be read.
+    /// The counter type, which gives the numbers their meaning.
     pub counter_type: CounterType,
-    /// The counter itself, zero-extended from its size in the block.
+    /// The counter's own value, zero-extended from its size in the block.
     pub first: u64,
-    /// What it is divided by: the performance time, the 100 ns time, the object's time, or the base counter, as the
-    /// type says; 0 for types without.
+    /// The divisor: the performance time, the 100 ns time, the object's time or the base counter, depending
+    /// on the type; 0 for types without a divisor.
     pub second: u64,
-    /// Ticks per second of `second` if that is a clock; for types that need the performance frequency, that.
+    /// Ticks per second of `second` if that is a clock, or the performance frequency for types that need it.
     pub frequency: Frequency,
-    /// How many resources were added up (the multi base); 1 for types without.
+    /// The number of resources in the sum (the multi base); 1 for types without a multi base.
     pub multi_count: u32,
     /// When the sample was taken, UTC.
     pub time: FileTime,
@@ -73,7 +74,7 @@ pub struct Sample {
 pub enum Value {
     /// A rate, share, average or time.
     Number(f64),
-    /// A count that is exact, also above 2^53.
+    /// An exact count, even above 2^53.
     Integer(u64),
     /// A text counter.
     Text(String),
@@ -94,35 +95,35 @@ impl Value {
 
 /// Why there is no value.
 ///
-/// It is never replaced by a zero in this library; tools may choose to.
+/// This library never replaces a missing value with 0. Tools may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NoValue {
     /// The type needs two samples and there is one so far.
     FirstSample,
-    /// The counter went backwards: it was reset, or it belongs to something else now.
+    /// The counter went backwards: it was reset, or another instance took its name or position.
     NegativeValue,
     /// The base counter went backwards.
     NegativeDenominator,
     /// The clock went backwards.
     NegativeTimebase,
-    /// No time passed between the two samples, or the frequency is not known.
+    /// No time passed between the two samples, or the frequency is unknown.
     ZeroTimebase,
-    /// The base of a share is zero.
+    /// The base of a percentage is 0, or did not change between the two samples.
     ZeroDenominator,
-    /// An average, a time or amount for each operation, over an interval without operations. Windows shows 0.
+    /// An average per operation, over an interval without operations. Windows shows 0.
     NoOperations,
     /// The two samples are of different types.
     TypeMismatch,
-    /// The counter type is one that nobody has described; the raw value is kept.
+    /// The counter type is unknown, so there is no formula. The raw value is kept.
     UnknownType,
-    /// The counter is a base, a label or a text: it has no number.
+    /// The counter is a base, a label or a text, so it has no number.
     NotNumeric,
-    /// The type needs a base counter behind it and there is none.
+    /// The type needs a base counter after it, and there is none.
     NoBase,
-    /// The start time is 0: nobody noted when it started.
+    /// The start time is 0: the source does not know when it started.
     NoStartTime,
-    /// The value of a log is infinite or not a number.
+    /// The value in a log is infinite or not a number.
     NotFinite,
     /// The host can not be reached.
     NoMachine,
@@ -130,38 +131,38 @@ pub enum NoValue {
     NoObject,
     /// The counter does not exist in its object.
     NoCounter,
-    /// The instance does not exist, or no longer.
+    /// The instance does not exist, or no longer exists.
     NoInstance,
     /// The counter exists, but there is no value for it.
     NoData(Absence),
 }
 
-/// Why a counter that exists has no value, as the provider of the value says.
+/// Why an existing counter has no value, as its provider reports.
 ///
-/// It travels through a data block in a status counter, see [`crate::block`].
+/// A data block carries it in a status counter, see [`crate::block`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Absence {
-    /// This system has nothing like it.
+    /// This system has nothing like the counter.
     NotOnThisSystem = 2,
-    /// The running kernel is too old or was built without it.
+    /// The running kernel is too old, or was built without the feature.
     NotInThisKernel = 3,
-    /// The device or driver does not tell.
+    /// The device or its driver does not report it.
     NotFromThisDevice = 4,
     /// More rights are needed.
     AccessDenied = 5,
-    /// It is collected only when an option asks for it.
+    /// It is collected only with an option.
     NotEnabled = 6,
-    /// What it describes went away while it was read.
+    /// The counted process, device or file disappeared during the read.
     Vanished = 7,
     /// The read failed or took too long.
     ReadFailed = 8,
-    /// Nobody asked for this counter, so it was not read.
+    /// The request did not include this counter, so it was not read.
     NotRequested = 9,
-    /// The number does not fit into the counter.
+    /// The number does not fit in the counter.
     OutOfRange = 10,
-    /// The provider itself needs a second sample for it.
+    /// The provider needs a second sample to compute it.
     FirstSample = 11,
     /// A reason that this version does not know.
     Other = 255,
@@ -183,38 +184,38 @@ impl Absence {
         Absence::Other,
     ];
 
-    /// The reason in words, to follow "no data: ".
+    /// The reason as text, to follow "no data: ".
     pub const fn words(self) -> &'static str {
         match self {
             Absence::NotOnThisSystem => "this system has nothing like it",
             Absence::NotInThisKernel => "the running kernel does not provide it",
-            Absence::NotFromThisDevice => "the device or its driver does not tell",
+            Absence::NotFromThisDevice => "the device or its driver does not report it",
             Absence::AccessDenied => "more rights are needed to read it",
-            Absence::NotEnabled => "it is collected only when an option asks for it",
-            Absence::Vanished => "what it describes went away while it was read",
+            Absence::NotEnabled => "it is collected only with an option",
+            Absence::Vanished => "what it counts disappeared during the read",
             Absence::ReadFailed => "reading it failed or took too long",
-            Absence::NotRequested => "it was not asked for",
-            Absence::OutOfRange => "the number does not fit into the counter",
-            Absence::FirstSample => "it is known from the second sample on",
+            Absence::NotRequested => "it was not requested",
+            Absence::OutOfRange => "the number does not fit in the counter",
+            Absence::FirstSample => "it needs a second sample",
             Absence::Other => "the provider has no value",
         }
     }
 }
 
-/// State of one value in a data block: there, there but old, or absent with a reason.
+/// State of one value in a data block: present, old, or absent with a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ValueState {
-    /// The value is there.
+    /// The value is present.
     #[default]
     Present,
-    /// The value is there, but from an earlier time: its source did not answer now.
+    /// The value is from an earlier time, because its source did not answer now.
     Stale,
     /// There is no value.
     Absent(Absence),
 }
 
 impl ValueState {
-    /// The byte that stands for this state in a status counter.
+    /// The byte of this state in a status counter.
     pub const fn to_byte(self) -> u8 {
         match self {
             ValueState::Present => 0,
@@ -223,7 +224,7 @@ impl ValueState {
         }
     }
 
-    /// The state that a byte of a status counter stands for.
+    /// The state of a byte in a status counter.
     pub const fn from_byte(byte: u8) -> ValueState {
         match byte {
             0 => ValueState::Present,
@@ -244,7 +245,7 @@ impl ValueState {
 }
 
 impl NoValue {
-    /// The status code and name under which the Performance Data Helper reports this.
+    /// The status with which the Performance Data Helper reports this.
     pub const fn pdh_status(self) -> PdhStatus {
         const fn status(code: u32, name: &'static str) -> PdhStatus {
             PdhStatus { code, name }
@@ -279,7 +280,7 @@ impl fmt::Display for NoValue {
             NoValue::NegativeDenominator => "the base counter went backwards",
             NoValue::NegativeTimebase => "the clock went backwards",
             NoValue::ZeroTimebase => "no time passed between the two samples",
-            NoValue::ZeroDenominator => "nothing happened in the interval",
+            NoValue::ZeroDenominator => "the base is 0 or did not change",
             NoValue::NoOperations => "no operations in the interval",
             NoValue::TypeMismatch => "the two samples are of different types",
             NoValue::UnknownType => "unknown counter type",
@@ -306,12 +307,12 @@ pub struct PdhStatus {
     pub name: &'static str,
 }
 
-/// Why a source has no answer.
+/// Why a source can not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceError {
-    /// What kind of failure it is; tools choose their exit code by it.
+    /// The kind of failure. Tools derive their exit code from it.
     pub kind: SourceErrorKind,
-    /// What failed, which part, where, and what to do, in words.
+    /// What failed, which part, where, and what to do.
     pub message: Cow<'static, str>,
 }
 
@@ -319,22 +320,22 @@ pub struct SourceError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SourceErrorKind {
-    /// What was asked for does not exist.
+    /// The requested thing does not exist.
     NotFound,
     /// More rights are needed.
     AccessDenied,
-    /// It can not be reached, or did not answer in time.
+    /// The source can not be reached, or did not answer in time.
     Unreachable,
     /// The answer is not a data block.
     BadData,
-    /// This system can not do it at all.
+    /// This system does not support it.
     Unsupported,
     /// Reading failed.
     Io,
 }
 
 impl SourceError {
-    /// An error of a kind with its words.
+    /// Creates an error from its kind and its message.
     pub fn new(kind: SourceErrorKind, message: impl Into<Cow<'static, str>>) -> SourceError {
         SourceError { kind, message: message.into() }
     }
@@ -359,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_go_round() {
+    fn states_survive_conversion_to_bytes() {
         for absence in Absence::ALL {
             let state = ValueState::Absent(absence);
             assert_eq!(ValueState::from_byte(state.to_byte()), state);

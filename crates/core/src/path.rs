@@ -4,29 +4,28 @@
 //! \\machine\object(parent/instance#index)\counter
 //! ```
 //!
-//! The machine is optional, the parentheses are for objects with instances only. The grammar has no escape
-//! character and real names contain every one of its special characters, so these rules decide:
+//! The machine is optional; only objects with instances have parentheses. The grammar has no escape
+//! character, and real names contain every one of its special characters. These rules decide:
 //!
-//! * The instance begins at the first `(` of the object, unless that belongs to the object's own name: it has
-//!   a matching `)` that no `\` follows directly, as in `WF (System.Workflow) 4.0.0.0(w3wp)`. No object name
-//!   contains a backslash.
-//! * The instance ends at the last `)\` of the path. What follows is the counter, whatever is in it.
+//! * The instance begins at the first `(` of the object, unless that parenthesis belongs to the object's own
+//!   name: its matching `)` is not directly followed by `\`, as in `WF (System.Workflow) 4.0.0.0(w3wp)`. No
+//!   object name contains a backslash.
+//! * The instance ends at the last `)\` of the path. Everything after it is the counter.
 //! * Without an instance, the object ends at the next `\`.
-//! * `#` and digits are the index only at the end of the instance, and only as a number that is written
-//!   without leading zeros; `#*` stands for all of them.
+//! * `#` and digits are an index only at the end of the instance, and only as a number without leading zeros.
+//!   `#*` means all indexes.
 //! * An object or counter that is a decimal number without leading zeros is a title index: `\238(_Total)\6`.
 //!
-//! An instance with `/` in it is ambiguous: `firefox/3` is thread 3 of firefox, and `/var/log` is a mount
-//! point. The path keeps the text, and [`InstancePath::candidates`] gives all readings to whoever knows the
-//! object.
+//! An instance that contains `/` is ambiguous: `firefox/3` is thread 3 of firefox, and `/var/log` is a mount
+//! point. The path keeps the text; [`InstancePath::candidates`] returns all readings to a caller that knows
+//! the object.
 //!
-//! Three more ways to write a path are read and never printed:
+//! The parser accepts three more forms, which are never printed:
 //!
-//! * with slashes, which no shell takes away: `//server/Processor(_Total)/% Processor Time`,
-//!   `/Memory/Pages/sec`. Here the instance ends at the `)` that matches its `(`, and the counter may contain
-//!   slashes;
-//! * without the first separator: `Processor(_Total)\% Processor Time`;
-//! * with a backslash lost on the way: `\server\Memory\Available Bytes`, see [`Repair`].
+//! * slashes, which shells leave alone: `//server/Processor(_Total)/% Processor Time`, `/Memory/Pages/sec`.
+//!   Here the instance ends at the `)` that matches its `(`, and the counter may contain slashes;
+//! * no first separator: `Processor(_Total)\% Processor Time`;
+//! * one lost backslash: `\server\Memory\Available Bytes`, see [`Repair`].
 
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
@@ -36,15 +35,14 @@ use core::str::FromStr;
 
 use crate::text::fold;
 
-/// A counter path in its parts.
+/// A counter path, split into its parts.
 ///
-/// Printing a path and parsing the text gives the same path, unless one of its names contains what the
-/// grammar reads as something else; [`CounterPath::round_trips`] tells. A path that was parsed from a text
-/// with backslashes always does, and its text, if nothing had to be added to it, is printed again byte by
-/// byte.
+/// Printing a path and parsing the text gives the same path, unless one of its names contains text that the
+/// grammar reads differently; [`CounterPath::round_trips`] says so. A path parsed from a text with
+/// backslashes always round-trips, and prints byte for byte as that text if nothing had to be added to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CounterPath {
-    /// Name of the machine without backslashes; `None` for the one that is asked anyway.
+    /// Name of the machine without backslashes; `None` for the machine of the query.
     pub machine: Option<String>,
     /// The object.
     pub object: Part,
@@ -54,21 +52,21 @@ pub struct CounterPath {
     pub counter: Part,
 }
 
-/// A counter path and how its text had to be understood.
+/// A parsed counter path, and the repair that its text needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedPath {
     /// The path.
     pub path: CounterPath,
-    /// What was wrong with the text and could be put right. It is worth a note to the user.
+    /// What was wrong with the text and was repaired. Worth a note to the user.
     pub repaired: Option<Repair>,
 }
 
-/// What was put right in the text of a path.
+/// A repair in the text of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Repair {
-    /// Of the two backslashes before the machine, one or both are missing, but there are three parts. Shells
-    /// take one away between double quotes, and fish does so even between single ones.
+    /// One or both of the two backslashes before the machine are missing, but there are three parts. Shells
+    /// remove one between double quotes; fish does so even between single quotes.
     LostBackslash,
 }
 
@@ -76,16 +74,16 @@ impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Repair::LostBackslash => f.write_str(
-                "read as \\\\machine\\object\\counter; the shell took a backslash away: put the path in single quotes or \
-                 write //machine/object/counter",
+                "read as \\\\machine\\object\\counter; the shell took a backslash away: put the path in single \
+                 quotes or write //machine/object/counter",
             ),
         }
     }
 }
 
 impl CounterPath {
-    /// Reads a path in any of its forms, see the [module](self). White space before the path and line ends
-    /// behind it do not count.
+    /// Parses a path in any of its forms, see the [module](self). White space before the path and line ends
+    /// after it are ignored.
     ///
     /// ```
     /// use tallymon_core::path::{CounterPath, Part, Repair};
@@ -100,7 +98,7 @@ impl CounterPath {
     ///
     /// # Errors
     ///
-    /// The first part that is missing, empty or not closed, and the byte of `text` where.
+    /// The first part that is missing, empty or not closed, and its byte offset in `text`.
     pub fn parse(text: &str) -> Result<ParsedPath, PathError> {
         let trimmed = text.trim_start();
         let at = text.len().saturating_sub(trimmed.len());
@@ -121,17 +119,17 @@ impl CounterPath {
         parse_local(rest, Separator::of_shorthand(rest.text))
     }
 
-    /// Whether any part of the path is a pattern: it may stand for several counters.
+    /// Whether any part of the path is a pattern, so that the path may match several counters.
     pub fn is_wild(&self) -> bool {
         self.object.is_wild()
             || self.counter.is_wild()
             || self.instance.as_ref().is_some_and(InstancePath::is_wild)
     }
 
-    /// Whether the printed path would be read as this path.
+    /// Whether parsing the printed path gives this path again.
     ///
-    /// It would not when a part is empty, or, among other cases, when the name of an object is a number or
-    /// the text of an instance looks like the end of an object's name: `a)b(c`.
+    /// It does not if a part is empty, if the name of an object is a number, or if the text of an instance
+    /// looks like the end of an object's name, such as `a)b(c`, among other cases.
     pub fn round_trips(&self) -> bool {
         CounterPath::parse(&self.to_string())
             .is_ok_and(|parsed| parsed.repaired.is_none() && parsed.path == *self)
@@ -155,7 +153,7 @@ impl fmt::Display for CounterPath {
 impl FromStr for CounterPath {
     type Err = PathError;
 
-    /// Reads a path as [`CounterPath::parse`] does and does not tell whether it was repaired.
+    /// Parses a path like [`CounterPath::parse`], without reporting a repair.
     fn from_str(text: &str) -> Result<CounterPath, PathError> {
         CounterPath::parse(text).map(|parsed| parsed.path)
     }
@@ -166,12 +164,12 @@ impl FromStr for CounterPath {
 pub enum Part {
     /// A name in any language, or a pattern with `*`.
     Name(String),
-    /// A title index. It is the same in every language.
+    /// A title index, the same in every language.
     Index(u32),
 }
 
 impl Part {
-    /// Reads a part: a decimal number up to 4294967295 without leading zeros is an index, everything else a
+    /// Parses a part: a decimal number up to 4294967295 without leading zeros is an index, everything else a
     /// name.
     pub fn parse(text: &str) -> Part {
         parse_number(text).map_or_else(|| Part::Name(text.to_owned()), Part::Index)
@@ -219,18 +217,18 @@ impl fmt::Display for Part {
     }
 }
 
-/// The instance of a path: what stands between the parentheses.
+/// The instance of a path: the text between the parentheses.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InstancePath {
     text: String,
     index: InstanceIndex,
 }
 
-/// Which of several instances of the same name (and the same name of the parent) is meant, counted in the
-/// order of the data block.
+/// Selects one of several instances with the same name (and the same parent name), counted in the order of
+/// the data block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum InstanceIndex {
-    /// Nothing is written: the first one, or all of them when the name is a pattern.
+    /// Not written: the first instance, or all of them if the name is a pattern.
     #[default]
     Implied,
     /// `#n`, from 0.
@@ -240,7 +238,7 @@ pub enum InstanceIndex {
 }
 
 impl InstancePath {
-    /// Reads what stands between the parentheses.
+    /// Parses the text between the parentheses.
     ///
     /// ```
     /// use tallymon_core::path::{InstanceIndex, InstancePath};
@@ -262,10 +260,10 @@ impl InstancePath {
         InstancePath { text: text.to_owned(), index }
     }
 
-    /// An instance of a data block: its parent's name if it has a parent, its name, and how many of the same
-    /// names come before it.
+    /// The path of an instance of a data block: its parent's name if it has a parent, its name, and the
+    /// number of instances with the same names before it.
     ///
-    /// `#0` is not written, unless the name itself ends like an index.
+    /// `#0` is not printed, unless the name itself ends like an index.
     pub fn new(parent: Option<&str>, name: &str, index: u32) -> InstancePath {
         let text = match parent {
             Some(parent) => [parent, "/", name].concat(),
@@ -277,7 +275,7 @@ impl InstancePath {
         InstancePath { text, index }
     }
 
-    /// The text without the index, as it was written: a name, or a parent's name and a name, or patterns.
+    /// The text without the index, as written: a name, or a parent's name and a name, or patterns.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -287,23 +285,24 @@ impl InstancePath {
         self.index
     }
 
-    /// Whether it may stand for several instances.
+    /// Whether it may match several instances.
     pub fn is_wild(&self) -> bool {
         self.index == InstanceIndex::Any || self.text.contains(WILDCARD)
     }
 
-    /// All readings as the name of a parent and a name: first the whole text as a name, then a parent before
-    /// each `/` from left to right, both sides not empty.
+    /// All readings as a parent's name and a name: first the whole text as a name, then a split at each `/`
+    /// from left to right, with neither side empty.
     ///
-    /// Take the first for an object whose instances have no parents, and the others for one whose instances
-    /// have.
+    /// Use the first for an object whose instances have no parents, and the others for an object whose
+    /// instances have parents.
     ///
     /// ```
     /// use tallymon_core::path::InstancePath;
     ///
     /// let instance = InstancePath::parse("kworker/0:1/17");
     /// let readings: Vec<_> = instance.candidates().collect();
-    /// assert_eq!(readings, [(None, "kworker/0:1/17"), (Some("kworker"), "0:1/17"), (Some("kworker/0:1"), "17")]);
+    /// let split = [(None, "kworker/0:1/17"), (Some("kworker"), "0:1/17"), (Some("kworker/0:1"), "17")];
+    /// assert_eq!(readings, split);
     /// ```
     pub fn candidates(&self) -> impl Iterator<Item = (Option<&str>, &str)> + Clone {
         let splits = self.text.match_indices(PARENT_END).filter_map(|(at, _)| {
@@ -330,7 +329,7 @@ impl fmt::Display for InstancePath {
     }
 }
 
-/// Matches the instances of an object with the instance of a path.
+/// Compares the instances of an object with the instance of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstancePattern {
     text: Pattern,
@@ -338,12 +337,12 @@ pub struct InstancePattern {
 }
 
 impl InstancePattern {
-    /// Whether an instance is meant, whatever its index is.
+    /// Whether the names of an instance match, whatever its index.
     ///
-    /// An instance without a parent is meant when the whole text matches its name. One with a parent is meant
-    /// when, split at one of its `/`, the text matches the parent's name and the name; a pattern without `/`
-    /// is compared with `parent/name`, so `*` stands for all instances and `fire*` for all those of parents
-    /// that begin so.
+    /// An instance without a parent matches if the whole text matches its name. An instance with a parent
+    /// matches if, split at one of its `/`, the text matches the parent's name and the name. A pattern
+    /// without `/` is compared with `parent/name`, so `*` matches all instances, and `fire*` all instances
+    /// whose parent's name begins with `fire`.
     pub fn matches(&self, parent: Option<&str>, name: &str) -> bool {
         let pattern = self.text.folded.as_slice();
         let Some(parent) = parent else {
@@ -366,7 +365,7 @@ impl InstancePattern {
         !any_split && glob(pattern, fold(parent.chars().chain([PARENT_END]).chain(name.chars())))
     }
 
-    /// Whether the index of an instance is meant: how many with the same names come before it.
+    /// Whether the index of an instance matches: the number of instances with the same names before it.
     pub fn matches_index(&self, index: u32) -> bool {
         match self.index {
             InstanceIndex::Implied => index == 0 || !self.text.is_literal(),
@@ -376,8 +375,8 @@ impl InstancePattern {
     }
 }
 
-/// A name or a pattern in which each `*` stands for any text, also none. Case is not regarded. There is no
-/// other special character.
+/// A name, or a pattern in which each `*` matches any text, including none. Matching ignores case. There is
+/// no other special character.
 ///
 /// ```
 /// use tallymon_core::path::Pattern;
@@ -387,24 +386,25 @@ impl InstancePattern {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    /// The pattern in the form in which text is compared.
+    /// The case-folded pattern.
     folded: Vec<char>,
 }
 
 impl Pattern {
-    /// Makes a matcher of a text; every text is a pattern.
+    /// Creates a matcher; every text is a valid pattern.
     pub fn new(text: &str) -> Pattern {
         Pattern { folded: fold(text.chars()).collect() }
     }
 
-    /// Whether there is no `*` in it: it matches one name only.
+    /// Whether it has no `*`, so that it matches only one name.
     pub fn is_literal(&self) -> bool {
         !self.folded.contains(&WILDCARD)
     }
 
-    /// Whether the whole of `text` is meant.
+    /// Whether the pattern matches the whole of `text`.
     ///
-    /// It takes at most the product of both lengths, and about the sum of them for real names.
+    /// Takes time proportional to the product of both lengths at worst, and to about their sum for real
+    /// names.
     pub fn matches(&self, text: &str) -> bool {
         glob(&self.folded, fold(text.chars()))
     }
@@ -413,13 +413,13 @@ impl Pattern {
 const WILDCARD: char = '*';
 const PARENT_END: char = '/';
 
-/// Whether `text` is what `pattern` stands for, both folded.
+/// Whether `pattern` matches `text`, both folded.
 ///
-/// Of several `*` only the last one seen ever needs to take more: what an earlier one could give it, it can
-/// take itself. So nothing is tried twice from the same star, and there is no exponential case.
+/// Only the last `*` seen ever needs to match more: whatever an earlier one could leave to it, it can match
+/// itself. So nothing is tried twice from the same star, and there is no exponential case.
 fn glob(pattern: &[char], mut text: impl Iterator<Item = char> + Clone) -> bool {
     let mut at = 0usize;
-    // The place behind the last star, and the text from which on what follows the star was tried.
+    // The position after the last star, and the text from which the rest was last tried.
     let mut star = None;
     loop {
         if pattern.get(at) == Some(&WILDCARD) {
@@ -438,7 +438,7 @@ fn glob(pattern: &[char], mut text: impl Iterator<Item = char> + Clone) -> bool 
             at = at.saturating_add(1);
             continue;
         }
-        // The star takes one more character; when there is none left, nothing can match any more.
+        // The star matches one more character; if there is none left, no match is possible.
         let (Some((behind, from)), Some(_)) = (&mut star, char) else {
             return false;
         };
@@ -452,25 +452,24 @@ fn glob(pattern: &[char], mut text: impl Iterator<Item = char> + Clone) -> bool 
 pub struct PathError {
     /// What is wrong.
     pub kind: PathErrorKind,
-    /// The part that it is about.
+    /// The faulty part.
     pub part: PathPart,
-    /// Byte of the text where the part should be, or begins. It is always on the border of a character, at
-    /// most at the end of the text.
+    /// Byte offset at which the part begins or should begin: always on a character boundary, at most the end
+    /// of the text.
     pub at: usize,
 }
 
-/// What is wrong at the place that a [`PathError`] names.
+/// What is wrong at the offset of a [`PathError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PathErrorKind {
-    /// There is no text at all.
+    /// The text is empty.
     NoPath,
-    /// The text ends, or a closing parenthesis is followed by something else, where a separator and the part
-    /// are needed.
+    /// A separator and the part are missing: the text ends, or something else follows a closing parenthesis.
     Missing,
-    /// There is nothing where the name of the part should be.
+    /// The name of the part is empty.
     Empty,
-    /// The parenthesis at this place has no closing one with a separator behind it.
+    /// The parenthesis at this offset has no closing parenthesis followed by a separator.
     NotClosed,
 }
 
@@ -507,7 +506,7 @@ impl fmt::Display for PathError {
             PathErrorKind::Missing => write!(f, "a separator and the {part} needed"),
             PathErrorKind::Empty => write!(f, "the name of the {part} needed, found nothing"),
             PathErrorKind::NotClosed => {
-                write!(f, "the parenthesis of the {part} is not closed by one with a separator behind it")
+                write!(f, "the parenthesis of the {part} is not closed, or no separator follows")
             }
         }
     }
@@ -515,7 +514,7 @@ impl fmt::Display for PathError {
 
 impl core::error::Error for PathError {}
 
-/// Reads `machine\object(instance)\counter`.
+/// Parses `machine\object(instance)\counter`.
 fn parse_remote(text: Span<'_>, separator: Separator) -> Result<ParsedPath, PathError> {
     let Some(end) = text.text.find(separator.char()) else {
         return Err(match text.text {
@@ -528,12 +527,12 @@ fn parse_remote(text: Span<'_>, separator: Separator) -> Result<ParsedPath, Path
     Ok(ParsedPath { path, repaired: None })
 }
 
-/// Reads `object(instance)\counter`, or `machine\object(instance)\counter` that should have had backslashes
+/// Parses `object(instance)\counter`, or `machine\object(instance)\counter` that has lost the backslashes
 /// before it.
 fn parse_local(text: Span<'_>, separator: Separator) -> Result<ParsedPath, PathError> {
     let body = text.body(separator)?;
-    // No counter has a backslash in its name, so a second one means that the first part is a machine. A
-    // counter of an object with an instance is left alone: what comes before it is certainly an object.
+    // Counter names contain no backslash, so a second one means that the first part is a machine. The counter
+    // of an object with an instance is left alone, because the text before it is certainly an object.
     let lost =
         separator == Separator::Backslash && body.instance.is_none() && body.counter.text.contains('\\');
     if lost && !body.object.text.is_empty() {
@@ -543,7 +542,7 @@ fn parse_local(text: Span<'_>, separator: Separator) -> Result<ParsedPath, PathE
     Ok(ParsedPath { path: body.into_path(None)?, repaired: None })
 }
 
-/// What stands between the parts of a path.
+/// The separator between the parts of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Separator {
     Backslash,
@@ -565,7 +564,7 @@ impl Separator {
         }
     }
 
-    /// The end of an instance.
+    /// The text that ends an instance.
     const fn closing(self) -> &'static str {
         match self {
             Separator::Backslash => ")\\",
@@ -573,8 +572,8 @@ impl Separator {
         }
     }
 
-    /// The separator of a path that does not start with one: the first that stands outside of parentheses.
-    /// Instances contain both kinds.
+    /// The separator of a path that does not start with one: the first separator outside parentheses, since
+    /// instances contain both kinds.
     fn of_shorthand(text: &str) -> Separator {
         match text.find(['\\', '/', '(']).map(|at| text.as_bytes().get(at)) {
             Some(Some(b'(')) if text.contains(")\\") => Separator::Backslash,
@@ -585,14 +584,14 @@ impl Separator {
     }
 }
 
-/// A piece of the text of a path, and the byte at which it begins.
+/// A piece of a path's text, with its byte offset.
 #[derive(Debug, Clone, Copy)]
 struct Span<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// The parts of a path behind the machine.
+/// The parts of a path after the machine.
 #[derive(Debug, Clone, Copy)]
 struct Body<'a> {
     object: Span<'a>,
@@ -606,7 +605,7 @@ impl<'a> Span<'a> {
         Some(Span { text, at: self.at.saturating_add(1) })
     }
 
-    /// The piece from `start` up to `end`, which both come from a search for ASCII characters in this piece.
+    /// The piece from `start` to `end`, which both come from a search for ASCII characters in this piece.
     fn part(self, start: usize, end: usize) -> Span<'a> {
         Span { text: self.text.get(start..end).unwrap_or_default(), at: self.at.saturating_add(start) }
     }
@@ -635,7 +634,7 @@ impl<'a> Span<'a> {
                 let start = open.saturating_add(1);
                 let inside = self.from(start);
                 let end = match (separator, matching) {
-                    // A counter may contain the end of an instance when it is written with slashes: `...
+                    // With slashes, a counter may contain text that looks like the end of an instance: `...
                     // (Total)/sec`.
                     (Separator::Slash, Some(end)) => Some(end),
                     (Separator::Slash, None) => {
@@ -661,8 +660,8 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The error of an instance that does not end: a last parenthesis that closes it shows that only the
-    /// counter is not there.
+    /// The error for an instance that does not end. If the last character is a closing parenthesis, only the
+    /// counter is missing.
     fn not_closed(self, open: usize) -> PathError {
         match self.text.strip_suffix(')') {
             Some(before) if before.len() > open => {
@@ -691,20 +690,19 @@ impl Body<'_> {
 enum ObjectEnd {
     /// A separator.
     Separator(usize),
-    /// The parenthesis that opens the instance, and the one that matches it if a separator is behind that.
+    /// The parenthesis that opens the instance, and the matching one if a separator follows it.
     Parenthesis { open: usize, matching: Option<usize> },
-    /// Nothing; the counter should be at this place.
+    /// Neither; the counter should be at this offset.
     Missing(usize),
 }
 
 fn object_end(body: &[u8], separator: u8) -> ObjectEnd {
     let mut at = 0usize;
-    // The first parenthesis that was taken for a part of the name, and what follows its matching one.
+    // The first parenthesis that was taken for part of the name, and the offset after its match.
     let mut first: Option<(usize, usize)> = None;
     while let Some(byte) = body.get(at) {
         if *byte == separator {
-            // A parenthesis that nothing opened and a separator: what was taken for the name was the
-            // instance.
+            // An unmatched closing parenthesis and a separator: what was taken for the name was the instance.
             return match first {
                 Some((open, _)) if at.checked_sub(1).and_then(|before| body.get(before)) == Some(&b')') => {
                     ObjectEnd::Parenthesis { open, matching: None }
@@ -734,8 +732,8 @@ fn object_end(body: &[u8], separator: u8) -> ObjectEnd {
     ObjectEnd::Missing(first.map_or(body.len(), |(_, behind)| behind))
 }
 
-/// The parenthesis that matches the one at `open`; `None` when there is none before a separator that is not
-/// behind a closing one: names of objects have no separators in them.
+/// The parenthesis that matches the one at `open`. `None` if a separator comes first, except after a closing
+/// parenthesis: object names contain no separators.
 fn matching_parenthesis(body: &[u8], open: usize, separator: u8) -> Option<usize> {
     let mut depth = 0usize;
     let mut crossed = false;
@@ -755,7 +753,7 @@ fn matching_parenthesis(body: &[u8], open: usize, separator: u8) -> Option<usize
     None
 }
 
-/// A decimal number as it is printed: without sign and leading zeros.
+/// Parses a decimal number as printed: without a sign and leading zeros.
 fn parse_number(text: &str) -> Option<u32> {
     let canonical = text == "0" || (!text.starts_with(['0', '+']) && text.len() <= 10);
     text.parse().ok().filter(|_| canonical)

@@ -1,7 +1,7 @@
-//! Query strings: what a performance query asks for.
+//! Query strings: what a performance query requests.
 //!
-//! On Windows these are the value names of `HKEY_PERFORMANCE_DATA`. Every text is a query; one that means
-//! nothing is answered with a data block that has no objects.
+//! On Windows these are the value names of `HKEY_PERFORMANCE_DATA`. Every text is a query; the answer to a
+//! meaningless one is a data block without objects.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -12,60 +12,58 @@ use core::str::FromStr;
 
 use crate::title::{Language, TitleIndex};
 
-/// A parsed query string, with what the asker will look at in the answer.
+/// A parsed query string, and the counters of the answer that the caller will read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
-    /// What the query string says.
+    /// The meaning of the query string.
     pub kind: RequestKind,
-    /// What of the answer will be looked at. It is not part of the query string.
+    /// Which counters of the answer the caller will read. Not part of the query string.
     pub interest: Interest,
 }
 
-/// What a query string asks for.
+/// What a query string requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RequestKind {
-    /// `Global`, or an empty text: all objects that are not costly.
+    /// `Global`, or an empty text: all objects except costly ones.
     #[default]
     Global,
-    /// `Costly`: the objects that are dear to collect.
+    /// `Costly`: the objects that are expensive to collect.
     Costly,
-    /// `230 232`: the objects with these names, in the order in which they were asked for. Others may come
-    /// with them.
+    /// `230 232`: the objects with these names, in the requested order. The answer may have others too.
     Objects(Vec<TitleIndex>),
-    /// `Counter`, `Counter 012`: the name table of a language, English when none is given.
+    /// `Counter`, `Counter 012`: the name table of a language; English if none is given.
     Names(Option<Language>),
-    /// `Help`, `Help 012`, or the old word `Explain`: the help table of a language, English when none is
-    /// given.
+    /// `Help`, `Help 012`, or the old word `Explain`: the help table of a language; English if none is given.
     Help(Option<Language>),
-    /// `Foreign host`, `Foreign host 230`: objects of a machine that this one can reach.
+    /// `Foreign host`, `Foreign host 230`: objects of another machine that this one can reach.
     Foreign {
-        /// Name of the machine, without blanks in it.
+        /// Name of the machine, without blanks.
         host: String,
-        /// The objects; all when there are none.
+        /// The objects; all objects if the list is empty.
         objects: Vec<TitleIndex>,
     },
-    /// `OLD_Global`: all objects of providers of the first version that are not costly.
+    /// `OLD_Global`: all objects of version 1 providers, except costly ones.
     OldGlobal,
     /// `MetadataGlobal`, `OLD_MetadataGlobal`, `MetadataCostly`, `OLD_MetadataCostly`: definitions without
     /// instances and values.
     Metadata {
-        /// Of the costly objects instead of the others.
+        /// The costly objects instead of the others.
         costly: bool,
-        /// Of providers of the first version only.
+        /// Only version 1 providers.
         old: bool,
     },
-    /// Anything else, without blanks around it. It has no objects as its answer.
+    /// Any other text, without surrounding blanks. Its answer has no objects.
     Unknown(String),
 }
 
 impl Request {
-    /// Reads a query string.
+    /// Parses a query string.
     ///
-    /// Words are separated by blanks and case is not regarded; a terminating NUL does not count. A query that
-    /// starts with a number is a list of objects. In such a list, words that are no number from 1 to
-    /// 4294967295 are left out, as no object can have them; when none is left, the list is empty and so is
-    /// the answer, never everything.
+    /// Words are separated by blanks; case and a terminating NUL are ignored. A query that starts with a
+    /// number is a list of objects. Words in such a list that are not a number from 1 to 4294967295 are
+    /// dropped, because no object can have them. If no word is left, the list is empty and so is the answer;
+    /// it never becomes a request for everything.
     ///
     /// ```
     /// use tallymon_core::request::{Request, RequestKind};
@@ -81,23 +79,23 @@ impl Request {
         RequestKind::parse(text).unwrap_or_else(|| RequestKind::Unknown(text.to_owned())).into()
     }
 
-    /// All objects that are not costly.
+    /// A request for all objects except costly ones.
     pub const fn global() -> Request {
         Request { kind: RequestKind::Global, interest: Interest::everything() }
     }
 
-    /// These objects.
+    /// A request for these objects.
     pub fn objects(objects: impl IntoIterator<Item = TitleIndex>) -> Request {
         RequestKind::Objects(objects.into_iter().collect()).into()
     }
 
-    /// The same request from somebody who will look at these counters only.
+    /// The same request from a caller that will read only these counters.
     pub fn with_interest(self, interest: Interest) -> Request {
         Request { interest, ..self }
     }
 
-    /// One request whose answer has everything that either request asks for; `None` when no single query
-    /// string means both, such as `Global` together with `Costly`.
+    /// One request whose answer contains the answers to both requests; `None` if no single query string means
+    /// both, such as `Global` together with `Costly`.
     ///
     /// ```
     /// use tallymon_core::request::Request;
@@ -108,7 +106,7 @@ impl Request {
     /// ```
     pub fn union(&self, other: &Request) -> Option<Request> {
         let kind = match (&self.kind, &other.kind) {
-            // An empty list asks for nothing, whatever its interest says.
+            // An empty list requests nothing, even if its interest is everything.
             (RequestKind::Objects(own), RequestKind::Objects(_)) if own.is_empty() => {
                 return Some(other.clone());
             }
@@ -137,10 +135,10 @@ impl Request {
         Some(Request { kind, interest })
     }
 
-    /// Whether the answer to this request has everything that `other` asks for.
+    /// Whether the answer to this request contains the answer to `other`.
     ///
-    /// It compares the requests alone: whether `Global` has an object is known to the source only, so it
-    /// covers no list of objects.
+    /// This compares only the requests. Only the source knows which objects `Global` has, so `Global` covers
+    /// no list of objects.
     pub fn covers(&self, other: &Request) -> bool {
         let has_all = |own: &[TitleIndex], others: &[TitleIndex]| others.iter().all(|one| own.contains(one));
         let has_objects = match (&self.kind, &other.kind) {
@@ -222,7 +220,7 @@ impl RequestKind {
             let host = words.next()?.to_owned();
             let everything = words.clone().next().is_none();
             let objects: Vec<TitleIndex> = words.filter_map(object).collect();
-            // Bad numbers must not turn a request for one object into one for all.
+            // Bad numbers must not turn a request for one object into a request for all.
             return (everything || !objects.is_empty()).then_some(RequestKind::Foreign { host, objects });
         }
         if is("Counter") || is("Help") || is("Explain") {
@@ -239,9 +237,9 @@ impl RequestKind {
 }
 
 impl fmt::Display for RequestKind {
-    /// The query string that means this.
+    /// Prints the query string with this meaning.
     ///
-    /// An empty list of objects is printed as `0`, the index that no object has, because an empty text means
+    /// An empty list of objects is printed as `0`, an index that no object has, because an empty text means
     /// everything.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = |f: &mut fmt::Formatter<'_>, word: &str, language: &Option<Language>| {
@@ -283,17 +281,18 @@ fn merged(own: &[TitleIndex], others: &[TitleIndex]) -> Vec<TitleIndex> {
 
 /// A word of a list of objects.
 fn object(word: &str) -> Option<TitleIndex> {
-    // `str::parse` takes a sign too, which is no digit.
+    // `str::parse` also accepts a sign, which is not a digit.
     let digits = word.bytes().all(|byte| byte.is_ascii_digit());
     let index: u32 = word.parse().ok().filter(|index| digits && *index != 0)?;
     Some(TitleIndex(index))
 }
 
-/// Which counters of which objects somebody will look at, so that nobody needs to read the others.
+/// Which counters of which objects a caller will read, so that sources can skip the others.
 ///
-/// It starts as everything and becomes a selection when the first counter or object is added. From then on,
-/// what was not added is not wanted; objects that come along because others name them as parents are then
-/// asked for their instances only. A base counter has the title index of its numerator and goes with it.
+/// It starts as everything, and becomes a selection when the first counter or object is added. From then on,
+/// whatever was not added is not needed. Objects that are included only because others name them as parents
+/// are needed for their instances only. A base counter has the title index of its numerator, and is included
+/// with it.
 ///
 /// ```
 /// use tallymon_core::request::Interest;
@@ -307,8 +306,7 @@ fn object(word: &str) -> Option<TitleIndex> {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Interest {
-    /// What is wanted; everything when there is nothing in it. Of an object without a set, all counters are
-    /// wanted.
+    /// The selection; empty means everything. An object without a set needs all its counters.
     objects: BTreeMap<TitleIndex, Option<BTreeSet<TitleIndex>>>,
 }
 
@@ -330,7 +328,7 @@ impl Interest {
         self.objects.insert(object, None);
     }
 
-    /// What either of two interests wants.
+    /// The counters that at least one of two interests includes.
     #[must_use]
     pub fn union(&self, other: &Interest) -> Interest {
         if self.is_everything() || other.is_everything() {
@@ -346,12 +344,12 @@ impl Interest {
         both
     }
 
-    /// Whether all counters of all objects are wanted.
+    /// Whether all counters of all objects are needed.
     pub fn is_everything(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// Whether a counter of an object will be looked at.
+    /// Whether a counter of an object is needed.
     pub fn wants(&self, object: TitleIndex, counter: TitleIndex) -> bool {
         match self.objects.get(&object) {
             Some(Some(counters)) => counters.contains(&counter),
@@ -360,12 +358,12 @@ impl Interest {
         }
     }
 
-    /// Whether any counter of an object will be looked at.
+    /// Whether any counter of an object is needed.
     pub fn wants_object(&self, object: TitleIndex) -> bool {
         self.is_everything() || self.objects.contains_key(&object)
     }
 
-    /// Whether all counters of an object will be looked at.
+    /// Whether all counters of an object are needed.
     pub fn wants_object_fully(&self, object: TitleIndex) -> bool {
         match self.objects.get(&object) {
             Some(counters) => counters.is_none(),

@@ -1,8 +1,7 @@
-//! Text as it stands in a data block: UTF-16 of either byte order, or bytes of a code page; and comparing
-//! names without regard to case.
+//! Text in a data block, in UTF-16 of either byte order or in a code page; and case-insensitive comparison of
+//! names.
 //!
-//! Bytes are kept as they are and decoded only when somebody looks, because a name is more often compared
-//! than shown.
+//! Bytes are kept as they are and decoded on demand, because names are compared more often than displayed.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -11,7 +10,7 @@ use core::fmt;
 
 pub use crate::bytes::ByteOrder;
 
-/// A name as it stands in a data block, without its terminator.
+/// A name in a data block, without its terminator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Name<'a> {
     /// UTF-16, as Windows writes it.
@@ -21,10 +20,10 @@ pub enum Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// The name in `bytes` up to its terminator, or all of them when there is none.
+    /// The name in `bytes` up to its terminator, or all of `bytes` if there is none.
     ///
-    /// Code page 0 is UTF-16 in the byte order of the block; 1200 and 1201 are UTF-16 that says its own
-    /// order.
+    /// Code page 0 is UTF-16 in the byte order of the block; 1200 and 1201 are UTF-16 with an order of their
+    /// own.
     pub fn new(bytes: &'a [u8], code_page: CodePage, order: ByteOrder) -> Name<'a> {
         match code_page {
             CodePage::UTF_16 => Name::Wide(WideStr::new(bytes, order).until_nul()),
@@ -47,7 +46,7 @@ impl<'a> Name<'a> {
         self.as_bytes().is_empty()
     }
 
-    /// Its characters; what can not be decoded is U+FFFD or, in a code page that is not known, `\xNN`.
+    /// Its characters. Undecodable text becomes U+FFFD or, in an unknown code page, `\xNN`.
     pub fn chars(self) -> impl Iterator<Item = char> + Clone + 'a {
         let (wide, narrow) = match self {
             Name::Wide(wide) => (Some(wide), None),
@@ -65,7 +64,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// The text, borrowed where its bytes are valid UTF-8 already.
+    /// The text, borrowed if its bytes are already valid UTF-8.
     pub fn to_cow(self) -> Cow<'a, str> {
         match self {
             Name::Wide(wide) => Cow::Owned(wide.to_string_lossy()),
@@ -73,7 +72,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// Whether it is this text when case is not regarded, see [`eq_ignore_case`].
+    /// Whether it equals this text in any case, see [`eq_ignore_case`].
     pub fn eq_ignore_case(self, other: &str) -> bool {
         match self {
             Name::Wide(wide) => wide.eq_ignore_case(other),
@@ -93,7 +92,7 @@ impl fmt::Display for Name<'_> {
 
 /// UTF-16 text in bytes of either order, aligned or not.
 ///
-/// A unit that is half of a pair and alone, and a last byte that is half of a unit, are shown as U+FFFD.
+/// An unpaired surrogate and an odd last byte are shown as U+FFFD.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WideStr<'a> {
     bytes: &'a [u8],
@@ -101,16 +100,16 @@ pub struct WideStr<'a> {
 }
 
 impl<'a> WideStr<'a> {
-    /// All of `bytes`, terminators included.
+    /// All of `bytes`, including terminators.
     pub const fn new(bytes: &'a [u8], order: ByteOrder) -> WideStr<'a> {
         WideStr { bytes, order }
     }
 
-    /// The text before the first NUL; all of it when there is none.
+    /// The text before the first NUL; all of it if there is none.
     pub fn until_nul(self) -> WideStr<'a> {
         let units = self.units().take_while(|unit| *unit != 0).count();
         let end = units.saturating_mul(2);
-        // Without a NUL an odd last byte stays, so that it shows.
+        // Without a NUL, an odd last byte stays, so that it is visible.
         if end.saturating_add(1) >= self.bytes.len() {
             return self;
         }
@@ -141,7 +140,7 @@ impl<'a> WideStr<'a> {
         })
     }
 
-    /// Its characters; what is not valid is U+FFFD.
+    /// Its characters; invalid text becomes U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + Clone + 'a {
         let odd = !self.bytes.len().is_multiple_of(2);
         char::decode_utf16(self.units())
@@ -149,12 +148,12 @@ impl<'a> WideStr<'a> {
             .chain(odd.then_some(char::REPLACEMENT_CHARACTER))
     }
 
-    /// The text; what is not valid is U+FFFD.
+    /// The text; invalid text becomes U+FFFD.
     pub fn to_string_lossy(self) -> String {
         self.chars().collect()
     }
 
-    /// Whether it is this text when case is not regarded, see [`eq_ignore_case`].
+    /// Whether it equals this text in any case, see [`eq_ignore_case`].
     pub fn eq_ignore_case(self, other: &str) -> bool {
         fold(self.chars()).eq(fold(other.chars()))
     }
@@ -172,12 +171,12 @@ impl fmt::Debug for WideStr<'_> {
     }
 }
 
-/// A Windows code page number, as in the field `CodePage` of an object.
+/// The number of a Windows code page, as in an object's `CodePage` field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CodePage(pub u32);
 
 impl CodePage {
-    /// Not a code page but UTF-16: what 0 means in a data block.
+    /// UTF-16, which is not a code page: the meaning of 0 in a data block.
     pub const UTF_16: CodePage = CodePage(0);
     /// UTF-8.
     pub const UTF_8: CodePage = CodePage(65001);
@@ -188,8 +187,7 @@ impl CodePage {
     /// US-ASCII.
     pub const ASCII: CodePage = CodePage(20127);
 
-    /// The character of a byte in a page of single bytes; `None` when the page, or the byte in it, is not
-    /// known.
+    /// The character of a byte in a single-byte code page; `None` if the page, or the byte in it, is unknown.
     fn decode(self, byte: u8) -> Option<char> {
         match self {
             _ if byte.is_ascii() => Some(char::from(byte)),
@@ -203,8 +201,8 @@ impl CodePage {
     }
 }
 
-/// Bytes 0x80 to 0x9f of Windows-1252. The five that have no character stay the control characters that they
-/// are in ISO 8859-1, as Windows itself converts them.
+/// Bytes 0x80 to 0x9f of Windows-1252. The five bytes without a character remain the control characters of
+/// ISO 8859-1, as in Windows' own conversion.
 const WINDOWS_1252_UPPER: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
     '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
@@ -212,7 +210,7 @@ const WINDOWS_1252_UPPER: [char; 32] = [
 
 /// Text in the bytes of a code page.
 ///
-/// UTF-8, Windows-1252, ISO 8859-1 and ASCII are decoded. Other pages, and bytes that ASCII does not have,
+/// UTF-8, Windows-1252, ISO 8859-1 and ASCII are decoded. Bytes of other pages, and bytes that are not ASCII,
 /// are shown as `\xNN`, so that two different names never look the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NarrowStr<'a> {
@@ -221,12 +219,12 @@ pub struct NarrowStr<'a> {
 }
 
 impl<'a> NarrowStr<'a> {
-    /// All of `bytes`, terminators included.
+    /// All of `bytes`, including terminators.
     pub const fn new(bytes: &'a [u8], code_page: CodePage) -> NarrowStr<'a> {
         NarrowStr { bytes, code_page }
     }
 
-    /// The text before the first NUL; all of it when there is none.
+    /// The text before the first NUL; all of it if there is none.
     pub fn until_nul(self) -> NarrowStr<'a> {
         let bytes = self.bytes.split(|byte| *byte == 0).next().unwrap_or_default();
         NarrowStr { bytes, ..self }
@@ -247,7 +245,7 @@ impl<'a> NarrowStr<'a> {
         self.bytes.is_empty()
     }
 
-    /// Its characters; UTF-8 that is not valid is U+FFFD, bytes that have no known character are `\xNN`.
+    /// Its characters. Invalid UTF-8 becomes U+FFFD; bytes without a known character become `\xNN`.
     pub fn chars(self) -> impl Iterator<Item = char> + Clone + 'a {
         let (utf8, other) =
             if self.code_page == CodePage::UTF_8 { (self.bytes, &[][..]) } else { (&[][..], self.bytes) };
@@ -270,7 +268,7 @@ impl<'a> NarrowStr<'a> {
         self.to_cow().into_owned()
     }
 
-    /// The text, borrowed where its bytes are valid UTF-8 already.
+    /// The text, borrowed if its bytes are already valid UTF-8.
     pub fn to_cow(self) -> Cow<'a, str> {
         let as_is = match self.code_page {
             CodePage::UTF_8 => true,
@@ -279,7 +277,7 @@ impl<'a> NarrowStr<'a> {
         if as_is { String::from_utf8_lossy(self.bytes) } else { Cow::Owned(self.chars().collect()) }
     }
 
-    /// Whether it is this text when case is not regarded, see [`eq_ignore_case`].
+    /// Whether it equals this text in any case, see [`eq_ignore_case`].
     pub fn eq_ignore_case(self, other: &str) -> bool {
         fold(self.chars()).eq(fold(other.chars()))
     }
@@ -307,7 +305,7 @@ pub fn append_wide(out: &mut Vec<u8>, text: &str, order: ByteOrder) {
     }
 }
 
-/// `text` as UTF-16 with a terminating NUL. A NUL inside of the text stays there.
+/// `text` as UTF-16 with a terminating NUL. A NUL inside the text is kept.
 ///
 /// ```
 /// use tallymon_core::text::{ByteOrder, encode_wide};
@@ -321,10 +319,10 @@ pub fn encode_wide(text: &str, order: ByteOrder) -> Vec<u8> {
     out
 }
 
-/// Whether two names are the same when case is not regarded.
+/// Whether two names are equal in any case.
 ///
-/// Each character is compared by its own lower-case form, independent of language: that is what names of
-/// counters need, and it is the same on every machine.
+/// Characters are compared by their own lower-case form, independent of language. Counter names need no more,
+/// and the result is the same on every machine.
 ///
 /// ```
 /// assert!(tallymon_core::text::eq_ignore_case("Процессор", "ПРОЦЕССОР"));
@@ -336,7 +334,7 @@ pub fn eq_ignore_case(one: &str, other: &str) -> bool {
     fold(one.chars()).eq(fold(other.chars()))
 }
 
-/// The characters in the form in which they are compared.
+/// The characters in the folded form used for comparison.
 pub(crate) fn fold<I: Iterator<Item = char> + Clone>(chars: I) -> impl Iterator<Item = char> + Clone {
     chars.flat_map(char::to_lowercase)
 }
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_text_of_either_order() {
+    fn wide_text_of_either_byte_order() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             for text in ["", "_Total", "프로세서", "𝄞 clef", "a\0b"] {
                 let bytes = wide(text, order);
@@ -374,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_wide_text_shows_it() {
+    fn damaged_wide_text_is_visible() {
         let show = |bytes: &[u8]| WideStr::new(bytes, ByteOrder::Little).until_nul().to_string_lossy();
         assert_eq!(show(b"a\0b"), "a\u{fffd}");
         assert_eq!(show(b"a"), "\u{fffd}");
@@ -385,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn code_pages() {
+    fn known_code_pages_are_decoded() {
         let show = |bytes: &[u8], page| NarrowStr::new(bytes, page).to_string_lossy();
         assert_eq!(show(b"\x80 5 \xdf\x81", CodePage::WINDOWS_1252), "€ 5 ß\u{81}");
         assert_eq!(show(b"\x80\xdf", CodePage::LATIN_1), "\u{80}ß");
@@ -399,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn upper_half_of_1252_is_the_published_one() {
+    fn upper_half_of_1252_matches_the_published_table() {
         let decoded: Vec<u32> =
             (0x80..=0x9f).map(|byte| u32::from(CodePage::WINDOWS_1252.decode(byte).unwrap())).collect();
         let published = [
@@ -426,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn case_is_not_regarded_in_any_script() {
+    fn comparison_ignores_case_in_every_script() {
         assert!(eq_ignore_case("% Processor Time", "% PROCESSOR TIME"));
         assert!(eq_ignore_case("Память", "пАМЯТЬ"));
         assert!(eq_ignore_case("Ａ", "ａ"));
@@ -436,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bytes_are_text() {
+    fn any_bytes_can_be_shown_as_text() {
         let mut state = 7u64;
         let mut random = || {
             state ^= state << 13;

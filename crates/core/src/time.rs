@@ -1,4 +1,4 @@
-//! Times as Windows counts them, each kind a type of its own so that they can not be mixed up.
+//! Times as Windows counts them, each kind with a type of its own so that they cannot be mixed up.
 
 use core::fmt;
 
@@ -6,12 +6,12 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FileTime(pub u64);
 
-/// A reading of the performance clock (`QueryPerformanceCounter`), in ticks of a [`Frequency`] since some start,
-/// usually the start of the machine. It counts through sleep.
+/// A reading of the performance clock (`QueryPerformanceCounter`), in ticks of a [`Frequency`] since some
+/// start, usually the boot of the machine. The clock counts during sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct PerfTime(pub i64);
 
-/// Ticks per second of a [`PerfTime`]; 0 means that the writer of the block did not say.
+/// Ticks per second of a [`PerfTime`]; 0 if the writer of the block did not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Frequency(pub i64);
 
@@ -22,8 +22,8 @@ pub const UNITS_PER_SECOND: u64 = 10_000_000;
 pub const UNIX_EPOCH: FileTime = FileTime(116_444_736_000_000_000);
 
 impl FileTime {
-    /// The time that is `nanoseconds` after 1970-01-01 00:00 UTC; negative is before. `None` outside of the range of a
-    /// `FILETIME`.
+    /// The time `nanoseconds` after 1970-01-01 00:00 UTC, or before it if negative. `None` outside the range
+    /// of a `FILETIME`.
     pub fn from_unix_nanoseconds(nanoseconds: i128) -> Option<FileTime> {
         let units = nanoseconds.div_euclid(100).checked_add(i128::from(UNIX_EPOCH.0))?;
         u64::try_from(units).ok().map(FileTime)
@@ -39,7 +39,7 @@ impl FileTime {
         let milliseconds = self.0 / 10_000;
         let days = milliseconds / 86_400_000;
         let in_day = milliseconds % 86_400_000;
-        // Days are counted from 1601-01-01, the first day of a 400-year cycle of the calendar, a Monday.
+        // Days count from 1601-01-01, a Monday, and the first day of a 400-year cycle of the calendar.
         let cycle = days / 146_097;
         let mut rest = days % 146_097;
         let century = (rest / 36_524).min(3);
@@ -80,10 +80,10 @@ fn month_lengths(year: u64) -> [u64; 12] {
     [31, if leap { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 }
 
-/// A `SYSTEMTIME`: a civil date and time to the millisecond.
+/// A `SYSTEMTIME`: a civil date and time with a resolution of one millisecond.
 ///
-/// In a data block it is UTC by the documentation; blocks inside of logs written by Windows carry local time. The
-/// file time beside it is always UTC and is the one to use.
+/// In a data block it is UTC according to the documentation, but blocks inside logs written by Windows have
+/// local time. The file time beside it is always UTC; use that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SystemTime {
     /// 1601 to 30827.
@@ -105,7 +105,7 @@ pub struct SystemTime {
 }
 
 impl SystemTime {
-    /// The time of this date, `None` when it is no date (month 13, 30 February) or before 1601.
+    /// The time of this date. `None` if it is not a date (month 13, 30 February), or is before 1601.
     pub fn file_time(self) -> Option<FileTime> {
         let year = u64::from(self.year);
         let lengths = month_lengths(year);
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_times_both_ways() {
-        // Dates are from `date -u -d @N`.
+    fn known_times_convert_both_ways() {
+        // Dates come from `date -u -d @N`.
         for (unix, text) in [
             (0i128, "1970-01-01 00:00:00.000"),
             (951_782_400, "2000-02-29 00:00:00.000"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_800_years_goes_round() {
+    fn every_day_of_800_years_round_trips() {
         for day in 0..(146_097 * 2) {
             let time = FileTime(day * 86_400 * UNITS_PER_SECOND);
             assert_eq!(time.system_time().file_time(), Some(time), "day {day}");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn no_date_is_no_time() {
+    fn invalid_dates_have_no_file_time() {
         let date = SystemTime { year: 2025, month: 2, day: 28, ..SystemTime::default() };
         assert!(date.file_time().is_some());
         assert_eq!(SystemTime { day: 29, ..date }.file_time(), None);

@@ -1,8 +1,8 @@
-//! Name and help tables, and the languages that they are in.
+//! Name and help tables, and their languages.
 //!
-//! A data block has no names in it, only indexes into two tables that every language has: names at even
-//! indexes, help texts at odd ones. Objects and counters share them; nothing in a table says which is which,
-//! and one text may stand at several indexes.
+//! A data block contains no names, only indexes into two tables that exist for every language: names at even
+//! indexes, help texts at odd ones. Objects and counters share the tables. Nothing in a table says which text
+//! belongs to which, and the same text may appear at several indexes.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -22,7 +22,7 @@ pub struct TitleIndex(pub u32);
 pub struct HelpIndex(pub u32);
 
 impl TitleIndex {
-    /// The help text that belongs to the name by NT's convention: the next number.
+    /// The help text of the name by NT's convention: the next number.
     pub const fn help(self) -> HelpIndex {
         HelpIndex(self.0.saturating_add(1))
     }
@@ -40,11 +40,10 @@ impl fmt::Display for HelpIndex {
     }
 }
 
-/// The index that holds no name but the highest index of the names that come with the system, as decimal
-/// text.
+/// The index that holds not a name, but the highest index of the system's own names, as decimal text.
 const BASE_INDEX: TitleIndex = TitleIndex(1);
 
-/// How many errors in a damaged table are told. A table that is no table at all would have one for every few
+/// How many errors in a damaged table are reported. Data that is not a table at all would have one every few
 /// bytes.
 const MOST_ERRORS: usize = 1000;
 
@@ -61,17 +60,17 @@ impl Titles {
         Titles { names: BTreeMap::new(), helps: BTreeMap::new() }
     }
 
-    /// Reads the answers to the queries `Counter 009` and `Help 009` (or those of another language).
+    /// Parses the answers to the queries `Counter 009` and `Help 009`, or those of another language.
     ///
-    /// Each is a `REG_MULTI_SZ` of pairs: index in decimal digits, then the text. An empty answer is an empty
-    /// table. The empty text that ends the list may be missing.
+    /// Each answer is a `REG_MULTI_SZ` of pairs: a decimal index, then the text. An empty answer is an empty
+    /// table. The empty text at the end of the list may be missing.
     ///
     /// # Errors
     ///
-    /// At the first pair that is not one: an index that is no number from 1 to 4294967295, an index without
-    /// text, a text without its terminating NUL, half a UTF-16 unit, an index that came before with another
-    /// text, or anything but zeros behind the end of the list. The offset is in `names` or in `helps`; the
-    /// field name says in which.
+    /// Fails at the first faulty pair: an index that is not a number from 1 to 4294967295, an index without a
+    /// text, a text without its terminating NUL, half a UTF-16 unit, a repeated index with another text, or
+    /// anything but zeros after the end of the list. The offset is in `names` or in `helps`; the error's
+    /// field name says which.
     pub fn from_multi_sz(names: &[u8], helps: &[u8], order: ByteOrder) -> Result<Titles, Error> {
         let mut first = None;
         let titles = Titles::read(names, helps, order, |error| {
@@ -80,12 +79,12 @@ impl Titles {
         first.map_or(Ok(titles), Err)
     }
 
-    /// Reads the same as [`Titles::from_multi_sz`] and leaves out what is not a pair, because a damaged table
-    /// is a common fault of Windows machines and the rest of it is still good.
+    /// Like [`Titles::from_multi_sz`], but skips faulty pairs: damaged tables are common on Windows machines,
+    /// and the rest of such a table is still good.
     ///
-    /// Gives what it left out, or at least the first thousand of it, names before help texts. Behind a bad
-    /// index, or an index without text, reading goes on at the next text that is a number. Of several texts
-    /// for one index the first stays.
+    /// Also returns what was skipped, at most the first thousand errors, names before help texts. After a bad
+    /// index, or an index without a text, parsing continues at the next text that is a number. Of several
+    /// texts for one index the first one is used.
     pub fn from_damaged_multi_sz(names: &[u8], helps: &[u8], order: ByteOrder) -> (Titles, Vec<Error>) {
         let mut errors = Vec::new();
         let titles = Titles::read(names, helps, order, |error| {
@@ -107,14 +106,14 @@ impl Titles {
         titles
     }
 
-    /// Reads lines of an index, a tab and a text: even indexes are names, odd ones help texts, and 1 is the
-    /// base index.
+    /// Parses lines of index, tab, text: even indexes are names, odd ones help texts, and 1 is the base
+    /// index.
     ///
-    /// Empty lines and lines that start with `#` are left out; lines may end with CRLF.
+    /// Empty lines and lines that start with `#` are ignored. Lines may end with CRLF.
     ///
     /// # Errors
     ///
-    /// A line that is neither, and an index that came before.
+    /// Fails at a line of another form, and at a repeated index.
     pub fn from_tsv(text: &str) -> Result<Titles, TsvError> {
         let mut titles = Titles::new();
         for (line, text) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
@@ -140,8 +139,8 @@ impl Titles {
         Ok(titles)
     }
 
-    /// Takes pairs of an index and a text: even indexes are names, odd ones help texts, and 1 is the base
-    /// index. Of several texts for one index the last stays.
+    /// Builds tables from pairs of index and text: even indexes are names, odd ones help texts, and 1 is the
+    /// base index. Of several texts for one index the last one is used.
     pub fn from_pairs<T: Into<String>>(pairs: impl IntoIterator<Item = (u32, T)>) -> Titles {
         let mut titles = Titles::new();
         for (index, text) in pairs {
@@ -164,7 +163,7 @@ impl Titles {
         self.helps.insert(index, help.into());
     }
 
-    /// Whether the index is free or has this text already; a free one takes it.
+    /// Sets the name if the index is free. Returns false if the index has another text.
     fn add_name(&mut self, index: TitleIndex, name: String) -> bool {
         *self.names.entry(index).or_insert_with(|| name.clone()) == name
     }
@@ -173,8 +172,8 @@ impl Titles {
         *self.helps.entry(index).or_insert_with(|| help.clone()) == help
     }
 
-    /// Fills the indexes that are free here with the texts of `other`: those of another source, or of English
-    /// where this language has none. What is here stays.
+    /// Fills the free indexes with texts of `other`: those of another source, or of English for texts missing
+    /// in this language. Existing texts stay.
     pub fn merge(&mut self, other: &Titles) {
         for (index, name) in &other.names {
             self.names.entry(*index).or_insert_with(|| name.clone());
@@ -184,7 +183,7 @@ impl Titles {
         }
     }
 
-    /// Whether there is neither a name nor a help text.
+    /// Whether there are no names and no help texts.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.helps.is_empty()
     }
@@ -199,13 +198,12 @@ impl Titles {
         self.helps.get(&index).map(String::as_str)
     }
 
-    /// The highest index of the names that come with the system, 1847 on every Windows: what stands at index
-    /// 1.
+    /// The highest index of the system's own names, which is the text at index 1; 1847 on every Windows.
     pub fn base_index(&self) -> Option<u32> {
         self.name(BASE_INDEX).and_then(parse_index)
     }
 
-    /// All names by ascending index, without the base index.
+    /// All names in ascending order of index, without the base index.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = (TitleIndex, &str)> + Clone {
         self.names
             .iter()
@@ -213,44 +211,46 @@ impl Titles {
             .map(|(index, name)| (*index, name.as_str()))
     }
 
-    /// All help texts by ascending index.
+    /// All help texts in ascending order of index.
     pub fn helps(&self) -> impl DoubleEndedIterator<Item = (HelpIndex, &str)> + Clone {
         self.helps.iter().map(|(index, help)| (*index, help.as_str()))
     }
 
-    /// The indexes at which a name stands, ascending, without regard to case. There may be several: the
-    /// object decides which of them a counter has.
+    /// All indexes of this name in any case, ascending. There may be several; the object decides which of
+    /// them a counter has.
     pub fn indexes_of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = TitleIndex> + 'a {
         self.names().filter(move |(_, other)| eq_ignore_case(name, other)).map(|(index, _)| index)
     }
 
-    /// At most `most` names that were probably meant by `wanted`, see [`nearest`].
+    /// At most `most` names similar to `wanted`, see [`nearest`].
     pub fn nearest(&self, wanted: &str, most: usize) -> Vec<&str> {
         nearest(wanted, self.names().map(|(_, name)| name), most)
     }
 
-    /// The name table as a `REG_MULTI_SZ`, as the query `Counter` answers. Empty texts can not be in one and
-    /// are left out; a text ends at a NUL in it.
+    /// The name table as a `REG_MULTI_SZ`, as in the answer to the query `Counter`. Empty texts are left out,
+    /// because the format cannot hold them; a text ends at its first NUL.
     pub fn to_multi_sz_names(&self, order: ByteOrder) -> Vec<u8> {
         write_pairs(self.names.iter().map(|(index, name)| (index.0, name.as_str())), order)
     }
 
-    /// The help table as a `REG_MULTI_SZ`, as the query `Help` answers; see [`Titles::to_multi_sz_names`].
+    /// The help table as a `REG_MULTI_SZ`, as in the answer to the query `Help`; see
+    /// [`Titles::to_multi_sz_names`].
     pub fn to_multi_sz_helps(&self, order: ByteOrder) -> Vec<u8> {
         write_pairs(self.helps.iter().map(|(index, help)| (index.0, help.as_str())), order)
     }
 }
 
-/// Whether an index of a file that holds both tables belongs to the names.
+/// Whether an index of a file with both tables is a name.
 const fn is_name(index: u32) -> bool {
     index.is_multiple_of(2) || index == BASE_INDEX.0
 }
 
-/// The candidates that were probably meant by `wanted`, best first, at most `most`, each text once.
+/// The candidates that `wanted` probably means, best first, at most `most`, each text once.
 ///
-/// A candidate qualifies when few single characters have to be added, left out, replaced or exchanged with
-/// their neighbour (a third of the length of `wanted`, but one at least), or when it contains `wanted`. Case
-/// is not regarded. A `wanted` of more than 256 characters is nobody's typing error, so nothing is near it.
+/// A candidate qualifies if it contains `wanted`, or differs from it in few single characters (added,
+/// omitted, replaced or swapped with a neighbour): at most a third of the length of `wanted`, but at least
+/// one. Case is ignored. A `wanted` of more than 256 characters is not a typing error, so it has no similar
+/// names.
 ///
 /// ```
 /// let names = ["Memory", "Processor", "Process"];
@@ -268,7 +268,7 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>, 
         let candidate: Vec<char> = fold(text.chars()).take(LONGEST.saturating_mul(2)).collect();
         let distance = match edit_distance(&wanted, &candidate, limit) {
             Some(distance) => distance,
-            // Two characters are in half of all names.
+            // Half of all names contain any given two characters.
             None if wanted.len() > 2 && candidate.windows(wanted.len()).any(|part| part == wanted) => {
                 limit.saturating_add(1)
             }
@@ -281,13 +281,13 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>, 
     found.into_iter().take(most).map(|(_, text)| text).collect()
 }
 
-/// Number of single-character changes (added, left out, replaced, exchanged with the neighbour) between two
-/// texts; `None` when there are more than `limit`.
+/// Number of single-character changes (added, omitted, replaced, swapped with a neighbour) between two texts;
+/// `None` above `limit`.
 fn edit_distance(one: &[char], other: &[char], limit: usize) -> Option<usize> {
     if one.len().abs_diff(other.len()) > limit {
         return None;
     }
-    // Row by row of the table of distances between the beginnings of both; an exchange looks two rows back.
+    // Computes the table of distances between all prefixes row by row; a swap looks two rows back.
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=other.len()).collect();
     let mut previous = None;
@@ -318,7 +318,7 @@ fn edit_distance(one: &[char], other: &[char], limit: usize) -> Option<usize> {
     above.last().copied().filter(|distance| *distance <= limit)
 }
 
-/// Reads the pairs of a table; `take` says whether it wants the pair.
+/// Parses the pairs of a table and passes each to `take`, which returns whether it accepts the pair.
 fn read_pairs(
     bytes: &[u8],
     order: ByteOrder,
@@ -327,7 +327,7 @@ fn read_pairs(
     mut take: impl FnMut(u32, String) -> bool,
 ) {
     let mut strings = Strings { bytes, order, at: 0 };
-    // The index that waits for its text, and where it stands.
+    // The index that waits for its text, and its offset.
     let mut index: Option<(u32, usize)> = None;
     while let Some(Piece { text, at, whole }) = strings.next() {
         if !whole {
@@ -339,17 +339,17 @@ fn read_pairs(
                 let Some(stray) = rest.iter().position(|byte| *byte != 0) else {
                     return;
                 };
-                // Goes on there and not behind the next zero, or a long run of zeros would be walked again
-                // and again.
+                // Continue there and not after the next zero, because a long run of zeros would be scanned
+                // again and again.
                 strings.at = strings.at.saturating_add(stray & !1);
-                report(Error::syntax(table, strings.at, "only zeros behind the end of the list"));
+                report(Error::syntax(table, strings.at, "only zeros after the end of the list"));
             }
             None => match parse_index(&text.to_string_lossy()) {
                 Some(number) => index = Some((number, at)),
                 None => report(Error::syntax(table, at, "an index in decimal digits, from 1 to 4294967295,")),
             },
             Some((_, index_at)) if text.is_empty() => {
-                report(Error::syntax(table, index_at, "a text behind this index"))
+                report(Error::syntax(table, index_at, "a text after this index"))
             }
             Some((number, index_at)) => {
                 if !take(number, text.to_string_lossy()) {
@@ -364,18 +364,18 @@ fn read_pairs(
         }
     }
     if let Some((_, at)) = index {
-        report(Error::syntax(table, at, "a text behind this index"));
+        report(Error::syntax(table, at, "a text after this index"));
     }
 }
 
-/// The NUL-terminated texts of a `REG_MULTI_SZ`, the empty ones too.
+/// The NUL-terminated texts of a `REG_MULTI_SZ`, including empty ones.
 struct Strings<'a> {
     bytes: &'a [u8],
     order: ByteOrder,
     at: usize,
 }
 
-/// One text: `whole` when its NUL is there.
+/// One text; `whole` if its NUL is present.
 struct Piece<'a> {
     text: WideStr<'a>,
     at: usize,
@@ -404,7 +404,7 @@ impl<'a> Strings<'a> {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// 1 when the last byte is half a unit, else 0.
+    /// 1 if the last byte is half a unit, else 0.
     fn odd(&self) -> u64 {
         u64::from(!self.bytes.len().is_multiple_of(2))
     }
@@ -426,7 +426,7 @@ fn write_pairs<'a>(pairs: impl Iterator<Item = (u32, &'a str)>, order: ByteOrder
     out
 }
 
-/// Decimal digits as an index from 1 on. A sign, which `str::parse` takes, is none.
+/// Parses a decimal index from 1 on. A sign, which `str::parse` accepts, is rejected.
 fn parse_index(text: &str) -> Option<u32> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -434,7 +434,7 @@ fn parse_index(text: &str) -> Option<u32> {
     text.parse().ok().filter(|index| *index != 0)
 }
 
-/// A line of a title file that can not be used.
+/// A line of a title file that cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TsvError {
     /// Number of the line, from 1.
@@ -443,15 +443,15 @@ pub struct TsvError {
     pub kind: TsvErrorKind,
 }
 
-/// What is wrong with the line that a [`TsvError`] names.
+/// What is wrong with the line of a [`TsvError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TsvErrorKind {
-    /// There is no tab in it.
+    /// The line has no tab.
     NoTab,
-    /// What stands before the tab is no decimal number from 1 to 4294967295.
+    /// The text before the tab is not a decimal number from 1 to 4294967295.
     BadIndex,
-    /// There is nothing behind the tab.
+    /// There is no text after the tab.
     NoText,
     /// An earlier line has this index.
     Repeated(u32),
@@ -463,21 +463,21 @@ impl fmt::Display for TsvError {
         match self.kind {
             TsvErrorKind::NoTab => f.write_str("index, tab and text needed, found no tab"),
             TsvErrorKind::BadIndex => f.write_str("an index from 1 to 4294967295 needed before the tab"),
-            TsvErrorKind::NoText => f.write_str("a text needed behind the tab"),
-            TsvErrorKind::Repeated(index) => write!(f, "index {index} stands in an earlier line already"),
+            TsvErrorKind::NoText => f.write_str("a text needed after the tab"),
+            TsvErrorKind::Repeated(index) => write!(f, "index {index} is already on an earlier line"),
         }
     }
 }
 
 impl core::error::Error for TsvError {}
 
-/// A language as Windows names it in name tables: a primary language identifier such as 0x009, with a
+/// A language as Windows identifies it in name tables: a primary language identifier such as 0x009, with a
 /// sublanguage for Chinese and Portuguese, whose variants differ in writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Language(u16);
 
 impl Language {
-    /// English, 009: the language that every table exists in.
+    /// English, 009. Every table exists in English.
     pub const ENGLISH: Language = Language(0x009);
     /// Korean, 012.
     pub const KOREAN: Language = Language(0x012);
@@ -496,26 +496,26 @@ impl Language {
     /// Portuguese of Portugal, 816.
     pub const PORTUGUESE: Language = Language(0x816);
 
-    /// The language of a `LANGID`. The sublanguage is dropped where tables do not have it: 0x409 (of the
-    /// United States) is 009. A `LANGID` that names no language is English, as it is in queries.
+    /// The language of a `LANGID`. The sublanguage is dropped where tables do not have it: 0x409 (United
+    /// States) is 009. A `LANGID` that names no language is English, as in queries.
     pub const fn new(langid: u16) -> Language {
         match langid & 0x3ff {
-            // Neutral, user default and system default: what a table without a language is.
+            // Neutral, user default and system default: a table without a language.
             0 => Language::ENGLISH,
             0x004 | 0x016 => Language(langid),
             primary => Language(primary),
         }
     }
 
-    /// What a user, a registry key, a query or `$LANG` calls a language:
+    /// Parses a language from user input, a registry key, a query or `$LANG`:
     ///
-    /// * a code of three or four hexadecimal digits with a decimal one among them: `009`, `404`, `0409`,
+    /// * a code of three or four hexadecimal digits, at least one of them decimal: `009`, `404`, `0409`,
     ///   `0x409`;
     /// * a tag: `ko`, `ko-KR.UTF-8`, `zh-TW`, `zh-Hant`, `pt_BR`; `zh` alone is 804, `pt` alone is 416;
     /// * the English name: `Korean`;
     /// * `C` or `POSIX`, which mean English.
     ///
-    /// Case is not regarded. `None` for everything else, and for the neutral language 0.
+    /// Case is ignored. `None` for everything else, and for the neutral language 0.
     pub fn parse(text: &str) -> Option<Language> {
         let text = text.trim();
         let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
@@ -530,7 +530,7 @@ impl Language {
         if hex.is_some() {
             return None;
         }
-        // The code set and the modifier of `$LANG` say nothing about the language.
+        // The character set and the modifier of `$LANG` do not affect the language.
         let text = text.split(['.', '@']).next().unwrap_or_default();
         if eq_ignore_case(text, "C") || eq_ignore_case(text, "POSIX") {
             return Some(Language::ENGLISH);
@@ -560,23 +560,23 @@ impl Language {
         }
     }
 
-    /// The number, with a sublanguage only where tables have it.
+    /// The number, with a sublanguage only where tables have one.
     pub const fn langid(self) -> u16 {
         self.0
     }
 
-    /// The code as Windows writes it in registry keys and `.ini` files: at least three hexadecimal digits,
+    /// The code in the form of Windows' registry keys and `.ini` files: at least three hexadecimal digits,
     /// `009`.
     pub fn code(self) -> String {
         alloc::format!("{:03x}", self.0)
     }
 
-    /// The language tag, such as `en` or `zh-TW`; `und` when the language is not known here.
+    /// The language tag, such as `en` or `zh-TW`; `und` if it is not in our list.
     pub fn tag(self) -> &'static str {
         self.known().map_or("und", |known| known.tag)
     }
 
-    /// The English name; `unknown` when the language is not known here.
+    /// The English name; `unknown` if it is not in our list.
     pub fn name(self) -> &'static str {
         self.known().map_or("unknown", |known| known.name)
     }
@@ -593,7 +593,7 @@ impl fmt::Display for Language {
     }
 }
 
-/// A language that has a tag and a name.
+/// A language with a tag and a name.
 struct Known {
     langid: u16,
     tag: &'static str,
@@ -621,11 +621,11 @@ const VARIANTS: &[Known] = &[
     Known::new(0x816, "pt-PT", "Portuguese (Portugal)"),
 ];
 
-/// Tags of languages that share the identifier of another one, and old tags.
+/// Tags of languages that share another one's identifier, and old tags.
 const ALIASES: &[(&str, &str)] =
     &[("bs", "hr"), ("in", "id"), ("iw", "he"), ("nn", "nb"), ("no", "nb"), ("sr", "hr")];
 
-/// Primary languages by their identifier in Windows.
+/// Primary languages by their Windows identifier.
 const LANGUAGES: &[Known] = &[
     Known::new(0x001, "ar", "Arabic"),
     Known::new(0x002, "bg", "Bulgarian"),

@@ -1,4 +1,4 @@
-//! Data blocks: real ones of Windows and Samba, assembled ones with every oddity, and our own.
+//! Tests data blocks: real ones from Windows and Samba, assembled ones with every oddity, and our own.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -20,7 +20,7 @@ use tallymon_testkit::shared;
 const RAWCOUNT: u32 = 0x0001_0000;
 const LARGE_RAWCOUNT: u32 = 0x0001_0100;
 
-/// All 48 blocks that Windows Vista made.
+/// All 48 blocks recorded on Windows Vista.
 fn blocks() -> Vec<(String, Vec<u8>)> {
     let Some(folder) = shared("blocks") else { return Vec::new() };
     let mut files: Vec<_> = fs::read_dir(folder)
@@ -81,7 +81,7 @@ fn every_vista_block_has_the_known_definitions() {
 }
 
 #[test]
-fn memory_that_is_given_back_changes_no_snapshot() {
+fn returned_memory_changes_no_snapshot() {
     let files = ["blocks/s00_obj238.bin", "blocks/s01_obj2.bin", "blocks/s01_obj234.bin"];
     let bytes: Vec<Vec<u8>> =
         files.into_iter().filter_map(shared).map(|path| fs::read(path).unwrap()).collect();
@@ -100,7 +100,8 @@ fn memory_that_is_given_back_changes_no_snapshot() {
     }
 }
 
-/// The value of a counter between the first two Vista samples, of the instance with a name ("" without instances).
+/// The value of a counter between the first two Vista samples, for the instance with this name (empty if the
+/// object has no instances).
 fn vista(object: u32, instance: &str, counter: u32) -> Option<f64> {
     let load = |sample: u32| {
         shared(&format!("blocks/s0{sample}_obj{object}.bin")).map(|path| fs::read(path).unwrap())
@@ -115,8 +116,8 @@ fn vista(object: u32, instance: &str, counter: u32) -> Option<f64> {
 }
 
 #[test]
-fn the_vista_blocks_give_the_known_figures() {
-    // With as many digits as each figure was published with.
+fn the_vista_blocks_give_the_published_values() {
+    // With as many digits as each value was published with.
     for (object, instance, counter, expected) in [
         (238, "_Total", 6, "82.1481131553226"),
         (238, "_Total", 148, "1228.3777780908947"),
@@ -134,14 +135,15 @@ fn the_vista_blocks_give_the_known_figures() {
 }
 
 #[test]
-fn any_prefix_and_any_changed_byte_of_a_real_block_is_survived() {
+fn truncated_or_changed_real_blocks_never_panic() {
     let mut random = Random::new(7);
     let mut samples = blocks();
     for name in ["global-2obj-2inst.bin", "global-all-large-puretdb.bin", "global-zero-text-fraction.bin"] {
         samples.extend(samba(name).map(|bytes| (name.to_string(), bytes)));
     }
     for (name, bytes) in samples {
-        // Of the six blocks of each object the first at every byte; the others differ in values only.
+        // Check every byte only in the first of the six blocks of each object; the others differ in values
+        // only.
         let step = if name.starts_with("s00") || name.starts_with("global") { 1 } else { 17 };
         for length in (0..bytes.len()).step_by(step) {
             assert!(Snapshot::new(bytes[..length].to_vec()).is_err(), "{name} cut to {length}");
@@ -154,7 +156,7 @@ fn any_prefix_and_any_changed_byte_of_a_real_block_is_survived() {
     }
 }
 
-/// Whatever the bytes are: an error, or a snapshot in which everything can be looked at.
+/// Checks that the bytes give an error, or a snapshot in which everything can be read.
 fn look_at_everything(bytes: Vec<u8>) {
     let Ok(snapshot) = Snapshot::new(bytes) else { return };
     for object in snapshot.objects() {
@@ -178,7 +180,7 @@ fn samba(name: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn samba_leaves_the_header_out_of_the_total_length() {
+fn samba_excludes_the_header_from_the_total_length() {
     let Some(bytes) = samba("global-2obj-2inst.bin") else { return };
     let length = bytes.len();
     let snapshot = Snapshot::new(bytes).unwrap();
@@ -192,12 +194,12 @@ fn samba_leaves_the_header_out_of_the_total_length() {
     assert!(!gadget.has_instances());
     let single = gadget.instance(0).unwrap();
     assert_eq!((number(&single, 0), number(&single, 1)), (42, 9_007_199_254_740_992));
-    // A counter whose type says 4 bytes and whose size says 8 is 8 bytes.
+    // If the type says 4 bytes and the size says 8, the counter has 8 bytes.
     assert_eq!(widgets.counters()[0].counter_size, 8);
 }
 
 #[test]
-fn samba_samples_are_read_or_refused() {
+fn samba_samples_are_read_or_rejected() {
     let Some(bytes) = samba("global-all-large-puretdb.bin") else { return };
     let snapshot = Snapshot::new(bytes).unwrap();
     let first = snapshot.objects().next().unwrap();
@@ -259,7 +261,7 @@ fn rawcount() -> RawCounter {
 }
 
 #[test]
-fn both_byte_orders_say_the_same() {
+fn both_byte_orders_give_the_same_snapshot() {
     for big in [false, true] {
         let data = if big { 7u32.to_be_bytes() } else { 7u32.to_le_bytes() };
         let object = raw_object(vec![rawcount()], vec![raw_instance("이름", &data)]);
@@ -276,7 +278,7 @@ fn both_byte_orders_say_the_same() {
 }
 
 #[test]
-fn every_number_of_instances() {
+fn every_kind_of_instance_count() {
     let cases = [
         (None, vec![raw_instance("a", &[1, 0, 0, 0]), raw_instance("b", &[2, 0, 0, 0])], true, vec![1, 2]),
         (Some(0), vec![], true, vec![]),
@@ -303,7 +305,7 @@ fn every_number_of_instances() {
 }
 
 #[test]
-fn an_answer_may_promise_more_objects_than_it_holds() {
+fn a_block_may_hold_fewer_objects_than_promised() {
     let object = raw_object(vec![rawcount()], vec![raw_instance("a", &[1, 0, 0, 0])]);
     let mut bytes = block(false, 0, 0, 0, &[object.clone(), object]);
     bytes[28..32].copy_from_slice(&4u32.to_le_bytes());
@@ -339,8 +341,8 @@ fn text_counters_in_both_encodings() {
 }
 
 #[test]
-fn bases_go_by_order_and_may_be_shared() {
-    // Two precision timers, each followed by a definition of the same time stamp, as the disks of Vista have it.
+fn bases_are_found_by_order_and_may_share_data() {
+    // Two precision timers, each followed by a definition of the same time stamp, as in Vista's disk objects.
     let timer = |name, offset| RawCounter { name, kind: 0x2057_0500, size: 8, offset };
     let stamp = |name| RawCounter { name, kind: 0x4003_0500, size: 8, offset: 24 };
     let lonely = RawCounter { name: 506, kind: 0x2002_0400, size: 4, offset: 4 };
@@ -360,7 +362,7 @@ fn bases_go_by_order_and_may_be_shared() {
 }
 
 #[test]
-fn a_multi_count_stands_in_the_next_definition_or_behind_the_value() {
+fn a_multi_count_is_in_the_next_definition_or_after_the_value() {
     let timer = RawCounter { name: 502, kind: 0x2251_0500, size: 8, offset: 8 };
     let base = RawCounter { name: 502, kind: 0x4203_0500, size: 8, offset: 24 };
     let mut data = vec![0; 4];
@@ -376,7 +378,7 @@ fn a_multi_count_stands_in_the_next_definition_or_behind_the_value() {
 }
 
 #[test]
-fn each_time_base_gets_its_clock() {
+fn each_time_base_uses_its_clock() {
     let kinds = [
         (0x1041_0400, 77, 10_000_000),
         (0x2051_0500, 88, 10_000_000),
@@ -394,7 +396,7 @@ fn each_time_base_gets_its_clock() {
 }
 
 #[test]
-fn parents_are_found_and_chained() {
+fn parents_are_found_through_several_levels() {
     let child = |name: &str, parent| RawInstance { parent, ..raw_instance(name, &[0; 4]) };
     let object = |name, instances| RawObject { name, ..raw_object(vec![rawcount()], instances) };
     let grandparents = object(10, vec![child("g0", (0, 0)), child("g1", (0, 0))]);
@@ -412,7 +414,7 @@ fn parents_are_found_and_chained() {
 
 #[test]
 fn unaligned_data_is_read() {
-    // A counter at an odd offset, in a block that itself starts at an odd address.
+    // A counter at an odd offset, in a block that starts at an odd address.
     let counters = vec![RawCounter { name: 502, kind: LARGE_RAWCOUNT, size: 8, offset: 5 }];
     let mut data = vec![0u8];
     data.extend_from_slice(&0x0102_0304_0506_0708u64.to_le_bytes());
@@ -426,7 +428,7 @@ fn unaligned_data_is_read() {
 }
 
 #[test]
-fn errors_name_field_place_and_numbers() {
+fn errors_name_field_offset_and_numbers() {
     let good = block(false, 0, 0, 0, &[raw_object(vec![rawcount()], vec![raw_instance("abc", &[0; 4])])]);
     let patched = |at: usize, value: u32| {
         let mut bytes = good.clone();
@@ -438,31 +440,26 @@ fn errors_name_field_place_and_numbers() {
     for (at, value, expected) in [
         (0, 0, "PERF_DATA_BLOCK.Signature at byte 0: \"PERF\" in UTF-16 needed".to_string()),
         (20, 9_999, format!("PERF_DATA_BLOCK at byte 0: 9999 bytes needed, {end} left")),
-        (
-            24,
-            10,
-            format!("PERF_DATA_BLOCK.HeaderLength at byte 24: 10 leads outside, 88 to {end} are possible"),
-        ),
+        (24, 10, format!("PERF_DATA_BLOCK.HeaderLength at byte 24: 10 is out of range, 88 to {end} needed")),
         (
             104,
             12,
             format!(
-                "PERF_OBJECT_TYPE.TotalByteLength at byte 104: 12 leads outside, 64 to {} are",
+                "PERF_OBJECT_TYPE.TotalByteLength at byte 104: 12 is out of range, 64 to {} needed",
                 end - 104
             ),
         ),
         (
             168,
             3,
-            "PERF_COUNTER_DEFINITION.ByteLength at byte 168: 3 leads outside, 40 to 40 are possible"
-                .to_string(),
+            "PERF_COUNTER_DEFINITION.ByteLength at byte 168: 3 is out of range, 40 to 40 needed".to_string(),
         ),
         (
             208,
             4_000,
             format!("PERF_INSTANCE_DEFINITION.ByteLength at byte 208: 4000 bytes needed, {} left", end - 208),
         ),
-        (240, 2, "PERF_COUNTER_BLOCK.ByteLength at byte 240: 2 leads outside, 4 to".to_string()),
+        (240, 2, "PERF_COUNTER_BLOCK.ByteLength at byte 240: 2 is out of range, 4 to".to_string()),
     ] {
         let found = patched(at, value);
         assert!(found.starts_with(&expected), "{found}\nexpected: {expected}");
@@ -470,13 +467,13 @@ fn errors_name_field_place_and_numbers() {
 }
 
 #[test]
-fn work_is_bounded_by_the_length() {
-    // Numbers that promise two thousand million objects, counters, instances.
+fn work_is_bounded_by_the_input_length() {
+    // Numbers that promise two billion objects, counters or instances.
     let good = block(false, 0, 0, 0, &[raw_object(vec![rawcount()], vec![raw_instance("a", &[0; 4])])]);
     for (at, is_ok) in [(28, true), (104 + 32, false), (104 + 40, false)] {
         let mut bytes = good.clone();
         bytes[at..at + 4].copy_from_slice(&0x7fff_ffffu32.to_le_bytes());
-        // That the test ends is what it is about.
+        // The point of this test is that it ends.
         assert_eq!(Snapshot::new(bytes).is_ok(), is_ok, "field at {at}");
     }
 }
@@ -516,7 +513,7 @@ const HEADER: WriteHeader<'static> = WriteHeader {
     system_time: FileTime(134_000_000_000_000_000),
 };
 
-/// Four objects: with instances, without, with none at the moment, and with definitions only.
+/// Writes four objects: with instances, without, with none at the moment, and with definitions only.
 fn fill(writer: &mut BlockWriter<'_>) {
     let many = ObjectLayout::new(MANY);
     let single = ObjectSpec { name: TitleIndex(600), instances: InstanceKind::None, status: false, ..MANY };
@@ -551,7 +548,7 @@ fn written() -> Vec<u8> {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_blocks_are_read_back() {
     let bytes = written();
     assert_eq!(bytes.len() % 8, 0);
     let snapshot = Snapshot::new(bytes).unwrap();
@@ -564,7 +561,7 @@ fn what_is_written_is_read_back() {
         [NumInstances::Many(3), NumInstances::None, NumInstances::Many(0), NumInstances::MetadataMany]
     );
     assert_eq!(objects[0].header().perf_time, PerfTime(55));
-    // The status counter is the last definition, and hidden.
+    // The status counter is the last definition, and it is hidden.
     assert_eq!(objects[0].counters().len(), COUNTERS.len() + 1);
     assert!(!objects[0].counters().last().unwrap().counter_type.is_visible());
     let second = objects[0].instance(1).unwrap();
@@ -578,7 +575,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(second.sample(2), Err(NoValue::NoData(Absence::AccessDenied)));
     assert_eq!(counter::compute(None, &second.sample(3).unwrap()), Ok(Value::Number(75.0)));
     assert_eq!(number(&second, 7), 20, "shared data");
-    // Eight-byte values stand at multiples of 8 in the file, so that C programs can read them in place.
+    // Eight-byte values are at multiples of 8, so that C programs can read them in place.
     for (position, counter) in objects[0].counters().iter().enumerate().filter(|(_, c)| c.counter_size == 8) {
         let at = second.counter_block().at() + counter.counter_offset as usize;
         assert_eq!(at % 8, 0, "counter {position}");
@@ -586,7 +583,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn a_number_that_does_not_fit_is_not_shown() {
+fn a_number_that_does_not_fit_is_out_of_range() {
     let layout = ObjectLayout::new(MANY);
     let mut buffer = Vec::new();
     let mut writer = BlockWriter::growing(&mut buffer, &HEADER);
@@ -599,7 +596,7 @@ fn a_number_that_does_not_fit_is_not_shown() {
 }
 
 #[test]
-fn too_small_a_buffer_tells_the_needed_size_at_once() {
+fn a_buffer_that_is_too_small_reports_the_needed_size() {
     let whole = written();
     let needed = whole.len();
     for size in (0..needed).step_by(13).chain([needed - 1]) {
@@ -615,7 +612,7 @@ fn too_small_a_buffer_tells_the_needed_size_at_once() {
     assert_eq!(buffer, whole, "both ways make the same bytes");
 }
 
-/// Values of an instance that depend on a number, some of them marked.
+/// Sets values that depend on a number, and marks some of them.
 fn set(values: &mut CounterBlockMut<'_>, number: u64) {
     values.set(0, number);
     values.set(1, number << 33);
@@ -626,19 +623,19 @@ fn set(values: &mut CounterBlockMut<'_>, number: u64) {
 }
 
 #[test]
-fn kept_instances_are_written_as_new_ones_are() {
+fn cached_instances_equal_newly_written_ones() {
     let layout = ObjectLayout::new(MANY);
     let names = ["first", "второй", "", "a long name of an instance", "last"];
     let parent = Some(Parent { object: TitleIndex(600), instance: 3 });
     let mut numbers = [1, 2, 3, 4, 5];
-    let mut kept = CachedInstances::default();
+    let mut cached = CachedInstances::default();
     for (name, number) in names.iter().zip(numbers) {
-        kept.push(&layout, name, parent, Some(9), |values| set(values, number));
-        kept.skip();
+        cached.push(&layout, name, parent, Some(9), |values| set(values, number));
+        cached.skip();
     }
     for (position, number) in [(0, 1), (1, 8), (3, 7), (4, 6), (1, 9), (1, 10)] {
-        let is_anew = kept.rewrite(&layout, position * 2, |values| set(values, number));
-        assert!(is_anew && !kept.rewrite(&layout, position * 2 + 1, |_| unreachable!()));
+        let is_rewritten = cached.rewrite(&layout, position * 2, |values| set(values, number));
+        assert!(is_rewritten && !cached.rewrite(&layout, position * 2 + 1, |_| unreachable!()));
         numbers[position] = number;
         let (mut anew, mut repeated) = (Vec::new(), Vec::new());
         let mut writer = BlockWriter::growing(&mut anew, &HEADER);
@@ -651,7 +648,7 @@ fn kept_instances_are_written_as_new_ones_are() {
         writer.finish().unwrap();
         let mut writer = BlockWriter::growing(&mut repeated, &HEADER);
         let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
-        object.append_cached(&kept);
+        object.append_cached(&cached);
         assert_eq!(object.instances(), 5);
         drop(object);
         assert_eq!(*writer.objects().counts(), counts);
@@ -660,28 +657,29 @@ fn kept_instances_are_written_as_new_ones_are() {
     }
 }
 
-/// Blocks written over others, of which up to three are there at the same time, are those that are written anew.
+/// Blocks written over previous ones, of which up to three exist at the same time, equal newly written
+/// blocks.
 #[test]
-fn a_block_over_another_one_is_as_one_that_is_new() {
+fn a_block_in_reused_memory_equals_a_new_one() {
     const NAMES: [&str; 4] = ["a", "b", "c", "d"];
     let layouts = [700, 800].map(|name| ObjectLayout::new(ObjectSpec { name: TitleIndex(name), ..MANY }));
     let mut random = Random::new(7);
-    let mut kept = [CachedInstances::default(), CachedInstances::default()];
+    let mut cached = [CachedInstances::default(), CachedInstances::default()];
     let (mut spare, mut snapshots, mut expected) = (SpareMemory::default(), Vec::new(), Vec::new());
     for _ in 0..3_000 {
         for _ in 0..random.below(4) {
             let which = random.below(2) as usize;
-            let (layout, kept) = (&layouts[which], &mut kept[which]);
+            let (layout, cached) = (&layouts[which], &mut cached[which]);
             let number = random.below(3);
             match random.below(12) {
-                0 => kept.clear(),
-                1 => kept.skip(),
+                0 => cached.clear(),
+                1 => cached.skip(),
                 2 | 3 => {
                     let name = NAMES[random.below(4) as usize];
-                    kept.push(layout, name, None, None, |values| set(values, number));
+                    cached.push(layout, name, None, None, |values| set(values, number));
                 }
                 _ => {
-                    let _ = kept.rewrite(layout, random.below(6) as usize, |values| set(values, number));
+                    let _ = cached.rewrite(layout, random.below(6) as usize, |values| set(values, number));
                 }
             }
         }
@@ -695,7 +693,7 @@ fn a_block_over_another_one_is_as_one_that_is_new() {
             for which in order {
                 let mut object = writer.objects().object(&layouts[which], PerfTime(0), Frequency(0));
                 (0..alone).for_each(|number| set(&mut object.instance("alone", None, None), number));
-                object.append_cached(&kept[which]);
+                object.append_cached(&cached[which]);
             }
             writer.finish().unwrap()
         };
@@ -725,19 +723,21 @@ fn a_block_over_another_one_is_as_one_that_is_new() {
 }
 
 #[test]
-fn kept_instances_of_another_layout_are_left_out() {
+fn cached_instances_of_another_layout_are_left_out() {
     let other = ObjectLayout::new(ObjectSpec { name: TitleIndex(700), ..MANY });
     let layout = ObjectLayout::new(MANY);
-    let mut kept = CachedInstances::default();
-    kept.push(&layout, "one", None, None, |values| values.set(0, 1));
-    kept.push(&other, "two", None, None, |_| unreachable!());
-    assert!(!kept.rewrite(&other, 0, |_| unreachable!()) && !kept.rewrite(&layout, 1, |_| unreachable!()));
-    assert!(!kept.rewrite(&layout, 2, |_| unreachable!()), "there is none at this position");
+    let mut cached = CachedInstances::default();
+    cached.push(&layout, "one", None, None, |values| values.set(0, 1));
+    cached.push(&other, "two", None, None, |_| unreachable!());
+    assert!(
+        !cached.rewrite(&other, 0, |_| unreachable!()) && !cached.rewrite(&layout, 1, |_| unreachable!())
+    );
+    assert!(!cached.rewrite(&layout, 2, |_| unreachable!()), "there is none at this position");
     let mut buffer = Vec::new();
     let mut writer = BlockWriter::growing(&mut buffer, &HEADER);
     for (layout, instances) in [(&other, 0), (&layout, 1)] {
         let mut object = writer.objects().object(layout, PerfTime(0), Frequency(0));
-        object.append_cached(&kept);
+        object.append_cached(&cached);
         assert_eq!(object.instances(), instances);
     }
     writer.finish().unwrap();
@@ -745,13 +745,13 @@ fn kept_instances_of_another_layout_are_left_out() {
         Snapshot::new(buffer).unwrap().objects().map(|object| object.instances().count()).sum::<usize>(),
         1
     );
-    kept.clear();
-    kept.push(&other, "two", None, None, |values| values.set(0, 1));
-    assert!(kept.rewrite(&other, 0, |values| values.set(0, 2)));
+    cached.clear();
+    cached.push(&other, "two", None, None, |values| values.set(0, 1));
+    assert!(cached.rewrite(&other, 0, |values| values.set(0, 2)));
 }
 
 #[test]
-fn arbitrary_damage_to_our_own_block_is_survived() {
+fn damage_to_our_own_block_never_panics() {
     let whole = written();
     let mut random = Random::new(99);
     for _ in 0..20_000 {

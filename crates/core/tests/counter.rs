@@ -1,4 +1,4 @@
-//! Counter arithmetic against numbers that Windows printed, and against anything at all.
+//! Tests counter arithmetic against numbers that Windows printed, and with arbitrary input.
 
 use tallymon_core::counter::{
     CounterType, Format, Scale, TYPES, apply, compute, f6, g17, human, write_f6, write_g17,
@@ -6,9 +6,9 @@ use tallymon_core::counter::{
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::time::{FileTime, Frequency};
 
-/// The raw values of a log of Windows 10, beside the texts that Windows wrote for them.
+/// The raw values of a Windows 10 log, with the texts that Windows wrote for them.
 #[test]
-fn texts_that_windows_printed() {
+fn texts_equal_those_of_windows() {
     let Some(path) = tallymon_testkit::shared("counters/PowerShell_CounterSamples_raw_vectors.tsv") else {
         return;
     };
@@ -35,7 +35,7 @@ fn texts_that_windows_printed() {
             assert_eq!(value, Err(NoValue::FirstSample), "{line}");
             blank += 1;
         } else {
-            // The default scales are not 0 for all of these counters; a log does not apply them.
+            // Not all of these counters have a default scale of 0; a log does not apply it.
             let value = apply(value.expect(line), newer.counter_type, -4, &Format::default());
             assert_eq!(g17(value.as_f64().expect("a number")).to_string(), expected, "{line}");
             printed += 1;
@@ -45,9 +45,9 @@ fn texts_that_windows_printed() {
     assert_eq!((blank, printed), (8, 242));
 }
 
-/// Raw values of two data blocks of Windows Vista, a minute apart. The results were computed by another program.
+/// Raw values of two Windows Vista data blocks, a minute apart. Another program computed the results.
 #[test]
-fn values_of_a_vista_machine() {
+fn values_of_a_vista_machine_are_reproduced() {
     const PERF_TIME: [u64; 2] = [7_178_903_079, 7_393_519_392];
     const TIME_100NS: [u64; 2] = [128_315_940_386_596_596, 128_315_940_986_148_066];
     const OBJECT_TIME: [u64; 2] = [128_315_940_386_606_361, 128_315_940_986_157_831];
@@ -128,7 +128,7 @@ fn values_of_a_vista_machine() {
 
 /// The documented case of an instance that ends: the next one moves into its slot and inherits its old value.
 #[test]
-fn a_slot_taken_over_by_another_instance() {
+fn an_instance_that_inherits_a_slot_gives_a_wrong_difference() {
     let sample = |first, seconds: u64| Sample {
         counter_type: CounterType::PERF_COUNTER_BULK_COUNT,
         first,
@@ -149,7 +149,7 @@ fn any_samples_give_a_finite_number_or_a_reason() {
     let (mut values, mut reasons) = (0u32, 0u32);
     for _ in 0..60_000 {
         let [older, mut newer] = [0, 1].map(|_| random.sample());
-        // Most pairs are of the same type; a few are not, and a few are of no known type.
+        // Most pairs have equal types; some differ, and some types are unknown.
         if !random.next().is_multiple_of(16) {
             newer.counter_type = older.counter_type;
         }
@@ -171,16 +171,16 @@ fn any_samples_give_a_finite_number_or_a_reason() {
             assert!(!human(&shown, newer.counter_type).to_string().is_empty());
         }
     }
-    // Both happen a lot, else the loop tests nothing.
+    // Both must be frequent, else the loop tests nothing.
     assert!(values > 20_000 && reasons > 20_000, "{values} values, {reasons} reasons");
 }
 
 #[test]
-fn any_counter_type_can_be_looked_at() {
+fn any_number_is_a_valid_counter_type() {
     let mut random = XorShift(7);
     let known: Vec<u32> = TYPES.iter().map(|info| info.value.0).collect();
     for round in 0..100_000usize {
-        // Known types with one bit changed, and anything at all.
+        // Known types with one bit changed, and random numbers.
         let number = match round % 2 {
             0 => known[round / 2 % known.len()] ^ (1 << (random.next() % 32)),
             _ => random.next() as u32,
@@ -204,9 +204,9 @@ fn any_counter_type_can_be_looked_at() {
     }
 }
 
-/// The texts are those of Python's `%`, which are those of C.
+/// The texts come from Python's `%`, which equals C's.
 #[test]
-fn numbers_as_c_prints_them() {
+fn numbers_are_printed_as_in_c() {
     let table = include_str!("data/counters/printf.csv");
     let mut lines = 0;
     for line in table.lines().skip(1) {
@@ -221,7 +221,7 @@ fn numbers_as_c_prints_them() {
 }
 
 #[test]
-fn seventeen_digits_are_enough_to_read_a_number_back() {
+fn seventeen_digits_round_trip() {
     let mut random = XorShift(1);
     let mut text = String::new();
     for _ in 0..200_000 {
@@ -239,7 +239,7 @@ fn seventeen_digits_are_enough_to_read_a_number_back() {
     }
 }
 
-/// A generator of numbers that are different enough.
+/// A generator of sufficiently varied numbers.
 struct XorShift(u64);
 
 impl XorShift {
@@ -250,7 +250,7 @@ impl XorShift {
         self.0
     }
 
-    /// Numbers of any length, and those beside the ends of 32 and 64 bits.
+    /// Numbers of any length, and numbers near the limits of 32 and 64 bits.
     fn number(&mut self) -> u64 {
         let random = self.next();
         match random % 8 {

@@ -1,7 +1,7 @@
-//! One file of rows for each counter type: two samples in, a value or the name of the reason out.
+//! One file of rows per counter type: two samples in, a value or the name of the reason out.
 //!
-//! The expected texts were computed by another program (in Python, from the equations of the documentation), but for
-//! the rows that say that Windows printed them. A new type in the table needs a new file.
+//! Another program (in Python, from the documented equations) computed the expected texts, except in rows
+//! that say that Windows printed them. A new type in the table needs a new file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tallymon_core::time::{FileTime, Frequency};
 
 const HEAD: &str = "first0,second0,first1,second1,frequency,multi_count,expected,why";
 
-/// Files in the same folder that are about something else.
+/// Files in the same folder with another subject.
 const OTHERS: [&str; 1] = ["printf.csv"];
 
 fn folder() -> PathBuf {
@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn every_type_gives_what_its_file_says() {
+fn every_type_gives_the_results_in_its_file() {
     let mut wrong = String::new();
     for info in TYPES {
         let path = folder().join(format!("{}.csv", info.name));
@@ -43,7 +43,7 @@ fn every_type_gives_what_its_file_says() {
 }
 
 #[test]
-fn every_file_is_about_a_type() {
+fn every_file_belongs_to_a_type() {
     for entry in fs::read_dir(folder()).expect("the folder exists") {
         let name = entry.expect("readable").file_name().into_string().expect("a name of letters");
         let known = TYPES.iter().any(|info| format!("{}.csv", info.name) == name);
@@ -51,7 +51,7 @@ fn every_file_is_about_a_type() {
     }
 }
 
-/// What a row gives, and what it should.
+/// The result of a row, and the expected one.
 fn row<'a>(info: &TypeInfo, line: &'a str) -> (String, &'a str) {
     let fields: Vec<&str> = line.split(',').collect();
     let [first0, second0, first1, second1, frequency, multi_count, expected, _] = fields[..] else {

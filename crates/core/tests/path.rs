@@ -1,4 +1,5 @@
-//! Counter paths: the table of texts and their meaning, paths of real logs, and what holds for every path.
+//! Tests counter paths: a table of texts with their meaning, paths of real logs, and properties of every
+//! path.
 
 use tallymon_core::path::{CounterPath, InstanceIndex, InstancePath, Part, PathErrorKind, Pattern, Repair};
 
@@ -23,10 +24,10 @@ impl Random {
 }
 
 #[test]
-fn texts_mean_what_the_table_says() {
+fn texts_parse_as_in_the_table() {
     let mut rows = 0;
     for (number, line) in include_str!("data/paths.txt").lines().enumerate() {
-        // An empty line and a row whose text is empty differ in their tabs.
+        // An empty line and a row with an empty text differ in their tabs.
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
@@ -84,14 +85,14 @@ fn errors_say_what_is_needed() {
     assert_eq!(error(r"\System\"), "counter path at byte 8: the name of the counter needed, found nothing");
     assert_eq!(
         error(r"\Processor(_Total\x"),
-        "counter path at byte 10: the parenthesis of the instance is not closed by one with a separator behind it"
+        "counter path at byte 10: the parenthesis of the instance is not closed, or no separator follows"
     );
     let words = Repair::LostBackslash.to_string();
     assert!(words.contains("single quotes") && words.contains("//machine/object/counter"), "{words}");
 }
 
 #[test]
-fn paths_of_a_real_csv_log() {
+fn paths_of_a_real_csv_log_round_trip() {
     let mut paths = 0;
     for (file, separator) in
         [("logs/PowerShell_CounterSamples.csv", ','), ("logs/PowerShell_CounterSamples.tsv", '\t')]
@@ -115,7 +116,7 @@ fn paths_of_a_real_csv_log() {
 }
 
 #[test]
-fn every_name_of_windows_is_a_counter_of_an_instance() {
+fn every_windows_name_works_as_a_counter() {
     let Some(file) = tallymon_testkit::shared("titles/perflib_names_009_vista6000.tsv") else {
         return;
     };
@@ -135,7 +136,7 @@ fn every_name_of_windows_is_a_counter_of_an_instance() {
 }
 
 #[test]
-fn printed_paths_are_read_again() {
+fn printed_paths_parse_again() {
     let machines = ["srv1", "10.1.2.3", "хост", "a b"];
     let objects = [
         "Processor",
@@ -173,7 +174,7 @@ fn printed_paths_are_read_again() {
 }
 
 #[test]
-fn any_text_is_a_path_or_an_error_inside_of_it() {
+fn any_text_is_a_path_or_an_error_with_a_valid_offset() {
     let pieces = [
         "\\", "\\", "\\\\", "/", "//", "(", ")", ")\\", ")/", "#", "*", "0", "12", "a", "Memory", " ", "\n",
         "ж", "\0",
@@ -209,7 +210,7 @@ fn any_text_is_a_path_or_an_error_inside_of_it() {
 }
 
 #[test]
-fn a_path_that_can_not_be_printed_says_so() {
+fn a_path_that_does_not_round_trip_says_so() {
     let path = |object: &str, instance: Option<&str>, counter: &str| CounterPath {
         machine: None,
         object: Part::Name(object.into()),
@@ -231,7 +232,7 @@ fn a_path_that_can_not_be_printed_says_so() {
 }
 
 #[test]
-fn instances_are_read_with_and_without_parent() {
+fn instances_have_readings_with_and_without_parent() {
     let readings = |text| {
         let instance = InstancePath::parse(text);
         instance
@@ -250,7 +251,7 @@ fn instances_are_read_with_and_without_parent() {
 }
 
 #[test]
-fn instances_match() {
+fn instance_patterns_match() {
     // Pattern; parent and name; whether they match.
     for (pattern, parent, name, expected) in [
         ("_total", None, "_Total", true),
@@ -287,13 +288,13 @@ fn instances_match() {
 }
 
 #[test]
-fn wild_paths_are_known() {
+fn wildcards_are_recognized() {
     let wild = |text: &str| text.parse::<CounterPath>().unwrap().is_wild();
     assert!(wild(r"\Process(*)\ID Process") && wild(r"\Process(a#*)\ID Process") && wild(r"\Memory\*"));
     assert!(wild(r"\*\x") && !wild(r"\Process(a#1)\ID Process") && !wild(r"\4\24"));
 }
 
-/// What a pattern matches, by trying everything: short, and slow on purpose.
+/// Matches by trying everything, slow on purpose; only for short texts.
 fn matches_slowly(pattern: &[char], text: &[char]) -> bool {
     match pattern.split_first() {
         None => text.is_empty(),
@@ -305,7 +306,7 @@ fn matches_slowly(pattern: &[char], text: &[char]) -> bool {
 }
 
 #[test]
-fn patterns_match_what_the_slow_matcher_does() {
+fn patterns_match_like_the_slow_matcher() {
     let mut random = Random(3);
     let mut matched = 0;
     for _ in 0..100_000 {
@@ -322,11 +323,11 @@ fn patterns_match_what_the_slow_matcher_does() {
 
 #[test]
 fn patterns_have_no_exponential_case() {
-    // With trying everything this would take longer than the universe is old.
+    // Trying everything would take longer than the age of the universe.
     let pattern = Pattern::new(&"*a".repeat(500));
     assert!(!pattern.matches(&format!("{}b", "a".repeat(5_000))));
     assert!(pattern.matches(&"a".repeat(5_000)));
-    // Many parentheses and separators take one walk, too.
+    // Many parentheses and separators also take only one walk.
     let deep = format!("\\{}", "(".repeat(200_000));
     assert!(CounterPath::parse(&deep).is_err());
     let wide = format!("\\{}", "()x".repeat(100_000));

@@ -1,4 +1,4 @@
-//! Query strings: the words of Windows, numbers of all kinds, and what holds for every text.
+//! Tests query strings: the words of Windows, numbers of all kinds, and properties of every text.
 
 use tallymon_core::request::{Interest, Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex};
@@ -16,8 +16,8 @@ fn unknown(text: &str) -> RequestKind {
 }
 
 #[test]
-fn texts_and_their_canonical_form() {
-    // Text, what it is, how it is printed.
+fn texts_parse_and_print_canonically() {
+    // Text, meaning, printed form.
     let rows = [
         ("", RequestKind::Global, "Global"),
         (" \t\0", RequestKind::Global, "Global"),
@@ -46,7 +46,7 @@ fn texts_and_their_canonical_form() {
         ("Foreign srv1", foreign("srv1", &[]), "Foreign srv1"),
         ("foreign  srv1 230 x 2", foreign("srv1", &[230, 2]), "Foreign srv1 230 2"),
         ("foreign 42", foreign("42", &[]), "Foreign 42"),
-        // One bad number must not become a request for everything.
+        // One bad number must not turn this into a request for everything.
         ("Foreign srv1 4294967296", unknown("Foreign srv1 4294967296"), "Foreign srv1 4294967296"),
         ("Foreign", unknown("Foreign"), "Foreign"),
         (" ABCD ", unknown("ABCD"), "ABCD"),
@@ -67,11 +67,11 @@ fn texts_and_their_canonical_form() {
 }
 
 #[test]
-fn requests_made_without_text() {
+fn requests_are_built_without_text() {
     assert_eq!(Request::default(), Request::global());
     assert_eq!(Request::global(), Request::parse("Global"));
     assert_eq!(Request::objects([TitleIndex(230), TitleIndex(4)]), Request::parse("230 4"));
-    // No objects are not all objects.
+    // No objects does not mean all objects.
     let none = Request::objects([]);
     assert_eq!(Request::parse(&none.to_string()), none);
     assert_ne!(none, Request::global());
@@ -109,7 +109,7 @@ fn interest_is_everything_until_something_is_added() {
 }
 
 #[test]
-fn any_text_means_the_same_when_it_is_printed() {
+fn any_text_keeps_its_meaning_when_printed() {
     let pieces = [
         " ",
         " ",

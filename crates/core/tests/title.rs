@@ -1,4 +1,4 @@
-//! Name tables in all their forms, good and damaged, and languages.
+//! Tests name tables in all their forms, valid and damaged, and languages.
 
 use tallymon_core::ErrorKind;
 use tallymon_core::text::{ByteOrder, append_wide};
@@ -6,7 +6,7 @@ use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles, TsvErrorKind
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
-/// UTF-16 of a text in which `|` stands for NUL.
+/// UTF-16 of a text in which `|` means NUL.
 fn wide(text: &str, order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
     append_wide(&mut out, &text.replace('|', "\0"), order);
@@ -18,7 +18,7 @@ fn names(titles: &Titles) -> String {
 }
 
 #[test]
-fn tables_of_a_registry() {
+fn registry_tables_are_read() {
     for order in ORDERS {
         let names_table = wide("1|1847|2|System|4|Память|6|% Processor Time||", order);
         let helps_table = wide("3|About the system.|5|О памяти.||", order);
@@ -39,8 +39,8 @@ fn tables_of_a_registry() {
 }
 
 #[test]
-fn damaged_tables() {
-    // Table; byte of the first error; what of it is good.
+fn damaged_tables_keep_their_good_part() {
+    // Table; byte of the first error; the good part.
     for (table, at, good) in [
         ("2|System|x4|Memory|6|Time||", 18, "2=System;6=Time;"),
         ("2|System|4|", 18, "2=System;"),
@@ -74,9 +74,9 @@ fn damaged_tables() {
 }
 
 #[test]
-fn what_is_no_damage() {
+fn harmless_oddities_are_not_damage() {
     for table in [
-        // Without the text that ends the list, with more zeros behind it, the same pair twice.
+        // Without the text that ends the list; with more zeros after it; with the same pair twice.
         "2|System|4|Memory|",
         "2|System|4|Memory|||||",
         "2|System|4|Memory|2|System||",
@@ -87,12 +87,12 @@ fn what_is_no_damage() {
 }
 
 #[test]
-fn errors_of_a_hopeless_table_are_few_and_soon_there() {
+fn errors_in_non_tables_are_limited() {
     let bytes = wide(&"x|".repeat(100_000), ByteOrder::Little);
     let (titles, errors) = Titles::from_damaged_multi_sz(&bytes, &[], ByteOrder::Little);
     assert!(titles.is_empty());
     assert_eq!(errors.len(), 1000);
-    // A long run of zeros that does not end the table is walked once.
+    // A long run of zeros that does not end the table is scanned once.
     let mut zeros = vec![0u8; 4_000_000];
     zeros.extend(wide("2|System||", ByteOrder::Little));
     let (titles, errors) = Titles::from_damaged_multi_sz(&zeros, &[], ByteOrder::Little);
@@ -100,7 +100,7 @@ fn errors_of_a_hopeless_table_are_few_and_soon_there() {
 }
 
 #[test]
-fn samba_answers() {
+fn samba_tables_are_read() {
     let Some(folder) = tallymon_testkit::shared("samba") else {
         return;
     };
@@ -116,7 +116,7 @@ fn samba_answers() {
     assert!(titles.helps().count() > 0);
     assert_eq!(titles.to_multi_sz_names(order), counter);
     assert_eq!(titles.to_multi_sz_helps(order), explain);
-    // Samba puts stray units behind each name that is not ASCII.
+    // Samba writes stray units after each name that is not ASCII.
     let strays = read("counter009-nonascii.bin");
     let error = Titles::from_multi_sz(&strays, &[], order).unwrap_err();
     assert_eq!((error.what, error.at), ("name table", 40));
@@ -126,7 +126,7 @@ fn samba_answers() {
 }
 
 #[test]
-fn title_files() {
+fn title_files_are_read() {
     let text = "\u{feff}# comment\r\n1\t1847\r\n2\tSystem\r\n\r\n3\tAbout\tit\r\n";
     let titles = Titles::from_tsv(text).unwrap();
     assert_eq!(names(&titles), "2=System;");
@@ -151,7 +151,7 @@ fn title_files() {
 }
 
 #[test]
-fn the_names_of_a_real_windows() {
+fn real_windows_names_are_read() {
     let Some(file) = tallymon_testkit::shared("titles/perflib_names_009_vista6000.tsv") else {
         return;
     };
@@ -171,7 +171,7 @@ fn the_names_of_a_real_windows() {
 }
 
 #[test]
-fn languages_fill_each_other() {
+fn languages_fill_in_missing_texts() {
     let mut korean = Titles::from_pairs([(4, "메모리"), (5, "메모리 설명")]);
     let english = Titles::from_pairs([(2, "System"), (4, "Memory"), (5, "About memory"), (7, "About time")]);
     korean.merge(&english);
@@ -185,7 +185,7 @@ fn languages_fill_each_other() {
 }
 
 #[test]
-fn nearest_names() {
+fn similar_names_are_suggested() {
     let candidates = ["Processor", "Process", "Memory", "% Processor Time", "Память", "Process", "프로세서"];
     let near = |wanted, most| nearest(wanted, candidates, most);
     assert_eq!(near("procesor", 9), ["Processor", "Process"]);
@@ -203,7 +203,7 @@ fn nearest_names() {
 }
 
 #[test]
-fn languages_are_understood() {
+fn languages_are_parsed() {
     for (text, code, tag) in [
         ("009", "009", "en"),
         ("0x409", "009", "en"),
@@ -272,7 +272,7 @@ fn languages_are_understood() {
 }
 
 #[test]
-fn every_language_identifier_has_a_code_that_is_read_again() {
+fn every_language_code_parses_back() {
     for langid in 0..=u16::MAX {
         let language = Language::new(langid);
         assert_eq!(Language::parse(&language.code()), Some(language), "{langid:#x}");
@@ -281,7 +281,7 @@ fn every_language_identifier_has_a_code_that_is_read_again() {
 }
 
 #[test]
-fn any_bytes_are_a_table() {
+fn any_bytes_give_a_table_or_an_error() {
     let mut state = 21u64;
     let mut below = |limit: usize| {
         state ^= state << 13;
@@ -308,7 +308,7 @@ fn any_bytes_are_a_table() {
                 }
                 Err(error) => assert_eq!(errors.first(), Some(&error)),
             }
-            // What was read can be written, and is then in order.
+            // What was read can be written, and is then sorted.
             let again = Titles::from_multi_sz(
                 &titles.to_multi_sz_names(order),
                 &titles.to_multi_sz_helps(order),

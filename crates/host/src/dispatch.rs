@@ -1,4 +1,4 @@
-//! Who is asked for what: NT's rules for the services whose libraries answer requests.
+//! Which libraries answer a request: NT's rules.
 //!
 //! | request | services that are asked |
 //! |---|---|
@@ -7,22 +7,23 @@
 //! | an index that is in no Object List | those without Object List |
 //! | unknown words, tables of names | none |
 //!
-//! Built-in objects are in the Object Lists of NT's own services, so asking for one loads no other library.
+//! Built-in objects are in the Object Lists of NT's own services, so a request for one loads no other
+//! library.
 
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
 
-/// What the rules look at in a service.
+/// The properties of a service that the rules use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listed<'a> {
     /// Its Object List; empty when it has none.
     pub(crate) objects: &'a [TitleIndex],
-    /// Whether it has a library and may be asked.
+    /// Whether it has a library and is not disabled.
     pub(crate) enabled: bool,
 }
 
-/// Whether each service is asked, in their order. `is_built_in` knows the objects that need no library; `this_host` is
-/// the name of this machine.
+/// Whether each service gets the request, in their order. `is_built_in` is true for the objects that need no
+/// library; `this_host` is the name of this machine.
 pub(crate) fn asked(
     kind: &RequestKind,
     services: &[Listed<'_>],
@@ -38,7 +39,7 @@ pub(crate) fn asked(
         RequestKind::Foreign { host, .. } if !host.eq_ignore_ascii_case(this_host) => nobody(),
         RequestKind::Foreign { objects, .. } if objects.is_empty() => everybody(),
         RequestKind::Objects(objects) | RequestKind::Foreign { objects, .. } => {
-            // Disabled services keep what is theirs, else disabling one would load others.
+            // A disabled service keeps its objects, else disabling one would load others.
             let is_listed = |object: &TitleIndex| {
                 is_built_in(*object) || services.iter().any(|service| service.objects.contains(object))
             };
@@ -54,8 +55,8 @@ pub(crate) fn asked(
     }
 }
 
-/// The query string that a library gets. A library need not know metadata queries: it is asked for the objects, and
-/// their definitions are taken.
+/// The query string for a library. A library need not know metadata queries: it gets a request for the
+/// objects, and the reader keeps their definitions only.
 pub(crate) fn query(kind: &RequestKind) -> String {
     match kind {
         RequestKind::Metadata { costly: true, .. } => RequestKind::Costly.to_string(),
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked() {
+    fn services_for_each_request() {
         let table = [
             ("Global", "xxx."),
             ("", "xxx."),
@@ -101,7 +102,7 @@ mod tests {
             ("5000 5002", "xx.."),
             ("22222", "..x."),
             ("5002 22222", ".xx."),
-            // Nobody else is asked for what a disabled service lists.
+            // No other service gets a request for an object of a disabled one.
             ("5004", "...."),
             ("Foreign here", "xxx."),
             ("Foreign HERE 5002", ".x.."),

@@ -1,26 +1,28 @@
 //! Collects from all providers of a machine, and answers a request with one snapshot.
 //!
-//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that their
-//! instances name as parents, lets each provider write into one block under one header, and validates the result as it
-//! would validate a foreign block.
+//! You pass a [`Request`]; the [`Host`] finds the providers of the requested objects, adds the objects that
+//! their instances name as parents, lets each provider write into one block under one header, and validates
+//! the result as it would validate a foreign block.
 //!
-//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says why an object
-//! is missing.
+//! A provider that fails costs its own objects, never the snapshot. [`Host::trouble`](Source::trouble) says
+//! why an object is missing.
 //!
 //! The host does not parse counter paths, compute or format values, or open connections.
 #![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod builtin;
 mod dispatch;
 pub mod events;
-#[cfg_attr(target_os = "linux", path = "libraries.rs")]
+#[cfg_attr(target_os = "linux", path = "libraries/mod.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "libraries/none.rs")]
 mod libraries;
 mod library;
 mod provider_object;
 mod providers;
 #[cfg(target_os = "linux")]
-pub mod publishers;
+mod publishers;
 pub mod registry;
 pub mod titles;
 
@@ -42,6 +44,8 @@ pub use libraries::try_library;
 use libraries::{Answers, Libraries};
 pub use library::{LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial};
 use providers::{Providers, write_definitions};
+#[cfg(target_os = "linux")]
+pub use publishers::Publishers;
 use registry::Roots;
 
 /// All counters of this machine, or those of chosen providers.
@@ -67,8 +71,8 @@ impl Host {
     ///
     /// This system has no built-in objects, or their sources can not be opened at all.
     ///
-    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] may say how processes are read and
-    /// which objects there are; they must name a tier and a profile.
+    /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] select how processes are
+    /// read and which objects exist; they must name a tier and a profile.
     pub fn open() -> Result<Host, SourceError> {
         let tier = TierChoice::of_environment().map_err(|error| {
             SourceError::new(SourceErrorKind::Io, format!("{}: {error}", TierChoice::VARIABLE))
@@ -76,7 +80,7 @@ impl Host {
         Host::open_with(tier)
     }
 
-    /// As [`Host::open`], with the objects of this profile whatever the environment says.
+    /// As [`Host::open`], with this tier and profile instead of those in the environment.
     ///
     /// # Errors
     ///
@@ -85,7 +89,7 @@ impl Host {
         Host::of_machine(builtin::providers(tier, profile)?)
     }
 
-    /// As [`Host::open`], with processes read in this way whatever the environment says.
+    /// As [`Host::open`], with this tier instead of the one in the environment.
     ///
     /// # Errors
     ///
@@ -138,8 +142,8 @@ impl Host {
         Host { roots: Some(roots), ..self }
     }
 
-    /// The same host with the libraries of the services in these registries, and their names. Events are written beside
-    /// the registries, and nowhere else.
+    /// The same host with the libraries of the services in these registries, and their names. Events are
+    /// written beside the registries, and nowhere else.
     #[must_use]
     pub fn with_libraries(self, roots: Roots, options: LibraryOptions) -> Host {
         let events = EventLog::of(&roots);
@@ -188,7 +192,7 @@ impl Host {
                 self.all(|costly| costly == wanted)
             }
             RequestKind::Objects(objects) => objects.iter().copied().collect(),
-            // A foreign host that is this one; any other is not ours to answer for.
+            // Another host's name can be the name of this one; the rest is not ours to answer.
             RequestKind::Foreign { host, objects } if host.eq_ignore_ascii_case(&self.system_name) => {
                 if objects.is_empty() {
                     self.all(|costly| !costly)
@@ -204,7 +208,7 @@ impl Host {
         }
     }
 
-    /// Adds the objects that instances of libraries name as parents, where nobody has asked for them yet.
+    /// Adds the objects that instances of libraries name as parents, unless the request has them already.
     fn collect_parents(
         &mut self,
         answers: &Answers,
@@ -244,7 +248,8 @@ impl Host {
             return Ok(snapshot);
         }
         if matches!(request.kind, RequestKind::Metadata { .. }) {
-            // A service need not know metadata queries: it changes the whole objects, and their definitions are taken.
+            // A service need not know metadata queries: it changes the whole objects, and their definitions
+            // are kept.
             let whole = self.snapshot(&Request::objects(objects.keys().copied()))?;
             for object in objects_of(&whole)? {
                 if let Some(bytes) = objects.get_mut(&object.header().name) {
@@ -306,7 +311,7 @@ impl Source for Host {
         let with_health = self.reports_health && objects.contains(&provider_object::NAME);
         if with_health && !matches!(request.kind, RequestKind::Metadata { .. }) {
             self.providers.try_untried(&objects, self.events.as_ref());
-            // Those that this request means are on their way already.
+            // The libraries of this request are running already.
             if let (Some(libraries), RequestKind::Objects(_)) = (&mut self.libraries, &request.kind) {
                 libraries.try_untried();
             }
@@ -334,7 +339,7 @@ impl Source for Host {
             let answers = libraries.finish(asking, writer.objects());
             self.collect_parents(&answers, &objects, request, &mut writer);
         }
-        // Behind all others, so that it tells of this request too.
+        // After all others, so that it includes this request.
         if with_health {
             self.write_sources(request, &mut writer);
         }

@@ -1,4 +1,4 @@
-//! How provider libraries are asked, and how each of them is.
+//! Options and state of provider libraries.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use tallymon_provider::{Finding, FindingState, Health, SourceName, SourceStatus}
 
 use crate::registry::{Scope, Trust};
 
-/// How libraries are asked.
+/// How libraries are run.
 #[derive(Debug, Clone, Default)]
 pub struct LibraryOptions {
-    /// The program that loads them; `None` for the one that is installed.
+    /// The program that loads them; `None` for the installed one.
     pub program: Option<PathBuf>,
-    /// Which checks are made; `None` for those that the registry says.
+    /// The checks to make; `None` for those in the registry.
     pub rules: Option<Rules>,
 }
 
-/// How a library is, and what it has cost, in this process.
+/// The state of a library, and what it has cost, in this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LibraryStatus {
     /// Name of the service.
@@ -36,13 +36,13 @@ pub struct LibraryStatus {
     pub trust: Trust,
     /// How often a process was started for it.
     pub started: u64,
-    /// It is not asked.
+    /// The service is disabled.
     pub disabled: bool,
-    /// Nobody's library is asked.
+    /// All services are disabled.
     pub all_disabled: bool,
     /// It did not answer the last request in time.
     pub late: bool,
-    /// What is wrong with it; `None` when nothing is.
+    /// What is wrong with it; `None` when all is well.
     pub trouble: Option<String>,
     /// How many objects it has.
     pub objects: usize,
@@ -53,7 +53,7 @@ pub struct LibraryStatus {
 /// What a library did so far in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LibraryCounts {
-    /// Requests that meant it.
+    /// Requests for its objects.
     pub asked: u64,
     /// Requests that it answered in time.
     pub answered: u64,
@@ -84,7 +84,7 @@ pub struct LibraryTrial {
     pub events: Vec<Event>,
 }
 
-/// What a user is told of a library.
+/// The state of a library as `tally doctor` shows it.
 pub(crate) fn finding(status: &LibraryStatus) -> Finding {
     let LibraryStatus { service, library, objects, .. } = status;
     let subject = format!("service {service}");
@@ -109,7 +109,7 @@ pub(crate) fn finding(status: &LibraryStatus) -> Finding {
         return Finding { subject, state, detail: trouble.clone(), remedy: why };
     }
     if status.counts.asked == 0 {
-        // One that changes objects of others is asked together with them only.
+        // A library that changes other objects runs together with these only.
         let detail = format!("{library} was not asked yet");
         return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
     }

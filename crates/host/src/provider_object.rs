@@ -1,7 +1,7 @@
-//! "Tallymon Provider": how each source of counters is, and what it costs to ask it.
+//! "Tallymon Provider": the health and cost of each source of counters.
 //!
-//! It has one instance a source: built-in objects by their names, libraries and programs by what they call themselves.
-//! Whoever is a source hands out a [`SourceStatus`]; nobody else knows this object.
+//! It has one instance per source: built-in objects by their names, libraries and programs by their own. A
+//! source returns a [`SourceStatus`]; only this module knows the object.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::titles;
 /// The index of the object.
 pub(crate) const NAME: TitleIndex = TitleIndex(990_000);
 
-/// Bytes of the text that says why a source is not healthy: 127 characters and the terminator.
+/// Bytes of the text with the reason: 127 characters and the terminator.
 const REASON_BYTES: u32 = 256;
 
 /// A counter; its help follows its name.
@@ -45,14 +45,15 @@ const COUNTERS: &[CounterSpec] = &[
     counter(990_020, CounterType::PERF_COUNTER_TEXT, 0, DetailLevel::NOVICE, Some(REASON_BYTES)),
 ];
 
-/// What it looks like.
+/// The object's definition.
 pub(crate) const SPEC: ObjectSpec<'static> = ObjectSpec {
     detail: DetailLevel::ADVANCED,
     status: true,
     ..ObjectSpec::new(NAME, InstanceKind::Many, COUNTERS)
 };
 
-/// Writes the object, one instance a source. A source that two have the same name of has a number behind it.
+/// Writes the object, one instance per source. Of two sources with the same name, the second gets a number
+/// after it.
 pub(crate) fn write(sources: &[SourceStatus], out: &mut ObjectsWriter<'_>) {
     let english = titles::titles(Language::ENGLISH).unwrap_or_default();
     let layout = ObjectLayout::new(SPEC);
@@ -79,7 +80,7 @@ pub(crate) fn write(sources: &[SourceStatus], out: &mut ObjectsWriter<'_>) {
     }
 }
 
-/// The line of `tally doctor` about a built-in object; others say more about themselves than this.
+/// The line of `tally doctor` about a built-in object; other sources describe themselves in more detail.
 pub(crate) fn finding(source: &SourceStatus, english: &Titles) -> Option<Finding> {
     let SourceName::Object(_) = source.name else { return None };
     let state = match source.health {

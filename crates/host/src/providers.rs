@@ -1,7 +1,8 @@
 //! The providers of a host, and what a request gets from them.
 //!
-//! A provider that fails costs its own objects only: what it wrote is removed, the other providers are not affected, and
-//! the failure is reported as an event, as the health of the provider's sources, and by [`Providers::trouble`].
+//! A provider that fails costs its own objects only: what it wrote is removed, the other providers are not
+//! affected, and the failure is reported as an event, as the health of the provider's sources, and by
+//! [`Providers::trouble`].
 
 use std::collections::BTreeSet;
 
@@ -101,8 +102,8 @@ impl Providers {
         }
     }
 
-    /// Collects once those objects that nobody has requested so far and that are not in `requested`, so that their health
-    /// is known. Costly ones stay unknown until somebody wants them.
+    /// Collects once those objects that nobody has requested so far and that are not in `requested`, so that
+    /// their health is known. Costly ones stay unknown until somebody wants them.
     pub(crate) fn try_untried(&mut self, requested: &BTreeSet<TitleIndex>, events: Option<&EventLog>) {
         for entry in &mut self.providers {
             let untried = entry.provider.sources().into_iter().filter(|source| source.collections == 0);

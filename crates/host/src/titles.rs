@@ -1,7 +1,7 @@
-//! Names and help texts: of NT's own indexes, 1 to 1847, in the languages that we have, and of installed services.
+//! Names and help texts: of NT's own indexes, 1 to 1847, in our languages, and of installed services.
 //!
-//! NT's own indexes mean the same on every machine, so that a block from anywhere can be read with them. Those above
-//! mean something on the machine only that has the service.
+//! NT's own indexes mean the same on every machine, so a block from any machine can be read with them. Higher
+//! indexes have a meaning only on the machine that has the service.
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::title::{Language, Titles};
@@ -17,12 +17,12 @@ const TABLES: &[(Language, &str)] = &[
     (Language::RUSSIAN, include_str!("../titles/019.tsv")),
 ];
 
-/// The languages that there are texts in, English first.
+/// The languages that have texts, English first.
 pub fn languages() -> Vec<Language> {
     TABLES.iter().map(|(language, _)| *language).collect()
 }
 
-/// The texts in a language; those in English where there are none.
+/// The texts in a language; English where it has none.
 ///
 /// # Errors
 ///
@@ -34,8 +34,8 @@ pub fn titles(language: Language) -> Result<Titles, SourceError> {
         .map_err(|error| SourceError::new(SourceErrorKind::BadData, format!("built-in titles: {error}")))
 }
 
-/// The texts in a language, those of installed services among them. A registry that is damaged costs its own texts only;
-/// [`registry_finding`] tells about it.
+/// The texts in a language, including those of installed services. A damaged registry costs its own texts
+/// only; [`registry_finding`] reports it.
 pub(crate) fn installed_titles(roots: Option<&Roots>, language: Language) -> Result<Titles, SourceError> {
     let mut all = titles(language)?;
     if let Some(roots) = roots {
@@ -45,7 +45,7 @@ pub(crate) fn installed_titles(roots: Option<&Roots>, language: Language) -> Res
     Ok(all)
 }
 
-/// The languages that there are texts in, those of installed services among them, English first.
+/// The languages that have texts, including those of installed services, English first.
 pub(crate) fn installed_languages(roots: Option<&Roots>) -> Vec<Language> {
     let mut all = languages();
     if let Some(roots) = roots {

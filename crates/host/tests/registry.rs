@@ -1,4 +1,5 @@
-//! Installing and removing names: the samples, the languages, and every fault by which Windows damages its tables.
+//! Installing and removing names: the samples, the languages, and every fault by which Windows damages its
+//! tables.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::fs;
@@ -74,12 +75,14 @@ impl Place {
 /// An INI file of a service with these texts.
 fn ini(service: &str, languages: &str, objects: &str, texts: &str) -> String {
     format!(
-        "[info]\ndrivername={service}\nsymbolfile=s.h\n[languages]\n{languages}\n[objects]\n{objects}\n[text]\n{texts}\n"
+        "[info]\ndrivername={service}\nsymbolfile=s.h\n\
+         [languages]\n{languages}\n[objects]\n{objects}\n[text]\n{texts}\n"
     )
 }
 
 fn good(service: &str) -> String {
-    let texts = "OBJ_009_NAME=Object of S\nOBJ_009_HELP=Help of the object\nONE_009_NAME=One\nONE_009_HELP=Help of one";
+    let texts = "OBJ_009_NAME=Object of S\nOBJ_009_HELP=Help of the object\n\
+        ONE_009_NAME=One\nONE_009_HELP=Help of one";
     ini(service, "009=English", "OBJ_009_NAME=", texts).replace("of S", &format!("of {service}"))
 }
 
@@ -120,12 +123,21 @@ fn the_samples_of_windows_are_installed_and_removed() {
     assert_eq!(installed.titles(Language::ENGLISH).names().count(), 8);
 }
 
-/// Each row is a fault with which lodctr of some Windows has damaged tables, or left an object without a name.
+/// One name of an object and one of a counter.
+const TEXTS: &str = "OBJ_009_NAME=Object\nONE_009_NAME=One";
+
+/// A service whose INI file is right.
+fn plain(service: &str) -> String {
+    ini(service, "009=", "OBJ_009_NAME=", TEXTS)
+}
+
+/// A package with a fault: what is wrong, the INI file, the symbol file, and the begin of the error.
+type Fault<'a> = (&'a str, String, &'a str, &'a str);
+
+/// Symbol files with which lodctr of some Windows damages tables, or leaves an object without a name.
 #[test]
-fn faults_that_damage_tables_are_refused_whole() {
-    let texts = "OBJ_009_NAME=Object\nONE_009_NAME=One";
-    let plain = |service: &str| ini(service, "009=", "OBJ_009_NAME=", texts);
-    let rows: Vec<(&str, String, &str, &str)> = vec![
+fn refuses_faulty_symbol_files_without_a_change() {
+    refuses_faults(&[
         (
             "negative offset",
             plain("S"),
@@ -165,6 +177,14 @@ fn faults_that_damage_tables_are_refused_whole() {
             "s.h:3: TWO has no text",
         ),
         ("text without symbol", plain("S"), "#define OBJ 0\n#define ON 2\n", "s.ini:10: "),
+    ]);
+}
+
+/// INI files with which lodctr of some Windows damages tables, or leaves an object without a name.
+#[test]
+fn refuses_faulty_ini_files_without_a_change() {
+    let texts = TEXTS;
+    refuses_faults(&[
         (
             "language without a text (KB 128404)",
             ini("S", "009=\n007=German", "OBJ_009_NAME=", texts),
@@ -217,9 +237,13 @@ fn faults_that_damage_tables_are_refused_whole() {
             HEADER,
             "s.ini:11: one_009_name has",
         ),
-    ];
+    ]);
+}
+
+/// Refuses each package and leaves the registry as it was, whether it was empty before or not.
+fn refuses_faults(faults: &[Fault<'_>]) {
     for before in [false, true] {
-        for (what, ini, header, words) in &rows {
+        for (what, ini, header, words) in faults {
             let place = Place::new();
             if before {
                 place.install(good("Before"), HEADER).unwrap();
@@ -302,7 +326,8 @@ fn a_second_installation_is_refused_and_changes_nothing() {
 fn every_language_that_exists_gets_the_texts() {
     let place = Place::new();
     place.install(good("One"), HEADER).unwrap();
-    let texts = "OBJ_009_NAME=English\nOBJ_019_NAME=Русский\nOBJ_007_NAME=Deutsch\nOBJ_007_HELP=Hilfe\nOBJ_009_HELP=Help";
+    let texts = "OBJ_009_NAME=English\nOBJ_019_NAME=Русский\nOBJ_007_NAME=Deutsch\n\
+        OBJ_007_HELP=Hilfe\nOBJ_009_HELP=Help";
     let two = place.install(ini("Two", "009=\n019=\n007=", "", texts), "#define OBJ 0").unwrap();
     let three = place.install(good("Three"), HEADER).unwrap();
     let installed = place.installed();
@@ -453,7 +478,7 @@ fn manifests_are_installed_and_removed() {
 }
 
 #[test]
-fn mistakes_of_manifests_are_told_with_their_line() {
+fn manifest_mistakes_are_reported_with_their_line() {
     let Some(folder) = shared("manifest") else { return };
     let text = fs::read_to_string(folder.join("gas.man")).unwrap();
     let place = Place::new();
@@ -489,7 +514,7 @@ fn mistakes_of_manifests_are_told_with_their_line() {
 }
 
 #[test]
-fn a_backup_brings_everything_back() {
+fn backup_restores_everything() {
     let place = Place::new();
     place.install(good("One"), HEADER).unwrap();
     let Some(folder) = shared("manifest") else { return };

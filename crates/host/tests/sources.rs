@@ -29,7 +29,7 @@ fn value(snapshot: &Snapshot, source: &str, position: usize) -> u64 {
 }
 
 #[test]
-fn every_source_is_told_of_and_tried_once() {
+fn every_source_is_listed_and_tried_once() {
     let mut host = host();
     let costly: usize = {
         let system = System::open().unwrap();
@@ -74,7 +74,7 @@ fn every_source_is_a_finding() {
 }
 
 #[test]
-fn nobody_is_tried_for_others() {
+fn request_tries_no_other_source() {
     let mut host = host();
     host.snapshot(&Request::objects([PROCESSOR])).unwrap();
     let asked = host.sources().into_iter().filter(|source| source.collections > 0).count();

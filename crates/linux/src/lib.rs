@@ -1,16 +1,19 @@
 //! The NT performance objects of a Linux machine, read from `/proc`, `/sys` and netlink.
 //!
-//! You ask a [`System`] for objects; it reads the kernel files that the requested counters need, each at most once a
-//! request, and writes data blocks. It does not know the names of counters, nor who reads them.
+//! You ask a [`System`] for objects; it reads the kernel files that the requested counters need, each at most
+//! once a request, and writes data blocks. It does not know the names of counters, nor who reads them.
 //!
 //! | module | holds | knows |
 //! |---|---|---|
-//! | `kernel` | parsers of kernel files, netlink, BPF, clocks, event counters, the print server | nothing above it |
-//! | `sources` | what several objects share: processes, disks, mounts, control groups, text files | `kernel` |
+//! | `kernel` | files and their parsers, netlink, BPF, clocks, event counters, CUPS | nothing above |
+//! | `sources` | tables shared by objects: processes, disks, mounts, control groups | `kernel` |
 //! | `objects` | one object a file: its table of counters, and how they are filled | `sources`, `kernel` |
 //! | `system` | the provider: all objects of a profile | everything |
 //!
-//! A value that the kernel does not give is marked as absent with the reason. It is never invented and never a zero.
+//! A value that the kernel does not give is marked as absent with the reason. It is never invented and never
+//! a zero.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::arithmetic_side_effects))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod kernel;
 mod objects;
@@ -31,7 +34,7 @@ pub use system::{OpenError, System};
 pub mod internals {
     pub use crate::kernel::bpf::btf::{Btf, Named};
     pub use crate::kernel::bpf::task_record::TaskParts;
-    pub use crate::kernel::bpf::tasks::{Tasks, Way};
+    pub use crate::kernel::bpf::tasks::{Tasks, WalkMode};
     pub use crate::kernel::clock::process_cpu_time;
     pub use crate::kernel::cups::{body, ipp};
 }

@@ -1,12 +1,12 @@
-//! The provider: which objects there are, and the clocks that their values are of.
+//! The provider: which objects there are, and how a request is answered.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tallymon_provider::{
-    Ask, Finding, FindingState, ObjectSpec, ObjectsWriter, Profile, Provider, ProviderError, ReadInfo,
-    ReadWindow, SourceStatus, TitleIndex,
+    CollectRequest, Finding, FindingState, ObjectSpec, ObjectsWriter, Profile, Provider, ProviderError,
+    ReadInfo, ReadWindow, SourceStatus, TitleIndex,
 };
 
 use crate::kernel::bpf::refusal::Refusal;
@@ -26,11 +26,11 @@ pub struct System {
     profile: Profile,
     objects: Vec<Box<dyn Object>>,
     specs: Vec<ObjectSpec<'static>>,
-    /// One an object.
+    /// One per object.
     meters: Vec<Meter>,
-    /// The steps of the counters of each object.
+    /// The quanta of the counters of each object.
     quanta: Vec<Arc<[u64]>>,
-    /// Whether `_Total` of the counters of each object is a mean.
+    /// For each counter of each object, whether `_Total` is a mean.
     means: Vec<Arc<[bool]>>,
 }
 
@@ -44,12 +44,12 @@ impl System {
         System::open_below(Root::system())
     }
 
-    /// The running machine, with processes and counts of processors and protocols read in this way.
+    /// The running machine, with processes, CPU counters and protocol counters read by this tier.
     ///
     /// # Errors
     ///
-    /// `/proc` can not be opened, or [`Tier::T2`] alone is wanted and does not work for processes; the reason is in the
-    /// error.
+    /// `/proc` can not be opened; or only [`Tier::T2`] is allowed and does not work for processes, for the
+    /// reason in the error.
     pub fn open_with(choice: TierChoice) -> Result<System, OpenError> {
         let mut system = System::open_in(Root::system(), choice).map_err(OpenError::Read)?;
         if choice == TierChoice::Only(Tier::T2)
@@ -73,7 +73,7 @@ impl System {
         Ok(System::of(Sources::open(root, choice)?, Profile::default()))
     }
 
-    /// The same machine with the objects of this profile.
+    /// The same machine, with the objects of this profile.
     #[must_use]
     pub fn with_profile(self, profile: Profile) -> System {
         System::of(self.sources, profile)
@@ -94,20 +94,21 @@ impl System {
         System { sources, profile, objects, specs, meters, quanta, means }
     }
 
-    /// Where the values of an object's counters come from, one a counter in their order; empty for an unknown object.
+    /// Where the values of an object's counters come from, in the order of the counters; empty for an unknown
+    /// object.
     pub fn origins(&self, object: TitleIndex) -> &'static [Origin] {
         let known = self.objects.iter().find(|known| known.spec().name == object);
         known.map_or(&[], |object| object.origins())
     }
 }
 
-/// Why the machine can not be read as wanted.
+/// Why the machine can not be read as requested.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// `/proc` can not be opened.
     Read(ReadError),
-    /// The wanted tier does not work here.
+    /// The requested tier does not work here.
     Tier(Refusal),
 }
 
@@ -142,11 +143,17 @@ impl Provider for System {
         self.objects.iter().any(|known| known.spec().name == object && known.costly())
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, out: &mut ObjectsWriter<'_>) -> Result<(), ProviderError> {
-        self.sources.begin(objects::needs(&self.objects, ask));
+    fn collect(
+        &mut self,
+        ask: &CollectRequest<'_>,
+        out: &mut ObjectsWriter<'_>,
+    ) -> Result<(), ProviderError> {
+        let all = self.specs.iter().zip(&self.objects);
+        let requested = all.filter(|(spec, _)| ask.wants(spec.name)).map(|(_, object)| object);
+        self.sources.begin(objects::needs(requested, ask));
         let exactness = self.quanta.iter().zip(&self.means);
         let objects = self.objects.iter_mut().zip(&mut self.meters).zip(exactness);
-        // Most requests want few of many objects, whose names stand side by side here.
+        // Most requests name few of many objects, whose names are side by side here.
         for (spec, ((object, meter), (quanta, means))) in self.specs.iter().zip(objects) {
             if ask.wants(spec.name) {
                 let (start, before) = (Instant::now(), *out.counts());
@@ -175,14 +182,14 @@ impl Provider for System {
     }
 }
 
-/// Which objects there are, and how to get the others.
+/// Which objects exist, and how to get the others.
 fn profile_finding(profile: Profile) -> Finding {
     let hidden = objects::of(Profile::NtStrict).len().saturating_sub(objects::of(Profile::LinuxHonest).len());
     let words = match profile {
         Profile::LinuxHonest => {
-            format!("{hidden} objects of NT that Linux has no source for are hidden; nt-strict shows them")
+            format!("{hidden} NT objects without a source on Linux are hidden; nt-strict shows them")
         }
-        Profile::NtStrict => format!("with the {hidden} objects of NT that Linux has no source for"),
+        Profile::NtStrict => format!("with the {hidden} NT objects that have no source on Linux"),
     };
     Finding {
         subject: "profile".to_string(),

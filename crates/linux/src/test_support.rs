@@ -9,8 +9,8 @@ pub(crate) fn test_name(module: &str, test: &str) -> String {
     format!("{}::{test}", module.split_once("::").map_or(module, |(_, path)| path))
 }
 
-/// Runs a test of this program again in namespaces of its own, with `mark` in its environment. `unshare` holds the
-/// options for that program; a shell runs `first` there before the test.
+/// Runs a test of this program again in namespaces of its own, with `mark` in its environment. `unshare`
+/// holds the options for that program; a shell runs `first` there before the test.
 pub(crate) fn run_in_namespaces(unshare: &[&str], first: &str, test: &str, mark: &str) {
     let result = Command::new("unshare")
         .args(unshare)

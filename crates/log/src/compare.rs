@@ -1,4 +1,4 @@
-//! Two logs beside each other: which counters differ most.
+//! Compares two logs: which counters differ most.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,32 +12,32 @@ use crate::format::{ReadOptions, open};
 use crate::select::{Selection, nothing_found};
 use crate::stats::{ColumnStats, Stats, Summary, gather};
 
-/// How the times of two logs belong together.
+/// How the times of two logs are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Align {
-    /// By their starts: as much of each as the shorter one is long. For two runs of the same work.
+    /// By their starts, for as long as the shorter log. For two runs of the same work.
     #[default]
     Start,
-    /// By the clock: the time that both have. For two hosts at the same time.
+    /// By the clock: the time that both logs cover. For two hosts at the same time.
     Clock,
 }
 
-/// Two logs beside each other.
+/// The comparison of two logs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What was taken of each log.
+    /// Which part of each log was compared.
     pub sides: [Side; 2],
-    /// The counters that have numbers in both, the largest relative difference first.
+    /// The counters with numbers in both logs, the largest relative difference first.
     pub differences: Vec<Difference>,
-    /// Paths of counters that have numbers in the first log only, without the host when each log has one host.
+    /// Paths of counters with numbers in the first log only; without the host if each log has one host.
     pub only_first: Vec<String>,
-    /// Paths of counters that have numbers in the second log only.
+    /// Paths of counters with numbers in the second log only.
     pub only_second: Vec<String>,
-    /// Paths that were asked for and are in neither log.
+    /// Requested paths that are in neither log.
     pub not_found: Vec<String>,
 }
 
-/// What was taken of one log.
+/// The compared part of one log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Side {
     /// The file.
@@ -55,7 +55,7 @@ pub struct Side {
 /// One counter in both logs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Its path, without the host when each log has one host.
+    /// Its path; without the host if each log has one host.
     pub path: String,
     /// Its type, which says the unit.
     pub counter_type: CounterType,
@@ -66,34 +66,33 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How much larger the mean of the second log is, in the unit of the counter.
+    /// The mean of the second log minus the mean of the first, in the unit of the counter.
     pub fn absolute(&self) -> f64 {
         self.second.mean - self.first.mean
     }
 
-    /// The same as a share of the larger of both means, from -1 to 1: 0.5 is twice as much, 1 is something after
-    /// nothing. Unlike a quotient it has a value when one of the means is 0. Means of different signs give the end.
+    /// The difference as a share of the larger mean, from -1 to 1: 0.5 is twice as much, 1 is something after
+    /// nothing. Unlike a quotient it exists if one mean is 0. Means of different signs give -1 or 1.
     pub fn relative(&self) -> f64 {
         let largest = self.first.mean.abs().max(self.second.mean.abs());
         if largest == 0.0 { 0.0 } else { (self.absolute() / largest).clamp(-1.0, 1.0) }
     }
 
-    /// The difference measured in standard deviations of the values of both logs; `None` when neither log has any
-    /// spread. Less than 1 is often noise.
+    /// The difference in standard deviations of the values of both logs; `None` if all values of each log are
+    /// equal. Less than 1 is often noise.
     pub fn deviations(&self) -> Option<f64> {
         let spread = ((self.first.deviation.powi(2) + self.second.deviation.powi(2)) / 2.0).sqrt();
         (spread > 0.0).then(|| self.absolute() / spread)
     }
 }
 
-/// Compares what two logs say about the counters that they share.
+/// Compares the counters that two logs share.
 ///
-/// Counters belong together by their paths. When all counters of a log are of one host, and those of the other log of
-/// one host too, the name of the host does not matter.
+/// Counters are matched by their paths. If each log has one host, the names of the hosts are ignored.
 ///
 /// # Errors
 ///
-/// A log can not be read, nothing of what was asked for is in one of them, or they have no time in common.
+/// A log can not be read, no requested counter is in the logs, or they have no time in common.
 pub fn compare(
     paths: [&Path; 2],
     align: Align,
@@ -129,7 +128,7 @@ pub fn compare(
     Ok(Comparison { sides, differences, only_first, only_second, not_found })
 }
 
-/// The first and the last time of a log, of what is chosen.
+/// The first and last time of a log within the selection.
 fn range(
     path: &Path,
     selection: &Selection,
@@ -149,7 +148,7 @@ fn range(
     })
 }
 
-/// What to take of each log, so that the times belong together.
+/// The part of each log to compare.
 fn aligned(
     paths: [&Path; 2],
     [one, other]: [(FileTime, FileTime); 2],
@@ -198,8 +197,8 @@ fn has_one_host(columns: &[ColumnStats]) -> bool {
     hosts.all(|host| Some(host) == first)
 }
 
-/// The columns that have numbers, by what makes two of them the same counter: the path in small letters, and which of
-/// several equal ones it is.
+/// The columns with numbers, by what identifies a counter in both logs: the path in lower case, and its
+/// position among equal paths.
 fn by_key(
     columns: Vec<ColumnStats>,
     hosts_matter: bool,

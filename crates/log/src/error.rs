@@ -1,15 +1,15 @@
-//! What stops reading or writing a log, and what was wrong with a log that could be read all the same.
+//! Errors, which stop reading or writing a log, and damage, which does not.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a log can not be read or written at all.
+/// Why a log can not be read or written.
 ///
-/// A log that is damaged inside is no error: what is whole is read and the rest is listed as [`Damage`].
+/// Damage inside a log is not an error: the reader skips it and lists it as [`Damage`].
 #[derive(Debug)]
 pub struct LogError {
-    /// The file, when it is known.
+    /// The file, if it is known.
     pub path: Option<PathBuf>,
     /// What is wrong.
     pub kind: LogErrorKind,
@@ -21,21 +21,21 @@ pub struct LogError {
 pub enum LogErrorKind {
     /// The operating system can not open, read or write the file.
     Io(io::Error),
-    /// The content is of no format that is known, in words what was looked for and what was found.
+    /// The file is not a log: what was expected and what was found.
     NotALog(String),
-    /// The log is of a known format, but nothing in it can be used, in words why.
+    /// The format is known, but nothing in the log can be used, and why.
     Unusable(String),
-    /// What was asked for can not be done, in words why.
+    /// The request can not be fulfilled, and why.
     Request(String),
 }
 
 impl LogError {
-    /// An error of a kind, of a file that is not known here.
+    /// An error without a file.
     pub const fn new(kind: LogErrorKind) -> LogError {
         LogError { path: None, kind }
     }
 
-    /// The error with the file that it is about. A file that is noted already stays.
+    /// The same error with its file. A file that the error has already stays.
     pub fn in_file(self, path: &Path) -> LogError {
         LogError { path: self.path.or_else(|| Some(path.to_path_buf())), kind: self.kind }
     }
@@ -70,18 +70,18 @@ impl std::error::Error for LogError {
     }
 }
 
-/// One fault of a log that was read in spite of it.
+/// One fault inside a log. The reader continued behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// Byte of the file where the fault is, or where the structure begins that has it.
+    /// The byte of the fault in the file, or of the structure that contains the fault.
     pub byte: u64,
     /// Number of the buffer of a BLG, from 0 for the header.
     pub buffer: Option<u64>,
-    /// Number of the data record, from 1: the one that has the fault, or the next one after it.
+    /// Number of the data record with the fault, from 1, or of the next record after it.
     pub record: Option<u64>,
     /// Line of a text log, from 1.
     pub line: Option<u64>,
-    /// What is wrong, and what became of it.
+    /// What is wrong, and what the reader did.
     pub what: String,
 }
 
@@ -96,19 +96,20 @@ impl fmt::Display for Damage {
     }
 }
 
-/// The faults found so far, and what else the user should know.
+/// Faults and remarks about a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Notes {
     /// The first faults, at most [`Notes::MOST`].
     pub damage: Vec<Damage>,
-    /// All faults, those that were not kept included.
+    /// The number of all faults, also of those that are not in the list.
     pub damage_count: u64,
-    /// Facts that are no faults: a zone that is not known, a caption, a column that came late.
+    /// Facts that are not faults: an unknown time zone, a caption, a late column.
     pub remarks: Vec<String>,
 }
 
 impl Notes {
-    /// How many faults, and how many remarks, are kept. A log of garbage does not fill the memory with words about it.
+    /// The largest number of faults, and of remarks, in the lists, so that a garbage log does not fill the
+    /// memory.
     pub const MOST: usize = 1000;
 
     pub(crate) fn damage(&mut self, damage: Damage) {
@@ -125,7 +126,7 @@ impl Notes {
         }
     }
 
-    /// Adds what is in `other`.
+    /// Adds the faults and remarks of `other`.
     pub fn extend(&mut self, other: &Notes) {
         let room = Notes::MOST.saturating_sub(self.damage.len());
         self.damage.extend(other.damage.iter().take(room).cloned());

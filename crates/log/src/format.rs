@@ -1,4 +1,4 @@
-//! The formats of logs, which one some bytes are, and opening a log of any.
+//! The log formats: their names, detecting the format of a file, and opening a log of any format.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -35,26 +35,26 @@ pub enum Format {
 pub struct FormatInfo {
     /// The format.
     pub format: Format,
-    /// What users call it: the word of the option `-f`.
+    /// Its name for users, as in the option `-f`.
     pub name: &'static str,
-    /// Other words that are understood.
+    /// Other names of it.
     pub aliases: &'static [&'static str],
-    /// The usual end of a file name. It never decides how a file is read.
+    /// The usual ending of a file name. The content of a file decides how it is read, not its ending.
     pub extension: &'static str,
-    /// What it is.
+    /// A description for users.
     pub description: &'static str,
     /// This build can read it.
     pub reads: bool,
     /// This build can write it.
     pub writes: bool,
-    /// Whether a file begins like this format.
+    /// Whether the first bytes of a file are of this format.
     detect: fn(&[u8]) -> bool,
 }
 
-/// The first bytes of every SQLite database. Whether there is a log in it shows when it is opened.
+/// The first bytes of every SQLite database. Whether the database has a log is checked when it is opened.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Every format. Detection asks them in this order.
+/// Every format, in the order in which detection tries them.
 pub const FORMATS: &[FormatInfo] = &[
     FormatInfo {
         format: Format::Blg,
@@ -119,7 +119,7 @@ pub const FORMATS: &[FormatInfo] = &[
 ];
 
 impl Format {
-    /// Its line of [`FORMATS`].
+    /// Its entry in [`FORMATS`].
     pub fn info(self) -> &'static FormatInfo {
         const FALLBACK: &FormatInfo = match FORMATS.first() {
             Some(first) => first,
@@ -128,30 +128,31 @@ impl Format {
         FORMATS.iter().find(|info| info.format == self).unwrap_or(FALLBACK)
     }
 
-    /// The format of a word or of the end of a file name, in any case.
+    /// The format with this name or file ending, in any case.
     pub fn from_name(name: &str) -> Option<Format> {
         let is = |candidate: &&str| candidate.eq_ignore_ascii_case(name);
         FORMATS.iter().find(|info| is(&info.name) || info.aliases.iter().any(is)).map(|info| info.format)
     }
 
-    /// The format that the first bytes of a file show; [`HEAD`] of them are enough.
+    /// Detects the format from the first bytes of a file; [`HEAD`] bytes are enough.
     pub fn detect(head: &[u8]) -> Option<Format> {
         FORMATS.iter().find(|info| (info.detect)(head)).map(|info| info.format)
     }
 }
 
-/// How many bytes [`Format::detect`] looks at: the first buffer of a usual BLG and the first event of the next one.
+/// How many bytes [`Format::detect`] needs: the first buffer of a usual BLG, and the first event of the next
+/// one.
 pub const HEAD: usize = 0x1_0000 + 0x100;
 
 /// How to read a log and compute its values: what the log itself does not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadOptions {
-    /// Encoding of text logs that are not Unicode: a label such as `windows-1251` or a number such as `1251`. Without
-    /// it text that is no UTF-8 is taken as windows-1252.
+    /// The encoding of text logs that are not Unicode: a label such as `windows-1251`, or a number such as
+    /// `1251`. The default for text that is not UTF-8 is windows-1252.
     pub code_page: Option<String>,
-    /// Minutes to add to local time to get UTC; overrides what the log says.
+    /// Minutes to add to local time to get UTC, instead of what the log says.
     pub bias: Option<i32>,
-    /// The log set of a database to be read; all of them, one after another, when none is named.
+    /// The log set of a database to read; without a name all of them are read, one after another.
     pub log_set: Option<String>,
     /// Compute shares above 100 % as 100. Windows does not do so when it writes logs.
     pub cap: bool,
@@ -159,7 +160,8 @@ pub struct ReadOptions {
     pub bytes_read: BytesRead,
 }
 
-/// How many bytes were read of files so far; clones count together. A database is read by its library and not counted.
+/// Counts the bytes read from files. Clones share one counter. Databases are not counted, because their
+/// library reads them.
 #[derive(Debug, Clone, Default)]
 pub struct BytesRead(Arc<AtomicU64>);
 
@@ -170,7 +172,7 @@ impl BytesRead {
     }
 }
 
-/// It changes nothing about what is read, so that all are equal.
+/// All counters are equal: they do not change what is read.
 impl PartialEq for BytesRead {
     fn eq(&self, _: &BytesRead) -> bool {
         true
@@ -179,7 +181,7 @@ impl PartialEq for BytesRead {
 
 impl Eq for BytesRead {}
 
-/// A file whose bytes are counted.
+/// A file that counts the bytes read from it.
 struct Counted {
     file: File,
     count: BytesRead,
@@ -203,7 +205,7 @@ impl Seek for Counted {
 ///
 /// # Errors
 ///
-/// The file can not be read, or it is of no known format.
+/// The file can not be read, or its format is unknown.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     of_file(path, options).map_err(|error| error.in_file(path))
 }
@@ -212,7 +214,7 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
     let file = File::open(path)?;
     let is_file = file.metadata()?.is_file();
     let mut input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
-    // A pipe can not be looked into and read from the start again; it is no database either.
+    // A pipe can not be rewound, and it is never a database.
     if !is_file {
         return read(input, options);
     }
@@ -233,16 +235,16 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
 ///
 /// # Errors
 ///
-/// The bytes are of no known format.
+/// The format of the bytes is unknown.
 pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn LogReader + 'a>, LogError> {
     read(bytes, options)
 }
 
-/// Reads a log from a stream, which need not be able to go back.
+/// Reads a log from a stream that need not be able to seek.
 ///
 /// # Errors
 ///
-/// The stream can not be read, or it is of no known format.
+/// The stream can not be read, or its format is unknown.
 pub fn read<'a>(
     mut input: impl Read + Send + 'a,
     options: &ReadOptions,
@@ -274,7 +276,7 @@ fn unreadable(format: Format) -> LogError {
     }))
 }
 
-/// The first bytes in words, for the error.
+/// Describes the first bytes of a file, for the error message.
 fn describe(head: &[u8]) -> String {
     if head.is_empty() {
         return "an empty file".to_owned();
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_told() {
+    fn a_file_that_is_not_a_log_is_described() {
         for (bytes, words) in [
             (&b""[..], "an empty file"),
             (b"This is BibTeX, Version 0.99d", "text \"This is BibTeX"),

@@ -1,4 +1,4 @@
-//! What is in a log: hosts, objects, counters, range, interval, gaps, bad values, restarts.
+//! Describes a log: hosts, objects, counters, range, interval, gaps, missing values, restarts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::{LogError, Notes};
 use crate::format::{Format, ReadOptions, open};
 use crate::reader::{About, Column, Cooker};
 
-/// What is in a log.
+/// The description of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Info {
     /// The file.
@@ -19,13 +19,13 @@ pub struct Info {
     pub format: Format,
     /// Its size.
     pub bytes: u64,
-    /// Name of the time zone and minutes to add to local time to get UTC, at the first record.
+    /// The name of the time zone, and the minutes to add to local time to get UTC at the first record.
     pub zone: (String, i32),
     /// The hosts in the order of their names.
     pub hosts: Vec<HostInfo>,
     /// The objects in the order of their names.
     pub objects: Vec<ObjectInfo>,
-    /// The counters, those that take the most of the file first.
+    /// The counters, sorted by the bytes that they take, largest first.
     pub counters: Vec<CounterInfo>,
     /// Paths of all columns in the order of a table.
     pub columns: Vec<String>,
@@ -37,17 +37,17 @@ pub struct Info {
     pub last: Option<FileTime>,
     /// The usual time between two records in seconds: the median.
     pub interval: Option<f64>,
-    /// Where more than one and a half of the usual time lies between two records; the first thousand of them.
+    /// Gaps of more than one and a half times the usual interval; the first thousand of them.
     pub gaps: Vec<Gap>,
-    /// All gaps, those that are not listed included.
+    /// The number of all gaps.
     pub gap_count: u64,
-    /// Records that are older than the one before them: a clock was set back, or logs were put behind each other.
+    /// Records that are older than the one before them: a clock was set back, or logs were concatenated.
     pub backward_records: u64,
-    /// Values that are there.
+    /// The number of values.
     pub values: u64,
-    /// Values that are not there, by reason. Instances that did not exist at the time are no such values.
+    /// Missing values by reason. Instances that do not exist at the time do not count.
     pub bad: Vec<BadInfo>,
-    /// Bytes of the file for each value that is there.
+    /// Bytes of the file for each value.
     pub bytes_per_value: Option<f64>,
     /// Faults and remarks.
     pub notes: Notes,
@@ -56,11 +56,11 @@ pub struct Info {
 /// A host in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostInfo {
-    /// Its name without backslashes; empty when the log does not name it.
+    /// Its name without backslashes; empty if the log does not name it.
     pub name: String,
     /// Its columns.
     pub columns: u64,
-    /// Records from which on most of its counters had begun anew, so that it was restarted before. UTC; the first
+    /// Times (UTC) at which most of its counters were reset, so that the host was restarted before; the first
     /// thousand of them.
     pub restarts: Vec<FileTime>,
 }
@@ -78,7 +78,7 @@ pub struct ObjectInfo {
     pub columns: u64,
 }
 
-/// A counter in a log, all its instances on all hosts together.
+/// A counter in a log: all its instances on all hosts together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterInfo {
     /// Its object.
@@ -87,10 +87,10 @@ pub struct CounterInfo {
     pub name: String,
     /// Its columns.
     pub columns: u64,
-    /// Its values that are there.
+    /// The number of its values.
     pub values: u64,
-    /// Bytes of the file that its values take, rounded up; times, lists of names and what holds them are not of any counter. `None` for
-    /// formats that do not tell.
+    /// Bytes of the file that its values take, rounded up. Times, names and headers belong to no counter.
+    /// `None` for formats that do not count.
     pub bytes: Option<u64>,
 }
 
@@ -99,11 +99,11 @@ pub struct CounterInfo {
 pub struct Gap {
     /// The last record before it, UTC.
     pub after: FileTime,
-    /// Until the next record.
+    /// Seconds until the next record.
     pub seconds: f64,
 }
 
-/// Values that are not there for one reason.
+/// Missing values with one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadInfo {
     /// Why.
@@ -112,7 +112,7 @@ pub struct BadInfo {
     pub count: u64,
 }
 
-/// Reads a log from begin to end and says what is in it.
+/// Reads a whole log and describes it.
 ///
 /// # Errors
 ///
@@ -192,7 +192,7 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
     })
 }
 
-/// Times between records, in 100 ns units, of those that follow the one before.
+/// The intervals between records in units of 100 ns; records that go back in time have none.
 fn distances(times: &[FileTime]) -> impl Iterator<Item = u64> {
     times.windows(2).filter_map(|pair| match pair {
         [one, other] => other.0.checked_sub(one.0),
@@ -275,8 +275,8 @@ fn counters(about: &About, values: &[u64]) -> Vec<CounterInfo> {
     counters
 }
 
-/// Finds restarts of hosts: one counter that goes backwards belongs to something else now, but when most of them do, the
-/// machine counts anew.
+/// Finds restarts of hosts: a single counter that goes backwards belongs to another instance now, but if most
+/// counters do, the machine was restarted.
 #[derive(Debug, Default)]
 struct Restarts {
     times: HashMap<String, Vec<FileTime>>,

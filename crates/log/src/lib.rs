@@ -1,12 +1,12 @@
 //! Reads the performance logs of Windows on any system, and writes them.
 //!
-//! You give the path of a log, or its bytes; you get its columns (counter paths with type, scale and time base) and one
-//! record after another: the time in UTC and the raw sample of every column, or why there is none. [`relog()`] copies a log
-//! into another format as `relog.exe` does, [`info()`] says what is in one.
+//! Open a log by its path or from bytes. You get its columns (counter paths with type, scale and time base)
+//! and its records one after another: the time in UTC, and the raw sample of every column or the reason why
+//! there is none. [`relog()`] converts logs as `relog.exe` does, [`info()`] describes a log.
 //!
-//! It does not draw, print or choose anything for a user, it knows no clock, and it starts no threads. Memory is
-//! bounded by the columns and by one record, not by the length of the log. A damaged log is read as far as it is whole,
-//! and every fault is told with its byte; no input makes it panic.
+//! The crate does not print, has no clock and starts no threads. Memory is bounded by the columns and one
+//! record, not by the length of the log. Damaged logs are read up to and after the damage, and every fault is
+//! reported with its byte. No input makes the crate panic.
 //!
 //! ```
 //! use tallymon_log::{Cooker, ReadOptions, read_bytes};
@@ -22,23 +22,26 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`format`](mod@format) | the table of formats, detection by content, [`open`] |
-//! | [`reader`] | what every log gives: [`LogReader`], [`Column`], [`Record`], [`Cooker`] |
+//! | [`format`](mod@format) | the table of formats, detection by content, [`open()`] |
+//! | [`reader`] | the interface of all readers: [`LogReader`], [`Column`], [`Record`], [`Cooker`] |
 //! | [`blg`] | Windows' binary logs, read and written |
 //! | [`native`] | the native log, `.tally`, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files, written; with the feature `parquet` |
 //! | [`zone`] | local times of logs and UTC |
-//! | [`select`] | which counters and records are meant |
-//! | [`relog`](mod@relog) | choosing counters and records of logs, and writing them elsewhere |
+//! | [`select`] | selects counters and records |
+//! | [`relog`](mod@relog) | converts logs, also parts of them, into other formats |
 //! | [`info`](mod@info) | hosts, counters, range, gaps, bad values of a log |
-//! | [`stats`](mod@stats) | statistics of every counter of some logs |
-//! | [`compare`](mod@compare) | what differs between two logs |
-//! | [`quantile`] | how near percentiles are |
+//! | [`stats`](mod@stats) | statistics of every counter |
+//! | [`compare`](mod@compare) | compares two logs |
+//! | [`quantile`] | percentiles in bounded memory |
 //! | [`error`] | errors and damage |
+//!
+//! Every writer of a format is a [`Sink`](tallymon_core::flow::Sink): it receives rows of samples and values.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod blg;
 pub mod compare;
@@ -54,7 +57,6 @@ pub mod select;
 pub mod stats;
 pub mod zone;
 
-mod bytes;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(feature = "sqlite")]
@@ -64,7 +66,7 @@ pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use format::{BytesRead, FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
 pub use info::{Info, info};
-pub use reader::{About, Column, Cooker, LogReader, Passed, ReadPlace, Record, Records};
+pub use reader::{About, Column, Cooker, LogReader, Record, RecordPosition, Records, ScannedRecord};
 pub use relog::{Report, relog, relog_to};
 pub use select::Selection;
 pub use stats::{Stats, stats};

@@ -1,9 +1,9 @@
 //! Writes rows as Parquet files, for DuckDB, pandas, Spark and the like.
 //!
-//! One row is one value: the time, the counter in its parts, the computed value, and the raw numbers that it came from. A
-//! long table of this shape has room for every instance that ever comes, and its columns of names cost nearly nothing,
-//! because a row group is sorted by counter and names are stored once. An instance that does not exist at a time has no
-//! row; a value that can not be computed is NULL, and `missing` says why.
+//! One row is one value: the time, the parts of the counter path, the computed value, and its raw numbers.
+//! Such a table has room for new instances at any time, and its columns of names cost nearly nothing, because
+//! a row group is sorted by counter and names are stored once. An instance that does not exist at a time has
+//! no row; a value that can not be computed is NULL, and `missing` has the reason.
 //!
 //! | column | type | is |
 //! |---|---|---|
@@ -52,7 +52,8 @@ message counters {
 /// Values of a row group: these are in memory at a time.
 const ROWS_OF_A_GROUP: usize = 1 << 18;
 
-/// Writes rows with samples and values into a Parquet file. Its columns may change: each value has its own names.
+/// Writes rows with samples and values into a Parquet file. Its columns may change: each value has its own
+/// names.
 pub struct ParquetSink<W: Write + Send> {
     /// `None` once the file is complete.
     writer: Option<SerializedFileWriter<W>>,

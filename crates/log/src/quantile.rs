@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// How far a percentile of a folded column can be from the true one, as a share of it.
+/// The largest relative error of an approximate percentile.
 pub const ACCURACY: f64 = 0.005;
 
-/// Numbers, of which percentiles are wanted.
+/// Collects numbers for percentiles.
 ///
-/// They are kept as they are up to a limit. Beyond it they are counted in ranges whose ends are one percent apart, so
-/// that a percentile is within half a percent of the true one, and memory depends on how far apart the numbers are and
-/// not on how many there are.
+/// Up to a limit all numbers are kept. Beyond it they are counted in ranges whose ends are one percent apart,
+/// so that a percentile is within half a percent of the exact one. Memory then depends on the spread of the
+/// numbers, not on how many there are.
 #[derive(Debug, Clone)]
 pub(crate) enum Quantiles {
     Exact { numbers: Vec<f64>, limit: usize },
@@ -18,7 +18,7 @@ pub(crate) enum Quantiles {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranges {
-    /// Counts by the exponent of a range: negative numbers by their size, then zeros, then positive ones.
+    /// Counts for each range: negative numbers by their size, then zeros, then positive ones.
     negative: BTreeMap<i32, u64>,
     zeros: u64,
     positive: BTreeMap<i32, u64>,
@@ -28,7 +28,7 @@ pub(crate) struct Ranges {
 }
 
 impl Quantiles {
-    /// Keeps up to `limit` numbers as they are.
+    /// Keeps up to `limit` numbers exactly.
     pub(crate) const fn new(limit: usize) -> Quantiles {
         Quantiles::Exact { numbers: Vec::new(), limit }
     }
@@ -48,13 +48,13 @@ impl Quantiles {
         }
     }
 
-    /// Whether percentiles are within [`ACCURACY`] only.
+    /// Whether percentiles are approximate, within [`ACCURACY`].
     pub(crate) const fn is_approximate(&self) -> bool {
         matches!(self, Quantiles::Ranges(_))
     }
 
-    /// The numbers below which the given shares of all lie, each share from 0 to 1. Between two numbers it lies where
-    /// the share does, as in numpy and in SQL's `quantile_cont`. `None` when there are no numbers.
+    /// The quantiles for some shares from 0 to 1, interpolated between two numbers as numpy and SQL's
+    /// `quantile_cont` do. `None` if there are no numbers.
     pub(crate) fn at<const N: usize>(&mut self, shares: [f64; N]) -> Option<[f64; N]> {
         match self {
             Quantiles::Exact { numbers, .. } => {
@@ -104,16 +104,16 @@ impl Ranges {
     }
 }
 
-/// One range ends where the next begins: at a power of this.
+/// The ratio between the ends of a range: ranges begin at powers of it.
 const GROWTH: f64 = (1.0 + ACCURACY) / (1.0 - ACCURACY);
 
-/// The range of a positive number.
+/// The range that contains a positive number.
 fn exponent(number: f64) -> i32 {
     // Every finite number has one between -75,000 and 71,000.
     (number.ln() / GROWTH.ln()).ceil() as i32
 }
 
-/// The number that is equally far from both ends of a range, as a share of them.
+/// The number in the middle of a range: its ratio to both ends is the same.
 fn middle(exponent: i32) -> f64 {
     2.0 * GROWTH.powi(exponent) / (GROWTH + 1.0)
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_are_near() {
+    fn many_numbers_are_approximate() {
         let mut quantiles = Quantiles::new(16);
         let mut random = tallymon_testkit::raw::Random::new(7);
         let mut numbers: Vec<f64> = Vec::new();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_all_numbers() {
+    fn the_smallest_and_largest_numbers_are_counted() {
         let mut quantiles = Quantiles::new(0);
         for number in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, -5e-324, 0.0] {
             quantiles.add(number);

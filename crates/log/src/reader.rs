@@ -1,4 +1,4 @@
-//! What every log gives, whatever its format: columns, and one record after another.
+//! The interface of all log readers: columns, and one record after another.
 
 use std::ops::ControlFlow;
 
@@ -12,58 +12,56 @@ use crate::error::{LogError, Notes};
 use crate::format::Format;
 use crate::zone::Zone;
 
-/// A log that is being read.
-///
-/// It can move to another thread.
+/// Reads a log of any format, record by record.
 pub trait LogReader: Send {
-    /// What is known about the log. Columns and notes grow while records are read: the reader has looked at the first
-    /// record when it is made, so that most logs have all their columns from the start.
+    /// The columns, zone and faults of the log. Columns and faults are added while records are read. A reader
+    /// looks at the first record when it is created, so most logs have all their columns from the start.
     fn about(&self) -> &About;
 
     /// The next record, `None` after the last one.
     ///
     /// # Errors
     ///
-    /// Only what the operating system reports; damage inside of the log goes into the notes.
+    /// Only errors of the operating system. Damage inside the log goes into [`About::notes`].
     fn next_record(&mut self) -> Result<Option<Record>, LogError>;
 
-    /// The record that was given last, as it stands in the log: the line of a text log, the bytes of a record of a BLG.
-    /// `None` for formats that do not have records one by one.
+    /// The bytes of the last record in the file: the line of a text log, the record of a BLG. `None` for
+    /// formats without separate records.
     fn raw_record(&self) -> Option<&[u8]> {
         None
     }
 
-    /// The text that a text counter has in the record that was given last. Only native logs hold texts.
+    /// The text of a text counter in the last record. Only native logs hold texts.
     fn text(&self, _column: usize) -> Option<&str> {
         None
     }
 
-    /// Where the record that was given last stands, when reading can begin there again. `None` for readers of what can
-    /// not go back, and for records that build on those before them.
-    fn place(&self) -> Option<ReadPlace> {
+    /// The position of the last record, to read from there again. `None` if the input can not seek, and for
+    /// records that can only be decoded after those before them.
+    fn position(&self) -> Option<RecordPosition> {
         None
     }
 
-    /// Goes back or forth: the next record is the one at this place. Columns stay as they are known, so that whoever read the
-    /// log once has the same ones everywhere. `false` when this reader can not; nothing has changed then.
+    /// Moves to a position: the next record is the one there. The reader keeps all columns that it knows, so
+    /// their numbers stay the same. Returns `false`, and changes nothing, if this reader can not move there.
     ///
     /// # Errors
     ///
-    /// Only what the operating system reports.
-    fn go_to(&mut self, _place: ReadPlace) -> Result<bool, LogError> {
+    /// Only errors of the operating system.
+    fn seek_to(&mut self, _position: RecordPosition) -> Result<bool, LogError> {
         Ok(false)
     }
 
-    /// Goes through all records that were not read yet, for their times, places and columns: formats that allow it do not
-    /// look at values. Afterwards there is no next record until [`LogReader::go_to`]. It ends early when `each` says so.
+    /// Reads the times, positions and columns of all remaining records; most formats skip the values. `each`
+    /// can end the scan. Afterwards there is no next record until [`LogReader::seek_to`].
     ///
     /// # Errors
     ///
     /// As [`LogReader::next_record`].
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         while let Some(Record { time, local_minutes, cells }) = self.next_record()? {
             let columns = cells.len();
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 break;
             }
         }
@@ -71,56 +69,56 @@ pub trait LogReader: Send {
     }
 }
 
-/// A record that [`LogReader::pass`] went by.
+/// What [`LogReader::scan`] reads of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
-    /// When, UTC.
+pub struct ScannedRecord {
+    /// The time of the record, UTC.
     pub time: FileTime,
-    /// Minutes to add to `time` to get local time.
+    /// Minutes to add to `time` for the local time.
     pub local_minutes: i32,
-    /// Columns known at that time.
+    /// The number of columns known at that time.
     pub columns: usize,
-    /// As [`LogReader::place`].
-    pub place: Option<ReadPlace>,
+    /// As [`LogReader::position`].
+    pub position: Option<RecordPosition>,
 }
 
-/// Where a record stands in a log, see [`LogReader::place`].
+/// The position of a record in a log, see [`LogReader::position`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadPlace {
-    /// Byte of the file.
+pub struct RecordPosition {
+    /// The byte of the file where it begins.
     pub(crate) byte: u64,
-    /// Records before it.
+    /// The number of records before it.
     pub(crate) records: u64,
-    /// What the reader knows the list of counters by that its values follow.
+    /// Identifies the counter list that its values follow, for the reader of the format.
     pub(crate) list: u64,
-    /// Lines of a text log up to it.
+    /// The number of its line in a text log.
     pub(crate) line: u64,
-    /// Distance from UTC that the records before showed.
+    /// The last known distance of local time from UTC, in minutes.
     pub(crate) minutes: Option<i32>,
 }
 
-/// What is known about a log.
+/// What a reader knows about its log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About {
-    /// Its format.
+    /// The format.
     pub format: Format,
-    /// Its columns. New ones are added at the end, when an instance appears.
+    /// The columns. A new instance adds columns at the end.
     pub columns: Vec<Column>,
-    /// Its time zone.
+    /// The time zone.
     pub zone: Zone,
     /// Faults and remarks so far.
     pub notes: Notes,
     /// Records read so far.
     pub records: u64,
-    /// Records that a catalogue in the log promises, when it has one and it was read already.
+    /// The number of records in the catalogue of the log, if it has one and it was read already.
     pub records_promised: Option<u64>,
-    /// Bits of the file that the values of each column took so far, by the position of the column; shorter where nothing
-    /// was taken, and empty for formats that do not tell.
+    /// The bits of the file that the values of each column take so far. Columns at the end that take none are
+    /// missing; empty for formats that do not count.
     pub value_bits: Vec<u64>,
 }
 
 impl About {
-    /// Notes that a value of a column took so many bits of the file.
+    /// Counts the bits of a value.
     #[inline]
     pub(crate) fn took(&mut self, column: usize, bits: u64) {
         if self.value_bits.len() <= column {
@@ -144,8 +142,8 @@ impl About {
     }
 }
 
-/// Positions of columns in the order in which they belong into a table: group by group, so that an instance that came
-/// late stands beside its kind.
+/// The order of the columns in a table: by group, so that an instance that appeared late is beside the others
+/// of its wildcard.
 pub fn table_order(columns: &[Column]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|position| columns.get(*position).map(|column| column.group));
@@ -155,22 +153,22 @@ pub fn table_order(columns: &[Column]) -> Vec<usize> {
 /// The values of one time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
-    /// When, UTC.
+    /// The time of the record, UTC.
     pub time: FileTime,
-    /// Minutes to add to `time` to get the local time that stands in the log.
+    /// Minutes to add to `time` for the local time in the log.
     pub local_minutes: i32,
-    /// One for each column known at that time, so perhaps fewer than there are later: the sample, or why there is none.
+    /// The sample of each column known at that time, or why there is none. Later records may have more.
     pub cells: Vec<Result<Sample, NoValue>>,
 }
 
-/// The records of a log as an iterator. It ends after an error.
+/// Iterates over the records of a log. It ends after an error.
 #[derive(Debug)]
 pub struct Records<'r, R: ?Sized> {
     reader: Option<&'r mut R>,
 }
 
 impl<'r, R: LogReader + ?Sized> Records<'r, R> {
-    /// The records that were not read yet.
+    /// Iterates over the remaining records.
     pub const fn new(reader: &'r mut R) -> Records<'r, R> {
         Records { reader: Some(reader) }
     }
@@ -190,8 +188,8 @@ impl<R: LogReader + ?Sized> Iterator for Records<'_, R> {
 
 impl<R: LogReader + ?Sized> std::iter::FusedIterator for Records<'_, R> {}
 
-/// Computes the values of records from consecutive samples. Nothing is scaled, and shares above 100 stay as they are unless
-/// [`Cooker::capped`] is asked for.
+/// Computes the values of records from consecutive samples. Nothing is scaled, and shares above 100 stay as
+/// they are unless [`Cooker::capped`] is asked for.
 ///
 /// A column without a sample starts again: the first sample after a gap primes it.
 #[derive(Debug, Clone, Default)]

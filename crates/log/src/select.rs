@@ -1,4 +1,4 @@
-//! Choosing counters and times of a log.
+//! Selects counters and times of a log.
 
 use tallymon_core::path::{CounterPath, InstanceIndex, Part, Pattern};
 use tallymon_core::time::FileTime;
@@ -6,10 +6,10 @@ use tallymon_core::time::FileTime;
 use crate::error::{LogError, LogErrorKind};
 use crate::reader::Column;
 
-/// Which counters and records of logs are meant. The default is all of them.
+/// Which counters and records of logs to read. The default is all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selection {
-    /// Paths and patterns of the counters; all of them when there are none.
+    /// Paths and patterns of the counters; an empty list means all.
     pub counters: Vec<CounterPath>,
     /// Records at or after this time, UTC.
     pub from: Option<FileTime>,
@@ -24,7 +24,7 @@ impl Selection {
     }
 }
 
-/// Whether a counter is what a path or pattern means. A path without a machine means any.
+/// Whether a path or pattern matches a counter. A path without a machine matches every machine.
 pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
     let part = |wanted: &Part, found: &Part| match (wanted, found) {
         (Part::Index(one), Part::Index(other)) => one == other,
@@ -50,19 +50,19 @@ pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
     machine && instance && part(&wanted.object, &counter.object) && part(&wanted.counter, &counter.counter)
 }
 
-/// Goes through columns, and remembers which of the wanted paths meant one.
+/// Matches columns against paths, and remembers which paths matched.
 #[derive(Debug)]
-pub(crate) struct Search<'s> {
+pub(crate) struct PathMatcher<'s> {
     wanted: &'s [CounterPath],
     found: Vec<bool>,
 }
 
-impl<'s> Search<'s> {
-    pub(crate) fn new(selection: &'s Selection) -> Search<'s> {
-        Search { wanted: &selection.counters, found: vec![false; selection.counters.len()] }
+impl<'s> PathMatcher<'s> {
+    pub(crate) fn new(selection: &'s Selection) -> PathMatcher<'s> {
+        PathMatcher { wanted: &selection.counters, found: vec![false; selection.counters.len()] }
     }
 
-    /// Whether a column is asked for.
+    /// Whether a column is selected.
     pub(crate) fn keep(&mut self, column: &Column) -> bool {
         if self.wanted.is_empty() {
             return true;
@@ -76,14 +76,14 @@ impl<'s> Search<'s> {
         any
     }
 
-    /// The paths that meant no column so far.
+    /// The paths that matched no column so far.
     pub(crate) fn not_found(&self) -> Vec<String> {
         let missed = self.wanted.iter().zip(&self.found).filter(|(_, found)| !**found);
         missed.map(|(path, _)| path.to_string()).collect()
     }
 }
 
-/// The error of a request for counters of which the log has none.
+/// The error if none of the requested counters is in the log.
 pub(crate) fn nothing_found(paths: &[String]) -> LogError {
     LogError::new(LogErrorKind::Request(format!("no counter of the log is meant by {}", paths.join(", "))))
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_mean_counters() {
+    fn patterns_match_counters() {
         let path = |text: &str| text.parse::<CounterPath>().unwrap();
         let counter = path(r"\\SRV1\Process(svchost#1)\% Processor Time");
         for (wanted, meant) in [

@@ -1,4 +1,4 @@
-//! Statistics of every counter of some logs: what a person looks at first.
+//! Statistics of every counter in one or more logs.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use crate::error::{LogError, Notes};
 use crate::format::{ReadOptions, open};
 use crate::quantile::Quantiles;
 use crate::reader::{Column, Cooker, table_order};
-use crate::select::{Search, Selection, nothing_found};
+use crate::select::{PathMatcher, Selection, nothing_found};
 
 /// The percentiles of [`Summary::percentiles`], in hundredths.
 pub const PERCENTILES: [u32; 5] = [5, 50, 90, 95, 99];
 
-/// How many values all columns together keep as they are, for exact percentiles: 128 MB.
+/// How many values all columns together keep for exact percentiles: 128 MB.
 const EXACT_VALUES: usize = 1 << 24;
-/// Each column keeps at least so many.
+/// How many values each column keeps at least.
 const EXACT_LEAST: usize = 1024;
 
 /// What [`stats()`] found.
@@ -32,7 +32,7 @@ pub struct Stats {
     pub first: Option<FileTime>,
     /// Time of the last of them, UTC.
     pub last: Option<FileTime>,
-    /// Paths that were asked for and are not in the logs.
+    /// Requested paths that are not in the logs.
     pub not_found: Vec<String>,
     /// Faults and remarks of each log.
     pub notes: Vec<(PathBuf, Notes)>,
@@ -43,13 +43,14 @@ pub struct Stats {
 pub struct ColumnStats {
     /// Its full path.
     pub path: String,
-    /// The path in its parts, when it has some.
+    /// The parts of the path; `None` if it is not a counter path.
     pub parts: Option<tallymon_core::path::CounterPath>,
     /// Its type, which says the unit.
     pub counter_type: CounterType,
-    /// Numbers, or why there are none: the reason of the last value that is missing.
+    /// Its numbers, or the reason for the last missing value if there are none.
     pub summary: Result<Summary, NoValue>,
-    /// Records in which the instance was there and had no value. First samples, which only prime a rate, do not count.
+    /// Records in which the instance exists without a value. First samples of rates and averages without
+    /// operations do not count.
     pub missing: u64,
 }
 
@@ -64,18 +65,19 @@ pub struct Summary {
     pub minimum: f64,
     /// The largest one.
     pub maximum: f64,
-    /// The sum of all, by their number: each interval counts the same, however long it was.
+    /// The mean of the values: each interval counts the same, however long it is.
     pub mean: f64,
-    /// The average from the first to the last sample, which counts every second the same. It exists for rates and
-    /// shares of logs that hold raw values, if the counter did not begin anew in between.
+    /// The average from the first to the last sample: each second counts the same. It exists for rates and
+    /// shares in logs of raw values, if the counter was not reset in between.
     pub average: Option<f64>,
     /// The standard deviation of the values (of the population, divided by their number).
     pub deviation: f64,
-    /// The values below which the shares [`PERCENTILES`] of all lie.
+    /// The percentiles [`PERCENTILES`] of the values.
     pub percentiles: [f64; PERCENTILES.len()],
-    /// Percentiles are within half a percent only ([`crate::quantile::ACCURACY`]), because there were many values.
+    /// Percentiles are accurate to half a percent only ([`crate::quantile::ACCURACY`]), because there are
+    /// many values.
     pub approximate: bool,
-    /// How much the straight line that fits the values best rises in an hour. `None` with fewer than two times.
+    /// The slope per hour of the straight line that fits the values best. `None` with fewer than two times.
     pub slope: Option<f64>,
 }
 
@@ -87,14 +89,14 @@ impl Summary {
     }
 }
 
-/// Reads logs and gives the statistics of the chosen counters over the chosen time.
+/// Computes statistics of the selected counters in the selected time.
 ///
-/// Logs follow each other in the order given. A counter that is in several is one; rates start anew with each log.
-/// Memory is bounded by the number of counters, not by the length of the logs.
+/// The logs are read in the given order. A counter in several logs is one counter; rates start again with
+/// each log. Memory is bounded by the number of counters, not by the length of the logs.
 ///
 /// # Errors
 ///
-/// A log can not be read, or nothing of what was asked for is in any.
+/// A log can not be read, or no requested counter is in any log.
 pub fn stats(paths: &[PathBuf], selection: &Selection, options: &ReadOptions) -> Result<Stats, LogError> {
     let stats = gather(paths, selection, options)?;
     if stats.columns.is_empty() && !stats.not_found.is_empty() {
@@ -103,15 +105,15 @@ pub fn stats(paths: &[PathBuf], selection: &Selection, options: &ReadOptions) ->
     Ok(stats)
 }
 
-/// As [`stats()`], but it is no error when nothing of what was asked for is there.
+/// As [`stats()`], but it is not an error if no requested counter is there.
 pub(crate) fn gather(
     paths: &[PathBuf],
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Stats, LogError> {
-    let mut gathered: Vec<Gathered> = Vec::new();
+    let mut gathered: Vec<Accumulator> = Vec::new();
     let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
-    let mut search = Search::new(selection);
+    let mut search = PathMatcher::new(selection);
     let mut stats = Stats {
         columns: Vec::new(),
         records: 0,
@@ -124,7 +126,7 @@ pub(crate) fn gather(
         let mut log = open(path, options)?;
         let mut cooker = Cooker::capped(options.cap);
         let mut values = Vec::new();
-        // Where each column of this log is gathered; columns appear while records are read.
+        // The accumulator of each column of this log; columns appear while records are read.
         let mut places: Vec<Option<usize>> = Vec::new();
         let mut seen: HashMap<String, u32> = HashMap::new();
         for gathered in &mut gathered {
@@ -141,7 +143,7 @@ pub(crate) fn gather(
                 *same = same.saturating_add(1);
                 places.push(search.keep(column).then(|| {
                     *by_path.entry(key).or_insert_with(|| {
-                        gathered.push(Gathered::new(column, exact_values(columns.len())));
+                        gathered.push(Accumulator::new(column, exact_values(columns.len())));
                         gathered.len().saturating_sub(1)
                     })
                 }));
@@ -172,8 +174,8 @@ fn exact_values(columns: usize) -> usize {
     EXACT_VALUES.checked_div(columns).unwrap_or(EXACT_VALUES).max(EXACT_LEAST)
 }
 
-/// What is known of a column while its log is read.
-struct Gathered {
+/// The numbers of a column so far.
+struct Accumulator {
     column: Column,
     quantiles: Quantiles,
     count: u64,
@@ -192,13 +194,13 @@ struct Gathered {
     products: f64,
     first_sample: Option<Sample>,
     last_sample: Option<Sample>,
-    /// The counter ran from the first to the last sample without beginning anew.
+    /// The counter was not reset between the first and the last sample.
     unbroken: bool,
 }
 
-impl Gathered {
-    fn new(column: &Column, exact_values: usize) -> Gathered {
-        Gathered {
+impl Accumulator {
+    fn new(column: &Column, exact_values: usize) -> Accumulator {
+        Accumulator {
             column: column.clone(),
             quantiles: Quantiles::new(exact_values),
             count: 0,
@@ -219,7 +221,7 @@ impl Gathered {
         }
     }
 
-    /// The next samples are of another log, perhaps of another run of the machine.
+    /// The next samples come from another log, perhaps from after a restart of the machine.
     fn begin_log(&mut self) {
         self.unbroken = self.first_sample.is_none();
     }
@@ -237,7 +239,7 @@ impl Gathered {
         };
         match number {
             Ok(number) => self.number(time, number),
-            // The instance was not there, or the first sample of it primes a rate.
+            // The instance does not exist, or its first sample primes a rate.
             Err(NoValue::NoInstance | NoValue::FirstSample) => {}
             Err(reason) => {
                 self.reason = reason;
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn no_numbers_have_a_reason() {
+    fn a_column_without_numbers_has_a_reason() {
         let column = summary("none", &[" ", " "]);
         assert!(column.summary.is_err());
         assert_eq!(column.missing, 2);

@@ -1,15 +1,14 @@
-//! Local times of logs and UTC.
+//! Converts between the local times of logs and UTC.
 //!
-//! Windows writes the times of its logs in local time. How far that was from UTC stands in the log: best in raw values
-//! that are UTC themselves, else in the rules of the time zone of the machine that wrote the log, or as a number of
-//! minutes in the first line of a text log.
+//! Windows writes local times into its logs. The distance from UTC is in the log too: most reliably in raw
+//! values that are UTC themselves, else in the time zone rules of the machine, or as a number of minutes in
+//! the first line of a text log.
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 use tallymon_core::text::CodePage;
 use tallymon_core::text::{ByteOrder, Name};
 use tallymon_core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
-
-use crate::bytes;
 
 /// 100 ns units in a minute.
 pub(crate) const UNITS_PER_MINUTE: u64 = UNITS_PER_SECOND.saturating_mul(60);
@@ -18,12 +17,12 @@ pub(crate) const UNITS_PER_MINUTE: u64 = UNITS_PER_SECOND.saturating_mul(60);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Zone {
-    /// Nothing, or too little. Its times are taken as UTC.
+    /// Nothing, or too little. Times are taken as UTC.
     #[default]
     Unknown,
-    /// One distance for the whole log, as text logs have it.
+    /// One distance from UTC for the whole log, as in text logs.
     Fixed {
-        /// Name of the zone, maybe cut or empty.
+        /// Name of the zone, perhaps cut or empty.
         name: String,
         /// Minutes to add to local time to get UTC.
         bias: i32,
@@ -35,11 +34,11 @@ pub enum Zone {
 /// A `TIME_ZONE_INFORMATION`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ZoneRules {
-    /// Minutes to add to local time to get UTC, without those below.
+    /// Minutes to add to local time to get UTC, without the seasonal minutes below.
     pub bias: i32,
-    /// Name of the zone, or from Vista on where in a resource library the name stands: `@tzres.dll,-212`.
+    /// Name of the zone; since Vista a reference to a resource with the name: `@tzres.dll,-212`.
     pub standard_name: String,
-    /// When standard time begins in a year; month 0 when there is no daylight saving time.
+    /// When standard time begins in a year; month 0 without daylight saving time.
     pub standard_date: SystemTime,
     /// Minutes to add to `bias` in standard time, nearly always 0.
     pub standard_bias: i32,
@@ -55,9 +54,9 @@ pub struct ZoneRules {
 pub(crate) const ZONE_RULES_SIZE: usize = 172;
 
 impl Zone {
-    /// Minutes to add to UTC to get local time at a local time.
+    /// Minutes to add to UTC to get this local time.
     ///
-    /// In the hour that a clock goes through twice in autumn this is standard time: nothing tells the two apart.
+    /// The hour that occurs twice in autumn is taken as standard time, because nothing tells the two apart.
     pub fn minutes_at_local(&self, local: FileTime) -> i32 {
         match self {
             Zone::Unknown => 0,
@@ -69,10 +68,11 @@ impl Zone {
         }
     }
 
-    /// Name and bias in minutes as the first line of a text log has them, for a time that is `minutes` from UTC.
+    /// The name and the bias in minutes for the first line of a text log, for a time that is `minutes` from
+    /// UTC.
     ///
-    /// The name is always ASCII without parentheses. Where the log gives only a number of a resource whose text is not
-    /// known here, or the distance is none of the zone's, the name is like `UTC-03:30`.
+    /// The name is ASCII without parentheses. It is like `UTC-03:30` if the log has only a resource number
+    /// with unknown text, or if the distance does not fit the zone.
     pub fn label(&self, minutes: i32) -> (String, i32) {
         let bias = minutes.saturating_neg();
         let name = match self {
@@ -99,9 +99,9 @@ impl Zone {
     }
 }
 
-/// The text of a name that is a reference into Windows' `tzres.dll`; other names as they are.
+/// The text of a reference into Windows' `tzres.dll`; other names do not change.
 ///
-/// Only numbers whose zone is known from logs are here.
+/// Only numbers whose zone is known from logs are listed.
 fn resource_text(name: &str) -> &str {
     match name.strip_prefix("@tzres.dll,-") {
         Some("211") => "Pacific Daylight Time",
@@ -118,21 +118,23 @@ impl ZoneRules {
     pub(crate) fn parse(data: &[u8]) -> Result<ZoneRules, Error> {
         const WHAT: &str = "TIME_ZONE_INFORMATION";
         let name = |at| {
-            bytes::slice(data, at, 64, WHAT)
+            Bytes::little(data)
+                .slice(at, 64, WHAT)
+                .map(Bytes::data)
                 .map(|name| Name::new(name, CodePage::UTF_16, ByteOrder::Little).to_string_lossy())
         };
         Ok(ZoneRules {
-            bias: bytes::i32(data, 0, WHAT)?,
+            bias: Bytes::little(data).i32(0, WHAT)?,
             standard_name: name(4)?,
             standard_date: system_time(data, 68)?,
-            standard_bias: bytes::i32(data, 84, WHAT)?,
+            standard_bias: Bytes::little(data).i32(84, WHAT)?,
             daylight_name: name(88)?,
             daylight_date: system_time(data, 152)?,
-            daylight_bias: bytes::i32(data, 168, WHAT)?,
+            daylight_bias: Bytes::little(data).i32(168, WHAT)?,
         })
     }
 
-    /// The 172 bytes; names longer than 31 units are cut.
+    /// Writes the 172 bytes. Names are cut after 31 units.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(ZONE_RULES_SIZE);
         let name = |out: &mut Vec<u8>, name: &str| {
@@ -162,8 +164,8 @@ impl ZoneRules {
         else {
             return false;
         };
-        // The clock shows daylight time when it is set back, so the hour that comes twice begins earlier. Daylight bias
-        // is negative: the end of summer in standard time.
+        // The clock shows daylight time when it is set back, so the hour that comes twice begins earlier.
+        // Daylight bias is negative: the end of summer in standard time.
         let back = i64::from(self.standard_bias).saturating_sub(i64::from(self.daylight_bias));
         let back = u64::try_from(back).unwrap_or(0).saturating_mul(UNITS_PER_MINUTE);
         let winter = FileTime(winter.0.saturating_sub(back));
@@ -172,7 +174,8 @@ impl ZoneRules {
 }
 
 fn system_time(data: &[u8], at: usize) -> Result<SystemTime, Error> {
-    let part = |index: usize| bytes::u16(data, at.saturating_add(index.saturating_mul(2)), "SYSTEMTIME");
+    let part =
+        |index: usize| Bytes::little(data).u16(at.saturating_add(index.saturating_mul(2)), "SYSTEMTIME");
     Ok(SystemTime {
         year: part(0)?,
         month: part(1)?,
@@ -185,8 +188,8 @@ fn system_time(data: &[u8], at: usize) -> Result<SystemTime, Error> {
     })
 }
 
-/// When a change happens in a year: at its date, or with year 0 at the `day`-th of its weekday in the month, where 5 is
-/// the last one.
+/// When a change happens in a year: at its date, or with year 0 at the `day`-th of its weekday in the month,
+/// where 5 is the last one.
 fn change_in_year(rule: &SystemTime, year: u16) -> Option<FileTime> {
     if rule.month == 0 {
         return None;
@@ -208,16 +211,17 @@ fn change_in_year(rule: &SystemTime, year: u16) -> Option<FileTime> {
     SystemTime { day, year, ..*rule }.file_time()
 }
 
-/// `time` moved by minutes, at most to the ends of what a file time can hold.
+/// Adds minutes to a time. The result stays within the range of a file time.
 pub fn add_minutes(time: FileTime, minutes: i32) -> FileTime {
     let units = u64::from(minutes.unsigned_abs()).saturating_mul(UNITS_PER_MINUTE);
     FileTime(if minutes < 0 { time.0.saturating_sub(units) } else { time.0.saturating_add(units) })
 }
 
-/// The distance of local time from UTC in minutes, from the same moment in both; `None` when they are no such pair.
+/// The distance of local time from UTC in minutes, from the same moment in both; `None` if the two times are
+/// not the same moment.
 ///
-/// Zones are multiples of a quarter of an hour and at most 14 hours away. A remote machine's clock may differ by some
-/// minutes from that of the one that wrote the log.
+/// Distances are multiples of 15 minutes, at most 14 hours. The clock of a remote machine may differ by
+/// minutes from the clock of the machine that wrote the log.
 pub(crate) fn minutes_between(local: FileTime, utc: FileTime) -> Option<i32> {
     const QUARTER: i64 = 9_000_000_000;
     const SLACK: i64 = 3_000_000_000;
@@ -268,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn southern_summers_go_over_the_new_year() {
+    fn southern_summers_include_the_new_year() {
         let change = |month, day| SystemTime { month, day, hour: 2, ..SystemTime::default() };
         let zone = Zone::Rules(Box::new(ZoneRules {
             bias: -600,
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_go_round() {
+    fn rules_are_read_back() {
         let Zone::Rules(rules) = pacific() else { unreachable!() };
         let bytes = rules.to_bytes();
         assert_eq!(bytes.len(), ZONE_RULES_SIZE);

@@ -151,7 +151,7 @@ fn duplicates_captions_blanks_and_odd_numbers() {
 }
 
 #[test]
-fn logs_put_behind_each_other() {
+fn concatenated_logs_are_read() {
     let one = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\h\\o\\c\",\"\\\\h\\o\\d\"\n\"11/26/2016 13:46:30.874\",\"1\",\"2\"\n";
     let two = "\"(PDH-CSV 4.0) (X)(60)\",\"\\\\h\\o\\e\",\"\\\\h\\o\\c\"\n\"11/26/2016 13:46:30.874\",\"3\",\"4\"\n";
     let (about, records) = plain([one, two].concat().as_bytes());

@@ -130,7 +130,7 @@ fn a_damaged_byte_costs_one_record_at_most() {
 }
 
 #[test]
-fn lost_buffers_are_told_and_cost_only_themselves() {
+fn lost_buffers_are_reported_and_cost_only_their_records() {
     let Some(data) = sample("Tx_BasicPerfCounters.blg") else { return };
     let (all, _) = read(&data);
     for fill in [0u8, 0xff, 0x5a] {
@@ -149,10 +149,11 @@ fn lost_buffers_are_told_and_cost_only_themselves() {
 }
 
 #[test]
-fn a_missing_part_of_a_record_is_told() {
+fn a_missing_part_of_a_record_is_reported() {
     let Some(data) = sample("PAL_SampleLog.blg") else { return };
     let (all, _) = read(&data);
-    // The second part of the third record stands at 23928 + 8072 + 8072 of buffer 3; its provider is overwritten.
+    // The second part of the third record stands at 23928 + 8072 + 8072 of buffer 3; its provider is
+    // overwritten.
     let at = 3 * BUFFER + 39736;
     assert_eq!(data[at + 4], 0x22);
     let mut damaged = data.clone();
@@ -193,7 +194,8 @@ fn every_prefix_and_damage_of_a_text_log() {
             for bad in [good ^ 1, good ^ 0x80, 0, 0xff, b'"', b'\n'] {
                 data[place] = bad;
                 let (records, _) = read(&data);
-                // A damaged line, and the one before it when its end is damaged; the first line has everything.
+                // A damaged line, and the one before it when its end is damaged; the first line has
+                // everything.
                 assert!(place <= header || records.len() + 2 >= all.len(), "{name}: byte {place} {bad:#04x}");
             }
             data[place] = good;

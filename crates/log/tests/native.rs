@@ -110,7 +110,8 @@ fn time(row: u64) -> RowTime {
     RowTime { time: FileTime(133_000_000_000_000_000 + row * SECOND), local_minutes: 60 }
 }
 
-/// Rows in which instances come and go, texts change, values are missing or old, and an object is not always read.
+/// Rows in which instances come and go, texts change, values are missing or old, and an object is not always
+/// read.
 fn write_mixed(writer: &mut NativeWriter<Vec<u8>>, rows: std::ops::Range<u64>) {
     let process = writer.table(&process()).unwrap();
     let system = Definition {
@@ -226,7 +227,7 @@ fn instances_texts_and_missing_values_come_back() {
 }
 
 #[test]
-fn a_log_is_gone_on_with() {
+fn a_log_is_appended_to() {
     let folder = Scratch::new();
     let path = folder.join("a.tally");
     for (sealed, torn) in [(true, 0u64), (false, 0), (false, 3), (true, 5)] {
@@ -270,7 +271,7 @@ fn a_log_is_gone_on_with() {
 }
 
 #[test]
-fn a_sealed_log_has_all_that_was_recorded() {
+fn a_sealed_log_has_all_recorded_values() {
     let folder = Scratch::new();
     let path = folder.join("s.tally");
     let options = WriteOptions { flush_seconds: 2, ..WriteOptions::default() };
@@ -370,7 +371,7 @@ fn snapshots_keep_processes_in_their_columns() {
 }
 
 #[test]
-fn only_what_is_chosen_is_written() {
+fn only_the_selected_counters_are_written() {
     use tallymon_core::path::InstancePath;
     use tallymon_core::title::{TitleIndex, Titles};
     let titles = Titles::from_pairs([(230u32, "Process"), (6, "% Processor Time"), (784, "ID Process")]);
@@ -410,12 +411,12 @@ fn only_what_is_chosen_is_written() {
     assert_eq!(paths, wanted);
 }
 
-/// A log of version 1 as it was first written. It is never written again: what a later version can not read is not lost
-/// without notice.
+/// A log of version 1 as it was first written. It is never written again: what a later version can not read
+/// is not lost without notice.
 const FIRST: &[u8] = include_bytes!("../fixtures/log-v1.tally");
 
 #[test]
-fn a_log_of_version_1_is_read_for_ever() {
+fn a_log_of_version_1_is_still_read() {
     let mut reader = NativeReader::new(FIRST).unwrap();
     assert_eq!(check_mixed(&mut reader, 0), 400);
     assert_eq!(reader.about().notes, Default::default());
@@ -426,7 +427,7 @@ fn a_log_of_version_1_is_read_for_ever() {
 }
 
 #[test]
-fn of_two_values_in_a_row_the_last_one_stays() {
+fn the_last_of_two_values_in_a_row_wins() {
     let mut writer = NativeWriter::new(Vec::new(), WriteOptions::default()).unwrap();
     let table = writer.table(&process()).unwrap();
     for row in 0..25u64 {

@@ -67,7 +67,8 @@ fn value(random: &mut Random, counter_type: CounterType, first: u64, now: u64) -
     })
 }
 
-/// Several hosts and objects, whose instances come and go, some read in some rows only; a clock that is set back once.
+/// Several hosts and objects, whose instances come and go, some read in some rows only; a clock that is set
+/// back once.
 fn write(options: WriteOptions, rows: u64) -> Vec<u8> {
     let options = WriteOptions { writer: "a test".to_owned(), ..options };
     let mut writer = NativeWriter::new(Vec::new(), options).unwrap();
@@ -114,7 +115,7 @@ fn write(options: WriteOptions, rows: u64) -> Vec<u8> {
 }
 
 #[test]
-fn the_bytes_of_made_up_rows_stay_what_they_were() {
+fn the_bytes_of_generated_rows_do_not_change() {
     let live = WriteOptions::default();
     let found = [
         ("live", live.clone()),
@@ -148,7 +149,7 @@ fn middle(bytes: &[u8]) -> &[u8] {
 }
 
 #[test]
-fn the_bytes_of_samples_stay_what_they_were() {
+fn the_bytes_of_samples_do_not_change() {
     let folder = Scratch::new();
     let expected = [
         ("PowerShell_CounterSamples.blg", 1_565, 0xcd56_4de7_ac72_b46c),

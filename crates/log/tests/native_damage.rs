@@ -1,4 +1,5 @@
-//! Native logs that were cut, damaged, killed or left without room: nothing panics, and what was recorded stays.
+//! Native logs that were cut, damaged, killed or left without room: nothing panics, and what was recorded
+//! stays.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -135,7 +136,7 @@ fn every_prefix_keeps_its_whole_chunks() {
 }
 
 #[test]
-fn a_damaged_byte_costs_rows_up_to_the_next_beginning() {
+fn a_damaged_byte_costs_rows_up_to_the_next_key() {
     let (mut bytes, _) = log();
     let mut state = 88_172_645_463_325_252u64;
     for place in 16..bytes.len() {
@@ -156,7 +157,7 @@ fn a_damaged_byte_costs_rows_up_to_the_next_beginning() {
 }
 
 #[test]
-fn garbage_with_right_sums_is_told() {
+fn garbage_with_valid_checksums_is_reported() {
     // Whole records whose bodies are noise: what is behind the sum is checked too.
     let (bytes, _) = log();
     let mut state = 7u64;
@@ -227,7 +228,7 @@ impl Output for Small {
 }
 
 #[test]
-fn without_room_only_the_rows_that_are_held_are_lost() {
+fn a_full_output_loses_only_the_held_rows() {
     for room in (400..2_400).step_by(13) {
         let options = WriteOptions { flush_seconds: 3, ..WriteOptions::default() };
         let mut writer = NativeWriter::new(Small { bytes: Vec::new(), room: 1 << 20 }, options).unwrap();
@@ -252,7 +253,7 @@ fn without_room_only_the_rows_that_are_held_are_lost() {
 }
 
 #[test]
-fn a_full_disk_costs_only_the_rows_that_are_held() {
+fn a_full_disk_loses_only_the_held_rows() {
     let folder = Scratch::new();
     let disk = folder.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
@@ -333,7 +334,8 @@ fn clocks_may_be_set_back_and_zones_change() {
     let path = folder.join("c.tally");
     let options = WriteOptions { flush_seconds: 5, numbers_between_keys: 30, ..WriteOptions::default() };
     let mut writer = NativeWriter::create(&path, options).unwrap();
-    // Over midnight, where summer time ends too; then the clock is set back by a quarter of an hour, then on by a day.
+    // Over midnight, where summer time ends too; then the clock is set back by a quarter of an hour, then on
+    // by a day.
     let midnight = START - START % (86_400 * SECOND);
     let time = |row: u64| RowTime {
         time: FileTime(match row {

@@ -1,5 +1,5 @@
-//! Decodes the 64-bit samples to plain entries and values, writes them again, and compares every byte that is not a
-//! stale or volatile field of Windows' own writer.
+//! Decodes the 64-bit samples to plain entries and values, writes them again, and compares every byte that is
+//! not a stale or volatile field of Windows' own writer.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::io::Cursor;
@@ -54,8 +54,8 @@ fn values(body: &[u8]) -> Vec<Data> {
         .collect()
 }
 
-/// Sets to zero what a writer other than Windows can not know: flush times and stale bytes of buffer headers, and the
-/// processor time of every event.
+/// Sets to zero what a writer other than Windows can not know: flush times and stale bytes of buffer headers,
+/// and the processor time of every event.
 fn without_volatile_fields(data: &[u8]) -> Vec<u8> {
     let mut data = data[BUFFER..].to_vec();
     for buffer in data.chunks_mut(BUFFER) {
@@ -105,7 +105,8 @@ fn samples_of_64_bit_writers_are_written_byte_for_byte() {
             Vec::<usize>::new(),
             "{name}"
         );
-        // Of the header buffer only times of the writing thread, and the time of the header event, are not known.
+        // Of the header buffer only times of the writing thread, and the time of the header event, are not
+        // known.
         let header = differ(&written[..BUFFER], &original[..BUFFER]);
         assert!(header.iter().all(|at| (0x58..0x68).contains(at)), "{name}: {header:x?}");
     }

@@ -1,4 +1,5 @@
-//! Copying logs between formats, checked by Windows' own conversion and by a decoder that shares nothing with ours.
+//! Copying logs between formats, checked by Windows' own conversion and by a decoder that shares nothing with
+//! ours.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
@@ -103,7 +104,7 @@ fn a_decoder_of_others_reads_our_blg() {
 }
 
 #[test]
-fn chosen_counters_and_records() {
+fn selected_counters_and_records_are_copied() {
     let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let wanted = r"\processor(*)\*".parse().unwrap();
     let nowhere = r"\Processor(7)\*".parse().unwrap();
@@ -140,7 +141,7 @@ fn chosen_counters_and_records() {
 }
 
 #[test]
-fn several_inputs_of_several_formats() {
+fn inputs_of_several_formats_become_one_log() {
     let Some(blg) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let inputs = [blg.with_extension("csv"), blg.with_file_name("Tx_BasicPerfCounters.blg")];
     let folder = Scratch::new();
@@ -160,7 +161,7 @@ fn several_inputs_of_several_formats() {
 }
 
 #[test]
-fn what_is_in_the_samples() {
+fn info_of_the_samples() {
     let Some(path) = shared("logs/Tx_BasicPerfCounters.blg") else { return };
     let info = info(&path, &ReadOptions::default()).unwrap();
     assert_eq!((info.records, info.columns.len(), info.values), (601, 10, 6010));
@@ -181,7 +182,7 @@ fn what_is_in_the_samples() {
 
 /// In a text log all bytes are of a value, a time, a line end or the first line.
 #[test]
-fn what_each_counter_takes() {
+fn info_counts_the_bytes_of_each_counter() {
     let Some(text) = shared("logs/PowerShell_CounterSamples.csv") else { return };
     let all = |path: &Path| {
         let info = info(path, &ReadOptions::default()).unwrap();
@@ -194,7 +195,8 @@ fn what_each_counter_takes() {
     let head = std::fs::read(&text).unwrap().iter().position(|byte| *byte == b'\n').unwrap() as u64 + 1;
     assert_eq!(bytes + head + info.records * (25 + 1), info.bytes);
 
-    // Five single counters of 48 bytes each in a record, and a wildcard's 0 to 3 and _Total: 24 bytes and the name of each.
+    // Five single counters of 48 bytes each in a record, and a wildcard's 0 to 3 and _Total: 24 bytes and the
+    // name of each.
     let blg = shared("logs/Tx_BasicPerfCounters.blg").unwrap();
     let (bytes, info) = all(&blg);
     assert_eq!(bytes, info.records * (5 * 48 + 4 * (24 + 4) + (24 + 14)));

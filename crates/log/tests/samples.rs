@@ -172,7 +172,7 @@ fn vista_log_of_whole_objects() {
 }
 
 #[test]
-fn damage_of_the_names_of_files_does_not_matter() {
+fn a_wrong_file_ending_does_not_matter() {
     let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let log = open(&path, &ReadOptions::default()).unwrap();
     assert_eq!(log.about().format, Format::Blg);

@@ -1,6 +1,7 @@
 //! A program that counts with `metrics`, and publishes by the first line of its `main`.
 //!
-//! `cargo run -p tallymon-metrics --example shop` runs until its input ends; `tally watch '\shop orders(*)\*'` shows it.
+//! `cargo run -p tallymon-metrics --example shop` runs until its input ends; `tally watch '\shop
+//! orders(*)\*'` shows it.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -83,7 +83,7 @@ impl HistogramFn for HistogramCell {
 
     fn record_many(&self, value: f64, count: usize) {
         let value = match self.seconds {
-            // Units of 100 ns; what is negative or not a number is no time.
+            // Units of 100 ns. A negative value, or one that is not a number, is not a time.
             Some(seconds) => whole(value * seconds * 1e7),
             None => whole(value),
         };
@@ -91,7 +91,7 @@ impl HistogramFn for HistogramCell {
     }
 }
 
-/// Seconds that 1 of a histogram means; `None` when it is no time.
+/// The seconds in one unit of a histogram; `None` when the histogram does not hold times.
 pub(crate) fn seconds(name: &str, unit: Option<Unit>) -> Option<f64> {
     match unit {
         Some(Unit::Seconds) => Some(1.0),
@@ -106,10 +106,10 @@ pub(crate) fn seconds(name: &str, unit: Option<Unit>) -> Option<f64> {
     }
 }
 
-/// The nearest whole number; 0 for what is negative or not a number.
+/// The nearest whole number; 0 for a negative value and for one that is not a number.
 fn whole(value: f64) -> u64 {
-    // A cast of a floating point number cuts, saturates, and makes 0 out of what is no number. Rounding before would be
-    // a call of the C library.
+    // A cast of a floating-point number truncates, saturates, and turns NaN into 0. Rounding first would call
+    // the C library.
     (value + 0.5) as u64
 }
 

@@ -1,4 +1,5 @@
-//! Publishes what a program counts with the crate `metrics` as performance counters, by one line in its `main`.
+//! Publishes the metrics that a program records with the crate `metrics` as performance counters, by one line
+//! in its `main`.
 //!
 //! ```no_run
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,7 +12,8 @@
 //! }
 //! ```
 //!
-//! Each metric becomes an object of the program's name and its own, each set of labels an instance of it:
+//! Each metric becomes an object, named after the program and the metric; each set of labels becomes an
+//! instance of it:
 //!
 //! ```text
 //! \shop orders(kind=book)\Count/sec            a counter; its raw value is the sum
@@ -20,14 +22,16 @@
 //! \shop checkout_seconds(unlabelled)\Time (99 %)
 //! ```
 //!
-//! A histogram is one of times if it is described with a unit of time, or if it is not described and its name ends in
-//! `seconds`, `duration`, `latency` or `time`: those have seconds by the custom of their crate. Others count whole
-//! numbers. Help texts are those of `describe_counter!` and its like, which must come before the first use.
+//! A histogram holds times if it is described with a unit of time, or if it is not described and its name
+//! ends in `seconds`, `duration`, `latency` or `time`: by the custom of that crate, these are in seconds.
+//! Other histograms hold whole numbers. Help texts come from `describe_counter!` and the like, which must be
+//! called before the first use of the metric.
 //!
-//! `recorder.rs` is the recorder, `cell.rs` what its handles write. Adding through a handle that is
-//! kept costs what a shared counter or histogram of `tallymon-provider` costs; gauges take a lock. The macros look their
-//! handle up each time, which takes a lock for all metrics: in a hot place keep what they give.
+//! `recorder.rs` is the recorder; `cell.rs` is what its handles write to. Adding through a handle that you
+//! keep costs as much as a shared counter or histogram of `tallymon-provider`; gauges take a lock. The macros
+//! look up their handle with every call, which takes a lock for all metrics: in a hot path, keep the handle.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg(target_os = "linux")]
 
 mod cell;

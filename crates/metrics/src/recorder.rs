@@ -13,12 +13,13 @@ use tallymon_provider::shm::{
 
 use crate::cell::{CounterCell, GaugeCell, HistogramCell, seconds};
 
-/// The most metrics of a program. Each is a file.
+/// The most metrics of a program. Each metric is a file.
 const MOST_METRICS: usize = 1000;
 /// The most messages that are kept.
 const MOST_FAULTS: usize = 100;
 
-/// Publishes all metrics of this program from now on, under its name. What it gives back tells what could not be published.
+/// Publishes all metrics of this program from now on, under its name. The result reports what could not be
+/// published.
 ///
 /// # Errors
 ///
@@ -49,7 +50,7 @@ pub struct Recorder {
 
 struct Inner {
     program: String,
-    /// Where to publish, if not where everybody does.
+    /// The directory to publish in; `None` for the usual one.
     directory: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -69,7 +70,7 @@ struct Object {
     kind: Kind,
     publisher: Publisher,
     name: String,
-    /// Seconds that 1 means, of a histogram of times.
+    /// The seconds in one unit, for a histogram of times.
     seconds: Option<f64>,
 }
 
@@ -81,7 +82,7 @@ enum Kind {
 }
 
 impl Recorder {
-    /// A recorder of a program that is still to be installed, for example behind layers of `metrics-util`.
+    /// The recorder of a program, not installed yet, for example to put it behind layers of `metrics-util`.
     pub fn new(program: &str) -> Recorder {
         Recorder::make(program, None)
     }
@@ -96,7 +97,7 @@ impl Recorder {
         Recorder { inner: Arc::new(inner) }
     }
 
-    /// What could not be published and why, up to 100 messages. Such metrics count nothing and harm nobody.
+    /// What could not be published and why, up to 100 messages. Such metrics count nothing and do no harm.
     pub fn faults(&self) -> Vec<String> {
         self.state().faults.clone()
     }
@@ -109,7 +110,7 @@ impl Recorder {
         self.state().described.insert((kind, name.as_str().to_string()), (unit, help.to_string()));
     }
 
-    /// The cell of a key: the one that there is, else one that `open` makes of a new instance.
+    /// The cell of a key: the existing one, or a new one that `open` creates for a new instance.
     fn cell<C>(
         &self,
         kind: Kind,
@@ -169,7 +170,8 @@ impl Recorder {
         let set = match kind {
             Kind::Counter => set.counter("Count/sec", CounterType::PERF_COUNTER_BULK_COUNT).shared(),
             Kind::Gauge => set.counter("Value", CounterType::PERF_DOUBLE_RAW),
-            // Its lanes take much room, so that there is only as much of it as there are labels.
+            // Its lanes take much room, so there is room for as many instances as there are labels, and no
+            // more.
             Kind::Histogram if seconds.is_some() => {
                 set.instances_about(1).histogram_time("Time", &shape).shared()
             }
@@ -230,7 +232,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// The labels of a key as the name of an instance: `kind=book,size=A4`.
+/// The name of the instance for the labels of a key: `kind=book,size=A4`.
 fn instance_name(key: &Key) -> String {
     let labels: Vec<String> =
         key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();

@@ -1,4 +1,4 @@
-//! A program that knows `metrics` only, read through a query.
+//! Tests: a program that knows `metrics` only, read through a query.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -11,7 +11,7 @@ use metrics::{Unit, counter, describe_counter, describe_histogram, gauge, histog
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::Language;
 use tallymon::{Host, Query};
-use tallymon_host::publishers::Publishers;
+use tallymon_host::Publishers;
 use tallymon_metrics::Recorder;
 use tallymon_provider::shm::Reader;
 use tallymon_testkit::Scratch;
@@ -21,7 +21,7 @@ fn query(directory: &Path) -> Query {
     Query::new(Box::new(Host::of("here", vec![Box::new(publishers)])), Language::ENGLISH).unwrap()
 }
 
-/// The last raw number, and the value, of a path.
+/// The last raw number and the value of a path.
 fn read(query: &mut Query, path: &str) -> (u64, Result<Value, NoValue>) {
     let handle = query.add(path).unwrap_or_else(|error| panic!("{error:?}"));
     query.collect().unwrap();
@@ -89,7 +89,7 @@ fn nothing_is_lost_between_threads() {
 }
 
 #[test]
-fn what_can_not_be_published_is_told() {
+fn faults_report_what_could_not_be_published() {
     let scratch = Scratch::new();
     let recorder = Recorder::in_directory(r"a\b", scratch.to_path_buf());
     with_local_recorder(&recorder, || {
@@ -110,7 +110,7 @@ fn what_can_not_be_published_is_told() {
 }
 
 #[test]
-fn a_program_of_its_own_is_seen_and_gone() {
+fn program_appears_and_disappears() {
     let scratch = Scratch::new();
     // Examples are built with the tests, beside them.
     let program = std::env::current_exe().unwrap().parent().unwrap().with_file_name("examples").join("shop");

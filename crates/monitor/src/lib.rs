@@ -1,7 +1,8 @@
 //! The performance monitor in the terminal.
 //!
-//! You give a [`Query`](tallymon::Query) with the counters to start with; the user gets NT's chart, with its time line
-//! that sweeps, the value bar and the legend, a report, bars, tables of instances, and a dialog to add more.
+//! You give a [`Query`](tallymon::Query) with the counters to start with; the user gets NT's chart, with its
+//! time line that sweeps, the value bar and the legend, a report, bars, tables of instances, and a dialog to
+//! add more.
 //!
 //! It does not parse command lines, and opens no source on its own: [`Options::open`] does.
 //!
@@ -9,6 +10,7 @@
 //! |---|---|
 //! | [`model`] | series, their history and statistics, without a screen |
 //! | [`chart`] | the chart widget |
+//! | `keys` | the table of key bindings |
 //! | `term` | the terminal, and what is drawn in it |
 //! | `log` | log files, opened and read on threads |
 //! | `workspace` | what the user works on |
@@ -19,8 +21,10 @@
 //! | [`settings`] | settings files |
 //! | [`words`] | words in four languages |
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod app;
+mod keys;
 mod log;
 pub mod model;
 pub mod save;
@@ -36,6 +40,7 @@ pub use app::browse::browse;
 pub use app::run::run;
 pub use log::counters::{meant_of_log, usual_of_log};
 pub use term::chart;
+pub use term::pages::{Pages, Waited};
 pub use term::terminal::put_back;
 pub use term::theme::Colours;
 pub use workspace::options::{LocalTime, Options};

@@ -1,4 +1,4 @@
-//! What was seen, as files: the history as a log, the chart as an SVG picture or a page, what was chosen as settings.
+//! Saves the history as a log, the chart as an SVG picture or an HTML page, and the choices as settings.
 
 mod picture;
 mod raw;
@@ -18,7 +18,7 @@ use crate::workspace::state::Workspace;
 pub use picture::{Other, Page, html, svg};
 pub use text::csv;
 
-/// A name for files of now.
+/// A file name with the current time.
 pub(crate) fn file_name(workspace: &Workspace) -> String {
     let newest = workspace.monitor.next().checked_sub(1).and_then(|row| workspace.monitor.time(row));
     let time = workspace.local_time(newest.unwrap_or_default()).time;
@@ -28,8 +28,8 @@ pub(crate) fn file_name(workspace: &Workspace) -> String {
     )
 }
 
-/// Saves under a name: as what its ending says - any format of logs that can be written, a picture, a page with
-/// it, settings - or the history and the picture with none of these endings. Returns the names of the files. A file that exists is not
+/// Saves under a name; its ending chooses a log format, a picture, a page, or settings. Without such an
+/// ending it saves the history and the picture. Returns the names of the files. Existing files are not
 /// overwritten.
 pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>> {
     let name = name.trim();
@@ -56,7 +56,7 @@ pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>>
     Ok(vec![name.to_string()])
 }
 
-/// Saves the list of the thresholds that were crossed. A file that exists is not overwritten.
+/// Saves the list of crossed thresholds. An existing file is not overwritten.
 pub(crate) fn save_alerts(workspace: &Workspace, name: &str) -> io::Result<()> {
     let mut file = io::BufWriter::new(create(name)?);
     let written = text::alerts(&workspace.monitor.alerts, &*workspace.options.local, &mut file);
@@ -79,13 +79,13 @@ fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
     create(name)?.write_all(bytes).map_err(|error| named(name, &error))
 }
 
-/// The history in a format of logs; what is in view of a log is copied from there, with its raw values.
+/// Saves the history in a log format; the part in view of a log is copied from the log, with its raw values.
 fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()> {
-    // Text has what is compared beside it.
+    // Text formats have the compared values beside the own ones.
     let is_compared = workspace.compared().is_some() && matches!(format, Format::Csv | Format::Tsv);
     let is_copied = |log: &&Log| log.overlaps().is_empty() && follow_each_other(log) && !is_compared;
     if let Some(log) = workspace.log().filter(is_copied) {
-        // A path without host would mean that counter of all hosts.
+        // A path without a host would mean all hosts.
         let of_host = |path: &str| match path.starts_with("\\\\") || log.host().is_empty() {
             true => path.parse::<CounterPath>(),
             false => format!("\\\\{}{path}", log.host()).parse(),
@@ -107,12 +107,12 @@ fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()>
     if format == Format::Csv {
         return save_csv(workspace, name, is_compared);
     }
-    // A log has its raw samples itself; text has values only.
+    // A log keeps its own raw samples; text has values only.
     let is_raw = workspace.log().is_none() && format != Format::Tsv;
     if is_raw && format == Format::Tally {
         return save_native(workspace, name);
     }
-    // The writers of all formats are behind the copying of logs.
+    // Only copying a log reaches the writers of all formats.
     let ending = if is_raw { Format::Tally } else { Format::Csv }.info().extension;
     let between = format!("{name}.{}.{ending}", std::process::id());
     let saved = match is_raw {
@@ -128,14 +128,14 @@ fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()>
     }
 }
 
-/// Whether each log begins behind the end of the one before: those that are beside each other are saved as they are shown.
+/// Whether each log begins after the end of the one before; overlapping logs are saved as they are shown.
 fn follow_each_other(log: &Log) -> bool {
     let parts = log.parts().iter().map(Log::summary);
     parts.clone().zip(parts.skip(1)).all(|(one, next)| one.last < next.first)
 }
 
 fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<()> {
-    // The copy takes the place of this file when it is complete.
+    // The complete copy replaces this file.
     drop(create(name)?);
     match relog::relog(from, Path::new(name), options) {
         Ok(_) => Ok(()),
@@ -158,7 +158,7 @@ fn save_native(workspace: &Workspace, name: &str) -> io::Result<()> {
 
 fn save_csv(workspace: &Workspace, name: &str, is_compared: bool) -> io::Result<()> {
     let mut file = io::BufWriter::new(create(name)?);
-    // Everything that was seen, or what is in view of logs.
+    // The whole history, or the part of a log in view.
     let monitor = &workspace.monitor;
     let rows = if workspace.log().is_some() { monitor.view() } else { monitor.rows() };
     let compared = workspace.compared().filter(|_| is_compared);

@@ -1,33 +1,34 @@
-//! Recording sessions, as the monitor shows them. Whoever keeps them implements [`Sessions`]; the monitor opens no files of theirs.
+//! Recording sessions, as the monitor shows them. The caller implements [`Sessions`]; the monitor opens no
+//! session files.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon::core::time::FileTime;
 
-/// What a session does now.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
     /// It writes records.
     Recording,
-    /// It waits for its beginning.
+    /// It waits for its start time.
     Waiting,
-    /// It was ended.
+    /// It was stopped.
     Stopped,
-    /// Its process is gone and did not end as it should.
+    /// Its process was killed or crashed.
     Killed,
 }
 
-/// A session at a time.
+/// A session and its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its state.
     pub state: SessionState,
     /// Time between two records.
     pub interval: Duration,
-    /// Counter paths; nothing when all objects are recorded.
+    /// Counter paths; empty when all objects are recorded.
     pub counters: Vec<String>,
     /// Folder of its logs.
     pub folder: PathBuf,
@@ -35,44 +36,44 @@ pub struct Session {
     pub logs: usize,
     /// Bytes of all its logs.
     pub bytes: u64,
-    /// Records since it was started last.
+    /// Records since its last start.
     pub records: u64,
-    /// The last record.
+    /// The time of the last record.
     pub last: Option<FileTime>,
     /// Records and logs that could not be written.
     pub errors: u64,
-    /// The last of them, in words.
+    /// The last error, in words.
     pub last_error: Option<String>,
 }
 
-/// Where sessions are listed, started and stopped. All of it may take its time: the monitor asks on a thread of its own.
-/// Errors are words for the user.
+/// Lists, starts and stops sessions. Calls may take long: the monitor makes them on threads. Errors are
+/// messages for the user.
 pub trait Sessions: Send + Sync {
     /// All sessions, by name.
     ///
     /// # Errors
     ///
-    /// They can not be read.
+    /// The sessions can not be read.
     fn list(&self) -> Result<Vec<Session>, String>;
 
     /// Starts a session that does not record, and waits until it does.
     ///
     /// # Errors
     ///
-    /// It is not there, or can not be started.
+    /// There is no such session, or it can not be started.
     fn start(&self, name: &str) -> Result<(), String>;
 
     /// Stops a session, and waits until its logs are complete.
     ///
     /// # Errors
     ///
-    /// It is not there, or does not answer.
+    /// There is no such session, or it does not answer.
     fn stop(&self, name: &str) -> Result<(), String>;
 
-    /// The logs of a session, oldest first, with everything in them that was recorded so far.
+    /// The logs of a session, oldest first, complete up to now.
     ///
     /// # Errors
     ///
-    /// It is not there, or its logs are of a format that is not read.
+    /// There is no such session, or its logs have a format that can not be read.
     fn logs(&self, name: &str) -> Result<Vec<PathBuf>, String>;
 }

@@ -1,4 +1,4 @@
-//! Settings files: which counters are shown and how, as TOML, so that a view opens again another day.
+//! Settings files: which counters are shown and how, as TOML, to open a view again another day.
 //!
 //! ```
 //! use tallymon_monitor::settings::Settings;
@@ -22,13 +22,13 @@ use toml::{Table, Value};
 
 use crate::model::{Axis, Crossing, Grid, Look, Picture, Scale, Switch};
 
-/// The end of the name of a settings file.
+/// The extension of settings files.
 pub const EXTENSION: &str = "tallymon";
 
 /// The longest settings file that is read.
 pub const LONGEST: u64 = 4 << 20;
 
-/// What a settings file says. What it leaves out stays as it is.
+/// The content of a settings file. Missing keys change nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
     /// Counter paths as the user wrote them.
@@ -41,11 +41,11 @@ pub struct Settings {
     pub points: Option<usize>,
     /// New rows overwrite the oldest from left to right.
     pub sweep: Option<bool>,
-    /// How the chart is made.
+    /// Axis, grid, title and parts of the chart.
     pub picture: Option<Picture>,
     /// How series are shown, by their paths.
     pub looks: Vec<(String, Look)>,
-    /// Thresholds that were crossed.
+    /// Crossed thresholds.
     pub alerts: Vec<Crossing>,
 }
 
@@ -54,7 +54,8 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// It can not be read, is longer than [`LONGEST`], or as [`Settings::parse`]; the message names the file.
+    /// The file can not be read or is longer than [`LONGEST`], or an error of [`Settings::parse`]; the
+    /// message names the file.
     pub fn open(path: &Path) -> Result<Settings, String> {
         let named = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
         let mut text = String::new();
@@ -63,7 +64,7 @@ impl Settings {
         Settings::parse(&text).map_err(|error| named(&error))
     }
 
-    /// Reads the text of a settings file. Keys that this version does not know are skipped.
+    /// Reads the text of a settings file. Unknown keys are skipped.
     ///
     /// # Errors
     ///
@@ -173,7 +174,7 @@ impl fmt::Display for Settings {
     }
 }
 
-/// The picture, when anything of it is said; the rest is as usual then.
+/// The chart, when a key of it is present; its other keys have their defaults then.
 fn picture_of(table: &Table) -> Result<Option<Picture>, String> {
     let own = ["minimum", "maximum", "grid", "title", "label"].into_iter();
     if !own.chain(Switch::NAMES.map(|(key, _)| key)).any(|key| table.contains_key(key)) {
@@ -232,7 +233,7 @@ fn wrong(key: &str, needed: &str, found: &Value) -> String {
     format!("{key}: needed {needed}, found a {}", found.type_str())
 }
 
-/// A text of TOML: as it is where that is possible, since paths are full of backslashes.
+/// A text in TOML: without escapes where possible, since paths are full of backslashes.
 fn quoted(text: &str) -> String {
     if !text.contains('\'') && !text.contains(char::is_control) {
         return format!("'{text}'");
@@ -255,7 +256,7 @@ mod tests {
     use crate::model::Switches;
 
     #[test]
-    fn settings_go_round() {
+    fn settings_survive_writing_and_reading() {
         let look = |scale, hidden, colour: Option<usize>, threshold| {
             let pattern = colour.map(|colour| colour + 1);
             Look { scale, hidden, colour, pattern, thick: hidden, threshold }
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn errors_name_the_key_and_the_problem() {
         for (text, words) in [
             ("counters = [", "line 1"),
             ("counters = 7", "counters: needed a list, found a integer"),

@@ -10,12 +10,12 @@ use crate::model::format::Numbers;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     language: usize,
-    /// Digits of large numbers stand in groups.
+    /// Group the digits of large numbers.
     groups: bool,
 }
 
 impl Words {
-    /// The words of a language; English when there are none.
+    /// The words of a language; English where it has none.
     pub const fn of(language: Language) -> Words {
         let language = match language {
             Language::KOREAN => 1,
@@ -26,7 +26,7 @@ impl Words {
         Words { language, groups: true }
     }
 
-    /// The same, with digits in groups or not.
+    /// The same words, with grouped digits or not.
     pub const fn grouped(self, groups: bool) -> Words {
         Words { groups, ..self }
     }
@@ -37,10 +37,15 @@ impl Words {
         Numbers::new(if self.groups { Some(separator) } else { None })
     }
 
+    /// One of four texts: English, Korean, Japanese, Russian.
+    pub fn pick(self, texts: &[&'static str; 4]) -> &'static str {
+        texts.get(self.language).copied().unwrap_or_default()
+    }
+
     /// A word.
     pub fn get(self, word: Word) -> &'static str {
         let Some((_, words)) = TABLE.iter().find(|(known, _)| *known == word) else { return "" };
-        words.get(self.language).copied().unwrap_or_default()
+        self.pick(words)
     }
 }
 
@@ -76,18 +81,32 @@ words! {
     Object: "Object", "개체", "オブジェクト", "Объект";
     Host: "Host", "호스트", "ホスト", "Узел";
     Ended: "ended", "종료", "終了", "завершён";
-    Hint: "a add · w save · ? help", "a 추가 · w 저장 · ? 도움말", "a 追加 · w 保存 · ? ヘルプ", "a добавить · w сохранить · ? справка";
-    Empty: "No counters: press a to add some", "카운터 없음: a를 눌러 추가하세요", "カウンターがありません: a で追加", "Нет счётчиков: нажмите a, чтобы добавить";
-    TwoSamples: "a rate needs two samples", "속도에는 샘플이 두 개 필요합니다", "率には二つのサンプルが必要です", "для скорости нужны два замера";
-    OldValue: "old value: the source does not answer", "오래된 값: 원본이 응답하지 않음", "古い値: ソースが応答しません", "старое значение: источник не отвечает";
-    Rights: "run as root, or see 'tally doctor'", "root로 실행하거나 'tally doctor' 참조", "root で実行するか 'tally doctor' を参照", "запустите от root или см. 'tally doctor'";
+    Empty: "No counters: press a to add some",
+        "카운터 없음: a를 눌러 추가하세요",
+        "カウンターがありません: a で追加",
+        "Нет счётчиков: нажмите a, чтобы добавить";
+    TwoSamples: "a rate needs two samples",
+        "속도에는 샘플이 두 개 필요합니다",
+        "率には二つのサンプルが必要です",
+        "для скорости нужны два замера";
+    OldValue: "old value: the source does not answer",
+        "오래된 값: 원본이 응답하지 않음",
+        "古い値: ソースが応答しません",
+        "старое значение: источник не отвечает";
+    Rights: "run as root, or see 'tally doctor'",
+        "root로 실행하거나 'tally doctor' 참조",
+        "root で実行するか 'tally doctor' を参照",
+        "запустите от root или см. 'tally doctor'";
     Retry: "retry in", "재시도까지", "再試行まで", "повтор через";
-    NoAnswer: "the source does not answer; the values are gaps until it does", "원본이 응답하지 않아 값이 비어 있습니다", "ソースが応答しません。値は欠けます", "источник не отвечает, значения пропущены";
+    NoAnswer: "the source does not answer; the values are gaps until it does",
+        "원본이 응답하지 않아 값이 비어 있습니다",
+        "ソースが応答しません。値は欠けます",
+        "источник не отвечает, значения пропущены";
     DidYouMean: "did you mean", "혹시", "もしかして", "возможно,";
     Unknown: "not found", "찾을 수 없음", "見つかりません", "не найдено";
     AddTitle: "Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики";
     Search: "Search", "검색", "検索", "Поиск";
-    AllInstances: "all, also new ones", "전체 및 새 인스턴스", "すべて、新しいものも", "все, включая новые";
+    AllInstances: "all and new ones", "전체 및 새 인스턴스", "すべて、新しいものも", "все, включая новые";
     NoInstances: "no instances", "인스턴스 없음", "インスタンスなし", "нет экземпляров";
     NothingFound: "nothing found", "결과 없음", "該当なし", "ничего не найдено";
     Now: "now", "현재", "現在", "сейчас";
@@ -95,70 +114,55 @@ words! {
     Formula: "formula", "수식", "式", "формула";
     Costly: "costly to collect", "수집 비용이 높음", "収集コストが高い", "дорогой сбор";
     Added: "added", "추가됨", "追加しました", "добавлено";
-    AddKeys: "Tab pane · Enter add · Esc close", "Tab 창 · Enter 추가 · Esc 닫기", "Tab 枠 · Enter 追加 · Esc 閉じる", "Tab панель · Enter добавить · Esc закрыть";
     HelpTitle: "Keys", "키", "キー", "Клавиши";
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
-    SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)", "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)", "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)", "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
+    SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)",
+        "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)",
+        "名前を付けて保存 (.csv .tsv .blg .svg .html .tallymon)",
+        "сохранить как (.csv .tsv .blg .svg .html .tallymon)";
     OpenFile: "open logs or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журналы или набор";
-    CompareWith: "compare with a log (empty: no more)", "비교할 로그 (빈칸: 끝)", "比較するログ (空: 終わり)", "сравнить с журналом (пусто: нет)";
-    NoLog: "these are settings, no log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
+    CompareWith: "compare with a log (empty: stop comparing)",
+        "비교할 로그 (빈칸: 끝)",
+        "比較するログ (空: 終わり)",
+        "сравнить с журналом (пусто: нет)";
+    NotALog: "this is a settings file, not a log", "로그가 아니라 설정입니다", "ログではなく設定です", "это набор, а не журнал";
     Change: "Change", "변화", "変化", "Разница";
-    KeysCompare: "compare with another log; move it", "다른 로그와 비교; 옮기기", "他のログと比較; ずらす", "сравнить с журналом; сдвинуть";
     Opening: "opening", "여는 중", "開いています", "открывается";
     ReadingValues: "reading values", "값 읽는 중", "値を読んでいます", "чтение значений";
     EscapeStops: "Esc stops", "Esc 중지", "Esc 中止", "Esc прервать";
     Saved: "saved", "저장됨", "保存しました", "сохранено";
-    GoTo: "go to time (hh:mm[:ss])", "시간으로 이동 (hh:mm[:ss])", "時刻へ移動 (hh:mm[:ss])", "перейти ко времени (чч:мм[:сс])";
-    NoSuchTime: "this is no time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
+    GoTo: "go to time (hh:mm[:ss])",
+        "시간으로 이동 (hh:mm[:ss])",
+        "時刻へ移動 (hh:mm[:ss])",
+        "перейти ко времени (чч:мм[:сс])";
+    NotATime: "not a time of day", "시간이 아닙니다", "時刻ではありません", "это не время";
     Filter: "filter", "필터", "フィルター", "фильтр";
     Paste: "counter path", "카운터 경로", "カウンターパス", "путь счётчика";
     Copied: "copied", "복사됨", "コピーしました", "скопировано";
-    TooMany: "too many values for a clipboard: zoom in, or save them", "클립보드에 담기에 값이 너무 많습니다: 확대하거나 저장하세요", "クリップボードには値が多すぎます: 拡大するか保存してください", "слишком много значений: увеличьте или сохраните";
+    TooMany: "too many values for a clipboard: zoom in, or save them",
+        "클립보드에 담기에 값이 너무 많습니다: 확대하거나 저장하세요",
+        "クリップボードには値が多すぎます: 拡大するか保存してください",
+        "слишком много значений: увеличьте или сохраните";
     Time: "Time", "시간", "時刻", "Время";
     Kept: "in memory", "메모리", "メモリ", "в памяти";
-    MadeBy: "made by", "원인", "原因", "виновники";
-    SpikeKeys: "Enter adds · Esc closes", "Enter 추가 · Esc 닫기", "Enter 追加 · Esc 閉じる", "Enter добавить · Esc закрыть";
-    NothingKept: "nothing was kept of this second", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
-    KeysSpike: "who made it, at this second", "이 시점의 원인", "この時点の原因", "кто виноват в эту секунду";
+    ContributorsAt: "top contributors at", "원인", "原因", "виновники";
+    NoContributors: "no data for this time", "이 시점의 기록이 없습니다", "この時点の記録はありません", "за эту секунду ничего нет";
     Log: "LOG", "로그", "ログ", "ЖУРНАЛ";
     Records: "records", "레코드", "レコード", "записей";
     Damaged: "the log is damaged", "로그가 손상됨", "ログが破損", "журнал повреждён";
-    InBothLogs: "counters in both logs, taken from", "두 로그에 있는 카운터, 사용한 로그", "両方のログにあるカウンター、使うログ", "счётчики в обоих журналах, взяты из";
+    InBothLogs: "counters in both logs, taken from",
+        "두 로그에 있는 카운터, 사용한 로그",
+        "両方のログにあるカウンター、使うログ",
+        "счётчики в обоих журналах, взяты из";
     InMemory: "records in memory", "메모리의 레코드", "メモリ内のレコード", "записей в памяти";
-    LogKeys: "a add  t play  , . step  : time  [ ] zoom  PgUp PgDn  Enter who  T table  w save  ? help  q quit",
-        "a 추가  t 재생  , . 단계  : 시간  [ ] 확대  PgUp PgDn  Enter 원인  T 표  w 저장  ? 도움말  q 종료",
-        "a 追加  t 再生  , . 一歩  : 時刻  [ ] 拡大  PgUp PgDn  Enter 原因  T 表  w 保存  ? ヘルプ  q 終了",
-        "a добавить  t пуск  , . шаг  : время  [ ] масштаб  PgUp PgDn  Enter кто  T таблица  w сохр.  ? справка  q выход";
-    KeysPlay: "step; in a log: play, stop", "단계; 로그: 재생, 정지", "一歩; ログ: 再生、停止", "шаг; в журнале: пуск, стоп";
     SortedBy: "sorted by", "정렬", "並べ替え", "сортировка";
-    KeysAdd: "add counters", "카운터 추가", "カウンター追加", "добавить счётчики";
-    KeysRemove: "remove, hide, new set", "제거, 숨김, 새 세트", "削除、非表示、新規", "удалить, скрыть, новый набор";
-    KeysSelect: "choose a line", "선 선택", "線の選択", "выбрать линию";
-    KeysCursor: "cursor on the time axis", "시간 커서", "時間カーソル", "курсор времени";
-    KeysHighlight: "highlight, colour", "강조, 색", "強調、色", "выделить, цвет";
-    KeysViews: "line, area, stacked, bars, report, split, table", "선, 영역, 누적, 막대, 보고서, 분할, 표", "線、面、積層、棒、レポート、分割、表", "линии, области, сумма, столбцы, отчёт, части, таблица";
-    KeysScale: "scale x10, fit, fit all, default; threshold", "배율 x10, 맞춤, 모두 맞춤, 기본; 임계값", "倍率 x10、合わせる、全て合わせる、既定; しきい値", "масштаб x10, подогнать, все, исходный; порог";
-    KeysFreeze: "freeze, one update, clear", "정지, 한 번 갱신, 지우기", "停止、一回更新、消去", "стоп, обновить, очистить";
-    KeysTime: "back, forward, oldest, live", "뒤로, 앞으로, 처음, 실시간", "戻る、進む、最古、ライブ", "назад, вперёд, начало, сейчас";
-    KeysZoom: "zoom, go to time", "확대, 시간 이동", "拡大、時刻へ", "масштаб времени, ко времени";
-    KeysInterval: "interval, sweep or scroll", "간격, 스윕/스크롤", "間隔、掃引/スクロール", "интервал, развёртка/прокрутка";
-    KeysExplain: "explain, filter", "설명, 필터", "説明、フィルター", "объяснить, фильтр";
-    KeysCopy: "copy path, settings, values; paste paths", "경로, 설정, 값 복사; 붙여넣기", "パス、設定、値のコピー; 貼り付け", "копировать путь, набор, значения; вставить";
-    KeysSave: "save: log, picture, settings; open; back to now", "저장: 로그, 그림, 설정; 열기; 현재로", "保存: ログ、図、設定; 開く; 現在へ", "сохранить: журнал, рисунок, набор; открыть; к текущему";
-    KeysTable: "table: column, order, tree, object, tick; untick", "표: 열, 순서, 트리, 개체, 선택; 모두 해제", "表: 列、順序、ツリー、オブジェクト、選択; 全解除", "таблица: столбец, порядок, дерево, объект, отметка";
-    KeysUndo: "undo; zoom to a range of time", "실행 취소; 시간 범위 확대", "元に戻す; 時間範囲を拡大", "отменить; увеличить отрезок";
-    KeysProperties: "properties; legend, bar, axes, digits, tips; grid", "속성; 범례, 값 표시줄, 축, 숫자 묶음, 도구 설명; 눈금선", "プロパティ; 凡例、値バー、軸、桁区切り、ヒント; 目盛線", "свойства; легенда, значения, оси, разряды, подсказки; сетка";
     PropertiesTitle: "Properties", "속성", "プロパティ", "Свойства";
-    PropertiesKeys: "\u{2191}\u{2193} choose · \u{2190}\u{2192} change · Enter type · Esc close",
-        "\u{2191}\u{2193} 선택 · \u{2190}\u{2192} 변경 · Enter 입력 · Esc 닫기",
-        "\u{2191}\u{2193} 選択 · \u{2190}\u{2192} 変更 · Enter 入力 · Esc 閉じる",
-        "\u{2191}\u{2193} выбор · \u{2190}\u{2192} изменить · Enter ввод · Esc закрыть";
     GraphTitle: "Title", "제목", "題名", "Заголовок";
     AxisLabel: "Axis label", "축 이름", "軸の名前", "Подпись оси";
     AxisMaximum: "Axis maximum", "축 최대값", "軸の最大値", "Максимум оси";
     AxisMinimum: "Axis minimum", "축 최소값", "軸の最小値", "Минимум оси";
-    NoAxis: "this is no end of an axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
+    NotAnAxisEnd: "not a valid end of the axis", "축의 끝값이 아닙니다", "軸の端の値ではありません", "это не граница оси";
     Legend: "Legend", "범례", "凡例", "Легенда";
     ValueBar: "Value bar", "값 표시줄", "値バー", "Строка значений";
     ScaleLabels: "Axis numbers", "축 숫자", "軸の数値", "Числа оси";
@@ -180,11 +184,9 @@ words! {
     ScaleDefault: "default", "기본", "既定", "исходный";
     ScaleFit: "fit", "맞춤", "合わせる", "подогнан";
     Threshold: "threshold (empty: none)", "임계값 (빈칸: 없음)", "しきい値 (空: なし)", "порог (пусто: нет)";
-    NoNumber: "this is no number", "숫자가 아닙니다", "数値ではありません", "это не число";
+    NotANumber: "not a number", "숫자가 아닙니다", "数値ではありません", "это не число";
     Over: "above the threshold", "임계값 초과", "しきい値超過", "выше порога";
     Providers: "Providers", "공급자", "プロバイダー", "Поставщики";
-    ProviderKeys: "e enable  d disable  Esc close", "e 사용  d 사용 안 함  Esc 닫기", "e 有効  d 無効  Esc 閉じる", "e включить  d отключить  Esc закрыть";
-    KeysScreens: "providers; at a fault; recording sessions; alerts", "공급자; 오류 원인; 기록 세션; 경고", "プロバイダー; 障害元; 記録セッション; アラート", "поставщики; виновник; сеансы записи; тревоги";
     Name: "Name", "이름", "名前", "Имя";
     Kind: "Kind", "종류", "種類", "Вид";
     KindLibrary: "library", "라이브러리", "ライブラリ", "библиотека";
@@ -205,13 +207,21 @@ words! {
     Errors: "Errors", "오류", "エラー", "Ошибок";
     Late: "Late", "지연", "遅延", "Поздно";
     Restarts: "Restarts", "재시작", "再起動", "Запусков";
-    NotTold: "this source does not tell of its providers; these are its objects", "이 원본은 공급자를 알려주지 않습니다. 개체 목록입니다", "このソースはプロバイダーの状態を持ちません。オブジェクトの一覧です", "источник не сообщает о поставщиках; это его объекты";
+    NoProviderData: "this source has no provider data; these are its objects",
+        "이 원본은 공급자를 알려주지 않습니다. 개체 목록입니다",
+        "このソースはプロバイダーの状態を持ちません。オブジェクトの一覧です",
+        "источник не сообщает о поставщиках; это его объекты";
     Enable: "enable", "사용", "有効にする", "включить";
     Disable: "disable", "사용 안 함", "無効にする", "отключить";
-    OnlyLibraries: "only libraries are enabled and disabled", "라이브러리만 사용 여부를 바꿀 수 있습니다", "有効・無効にできるのはライブラリだけです", "включают и отключают только библиотеки";
-    NotHere: "only on the machine itself, now", "현재 이 컴퓨터에서만 가능합니다", "このマシンの現在でのみ可能です", "только на самой машине, сейчас";
+    OnlyLibraries: "only libraries can be enabled and disabled",
+        "라이브러리만 사용 여부를 바꿀 수 있습니다",
+        "有効・無効にできるのはライブラリだけです",
+        "включают и отключают только библиотеки";
+    NotHere: "only for live data of this machine",
+        "현재 이 컴퓨터에서만 가능합니다",
+        "このマシンの現在でのみ可能です",
+        "только на самой машине, сейчас";
     Sessions: "Recording sessions", "기록 세션", "記録セッション", "Сеансы записи";
-    SessionKeys: "s start, stop  Enter log  Esc close", "s 시작, 중지  Enter 로그  Esc 닫기", "s 開始、停止  Enter ログ  Esc 閉じる", "s начать, прервать  Enter журнал  Esc закрыть";
     NoSessions: "there are no recording sessions", "기록 세션이 없습니다", "記録セッションはありません", "сеансов записи нет";
     NoLogYet: "no log yet", "아직 로그가 없습니다", "ログはまだありません", "журнала ещё нет";
     Interval: "Every", "간격", "間隔", "Интервал";
@@ -225,25 +235,24 @@ words! {
     Start: "start", "시작", "開始", "начать";
     Stop: "stop", "중지", "停止する", "остановить";
     Alerts: "Alerts", "경고", "アラート", "Тревоги";
-    AlertKeys: "Enter show  w save  Esc close", "Enter 보기  w 저장  Esc 닫기", "Enter 表示  w 保存  Esc 閉じる", "Enter показать  w сохранить  Esc закрыть";
-    NoAlerts: "no threshold was crossed; L in the chart sets one", "넘은 임계값이 없습니다. 차트에서 L로 설정합니다", "しきい値を越えたものはありません。グラフの L で設定します", "порог не пересекался; L на графике задаёт порог";
-    NotInMemory: "that time is no longer in memory", "그 시간은 더 이상 메모리에 없습니다", "その時刻はもうメモリにありません", "этого времени уже нет в памяти";
+    NoAlerts: "no threshold was crossed; L in the chart sets one",
+        "넘은 임계값이 없습니다. 차트에서 L로 설정합니다",
+        "しきい値を越えたものはありません。グラフの L で設定します",
+        "порог не пересекался; L на графике задаёт порог";
+    NotInMemory: "that time is no longer in memory",
+        "그 시간은 더 이상 메모리에 없습니다",
+        "その時刻はもうメモリにありません",
+        "этого времени уже нет в памяти";
     Value: "Value", "값", "値", "Значение";
     Limit: "Threshold", "임계값", "しきい値", "Порог";
-    Under: "no longer above", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
+    BackBelow: "back below", "임계값 이하로 돌아옴", "しきい値以下に戻る", "снова не выше";
     SaveList: "save the list as", "목록 저장", "一覧を保存", "сохранить список как";
     AsTree: "as a tree", "트리로", "ツリー表示", "деревом";
-    NoParents: "who made whom is not known here", "여기서는 부모를 알 수 없습니다", "ここでは親が分かりません", "родители здесь неизвестны";
-    OfTicked: "of what is ticked", "선택한 것만", "選択したもののみ", "только отмеченное";
-    KeysQuit: "quit; Z: back to the shell for a while", "종료; Z: 잠시 셸로", "終了; Z: 一時シェルへ", "выход; Z: временно в оболочку";
-    TableKeys: "\u{2190}\u{2192} column  i order  H tree  n N object  Space tick  Enter chart  / filter  g graph  ? help  q quit",
-        "\u{2190}\u{2192} 열  i 순서  H 트리  n N 개체  Space 선택  Enter 차트  / 필터  g 그래프  ? 도움말  q 종료",
-        "\u{2190}\u{2192} 列  i 順序  H ツリー  n N オブジェクト  Space 選択  Enter グラフ  / フィルター  g グラフ  ? ヘルプ  q 終了",
-        "\u{2190}\u{2192} столбец  i порядок  H дерево  n N объект  Space отметить  Enter на график  / фильтр  g график  ? справка  q выход";
-    Footer: "a add  Del remove  \u{232b} highlight  f freeze  g/b/r/v/T views  PgUp back  w save  ? help  q quit",
-        "a 추가  Del 제거  \u{232b} 강조  f 정지  g/b/r/v/T 보기  PgUp 과거  w 저장  ? 도움말  q 종료",
-        "a 追加  Del 削除  \u{232b} 強調  f 停止  g/b/r/v/T 表示  PgUp 過去  w 保存  ? ヘルプ  q 終了",
-        "a добавить  Del удалить  \u{232b} выделить  f стоп  g/b/r/v/T вид  PgUp назад  w сохр.  ? справка  q выход";
+    NoParents: "this object has no parent processes",
+        "여기서는 부모를 알 수 없습니다",
+        "ここでは親が分かりません",
+        "родители здесь неизвестны";
+    OfTicked: "ticked instances only", "선택한 것만", "選択したもののみ", "только отмеченное";
 }
 
 #[cfg(test)]
@@ -259,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Names of keys, endings, commands and forms, which are the same everywhere.
+    /// Names of keys, file endings and commands, which are the same in all languages.
     const NAMES: [&str; 33] = [
         "a", "b", "c", "d", "e", "f", "g", "i", "m", "n", "r", "s", "t", "v", "w", "q", "x10", "A", "H", "L",
         "N", "T", "Z", "Enter", "Space", "Esc", "Tab", "Del", "PgUp", "PgDn", "root", "tally", "doctor",

@@ -1,7 +1,7 @@
 //! A publisher from its start to its end: instances come and go, and take the places of others.
 //!
-//! `lifetime DIRECTORY` publishes there once; `lifetime DIRECTORY TIMES` stays for as many instances. It has one thread: the
-//! tests stop it before each of its system calls.
+//! `lifetime DIRECTORY` publishes there once; `lifetime DIRECTORY TIMES` stays for as many instances. It has
+//! one thread: the tests stop it before each of its system calls.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

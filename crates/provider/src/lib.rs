@@ -1,11 +1,13 @@
 //! What a provider of performance counters implements.
 //!
-//! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values when it is
-//! asked. It never makes a length, an offset or an index of a name: the writer and the registry do.
+//! A provider declares its objects once, as constant tables of [`ObjectSpec`], and writes their values on
+//! request. It never computes a length or an offset, and never assigns the index of a name: the writer and
+//! the registry do.
 //!
-//! A shared library with NT's functions Open, Collect and Close is declared with [`library::author`].
+//! [`library::author`] declares a shared library with NT's functions Open, Collect and Close.
 //!
-//! A program that is no provider but has counters of its own publishes them through the module `shm` (on Linux).
+//! A program with counters of its own that is not a provider publishes them through the module `shm` (on
+//! Linux).
 //!
 //! ```
 //! use tallymon_provider::*;
@@ -39,6 +41,8 @@
 //! ```
 // Only `shm/map.rs`, `shm/rseq.rs`, `library/abi.rs` and `library/export.rs` allow it.
 #![deny(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod library;
 #[cfg(target_os = "linux")]
@@ -66,59 +70,60 @@ pub use tier::{Tier, TierChoice};
 
 /// Answers for some objects.
 ///
-/// A provider can move to another thread, as the source that asks it can.
+/// A provider can move to another thread, together with the source that uses it.
 pub trait Provider: Send {
     /// The objects that it answers for.
     fn objects(&self) -> &[ObjectSpec<'static>];
 
-    /// The objects whose instances the instances of `object` name as parents. Whoever asks for `object` gets these
-    /// too, in the same block.
+    /// The objects that the instances of `object` name as parents. A request for `object` gets these too, in
+    /// the same block.
     fn parents(&self, object: TitleIndex) -> &[TitleIndex] {
         let _ = object;
         &[]
     }
 
-    /// Whether reading an object is so dear that `Global` leaves it out.
+    /// Whether reading an object costs so much that `Global` leaves it out.
     fn is_costly(&self, object: TitleIndex) -> bool {
         let _ = object;
         false
     }
 
-    /// Writes the objects that are asked for, each at most once, a parent before its children or behind them.
+    /// Writes the requested objects, each at most once, in any order of parents and children.
     ///
     /// An object whose source is missing is left out, or written with values marked absent; that is no error.
     ///
     /// # Errors
     ///
-    /// Nothing could be read at all. What was written so far is not used.
+    /// Nothing could be read at all. The caller discards what was written so far.
     fn collect(
         &mut self,
         request: &CollectRequest<'_>,
         out: &mut ObjectsWriter<'_>,
     ) -> Result<(), ProviderError>;
 
-    /// Looks again which objects there are. Called before each request and before names are asked for; a provider whose
-    /// objects never change has nothing to do.
+    /// Looks for new and removed objects. Called before each request and before the names are read; a
+    /// provider whose objects never change has nothing to do.
     fn refresh(&mut self) {}
 
-    /// The names and help texts of its own indexes in a language, in English where it has none in that; nothing for a
-    /// provider whose texts are NT's or are installed.
+    /// The names and help texts of its own indexes in a language, in English where it has none in that;
+    /// nothing for a provider whose texts are NT's or are installed.
     fn titles(&self, language: Language) -> Titles {
         let _ = language;
         Titles::new()
     }
 
-    /// The languages that it brings texts in, beside English.
+    /// The languages of its texts, besides English.
     fn languages(&self) -> Vec<Language> {
         Vec::new()
     }
 
-    /// How each of its sources is, and what it has cost in this process: one a built-in object, one a program.
+    /// The health of each of its sources, and what each has cost in this process. A source is a built-in
+    /// object or a program.
     fn sources(&self) -> Vec<SourceStatus> {
         Vec::new()
     }
 
-    /// What it can read on this machine and what not, for a user who wonders.
+    /// What it can and can not read on this machine, for a user who wants to know why a value is missing.
     fn findings(&mut self) -> Vec<Finding> {
         Vec::new()
     }
@@ -129,12 +134,10 @@ pub trait Provider: Send {
 pub struct CollectRequest<'a> {
     /// The objects, sorted; all of them are objects of this provider.
     pub objects: &'a [TitleIndex],
-    /// The counters that the reader will use. A provider may mark others as not requested instead of reading them.
+    /// The counters that the reader will use. A provider may mark others as not requested instead of reading
+    /// them.
     pub interest: &'a Interest,
 }
-
-/// The former name of [`CollectRequest`].
-pub type Ask<'a> = CollectRequest<'a>;
 
 impl CollectRequest<'_> {
     /// Requests all counters of some objects.
@@ -179,13 +182,13 @@ impl std::error::Error for ProviderError {}
 /// One thing that a provider found out about this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about, a few words: `kernel`, `/proc/diskstats`, `I/O of other users' processes`.
+    /// The subject, in a few words: `kernel`, `/proc/diskstats`, `I/O of other users' processes`.
     pub subject: String,
-    /// How it is.
+    /// How good it is.
     pub state: FindingState,
-    /// What was seen, in one sentence.
+    /// What was found, in one sentence.
     pub detail: String,
-    /// How to get what is missing; empty when nothing is.
+    /// How to get what is missing; empty when nothing is missing.
     pub remedy: String,
 }
 

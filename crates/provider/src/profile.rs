@@ -1,23 +1,24 @@
-//! Which objects are shown: those that have a source, or all that NT has.
+//! Which objects are shown: those that have a source, or all objects of NT.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which built-in objects there are.
+/// Selects the built-in objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Profile {
     /// Objects that this system has a source for.
     #[default]
     LinuxHonest,
-    /// All objects of NT, those without any source among them: for old scripts that count on their names and indexes.
+    /// All objects of NT, those without any source among them: for old scripts that count on their names and
+    /// indexes.
     NtStrict,
 }
 
 impl Profile {
-    /// The variable that names the profile when nobody else does.
+    /// The environment variable that names the profile.
     pub const VARIABLE: &str = "TALLYMON_PROFILE";
 
-    /// What the environment says; [`Profile::LinuxHonest`] when it says nothing.
+    /// The profile in the environment; [`Profile::LinuxHonest`] when the variable is not set.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! How a source of counters is, and what it costs: what the object "Tallymon Provider" and `tally doctor` show.
+//! Health and cost of a source of counters, as the object "Tallymon Provider" and `tally doctor` show them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,49 +7,50 @@ use tallymon_core::block::WriteCounts;
 use tallymon_core::flow::Absence;
 use tallymon_core::title::TitleIndex;
 
-/// How one source is, and what it has cost in this process: a built-in object, a provider library, a program that
-/// publishes.
+/// The health of one source and what it has cost in this process. A source is a built-in object, a provider
+/// library, or a program that publishes counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStatus {
-    /// Who it is.
+    /// The name of the source.
     pub name: SourceName,
-    /// How often it was asked.
+    /// How often it was read.
     pub collections: u64,
-    /// How long it took to ask it, altogether.
+    /// How long reading it took in total.
     pub busy: Duration,
     /// How long it took the last time.
     pub last: Duration,
     /// How many of the collections went wrong, in whole or in part.
     pub errors: u64,
-    /// How often it did not answer in time; `None` for one that nobody waits for.
+    /// How often it did not answer in time; `None` for a source without a time limit.
     pub late: Option<u64>,
-    /// How often it was started again; `None` for one that is not started.
+    /// How often it was restarted; `None` for a source that is not a process of ours.
     pub restarts: Option<u64>,
-    /// How it was the last time.
+    /// Its health when it was last read.
     pub health: Health,
     /// Why it is not healthy; empty when it is.
     pub reason: Cow<'static, str>,
 }
 
-/// Who a source is.
+/// The name of a source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceName {
     /// A built-in object, shown by its English name.
     Object(TitleIndex),
-    /// Anybody else, by name. It should say what kind of thing it is, `service Gadgets`, so that it is nobody else's.
+    /// Any other source, by name. The name begins with the kind of source, as in `service Gadgets`, so that
+    /// it is unique.
     Named(String),
 }
 
-/// How a source is. The numbers are those of the counter State.
+/// The health of a source. The numbers are the values of the counter State.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum Health {
-    /// It was not asked yet.
+    /// It was not read yet.
     #[default]
     NotAsked = 0,
-    /// It gives all that it can have here.
+    /// It has a value for everything that can have one here.
     Healthy = 1,
-    /// It gives a part.
+    /// Some of its values are missing.
     Degraded = 2,
     /// This machine has nothing like it.
     Unsupported = 3,
@@ -69,13 +70,14 @@ impl Health {
         }
     }
 
-    /// The state of a number of the counter State.
+    /// The health for a value of the counter State.
     pub fn of_number(number: f64) -> Option<Health> {
         let all = [Health::NotAsked, Health::Healthy, Health::Degraded, Health::Unsupported, Health::Failed];
         all.into_iter().find(|health| f64::from(*health as u8) == number)
     }
 
-    /// What to do about a built-in object that is like this, and why it is; empty when there is nothing to do.
+    /// What to do about a built-in object with this health and this reason; empty when there is nothing to
+    /// do.
     pub fn remedy(self, reason: &str) -> &'static str {
         let denied = reason.contains(Absence::AccessDenied.words());
         match self {
@@ -88,8 +90,8 @@ impl Health {
 
     /// How a source is that wrote this, and why.
     ///
-    /// A value that nobody asked for, or that Linux never has, is no loss; an object without instances is healthy: there
-    /// is nothing to be seen now.
+    /// A value that was not requested, or that Linux never has, is no loss. An object without instances is
+    /// healthy: there is nothing to show at the moment.
     pub fn of(counts: &WriteCounts) -> (Health, Cow<'static, str>) {
         const TROUBLES: [Absence; 4] =
             [Absence::ReadFailed, Absence::AccessDenied, Absence::NotInThisKernel, Absence::Other];
@@ -124,14 +126,14 @@ impl Health {
     }
 }
 
-/// Whether there are no values only because nobody wanted any, or because there are none yet.
+/// Whether values are missing only because none were requested, or because there are none yet.
 fn nothing_asked(counts: &WriteCounts) -> bool {
     let idle = counts.absent(Absence::NotRequested).saturating_add(counts.absent(Absence::FirstSample));
     idle.saturating_add(counts.absent(Absence::Vanished)) > 0
 }
 
 impl SourceStatus {
-    /// One that was not asked yet.
+    /// A source that was not read yet.
     pub fn new(name: SourceName) -> SourceStatus {
         SourceStatus {
             name,

@@ -1,24 +1,25 @@
-//! How processes and threads, and counts of processors and protocols, are read: what this machine allows.
+//! How processes, threads, processors and network protocols are read: the choices on this machine.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How processes and threads are read, and what the kernel counts for each processor. All give the same counters; a higher one costs less and denies less.
+/// How processes and threads are read, and what the kernel counts for each processor. All tiers give the same
+/// counters; a higher tier costs less and is denied fewer values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// The text of each process and its CPU clock, as any user may. I/O of other users' processes is denied without
-    /// CAP_SYS_PTRACE, which root has.
+    /// The text of each process and its CPU clock, as any user may. I/O of other users' processes is denied
+    /// without CAP_SYS_PTRACE, which root has.
     T0,
-    /// All at once by a program in the kernel (CAP_BPF and CAP_PERFMON, Linux 5.8, best from 6.7 on). Counts of processors
-    /// from Linux 6.4 on; before that they are read from their files in this tier as well.
+    /// All at once by a program in the kernel (CAP_BPF and CAP_PERFMON, Linux 5.8, best from 6.7 on). Counts
+    /// of processors from Linux 6.4 on; before that they are read from their files in this tier as well.
     T2,
 }
 
 /// Which tier is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum TierChoice {
-    /// The best that works: the files for who looks once or twice, from then on the best that is allowed,
-    /// which is found out beside. Whatever fails costs speed and no counter.
+    /// The best tier that works: files for the first two samples, then the best tier that is allowed, which
+    /// is probed in the background. When a tier fails, reading gets slower and no counter is lost.
     #[default]
     Auto,
     /// This one.
@@ -26,10 +27,10 @@ pub enum TierChoice {
 }
 
 impl TierChoice {
-    /// The variable that names the tier when nobody else does.
+    /// The environment variable that names the tier.
     pub const VARIABLE: &str = "TALLYMON_TIER";
 
-    /// What the environment says; [`TierChoice::Auto`] when it says nothing.
+    /// The tier in the environment; [`TierChoice::Auto`] when the variable is not set.
     ///
     /// # Errors
     ///

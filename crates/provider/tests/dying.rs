@@ -36,8 +36,8 @@ fn life(mut command: Command, program: &Path, directory: &Path) -> Command {
     command
 }
 
-/// The calls that the program makes from the first one on that names its directory: each with how many of its name there
-/// were before it, from the start of the process on.
+/// The calls that the program makes from the first one on that names its directory: each with how many of its
+/// name there were before it, from the start of the process on.
 fn calls(strace: &Path, program: &Path, directory: &Path) -> Vec<(String, usize)> {
     let log = directory.with_extension("calls");
     let mut command = Command::new(strace);

@@ -74,7 +74,7 @@ fn a_histogram_is_an_average_a_count_and_percentiles() {
 }
 
 #[test]
-fn a_histogram_has_one_writer_and_is_nothing_else() {
+fn histogram_has_one_writer_and_no_other_kind() {
     let scratch = Scratch::new();
     let publisher = Publisher::start_in(&scratch, "meals", &[meals()]).unwrap();
     let ada = publisher.instance("Meals", &NewInstance { name: "Ada", ..NewInstance::default() }).unwrap();
@@ -89,7 +89,8 @@ fn a_histogram_has_one_writer_and_is_nothing_else() {
     assert!(matches!(ada.counter("Weight (50 %)"), Err(PublishError::WrongKind { .. })));
 }
 
-/// More threads than processors. `TALLYMON_INCREMENTS=756000000` is the long form: so many for each number of lanes.
+/// More threads than processors. `TALLYMON_INCREMENTS=756000000` is the long form: so many for each number of
+/// lanes.
 #[test]
 fn no_value_of_a_shared_histogram_or_average_is_lost() {
     let asked = std::env::var("TALLYMON_INCREMENTS").ok().and_then(|number| number.parse::<u64>().ok());

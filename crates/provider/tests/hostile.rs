@@ -15,7 +15,8 @@ use tallymon_provider::shm::{
 };
 use tallymon_testkit::Scratch;
 
-/// Places of the fields that differ from process to process: its number, its start time, the time of the file.
+/// Places of the fields that differ from process to process: its number, its start time, the time of the
+/// file.
 const PID: usize = 24;
 const START_TIME: usize = 32;
 const CREATED: usize = 48;
@@ -199,7 +200,7 @@ fn random_words_in_random_places() {
 }
 
 #[test]
-fn a_length_that_is_a_lie_costs_nothing() {
+fn wrong_length_allocates_nothing() {
     let scratch = scratch();
     let mut bytes = sample(&scratch);
     // The file says that it is as long as it can be, and as a file with holes it even is.
@@ -263,7 +264,7 @@ fn a_publication_that_was_cut_is_dropped() {
 }
 
 #[test]
-fn what_is_no_plain_file_or_not_safe_is_refused() {
+fn unsafe_files_and_folders_are_refused() {
     let scratch = scratch();
     let good = sample(&scratch);
     put(&scratch, &good);
@@ -296,7 +297,7 @@ fn what_is_no_plain_file_or_not_safe_is_refused() {
 }
 
 #[test]
-fn the_process_must_be_there_and_own_the_file() {
+fn process_must_exist_and_own_the_file() {
     let scratch = scratch();
     let good = sample(&scratch);
     let with = |pid: u32, start: Option<u64>| {
@@ -337,7 +338,7 @@ fn replaced(good: &[u8], words: &str, others: &str) -> Vec<u8> {
 }
 
 #[test]
-fn texts_of_others_do_not_move_the_cursor() {
+fn foreign_texts_do_not_move_the_cursor() {
     let scratch = scratch();
     let good = sample(&scratch);
     // Names lead to values, so one that can not be shown is none.
@@ -420,7 +421,8 @@ fn golden_2() -> CounterSet {
         .histogram("Histogram", &HistogramShape { bits: 1, most: 1000, percentiles: vec![50_000, 99_900] })
 }
 
-/// The set with what version 3 added. Nobody records in what has two lanes: in which one is the processor's business.
+/// The set with what version 3 added. Nobody records in what has two lanes: in which one is the processor's
+/// business.
 fn golden_3() -> CounterSet {
     let shape = HistogramShape { bits: 1, most: 1000, percentiles: vec![50_000] };
     let set =
@@ -428,7 +430,8 @@ fn golden_3() -> CounterSet {
     set.average("Shared Average").shared_lanes(1)
 }
 
-/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixtures anew: only for a new version of the format.
+/// `TALLYMON_BLESS=1 cargo test -p tallymon-provider` writes the fixtures anew: only for a new version of the
+/// format.
 #[test]
 fn every_version_is_written_as_ever() {
     for (version, set) in [(1, golden()), (2, golden_2()), (3, golden_3())] {

@@ -28,8 +28,8 @@ fn born(publisher: &Publisher, id: i32, parent: Option<&Instance>) -> (Instance,
     (instance, gauge)
 }
 
-/// Each instance has its own number as its id, its name, its value, and one more than its parent; whatever a reader sees
-/// of it, in whatever place, must be of one and the same.
+/// Each instance has its own number as its id, its name, its value, and one more than its parent; whatever a
+/// reader sees of it, in whatever place, must be of one and the same.
 #[test]
 fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
     let scratch = Scratch::new();
@@ -91,7 +91,7 @@ fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
 
 /// What is published now is there when somebody looks now, and not half a second later.
 #[test]
-fn what_is_new_is_seen_at_once() {
+fn new_instances_are_seen_at_once() {
     let scratch = Scratch::new();
     let mut reader = reader_of(&scratch);
     let mut slowest = Duration::ZERO;
@@ -102,7 +102,8 @@ fn what_is_new_is_seen_at_once() {
         let single = publisher.single(&format!("S{n}")).unwrap();
         single.counter("N").unwrap().add(n);
         let published = Instant::now();
-        // No waiting: the first look has it, also when the directory changed twice within one tick of its clock.
+        // No waiting: the first look has it, also when the directory changed twice within one tick of its
+        // clock.
         reader.scan();
         assert_eq!(reader.publications().len(), publishers.len() + 1, "{n}");
         let now: BTreeMap<String, u64> = reader

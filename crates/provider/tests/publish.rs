@@ -111,7 +111,8 @@ fn every_kind_of_value_arrives() {
     let parent = instances[1].parent().unwrap();
     assert_eq!((parent.object, parent.position), (0, 0));
     assert_eq!([0, 1, 2].map(|counter| number(instances[0], counter)), [3, 7, 5]);
-    // What is one word each by itself, one behind the other; the third is a sum, what follows the fifth a group.
+    // What is one word each by itself, one behind the other; the third is a sum, what follows the fifth a
+    // group.
     let plain = [0, 1, 2, 3, 5, 7, 9].map(|first| instances[0].numbers_from(first).collect::<Vec<_>>());
     assert_eq!(plain, [vec![3, 7], vec![7], vec![], vec![], vec![], vec![], vec![]]);
     assert_eq!(instances[0].numbers_from(4).collect::<Vec<_>>(), [number(instances[0], 4)]);
@@ -234,7 +235,7 @@ fn instances_come_and_go() {
 }
 
 #[test]
-fn a_handle_that_outlives_its_instance_counts_for_nobody() {
+fn handle_without_instance_has_no_effect() {
     let scratch = Scratch::new();
     let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths()]).unwrap();
     let ada = publisher.instance("Behemoth", &named("Ada")).unwrap();
@@ -264,7 +265,8 @@ fn a_handle_that_outlives_its_instance_counts_for_nobody() {
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
 }
 
-/// More threads than processors. `TALLYMON_INCREMENTS=756000000` is the long form: so many for each number of lanes.
+/// More threads than processors. `TALLYMON_INCREMENTS=756000000` is the long form: so many for each number of
+/// lanes.
 #[test]
 fn no_increment_is_lost() {
     let asked = std::env::var("TALLYMON_INCREMENTS").ok().and_then(|number| number.parse::<u64>().ok());
@@ -505,7 +507,7 @@ fn another_process_sees_values_until_it_is_killed() {
 }
 
 #[test]
-fn last_values_stay_on_request_until_the_program_comes_back() {
+fn last_values_stay_until_the_program_restarts() {
     let scratch = Scratch::new();
     let mut program = Program::start_with(&scratch, &[("TALLYMON_TEST_KEEP", "1")]);
     let mut reader = Reader::new([scratch.join("pub")]);

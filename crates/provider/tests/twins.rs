@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tallymon_provider::library::check::{Rules, check};
 use tallymon_provider::library::client::Answered;
-use tallymon_provider::library::in_process::{InProcess, Indexes};
+use tallymon_provider::library::client::{InProcess, Indexes};
 use tallymon_provider::library::protocol::Load;
 use tallymon_testkit::peer;
 

@@ -33,7 +33,7 @@ pub struct CatalogObject {
 }
 
 impl Catalog {
-    /// Asks a source for its definitions, and for the name of its host.
+    /// Reads the definitions of a source, and the name of its host.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Catalog {
         Ok((system_name, catalog))
     }
 
-    /// Adds the objects of a snapshot that are not there yet.
+    /// Adds those objects of a snapshot that the catalog lacks.
     pub(crate) fn merge(&mut self, snapshot: &Snapshot, costly: bool) {
         for object in snapshot.objects() {
             let header = object.header();
@@ -73,7 +73,7 @@ impl Catalog {
         &self.objects
     }
 
-    /// The object that a user is shown first: Processor, or the first one of a source that has none.
+    /// The object to show first: Processor, or the first object of a source without it.
     ///
     /// ```
     /// use tallymon::{Location, Query};
@@ -97,19 +97,19 @@ impl Catalog {
 }
 
 impl CatalogObject {
-    /// The counters that a user is shown: no bases, no labels.
+    /// The counters to show: all but bases and labels.
     pub fn visible_counters(&self) -> impl Iterator<Item = &CounterDefinition> {
         self.counters.iter().filter(|counter| counter.counter_type.is_visible())
     }
 
-    /// The counter that a user is shown first: the default one, or the first one if that is none to be shown.
+    /// The counter to show first: the default one, or the first visible one if the default is hidden.
     pub fn first_shown(&self) -> Option<&CounterDefinition> {
         let default = self.default_counter.and_then(|position| self.counters.get(position));
         let shown = default.filter(|counter| counter.counter_type.is_visible());
         shown.or(self.visible_counters().next())
     }
 
-    /// The counter with a name that a user is shown.
+    /// The visible counter with a name.
     pub fn counter(&self, name: TitleIndex) -> Option<&CounterDefinition> {
         self.visible_counters().find(|counter| counter.name == name)
     }

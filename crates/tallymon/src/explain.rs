@@ -7,7 +7,7 @@ use tallymon_core::title::TitleIndex;
 use crate::names::Names;
 use crate::query::Reading;
 
-/// What is known of a counter.
+/// The explanation of one counter and its last value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// Full path in English.
@@ -30,11 +30,11 @@ pub struct Explanation {
     pub formula: &'static str,
     /// The formula with the numbers of the last two samples.
     pub numbers: Option<String>,
-    /// What came out.
+    /// The value, or why there is none.
     pub value: Result<Value, NoValue>,
     /// Power of ten for charts.
     pub default_scale: i32,
-    /// For whom the counter is.
+    /// How much a user has to know to use the counter.
     pub detail: &'static str,
 }
 
@@ -43,7 +43,7 @@ pub fn explain(reading: &Reading, names: &Names, object_help: Option<&str>) -> E
     let definition = &reading.definition;
     let info = definition.counter_type.info();
     let formula = info.map_or("the raw value is shown as it is", |info| info.formula);
-    // A log that is shown at a time has computed values, which are no numbers of the formula.
+    // A log source gives computed values, whose raw numbers the formula does not have.
     let raw = reading.cell.sample.filter(|sample| sample.counter_type == definition.counter_type);
     let numbers = raw.map(|sample| filled_in(formula, reading.older.as_ref(), &sample));
     Explanation {
@@ -53,7 +53,7 @@ pub fn explain(reading: &Reading, names: &Names, object_help: Option<&str>) -> E
         object_help: object_help.map(str::to_string),
         help: names.help(definition.help).map(str::to_string),
         counter_type: definition.counter_type.to_string(),
-        meaning: info.map_or("nobody has described this type", |info| info.summary),
+        meaning: info.map_or("this type is not described", |info| info.summary),
         unit: definition.counter_type.suffix().as_str(),
         formula,
         numbers,
@@ -75,7 +75,8 @@ fn join(object: &str, reading: &Reading, counter: &str) -> String {
     }
 }
 
-/// Puts numbers in the place of the letters N0, N1 (value before and now), D0, D1 (clock), B0, B1 (base), F.
+/// Replaces the letters of a formula by numbers: N0, N1 (value before and now), D0, D1 (clock), B0, B1
+/// (base), F (frequency).
 ///
 /// A letter whose number is not known stays a letter.
 fn filled_in(formula: &str, older: Option<&Sample>, newer: &Sample) -> String {
@@ -111,7 +112,7 @@ mod tests {
     use tallymon_core::time::{FileTime, Frequency};
 
     #[test]
-    fn letters_become_numbers() {
+    fn replaces_letters_by_numbers() {
         let sample = |first, second| Sample {
             counter_type: CounterType(0x1041_0400),
             first,

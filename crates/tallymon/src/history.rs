@@ -1,4 +1,4 @@
-//! The last samples of one counter, and what they say together.
+//! The last samples of one counter, and their statistics.
 
 use std::collections::VecDeque;
 
@@ -24,10 +24,10 @@ use tallymon_core::flow::{NoValue, Sample, Value};
 ///         time: FileTime(second),
 ///     }));
 /// }
-/// // The first sample is forgotten: 30 a second from 1 to 2, then 10 from 2 to 4.
+/// // The history has dropped the first sample: 30 a second from 1 to 2, then 10 from 2 to 4.
 /// let statistics = history.statistics(0, &Format::default()).unwrap();
 /// assert_eq!((statistics.minimum, statistics.maximum, statistics.mean), (10.0, 30.0, 20.0));
-/// // Over the whole time it is 50 in 3 seconds: the mean of the intervals is something else.
+/// // The average is over the whole time, 50 in 3 seconds; the mean of the intervals differs.
 /// assert_eq!(statistics.average, Ok(50.0 / 3.0));
 /// ```
 #[derive(Debug, Clone)]
@@ -36,31 +36,31 @@ pub struct History {
     most: usize,
 }
 
-/// What some samples say together, see [`Statistics::of`].
+/// Statistics of some samples, see [`Statistics::of`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
-    /// How many values there were.
+    /// Number of values.
     pub count: usize,
     /// The smallest.
     pub minimum: f64,
     /// The largest.
     pub maximum: f64,
-    /// Their sum, divided by their number.
+    /// The mean.
     pub mean: f64,
     /// The last.
     pub last: f64,
-    /// The value from the first sample to the last one, which for rates counts every second the same; or why there is
-    /// none.
+    /// The value from the first sample to the last, which for rates weighs every second the same; or why
+    /// there is none.
     pub average: Result<f64, NoValue>,
 }
 
 impl History {
-    /// One that keeps at most so many samples, and at least two.
+    /// A history of at most this many samples, and at least two.
     pub const fn new(most: usize) -> History {
         History { samples: VecDeque::new(), most: if most < 2 { 2 } else { most } }
     }
 
-    /// Adds the newest sample; the oldest goes when there are too many.
+    /// Adds the newest sample, and drops the oldest if there are too many.
     pub fn push(&mut self, sample: Result<Sample, NoValue>) {
         if self.samples.len() >= self.most {
             self.samples.pop_front();
@@ -73,7 +73,7 @@ impl History {
         self.samples.iter()
     }
 
-    /// What the samples say together; the default scale is that of the counter's definition.
+    /// Statistics of the samples. `default_scale` is that of the counter's definition.
     ///
     /// # Errors
     ///
@@ -84,14 +84,14 @@ impl History {
 }
 
 impl Statistics {
-    /// What some samples of one counter say together, oldest first.
+    /// Statistics of some samples of one counter, given oldest first.
     ///
-    /// There is a value between every two neighbours if the type needs two samples, else for every sample. What can
-    /// not be computed is left out; it is no zero.
+    /// There is a value between every two neighbours if the type needs two samples, else for every sample.
+    /// Values that can not be computed are left out, not counted as 0.
     ///
     /// # Errors
     ///
-    /// There is not one value: the reason of the last that is missing.
+    /// There is no value at all: why the last one is missing.
     pub fn of(
         samples: impl IntoIterator<Item = Result<Sample, NoValue>>,
         default_scale: i32,
@@ -177,10 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_left_out() {
+    fn leaves_out_missing_values() {
         let bytes = |value, clock| sample(CounterType::PERF_COUNTER_BULK_COUNT, value, clock);
         let gap = Err(NoValue::NoInstance);
-        // Behind the gap a first sample begins anew, and the reset at 5 gives no value either.
+        // After the gap the next sample is a first one again; the reset at 5 gives no value either.
         let ring = [bytes(0, 0), bytes(10, 1), gap, bytes(100, 3), bytes(130, 4), bytes(7, 5)];
         let found = Statistics::of(ring, 0, &Format::default()).unwrap();
         assert_eq!((found.count, found.minimum, found.maximum, found.last), (2, 10.0, 30.0, 30.0));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_forgets() {
+    fn drops_the_oldest_samples() {
         let mut history = History::new(0);
         for value in 0..5 {
             history.push(sample(CounterType::PERF_COUNTER_RAWCOUNT, value, 0));

@@ -1,8 +1,17 @@
 //! Performance counters: from any source, by path, as values.
 //!
-//! You give counter paths; you get values, or for each one the reason why there is none. Names are accepted in every
-//! language that the source has, and by index; wildcards are followed as instances come and go; an instance is matched
-//! with itself between two samples, not with whoever has its place now.
+//! You give counter paths; you get a value for each, or the reason why there is none. Names may be in any
+//! language of the source, or indexes. Wildcards follow instances as they come and go. An instance is
+//! matched with itself between two samples, even when another instance has its name or position by then.
+//!
+//! | module or type | does |
+//! |---|---|
+//! | [`Query`] | values of counter paths over one source |
+//! | [`Sampler`] | one snapshot a tick for many queries, on a thread of its own |
+//! | [`Log`] | a performance log as a source |
+//! | [`mod@record`] | recordings and recording sessions |
+//! | [`registry`] | which providers are installed, and their names |
+//! | [`clock`] | the clock and time zone of this machine |
 //!
 //! ```no_run
 //! use std::{thread, time::Duration};
@@ -22,12 +31,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It does not draw, does not parse command lines and opens no connections on its own.
+//! It does not print, draw or parse command lines, and opens no network connections.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod catalog;
 pub mod clock;
 mod explain;
+mod exports;
 mod history;
 mod location;
 mod log_source;
@@ -45,6 +56,7 @@ mod timer;
 
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
+pub use exports::{core, log};
 pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
 pub use log_source::{Log, LogReading, LogSource, LogSummary, Overlap};
@@ -60,11 +72,9 @@ pub use search::{SearchHit, search};
 pub use source_info::SourceInfo;
 pub use timer::{Ticks, Timer};
 
-pub use tallymon_core as core;
 pub use tallymon_host::{
     Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, events, registry, try_library,
 };
-pub use tallymon_log as log;
 pub use tallymon_provider::library;
 #[cfg(target_os = "linux")]
 pub use tallymon_provider::shm;

@@ -17,7 +17,7 @@ pub enum Location {
     Local,
     /// This machine, now.
     Machine {
-        /// How processes and counts of processors and protocols are read.
+        /// How processes, processors and network protocols are read: files or eBPF.
         tier: TierChoice,
         /// Which objects there are.
         profile: Profile,
@@ -73,7 +73,7 @@ impl Source for FileSource {
         if let RequestKind::Foreign { host, .. } = &request.kind
             && !host.eq_ignore_ascii_case(self.snapshot.system_name())
         {
-            let words = format!("the file is of host {:?}, not of {host:?}", self.snapshot.system_name());
+            let words = format!("the file is from host {:?}, not from {host:?}", self.snapshot.system_name());
             return Err(SourceError::new(SourceErrorKind::NotFound, words));
         }
         Ok(self.snapshot.clone())

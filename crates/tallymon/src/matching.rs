@@ -1,4 +1,4 @@
-//! Who is who: the names of instances, and which instance of an older snapshot is the same as one of a newer.
+//! Names of instances, and which instances of two snapshots are the same.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,19 +11,20 @@ use tallymon_core::title::TitleIndex;
 /// How instances of two snapshots are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Matching {
-    /// By what an instance is: its unique id; else its process or thread id and start time where the object has
-    /// counters for them; else its name and number.
+    /// By identity: the unique id; else the process or thread id with the start time, where the object has
+    /// counters for them; else name and number.
     #[default]
     Identity,
-    /// By name and number only, as NT does. When the second of three equal names ends, the third is taken for it.
+    /// By name and number only, as NT does. When the second of three instances with one name ends, the
+    /// third takes its place and its counters jump.
     NameAndNumber,
 }
 
-/// The counters that tell who an instance is, where its object has them: ID Process, ID Thread, and Elapsed Time, whose
-/// raw value is the start time.
+/// The counters that identify an instance, where its object has them: ID Process, ID Thread, and Elapsed
+/// Time, whose raw value is the start time.
 pub(crate) const IDENTITY_COUNTERS: [TitleIndex; 3] = [TitleIndex(784), TitleIndex(804), TitleIndex(684)];
 
-/// The name of an instance as it stands in a path.
+/// The name of an instance as a path has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct InstanceKey {
     /// Name of the parent instance.
@@ -36,12 +37,13 @@ pub struct InstanceKey {
 
 impl fmt::Display for InstanceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A name that itself ends like a number keeps apart from one that has it.
+        // Otherwise a name that ends in `#1` could not be told from a name with the number 1.
         InstancePath::new(self.parent.as_deref(), &self.name, self.number).fmt(f)
     }
 }
 
-/// Who an instance is, as its object tells it: the same in every snapshot, also when others of its name come and go.
+/// The identity of an instance. It is the same in every snapshot, even when other instances of the same
+/// name come and go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InstanceIdentity {
     /// Its unique id.
@@ -53,16 +55,16 @@ pub enum InstanceIdentity {
 /// The instances of an object in one snapshot, in their order.
 #[derive(Debug)]
 pub(crate) struct Instances {
-    /// Their names; the same ones as in the snapshot before as long as no instance came or went.
+    /// Their names; shared with the snapshot before as long as no instance came or went.
     pub(crate) keys: Arc<Keys>,
-    /// Who they are.
+    /// Their identities.
     pub(crate) identities: Vec<Option<InstanceIdentity>>,
-    /// Which ones of the snapshot before they are.
+    /// Where each of them was in the snapshot before.
     pub(crate) pairs: Pairs,
 }
 
 impl Instances {
-    /// Those of an object. `before` is the same object in the snapshot before, with its names.
+    /// The instances of an object. `before` is the same object in the snapshot before, with its names.
     pub(crate) fn of(
         object: SnapshotObject<'_>,
         before: Option<(SnapshotObject<'_>, &Instances)>,
@@ -86,7 +88,7 @@ impl Instances {
         })
     }
 
-    /// Whether each instance stands where it stood in `older`.
+    /// Whether each instance has the same position as in `older`.
     fn stand_as_in(&self, older: &Instances, matching: Matching) -> bool {
         let who = matching == Matching::NameAndNumber || self.identities == older.identities;
         who && Arc::ptr_eq(&self.keys, &older.keys)
@@ -98,7 +100,7 @@ impl Instances {
 pub(crate) struct Keys {
     /// The names.
     pub(crate) list: Vec<InstanceKey>,
-    /// Where the instances of a text stand: parent and name as in a path, in small letters.
+    /// The positions of the instances with a text: parent and name as in a path, in lower case.
     places: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
@@ -113,7 +115,7 @@ impl Keys {
         if wanted.text().contains('*') {
             return (0..self.list.len()).filter(is_meant).collect();
         }
-        // Thousands of paths that name one instance each are not compared with thousands of instances each.
+        // A map, because comparing thousands of paths with thousands of instances each would take too long.
         let places = self.places.get_or_init(|| {
             let mut places: HashMap<String, Vec<usize>> = HashMap::new();
             for (position, key) in self.list.iter().enumerate() {
@@ -127,12 +129,12 @@ impl Keys {
     }
 }
 
-/// A text in the letters in which paths are compared.
+/// A text in lower case, as paths are compared.
 fn small(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the instances of an object have the names, letter by letter, that those of another one have.
+/// Whether the instances of two objects have the same names, byte by byte, in the same order.
 fn has_names_of(object: SnapshotObject<'_>, other: SnapshotObject<'_>) -> bool {
     let (one, two) = (object.instances(), other.instances());
     let is_alike = |one: SnapshotObject<'_>, two: SnapshotObject<'_>| {
@@ -168,21 +170,21 @@ pub(crate) fn keys(object: SnapshotObject<'_>) -> Vec<InstanceKey> {
     keys
 }
 
-/// What instances of two snapshots are compared by.
+/// What instances of two snapshots are compared by: identity, or name and number.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity<'k> {
     Known(InstanceIdentity),
     Key(&'k InstanceKey),
 }
 
-/// Which instance of the snapshot before an instance is.
+/// Where the instances of a snapshot were in the snapshot before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pairs {
-    /// None: there is no snapshot before, or not with this object.
+    /// Nowhere: there is no snapshot before, or it lacks the object.
     None,
-    /// Each one the one at its own position.
+    /// Each at its own position.
     Same,
-    /// For each one the position of the other.
+    /// Each at the position given here.
     At(Vec<Option<usize>>),
 }
 
@@ -220,7 +222,7 @@ fn identities(object: SnapshotObject<'_>) -> Vec<Option<InstanceIdentity>> {
         .collect()
 }
 
-/// The identity counters of an instance; `None` for the likes of `_Total` and Idle, whose process id is 0.
+/// The identity counters of an instance; `None` for `_Total` and Idle, whose process id is 0.
 fn ids(instance: SnapshotInstance<'_>, counters: [Option<usize>; 3]) -> Option<[u64; 3]> {
     let values = counters.map(|position| match position.and_then(|position| instance.raw(position)) {
         Some(RawValue::Number(number)) => number,

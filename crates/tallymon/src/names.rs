@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 
-/// The name and help tables of a source: English, the user's language, and the others once they are needed.
+/// The name and help tables of a source: English, the user's language, and the others once a name is in
+/// neither.
 ///
 /// Clones share the tables.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ impl Names {
         Ok(Names { preferred, tables })
     }
 
-    /// Loads every language that the source has, for a name that is in none of those loaded.
+    /// Loads the tables of every language that the source has.
     ///
     /// # Errors
     ///
@@ -73,14 +74,14 @@ impl Names {
         help.or_else(|| self.tables.first().and_then(|(_, titles)| titles.help(index)))
     }
 
-    /// Whether a name that a user wrote is the name of an index in any loaded language.
+    /// Whether an index has a name, as a user wrote it, in any loaded language.
     ///
-    /// Case does not matter, and neither do blanks: "Logical Disk" is what some agents call LogicalDisk.
+    /// Case and spaces are ignored: some agents write "Logical Disk" for LogicalDisk.
     pub fn is(&self, index: TitleIndex, written: &str) -> bool {
         self.tables.iter().any(|(_, titles)| titles.name(index).is_some_and(|name| same(name, written)))
     }
 
-    /// The first index that has a name in any loaded language, English first; compared as in [`Names::is`].
+    /// The first index with a name in any loaded language, English first; compared as in [`Names::is`].
     pub fn find(&self, written: &str) -> Option<TitleIndex> {
         let mut all = self.tables.iter().flat_map(|(_, titles)| titles.names());
         all.find(|(_, name)| same(name, written)).map(|(index, _)| index)
@@ -109,7 +110,7 @@ mod tests {
     use super::same;
 
     #[test]
-    fn case_and_blanks_do_not_matter() {
+    fn ignores_case_and_spaces() {
         for (name, written, equal) in [
             ("LogicalDisk", "Logical Disk", true),
             ("% Processor Time", "% processor time", true),

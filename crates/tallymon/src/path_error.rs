@@ -1,4 +1,4 @@
-//! Why a counter path can not be used: which part of it, and what there is instead.
+//! Why a counter path can not be used: which part is wrong, and the nearest names that exist.
 
 use std::fmt;
 use std::ops::Range;
@@ -75,7 +75,7 @@ impl PathError {
         }
     }
 
-    /// The nearest names as a question, to follow what is wrong; empty when there are none.
+    /// The nearest names as a question, to put behind the problem; empty when there are none.
     pub fn nearest_words(&self) -> String {
         nearest_words(&self.nearest)
     }
@@ -87,8 +87,8 @@ pub fn nearest_words(nearest: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
 }
 
-/// A name between quotation marks. Backslashes stay single, because the user writes them so; what would move the cursor
-/// does not reach the terminal.
+/// A name in quotation marks. Backslashes stay single, as the user writes them. Control characters are
+/// replaced, so that a name can not move the cursor of a terminal.
 fn quoted(name: &str) -> String {
     let letters: String = name
         .chars()
@@ -116,17 +116,17 @@ pub struct PathError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathProblem {
-    /// It does not follow the grammar; what was needed, in words.
+    /// It does not follow the grammar: what was expected, in words.
     Syntax(String),
-    /// It is words and not a path: it has no separator. The nearest names are paths that these words may mean.
+    /// It has no separator: it is words and not a path. The nearest names are paths that these words may mean.
     NotAPath,
-    /// Nothing has that name.
+    /// Nothing has this name.
     Unknown(String),
     /// The object has instances and the path names none; the name of the object.
     InstanceMissing(String),
     /// The object has no instances and the path names one; the name of the object.
     NoInstances(String),
-    /// The path is of another host than the source; the name of this one.
+    /// The path names another host than the source, whose name this is.
     OtherHost(String),
     /// The source did not answer.
     Source(SourceError),

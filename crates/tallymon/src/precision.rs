@@ -1,27 +1,27 @@
-//! How far a value may be off: counts were read at some time in a window, and grow in steps.
+//! How exact a value is: counts are read at some time within a window, and grow in steps.
 
 use tallymon_core::block::ReadWindow;
 use tallymon_core::counter::{self, CounterType, Denominator, Format};
 use tallymon_core::flow::{Sample, Value};
 use tallymon_core::time::UNITS_PER_SECOND;
 
-/// What is known of the exactness of two samples of one counter.
+/// How exact two samples of one counter are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Precision {
-    /// When the older one was read.
+    /// The window in which the older one was read.
     pub older: ReadWindow,
-    /// When the newer one was read.
+    /// The window in which the newer one was read.
     pub newer: ReadWindow,
     /// The steps in which the raw value grows.
     pub quantum: u64,
-    /// The same of `_Total`, which the steps of all other instances add up in.
+    /// The steps of `_Total`, in which those of all other instances add up.
     pub(crate) total_quantum: u64,
     pub(crate) default_scale: i32,
     pub(crate) format: Format,
 }
 
 impl Precision {
-    /// As it is for the instance of this name.
+    /// The precision for the instance of this name.
     pub(crate) fn of_instance(self, name: Option<&str>) -> Precision {
         match name {
             Some("_Total") => Precision { quantum: self.total_quantum, ..self },
@@ -29,11 +29,11 @@ impl Precision {
         }
     }
 
-    /// How far the value of two samples may be off to either side, scaled as it is; `None` for values that are no rate,
-    /// share or average, and those that can not be computed.
+    /// The largest error of the value of two samples, to either side and in the unit of the value; `None`
+    /// for values that are no rate, share or average, and for those that can not be computed.
     ///
-    /// It is the largest difference that comes of two things: the time between the reads may be anything that both
-    /// windows allow, and the count may have been just before or just behind a step.
+    /// Two things make the error: the time between the reads may be anything that both windows allow, and
+    /// the count may have been just before or just after a step.
     pub fn error(&self, older: &Sample, newer: &Sample) -> Option<f64> {
         if !newer.counter_type.needs_two_samples() {
             return None;
@@ -47,17 +47,17 @@ impl Precision {
         let firsts = [newer.first.saturating_sub(self.quantum), newer.first.saturating_add(self.quantum)];
         let seconds = [newer.second.saturating_sub(slack), newer.second.saturating_add(slack)];
         let corners = firsts.iter().flat_map(|first| seconds.map(|second| compute(*first, second)));
-        // A corner that can not be computed lies where the count would have gone backwards.
+        // A corner without a value is one where the count would have gone backwards.
         let error = corners.flatten().map(|corner| (corner - value).abs()).fold(0.0, f64::max);
         Some(scaled(error, newer.counter_type, self))
     }
 
-    /// How far the clock of the samples may be from the time between the reads, in its ticks; 0 for a value that is not
-    /// divided by time.
+    /// How far the clock of the samples may differ from the time between the reads, in ticks of that clock;
+    /// 0 for a value that is not divided by time.
     fn slack(&self, older: &Sample, newer: &Sample) -> u64 {
         let used = match newer.counter_type.denominator() {
             Denominator::PerfTime | Denominator::Time100ns => newer.time.0.saturating_sub(older.time.0),
-            // Such a clock stands for the middle of its window.
+            // Such a clock is the middle of its window.
             Denominator::ObjectTime => self.newer.middle().0.saturating_sub(self.older.middle().0),
             _ => return 0,
         };
@@ -70,7 +70,7 @@ impl Precision {
     }
 }
 
-/// A difference of two values, scaled as a value is, without its limits.
+/// The difference of two values, scaled as a value but not limited.
 fn scaled(error: f64, counter_type: CounterType, precision: &Precision) -> f64 {
     let format = Format { cap100: false, ..precision.format };
     let value = counter::apply(Value::Number(error), counter_type, precision.default_scale, &format);
@@ -87,7 +87,7 @@ mod tests {
         Sample { counter_type, first, second, frequency: Frequency(10_000_000), multi_count: 1, time }
     }
 
-    /// The error of a counter that grew by `grown` in a second whose reads took so long, in 100 ns units.
+    /// The error of a counter that grew by `grown` in a second; each read took `read` units of 100 ns.
     fn error(counter_type: CounterType, grown: u64, read: u64, quantum: u64) -> Option<f64> {
         let window = |begin| ReadWindow { begin: FileTime(begin), end: FileTime(begin + read) };
         let (older, newer) =
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_those_of_time_and_steps() {
+    fn errors_come_from_windows_and_steps() {
         use CounterType as T;
         // 10 ms of a second.
         near(error(T::PERF_100NSEC_TIMER, 5_000_000, 0, 100_000), 1.0);

@@ -1,4 +1,4 @@
-//! A query: counter paths are added once, then samples are collected as often as wanted.
+//! A query: you add counter paths once and collect samples as often as you like.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,15 +37,15 @@ pub struct Query {
     names: Names,
     catalog: Catalog,
     entries: BTreeMap<CounterHandle, Entry>,
-    /// The handle of the next path; none is used twice.
+    /// The handle of the next path; handles are not reused.
     next: usize,
     format: Format,
     matching: Matching,
     older: Option<Taken>,
     newer: Option<Taken>,
-    /// What is asked for; made anew when paths come or go.
+    /// The request for a sample; built again when paths are added or removed.
     asked: OnceCell<Asked>,
-    /// What the paths mean; made anew when paths or instances come or go.
+    /// What the paths mean; built again when paths or instances come or go.
     plan: OnceCell<Plan>,
 }
 
@@ -60,13 +60,13 @@ struct Entry {
     /// One, or all that match a pattern.
     counters: Vec<TitleIndex>,
     chosen: Option<Chosen>,
-    /// A power of ten for its values, instead of the one of the query's format.
+    /// A power of ten for its values, in place of that of the query's format.
     scale: Option<i32>,
 }
 
-/// What a source is asked for.
+/// The request for a sample of all paths.
 struct Asked {
-    /// The objects that paths are of.
+    /// The objects of the paths.
     objects: Vec<TitleIndex>,
     request: Request,
 }
@@ -75,7 +75,7 @@ struct Asked {
 struct Chosen {
     wanted: InstancePath,
     pattern: InstancePattern,
-    /// Where they stand among these names.
+    /// Their positions among the instances `of` the object.
     positions: Vec<usize>,
     of: Option<Arc<Keys>>,
 }
@@ -107,8 +107,8 @@ impl Query {
         Ok(Query::with(source, SourceInfo { system_name, names, catalog }))
     }
 
-    /// A query without a source of its own: somebody else samples, and hands it the answers by [`Query::accept`]. Other
-    /// methods that ask a source, such as [`Query::collect`], fail; nothing waits.
+    /// A query without a source of its own: the caller samples, and hands it the snapshots by
+    /// [`Query::accept`]. Methods that read a source, such as [`Query::collect`], fail at once.
     ///
     /// See [`Sampler`](crate::sample::Sampler) for an example.
     pub fn over(info: SourceInfo) -> Query {
@@ -134,7 +134,7 @@ impl Query {
         }
     }
 
-    /// What is known of the source, for another query over the same one: see [`Query::over`].
+    /// Names and objects of the source, for another query over the same source: see [`Query::over`].
     pub fn info(&self) -> SourceInfo {
         SourceInfo {
             system_name: self.system_name.clone(),
@@ -143,8 +143,8 @@ impl Query {
         }
     }
 
-    /// Takes the query apart, so that a [`Sampler`](crate::Sampler) can sample its source on another thread. Paths and
-    /// samples are dropped; [`Query::over`] makes new queries of the info.
+    /// Takes the query apart, so that a [`Sampler`](crate::Sampler) can sample its source on another thread.
+    /// Paths and samples are dropped; [`Query::over`] makes new queries from the info.
     pub fn into_source(self) -> (Box<dyn Source>, SourceInfo) {
         (self.source, SourceInfo { system_name: self.system_name, names: self.names, catalog: self.catalog })
     }
@@ -156,7 +156,7 @@ impl Query {
     /// use tallymon::{Location, Query};
     ///
     /// let mut query = Query::open(&Location::Local)?;
-    /// // As for a chart: within 100 %, and by the scale that each counter has for it.
+    /// // As for a chart: at most 100 %, and scaled as each counter says.
     /// query.set_format(Format { cap100: true, scale: Scale::Default, thousand: false });
     /// # Ok::<(), tallymon::core::flow::SourceError>(())
     /// ```
@@ -171,7 +171,8 @@ impl Query {
 
     /// Adds a path: names in any language of the source, or numbers; wildcards in instance and counter.
     ///
-    /// An instance need not exist yet; readings say [`NoValue::NoInstance`](tallymon_core::flow::NoValue::NoInstance) until it does.
+    /// An instance need not exist yet; readings say
+    /// [`NoValue::NoInstance`](tallymon_core::flow::NoValue::NoInstance) until it does.
     ///
     /// # Errors
     ///
@@ -198,22 +199,22 @@ impl Query {
         Ok(handle)
     }
 
-    /// Takes a path out again. What it read so far is gone; other handles stay what they are.
+    /// Removes a path with its samples. The other handles stay valid.
     pub fn remove(&mut self, handle: CounterHandle) {
         self.entries.remove(&handle);
         self.forget_meaning();
     }
 
-    /// Paths came or went.
+    /// Forgets what was worked out of the paths, after one was added or removed.
     fn forget_meaning(&mut self) {
         self.asked.take();
         self.plan.take();
     }
 
-    /// The power of ten that the values of one path are multiplied by, within [`counter::SCALE_RANGE`]; `None` for what
-    /// the format of the query says.
+    /// Sets the power of ten that multiplies the values of one path, within [`counter::SCALE_RANGE`];
+    /// `None` for that of the query's format.
     ///
-    /// It returns whether there is such a path and such a scale.
+    /// Returns whether there is such a path and such a scale.
     ///
     /// ```
     /// use tallymon::core::flow::Value;
@@ -239,7 +240,7 @@ impl Query {
         self.entries.get(&handle)?.scale
     }
 
-    /// The existing instances that are nearest to the one that a path names, best first.
+    /// The existing instances whose names are nearest to that in a path, best first.
     pub fn nearest_instances(&self, handle: CounterHandle) -> Vec<String> {
         let (Some(entry), Some(newer)) = (self.entries.get(&handle), &self.newer) else { return Vec::new() };
         let Some(wanted) = entry.chosen.as_ref().map(|chosen| &chosen.wanted) else { return Vec::new() };
@@ -249,7 +250,7 @@ impl Query {
         nearest.into_iter().map(str::to_string).collect()
     }
 
-    /// The definition of the counter of a path; of the first one when the counter is a pattern.
+    /// The definition of the counter of a path; the first one when the counter is a pattern.
     ///
     /// ```
     /// use tallymon::core::counter::CounterType;
@@ -267,7 +268,7 @@ impl Query {
         self.catalog.object(entry.object)?.counter(*entry.counters.first()?)
     }
 
-    /// Why values of a path are old or missing, as far as their source knows; `None` when nothing is known to be wrong.
+    /// Why values of a path are old or missing, as far as the source knows; `None` when it knows of no fault.
     pub fn trouble(&self, handle: CounterHandle) -> Option<String> {
         self.source.trouble(self.entries.get(&handle)?.object)
     }
@@ -288,13 +289,13 @@ impl Query {
         Ok(self.accept(answer?))
     }
 
-    /// What [`Query::collect`] asks the source for, for somebody who asks the same source elsewhere, as in a thread that
-    /// may have to wait, and gives the answer to [`Query::accept`].
+    /// The request that [`Query::collect`] sends to the source, for a caller that samples elsewhere, such
+    /// as a [`Sampler`](crate::sample::Sampler), and hands the answer to [`Query::accept`].
     pub fn request(&self) -> Request {
         self.asked.get_or_init(|| Asked::of(&self.entries)).request.clone()
     }
 
-    /// As [`Query::collect`], but takes every object that is not costly, also those that no path means.
+    /// As [`Query::collect`], but takes every object that is not costly, even without a path.
     ///
     /// # Errors
     ///
@@ -311,8 +312,8 @@ impl Query {
         })
     }
 
-    /// Takes a snapshot as the newest sample of every path; returns its time. Several queries can accept the same one,
-    /// when its source was asked for what all of them want.
+    /// Takes a snapshot as the newest sample of every path, and returns its time. Several queries can
+    /// accept the same snapshot, if it was requested for all of them.
     pub fn accept(&mut self, snapshot: impl Into<SharedSnapshot>) -> FileTime {
         self.accept_shared(snapshot.into())
     }
@@ -419,7 +420,7 @@ pub(crate) fn instances(
 }
 
 impl Entry {
-    /// Finds the instances that it means among those of its object.
+    /// Finds the instances of the path among those of its object.
     fn choose(&mut self, keys: Option<&Arc<Keys>>) {
         let Some(chosen) = &mut self.chosen else { return };
         let is_same = match (&chosen.of, keys) {

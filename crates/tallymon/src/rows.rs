@@ -57,7 +57,8 @@ pub struct LiveRows {
     host: String,
     columns: Option<Vec<Column>>,
     cells: Vec<Cell>,
-    /// The values of the row before, in their order, and the column of each; `None` for values without a column.
+    /// The values of the row before, in their order, and the column of each; `None` for values without a
+    /// column.
     order: Vec<(ValueId, Option<usize>)>,
     late: HashSet<String>,
     new_late: Vec<String>,
@@ -68,7 +69,8 @@ pub struct LiveRows {
 pub enum RowValues<'v> {
     /// What a query collected last.
     Query(&'v Query),
-    /// Readings of several queries, with the host in each path if there are several; and the names of the counters.
+    /// Readings of several queries, with the host in each path if there are several; and the names of the
+    /// counters.
     Readings(&'v [Reading], &'v Names),
 }
 
@@ -161,7 +163,8 @@ impl LiveRows {
         self
     }
 
-    /// Writes the values of one time into a sink, and their columns before the first row and when they change.
+    /// Writes the values of one time into a sink, and their columns before the first row and when they
+    /// change.
     ///
     /// # Errors
     ///

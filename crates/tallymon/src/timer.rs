@@ -30,8 +30,8 @@ struct Stop {
 }
 
 impl Timer {
-    /// Starts it: the first time is one period from now. A turn that takes longer than the period costs the turns that
-    /// it overlaps; the pace stays.
+    /// Starts the thread; the first turn is one period from now. A turn that takes longer than the period
+    /// makes the turns that it overlaps fall out; the others keep their times.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Timer {
     pub fn start(period: Duration, mut turn: impl FnMut() + Send + 'static) -> io::Result<Timer> {
         let stop = Arc::new(Stop::default());
         let stops = Arc::clone(&stop);
-        // A period of nothing would leave no time to anybody else.
+        // A period of 0 would use a whole processor.
         let period = period.max(Duration::from_micros(100));
         let thread = thread::Builder::new().name("tallymon-timer".into()).spawn(move || {
             let mut due = Instant::now();
@@ -60,7 +60,7 @@ impl Timer {
 }
 
 impl Stop {
-    /// Waits until a time; whether it is to stop.
+    /// Waits until a time, and returns whether the timer is to stop.
     fn within(&self, due: Instant) -> bool {
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         while !*wanted {
@@ -76,14 +76,14 @@ impl Stop {
 }
 
 impl Drop for Timer {
-    /// Waits for a turn that is under way, unless it is this turn that drops the timer.
+    /// Waits for a turn that is running, unless that turn itself drops the timer.
     fn drop(&mut self) {
         *self.stop.wanted.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()
         {
-            // A turn that panicked has ended.
+            // A turn that panicked has ended too.
             let _ = thread.join();
         }
     }
@@ -109,7 +109,7 @@ impl Ticks {
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> Instant {
         let now = Instant::now();
-        // An interval of nothing would never come to an end, and one of ages has no next time.
+        // With an interval of 0 the loop would not end; an interval of ages has no next time.
         let interval = self.interval.clamp(Duration::from_micros(100), LONGEST);
         self.next += interval;
         while self.next < now {
@@ -126,12 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_turn_comes_after_the_end() {
+    fn no_turn_starts_after_drop() {
         let (turns, taken) = mpsc::channel();
         let timer = Timer::start(Duration::ZERO, move || turns.send(()).unwrap()).unwrap();
         assert!(taken.iter().take(3).count() == 3);
         drop(timer);
-        // The sender went with the thread, so that this ends.
+        // This ends because the thread dropped the sender.
         taken.iter().for_each(drop);
     }
 }

@@ -270,8 +270,8 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
     logs
 }
 
-/// The live text, as far as a log can hold it: only a native log has room for texts. A BLG has no column at all for an
-/// instance that never has a number.
+/// The live text, as far as a log can hold it: only a native log has room for texts. A BLG has no column at
+/// all for an instance that never has a number.
 fn expected(format: Format, log: &Path) -> String {
     match log.extension().unwrap().to_str().unwrap() {
         "tally" => live_text(format == Format::Tsv, true),
@@ -306,8 +306,8 @@ fn differences(found: &str, expected: &str) -> Vec<String> {
 fn live_and_logged_text_are_the_same() {
     let folder = Scratch::new();
     let csv = live_text(false, true);
-    // What the rules say: no rate in the first row, a count as a double, no operations are 0, three digits of an exponent,
-    // shares above 100 as they are.
+    // What the rules say: no rate in the first row, a count as a double, no operations are 0, three digits of
+    // an exponent, shares above 100 as they are.
     let first = csv.lines().nth(1).unwrap();
     assert!(first.contains("\"1.152921504606847e+018\""), "{first}");
     assert!(first.starts_with("\"02/01/2026 05:00:00.000\",\" \",\" \",\" \","), "{first}");

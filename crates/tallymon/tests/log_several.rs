@@ -1,4 +1,4 @@
-//! Several logs as one: what each of them has alone, on one time axis.
+//! Several logs joined to one: the values of each, on one time axis.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tallymon::log::{Format, Selection};
 use tallymon::{Log, Query};
 use tallymon_testkit::{Scratch, shared};
 
-/// What reading a log from its begin comes to: each row with its values.
+/// All rows of a log with their values, read from the begin.
 type Rows = Vec<(FileTime, Vec<Result<Value, NoValue>>)>;
 
 fn rows(log: &Log, columns: &[usize], from: FileTime) -> Rows {
@@ -45,9 +45,10 @@ fn text(folder: &Scratch, name: &str, path: &str, rows: &[(&str, u32)]) -> PathB
     file
 }
 
-/// A log of Windows cut into two, of two formats, and one of its columns apart: together they are what they were.
+/// A log of Windows cut into two logs of different formats, and a third with one of its columns: joined
+/// they equal the whole.
 #[test]
-fn a_log_in_pieces_is_whole_again() {
+fn pieces_of_a_log_join_to_the_whole() {
     let Some(blg) = shared("logs/PAL_SampleLog.blg") else { return };
     let whole = Log::open(&blg, &ReadOptions::default()).unwrap();
     let columns: Vec<usize> = (0..whole.columns().len()).collect();
@@ -62,7 +63,7 @@ fn a_log_in_pieces_is_whole_again() {
     };
     let one = cut("one.tally", Format::Tally, None, Some(FileTime(middle.0 - 1)));
     let other = cut("other.blg", Format::Blg, Some(middle), None);
-    // The order in which they are named does not matter.
+    // The order of the names does not matter.
     let joined = Log::open_all(&[&other, &one], &ReadOptions::default()).unwrap();
     assert_eq!(joined.parts().iter().map(Log::path).collect::<Vec<_>>(), [one.as_path(), other.as_path()]);
     assert_eq!(joined.summary().hosts, whole.summary().hosts);
@@ -77,7 +78,7 @@ fn a_log_in_pieces_is_whole_again() {
         for (column, wanted) in columns.iter().zip(wanted) {
             let path = &whole.columns().get(*column).unwrap().path;
             let at = joined.columns().iter().position(|column| column.path == *path).unwrap();
-            // Rates begin anew with each log.
+            // Each log has a first sample, so rates start over.
             if *time != middle {
                 assert_eq!(values.get(at).unwrap(), wanted, "{path} at {time:?}");
                 compared += usize::from(wanted.is_ok());
@@ -87,10 +88,10 @@ fn a_log_in_pieces_is_whole_again() {
     assert!(compared > 1_000, "{compared}");
 }
 
-/// Two hosts whose clocks differ by less than their records: both have a value in each row. One that is slower stays, one
-/// that ends leaves a gap.
+/// Two hosts whose clocks differ by less than an interval: both have a value in each row. The values of a
+/// slower log stay, and a log that ends leaves a gap.
 #[test]
-fn hosts_share_their_rows_and_what_ends_is_absent() {
+fn hosts_share_rows_and_ended_logs_have_no_values() {
     let folder = Scratch::new();
     let quick: Vec<(String, u32)> = (0..40).map(|second| (format!("00:{second:02}.100"), second)).collect();
     let quick: Vec<(&str, u32)> = quick.iter().map(|(time, value)| (time.as_str(), *value)).collect();
@@ -117,7 +118,7 @@ fn hosts_share_their_rows_and_what_ends_is_absent() {
     assert_eq!(values(30), [number(30.0), gap(), number(9.0)], "a value stays until the next");
     assert_eq!(values(31), [number(31.0), gap(), gap()]);
 
-    // Reading from the middle comes to the same rows, and so does asking for the time of each.
+    // Reading from the middle gives the same rows, and so does seeking to the time of each.
     let from = all.get(20).unwrap().0;
     let later: Rows = rows(&log, &[0, 1, 2], from).into_iter().filter(|(time, _)| *time >= from).collect();
     assert_eq!(later, all.get(20..).unwrap());
@@ -140,7 +141,7 @@ fn hosts_share_their_rows_and_what_ends_is_absent() {
             }
         }
     }
-    // Record after record.
+    // Record by record.
     log.rewind();
     let mut times = Vec::new();
     while let Some(time) = log.advance(FileTime(0), FileTime(u64::MAX), 0).unwrap() {
@@ -149,22 +150,22 @@ fn hosts_share_their_rows_and_what_ends_is_absent() {
     assert_eq!(times, all.iter().map(|(time, _)| *time).collect::<Vec<_>>());
 }
 
-/// The same counter of the same host in two logs: those of the first are taken as long as it goes on.
+/// The same counter of the same host in two logs: the first log gives the values as long as it goes on.
 #[test]
-fn of_two_logs_of_one_counter_the_first_is_taken() {
+fn the_first_of_two_overlapping_logs_gives_the_values() {
     let folder = Scratch::new();
     let one = [("00:00.000", 1), ("00:01.000", 2), ("00:02.000", 3), ("00:03.000", 4)];
     let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &one);
     let other =
         [("00:02.100", 30), ("00:03.100", 40), ("00:04.100", 50), ("00:09.100", 60), ("00:10.100", 70)];
-    // Letter case is no difference.
+    // Case is ignored.
     let other = text(&folder, "other.csv", r"\\A\memory\Available Bytes", &other);
     let log = Log::open_all(&[&one, &other], &ReadOptions::default()).unwrap();
     assert_eq!(log.columns().len(), 1);
     let values: Vec<_> = rows(&log, &[0], FileTime(0)).into_iter().map(|(_, values)| values).collect();
     let values: Vec<Option<f64>> =
         values.iter().map(|row| row[0].as_ref().ok().and_then(Value::as_f64)).collect();
-    // Nothing is known of the time without records between them.
+    // The pause between the logs has no values.
     let wanted = [Some(1.0), Some(2.0), Some(3.0), Some(4.0), Some(50.0), None, Some(60.0), Some(70.0)];
     assert_eq!(values, wanted);
     let [overlap] = log.overlaps() else { panic!("{:?}", log.overlaps()) };
@@ -175,7 +176,7 @@ fn of_two_logs_of_one_counter_the_first_is_taken() {
 
 /// Two logs of one counter, an hour apart.
 #[test]
-fn between_logs_that_are_apart_there_is_a_gap() {
+fn a_pause_between_logs_is_a_row_without_values() {
     let folder = Scratch::new();
     let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &[("00:00.000", 1), ("00:01.000", 2)]);
     let other =
@@ -188,13 +189,13 @@ fn between_logs_that_are_apart_there_is_a_gap() {
     assert_eq!(log.summary().records, 5);
     let since = |nth: usize| all.get(nth).unwrap().0.0 - log.summary().first.0;
     assert!(since(2) > since(1) && since(2) < since(1) + 10_000_000, "it begins where the first log ends");
-    // Going to its time finds nothing, too.
+    // Seeking into the pause finds no values either.
     log.set_time(all.get(2).unwrap().0);
     assert!(log.reading(0).unwrap().unwrap().cell.value.is_err());
 }
 
 #[test]
-fn one_log_is_itself_and_none_is_an_error() {
+fn joining_one_log_changes_nothing_and_none_is_an_error() {
     let folder = Scratch::new();
     let one = text(&folder, "one.csv", r"\\a\Memory\Available Bytes", &[("00:00.000", 1)]);
     let log = Log::open_all(&[&one], &ReadOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Logs as sources: Windows' own samples, against the values that Windows wrote for the same records.
+//! Logs as sources: samples recorded by Windows, compared with the values that Windows computed from them.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::Path;
@@ -17,9 +17,9 @@ fn source(path: &Path) -> LogSource {
     Log::open(path, &ReadOptions::default()).unwrap().source()
 }
 
-/// The binary log holds raw samples, the text log what Windows computed from them.
+/// The binary log has raw samples, the text log the values that Windows computed from them.
 #[test]
-fn values_of_a_binary_log_are_those_that_windows_printed() {
+fn values_of_a_binary_log_equal_what_windows_printed() {
     let (Some(blg), Some(csv)) = (shared(BLG), shared(CSV)) else { return };
     let mut raw = source(&blg);
     let mut text = source(&csv);
@@ -48,7 +48,7 @@ fn values_of_a_binary_log_are_those_that_windows_printed() {
 }
 
 #[test]
-fn a_range_begins_anew() {
+fn setting_a_range_starts_over() {
     let Some(blg) = shared(BLG) else { return };
     let mut query = source(&blg);
     let all = query.log().summary().clone();
@@ -72,9 +72,9 @@ fn a_range_begins_anew() {
     assert!(query.readings_of(handle).unwrap().is_empty());
 }
 
-/// Going to a time in any order comes to what reading from the first record to the last comes to.
+/// Seeking to times in any order gives the values of reading from the first record to the last.
 #[test]
-fn going_to_a_time_is_reading_up_to_it() {
+fn seeking_to_a_time_gives_what_reading_up_to_it_gives() {
     let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
     let folder = Scratch::new();
     let native = folder.join("copy.tally");
@@ -118,10 +118,10 @@ fn going_to_a_time_is_reading_up_to_it() {
     }
 }
 
-/// Columns that are read from a time on are those that are read from the first record on, also with a column that comes
-/// late, and whoever no longer wants them is not kept.
+/// Columns read from a time on equal those read from the first record on, even if a column begins late; and
+/// reading stops when it is no longer wanted.
 #[test]
-fn columns_are_read_from_a_time_on() {
+fn reads_columns_from_a_time_on() {
     let text: String = (0..50)
         .map(|row| format!("\"01/02/2020 03:04:{row:02}.000\",\"{row}\",\"{}\"\n", 100 - row))
         .collect();
@@ -144,7 +144,7 @@ fn columns_are_read_from_a_time_on() {
             };
             log.read(&columns, each).unwrap();
             assert_eq!(all.len() as u64, log.summary().records);
-            // Twice, since whoever read it first may be asked again.
+            // Twice, since the second time may use the reader of the first.
             for nth in [all.len() * 3 / 4, 1, all.len() / 2] {
                 let from = all[nth].0;
                 let (mut found, mut before) = (Vec::new(), 0);
@@ -159,7 +159,7 @@ fn columns_are_read_from_a_time_on() {
                 log.read_from(&columns, from, || true, each).unwrap();
                 assert_eq!(found, all[nth..], "{path:?} from {nth}");
                 assert!(before >= nth.min(1), "{path:?}: a rate needs the record before");
-                // A native log begins at its chunks, of which a short one has few.
+                // A native log can be read from each of its chunks, of which a short log has few.
                 let is_near = nth < 3 || before < nth || path == &native;
                 assert!(is_near, "{path:?}: {before} of {nth} records before were read");
             }
@@ -180,7 +180,7 @@ fn nth_of(records: &[Record]) -> usize {
 }
 
 #[test]
-fn who_no_longer_wants_a_log_does_not_wait_for_its_end() {
+fn opening_stops_when_the_log_is_no_longer_wanted() {
     let Some(file) = shared("logs/Tx_BasicPerfCounters.blg") else { return };
     let asked = std::cell::Cell::new(0);
     let stopped = Log::open_while(&file, &ReadOptions::default(), || asked.replace(asked.get() + 1) < 10);
@@ -191,7 +191,7 @@ fn who_no_longer_wants_a_log_does_not_wait_for_its_end() {
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn refuses_files_that_are_no_logs() {
     let Some(corrupt) = shared("SOURCES.md") else { return };
     assert!(Log::open(&corrupt, &ReadOptions::default()).is_err());
 }

@@ -1,7 +1,7 @@
-//! The numbers agree with the machine: each is compared with an independent reading, under a load that the test makes.
+//! Values of this machine, each compared with an independent reading, under a load that the test makes.
 //!
-//! Raw values that only rise are held between two independent readings, one before and one after ours, so that no
-//! bound has to be guessed. Values that go up and down have a bound that is stated.
+//! Raw values that only rise must lie between two independent readings, one before and one after ours, so
+//! no tolerance has to be guessed. For values that go up and down a tolerance is stated.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -34,7 +34,7 @@ fn sample(reading: &Reading) -> Sample {
     reading.cell.sample.unwrap_or_else(|| panic!("{}: {:?}", reading.path, reading.cell.value))
 }
 
-/// What a program prints; `None` when it is not installed.
+/// The output of a program; `None` when it is not installed.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     peer(program)?;
     let output = Command::new(program).args(arguments).env("LC_ALL", "C").output().unwrap();
@@ -54,13 +54,14 @@ fn stat_line(name: &str) -> Vec<u64> {
     line.split_whitespace().skip(1).map(|word| word.parse().unwrap()).collect()
 }
 
-/// What comes from this machine, and not from programs and libraries that others have put on it: NT's own objects, and ours.
+/// The built-in objects, NT's own and ours, without those of programs and libraries that others have put on
+/// this machine.
 fn is_built_in(object: TitleIndex) -> bool {
     (1..=1847).contains(&object.0) || (900_000..=999_999).contains(&object.0)
 }
 
 #[test]
-fn every_rate_of_every_object_has_its_error_or_a_reason() {
+fn every_rate_has_an_error_or_the_reason_why_not() {
     let mut query = Query::open(&Location::Local).unwrap();
     let instances = |has_instances| if has_instances { "(*)" } else { "" };
     let objects = query.catalog().objects().iter();
@@ -95,7 +96,7 @@ fn every_rate_of_every_object_has_its_error_or_a_reason() {
 }
 
 #[test]
-fn processor_time_is_that_of_proc_stat() {
+fn processor_time_matches_proc_stat() {
     let _busy = busy();
     let mut query = query(&[r"\Processor(_Total)\% Processor Time", r"\Processor(_Total)\% User Time"]);
     let before = stat_line("cpu");
@@ -104,12 +105,12 @@ fn processor_time_is_that_of_proc_stat() {
     query.collect().unwrap();
     let after = stat_line("cpu");
     let delta: Vec<f64> = before.iter().zip(&after).map(|(before, after)| (after - before) as f64).collect();
-    // Guest times, the last two columns, are inside of user and nice already.
+    // User and nice include the guest times of the last two columns already.
     let all: f64 = delta.iter().take(8).sum();
     let busy = 100.0 * (1.0 - (delta[3] + delta[4]) / all);
     let user = 100.0 * (delta[0] + delta[1]) / all;
     let readings = query.readings();
-    // Ticks of 10 ms and two readings a little apart: five points in a hundred.
+    // Ticks of 10 ms, and two readings a little apart: a tolerance of five percentage points.
     assert!((number(&readings[0]) - busy).abs() < 5.0, "{} and {busy}", number(&readings[0]));
     assert!((number(&readings[1]) - user).abs() < 5.0, "{} and {user}", number(&readings[1]));
     let processors = thread::available_parallelism().unwrap().get() as f64;
@@ -117,7 +118,7 @@ fn processor_time_is_that_of_proc_stat() {
 }
 
 #[test]
-fn system_counts_are_those_of_proc() {
+fn system_counts_match_proc() {
     let mut query =
         query(&[r"\System\Context Switches/sec", r"\System\Processes", r"\System\System Up Time"]);
     let before = stat_line("ctxt")[0];
@@ -130,14 +131,14 @@ fn system_counts_are_those_of_proc() {
     let up: f64 = fs::read_to_string("/proc/uptime").unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!((number(&readings[2]) - up).abs() < 1.0, "{} and {up}", number(&readings[2]));
     if let Some(text) = output("ps", &["-e", "-o", "pid="]) {
-        // `ps` counts itself, and tests beside this one start and end processes.
+        // `ps` counts itself, and other tests start and end processes meanwhile.
         let processes = text.lines().count() as f64;
         assert!((number(&readings[1]) - processes).abs() <= 20.0, "{} and {processes}", number(&readings[1]));
     }
 }
 
 #[test]
-fn memory_is_that_of_meminfo() {
+fn memory_matches_meminfo() {
     let mut query =
         query(&[r"\Memory\Available KBytes", r"\Memory\Commit Limit", r"\Memory\Page Faults/sec"]);
     let meminfo = |name: &str| -> f64 {
@@ -147,7 +148,7 @@ fn memory_is_that_of_meminfo() {
     };
     query.collect().unwrap();
     let readings = query.readings();
-    // Other tests run beside this one: 256 MiB.
+    // Other tests run meanwhile: a tolerance of 256 MiB.
     let available = meminfo("MemAvailable:");
     assert!((number(&readings[0]) - available).abs() < 262_144.0, "{} and {available}", number(&readings[0]));
     assert_eq!(number(&readings[1]), meminfo("CommitLimit:") * 1024.0);
@@ -164,7 +165,7 @@ fn memory_is_that_of_meminfo() {
 }
 
 #[test]
-fn a_busy_process_has_the_time_that_the_kernel_says() {
+fn time_of_a_busy_process_matches_the_kernel() {
     let busy = busy();
     let pid = busy.0.id();
     let mut query =
@@ -192,11 +193,12 @@ fn a_busy_process_has_the_time_that_the_kernel_says() {
             .cloned()
             .unwrap()
     };
-    // The raw value is the CPU time in 100 ns, exact; `stat` rounds down to ticks of 10 ms, user and kernel apart.
+    // The raw value is the CPU time in 100 ns, exact; `stat` rounds down to ticks of 10 ms, user and kernel
+    // apart.
     let time = own("% Processor Time");
     let (was, is) = (time.older.unwrap().first / 100_000, sample(&time).first / 100_000);
     assert!(was <= before + 3 && is + 3 >= before && is <= after + 3, "{was} {before} {is} {after}");
-    // Other tests and builds may leave it little of a processor, but never nothing.
+    // Other tests and builds may leave it little processor time, but never none.
     assert!(number(&time) > 1.0, "it is busy: {}", number(&time));
     if let Some(text) = output("ps", &["-o", "rss=", "-p", &pid.to_string()]) {
         let kib: f64 = text.trim().parse().unwrap();
@@ -207,14 +209,14 @@ fn a_busy_process_has_the_time_that_the_kernel_says() {
 }
 
 #[test]
-fn free_space_is_that_of_df() {
+fn free_space_matches_df() {
     let Some(text) = output("df", &["-P", "-B1", "/"]) else { return };
     let fields: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
     let (total, free): (f64, f64) = (fields[1].parse().unwrap(), fields[3].parse().unwrap());
     let mut query = query(&[r"\LogicalDisk(/)\Free Megabytes", r"\LogicalDisk(/)\% Free Space"]);
     query.collect().unwrap();
     let readings = query.readings();
-    // Builds and tests beside this one write: 512 MiB.
+    // Builds and other tests write meanwhile: a tolerance of 512 MiB.
     let megabytes = free / (1024.0 * 1024.0);
     assert!((number(&readings[0]) - megabytes).abs() < 512.0, "{} and {megabytes} MiB", number(&readings[0]));
     let share = 100.0 * free / total;
@@ -222,7 +224,7 @@ fn free_space_is_that_of_df() {
 }
 
 #[test]
-fn written_bytes_are_those_of_diskstats() {
+fn written_bytes_match_diskstats() {
     // The busiest whole disk, as the kernel numbers it.
     let written = || -> Vec<(String, u64)> {
         let text = fs::read_to_string("/proc/diskstats").unwrap();
@@ -255,13 +257,13 @@ fn written_bytes_are_those_of_diskstats() {
 }
 
 #[test]
-fn traffic_is_that_of_ip() {
+fn traffic_matches_ip() {
     let Some(_) = peer("ip") else { return };
     let received = || -> u64 {
         let text = output("ip", &["-s", "-s", "-o", "link", "show", "lo"]).unwrap();
         let words: Vec<&str> = text.split_whitespace().collect();
         let at = words.iter().position(|word| *word == "RX:").unwrap();
-        // "RX: bytes packets errors ..." and then, behind a backslash, the numbers.
+        // "RX: bytes packets errors ..." and then, after a backslash, the numbers.
         let numbers = words.iter().skip(at + 1).skip_while(|word| word.parse::<u64>().is_err());
         numbers.clone().next().unwrap().parse().unwrap()
     };
@@ -279,7 +281,7 @@ fn traffic_is_that_of_ip() {
 }
 
 #[test]
-fn datagrams_are_those_of_snmp() {
+fn datagrams_match_snmp() {
     let sent = || -> u64 {
         let text = fs::read_to_string("/proc/net/snmp").unwrap();
         let mut lines = text.lines().filter(|line| line.starts_with("Udp:"));

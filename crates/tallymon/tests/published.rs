@@ -1,4 +1,4 @@
-//! Programs that publish, seen through a query: names in all languages, instances, parents, texts, coming and going.
+//! Published counters read by a query: names in all languages, instances, parents and texts that come and go.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -9,7 +9,7 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::Language;
 use tallymon::{Host, Query};
-use tallymon_host::publishers::Publishers;
+use tallymon_host::Publishers;
 use tallymon_provider::shm::{CounterSet, NewInstance, Publisher, Reader};
 use tallymon_provider::{FindingState, Provider};
 use tallymon_testkit::Scratch;
@@ -80,7 +80,7 @@ fn values_and_names_arrive_in_a_query() {
 }
 
 #[test]
-fn averages_follow_from_two_samples() {
+fn averages_need_two_samples() {
     let scratch = Scratch::new();
     let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Meal Behemoth")]).unwrap();
     let ada = publisher.instance("Meal Behemoth", &named("Ada")).unwrap();
@@ -97,7 +97,7 @@ fn averages_follow_from_two_samples() {
 }
 
 #[test]
-fn a_query_goes_on_when_the_program_comes_back() {
+fn a_query_continues_when_the_program_restarts() {
     let scratch = Scratch::new();
     let start = |weight: u64| {
         let publisher = Publisher::start_in(&scratch, "zoo", &[behemoths("Back Behemoth")]).unwrap();
@@ -117,7 +117,7 @@ fn a_query_goes_on_when_the_program_comes_back() {
 }
 
 #[test]
-fn the_same_set_of_two_programs_is_one_object() {
+fn two_programs_with_one_counter_set_are_one_object() {
     let scratch = Scratch::new();
     let publishers: Vec<_> = ["Ada", "Bob"]
         .map(|name| {
@@ -137,7 +137,7 @@ fn the_same_set_of_two_programs_is_one_object() {
 }
 
 #[test]
-fn nobody_takes_the_place_of_another() {
+fn a_program_can_not_replace_the_counters_of_another() {
     let scratch = Scratch::new();
     let set = |name: &str| CounterSet::new(name).counter("Free", CounterType::PERF_COUNTER_RAWCOUNT);
     let memory = Publisher::start_in(&scratch, "liar", &[set("me mory"), set("Own")]).unwrap();
@@ -170,9 +170,9 @@ fn parents_of_another_object_come_with_it() {
     drop(ada);
 }
 
-/// What a program leaves behind is marked in a query, and loses the mark when the program comes back.
+/// Values that an ended program left are marked as stale, until the program comes back.
 #[test]
-fn kept_values_of_a_program_that_ended_are_stale() {
+fn values_of_an_ended_program_are_stale() {
     const DIRECTORY: &str = "TALLYMON_TEST_KEPT";
     let start = |directory: &Path, weight: u64| {
         let publisher = Publisher::start_in(directory, "kept", &[behemoths("Kept Behemoth")]).unwrap();
@@ -183,13 +183,13 @@ fn kept_values_of_a_program_that_ended_are_stale() {
         (publisher, ada, gauge)
     };
     if let Some(directory) = std::env::var_os(DIRECTORY) {
-        // The program that ends is this test once more, in a process of its own.
+        // The program that ends is this test again, in another process.
         std::mem::forget(start(Path::new(&directory), 7));
         return;
     }
     let scratch = Scratch::new();
     let program = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kept_values_of_a_program_that_ended_are_stale", "--test-threads=1"])
+        .args(["--exact", "values_of_an_ended_program_are_stale", "--test-threads=1"])
         .env(DIRECTORY, &scratch)
         .output()
         .unwrap();
@@ -207,7 +207,8 @@ fn kept_values_of_a_program_that_ended_are_stale() {
     assert_eq!(collect(), (Ok(Value::Integer(8)), false));
 }
 
-/// A row and a line for a program that publishes, for a file that others could have changed, and for one that is rubbish.
+/// The health counters and findings of a publishing program, of a file that others could have changed, and of a
+/// damaged file.
 #[test]
 fn programs_and_files_are_sources() {
     use std::os::unix::fs::PermissionsExt;

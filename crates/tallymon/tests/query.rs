@@ -1,4 +1,4 @@
-//! Queries over a provider whose instances come and go as a test wants.
+//! Queries over a provider whose instances each test chooses.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -26,7 +26,7 @@ const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterS
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
-/// Process: the work that one did, its id, and when it started.
+/// Process: its work, id and start time.
 const PROCESS: ObjectSpec = object(
     230,
     InstanceKind::Many,
@@ -39,10 +39,10 @@ const PROCESS: ObjectSpec = object(
 /// Thread, below a process.
 const THREAD: ObjectSpec =
     object(232, InstanceKind::Many, &[counter(6, CounterType::PERF_COUNTER_LARGE_RAWCOUNT, None)]);
-/// Network Interface, which nothing identifies but its name, or its unique id.
+/// Network Interface, which is identified by its name or its unique id only.
 const CARD: ObjectSpec =
     object(510, InstanceKind::Many, &[counter(6, CounterType::PERF_COUNTER_LARGE_DELTA, None)]);
-/// System, without instances; NT has two indexes that are both named "% Idle Time".
+/// System, without instances; NT has two indexes with the name "% Idle Time".
 const SYSTEM: ObjectSpec = object(
     2,
     InstanceKind::None,
@@ -55,7 +55,7 @@ const SYSTEM: ObjectSpec = object(
 );
 const SPECS: &[ObjectSpec<'static>] = &[PROCESS, THREAD, CARD, SYSTEM];
 
-/// What the provider answers next.
+/// The next answer of the provider.
 #[derive(Default)]
 struct Machine {
     /// Name, id, start time, work.
@@ -142,7 +142,7 @@ fn query_of(machine: &Arc<Mutex<Machine>>, language: Language) -> Query {
     Query::new(Box::new(host), language).unwrap()
 }
 
-/// What a query says: path and value, or why there is none.
+/// The readings of a query: path and value, or why there is none.
 fn said(query: &Query) -> Vec<(String, Result<f64, NoValue>)> {
     let number = |value: Value| value.as_f64().unwrap();
     query.readings().into_iter().map(|reading| (reading.path, reading.cell.value.map(number))).collect()
@@ -155,12 +155,12 @@ fn says(query: &Query, expected: &[(&str, Result<f64, NoValue>)]) {
 }
 
 #[test]
-fn a_reading_says_who_it_is_of() {
+fn a_reading_names_its_instance() {
     let (machine, mut query) = machine();
     query.add(r"\Process(*)\% Processor Time").unwrap();
     let mut who = |processes: &[(&'static str, u64, u64, u64)]| {
         machine.lock().unwrap().processes = processes.to_vec();
-        // The same two steps as in `collect`, for somebody who asks the source elsewhere.
+        // The two steps of `collect`, as for a caller that samples elsewhere.
         let request = query.request();
         let snapshot = Host::of("fake", vec![Box::new(Fake(machine.clone()))]).snapshot(&request).unwrap();
         query.accept(snapshot);
@@ -175,9 +175,10 @@ fn a_reading_says_who_it_is_of() {
     assert_eq!(after[0].1, before[1].1, "and is the same process");
 }
 
-/// The example of the documentation of the Performance Data Helper: three processes X, the second of which ends.
+/// The example of the documentation of the Performance Data Helper: three processes X, the second of which
+/// ends.
 #[test]
-fn three_processes_of_one_name() {
+fn matches_three_processes_of_one_name() {
     for (matching, fourth) in [(Matching::Identity, 500.0), (Matching::NameAndNumber, 1480.0)] {
         let (machine, mut query) = machine();
         query.set_matching(matching);
@@ -191,7 +192,7 @@ fn three_processes_of_one_name() {
         says(&query, &[(path, Err(NoValue::FirstSample))]);
         sample(&[("X", 10, 1, 200), ("X", 11, 2, 20), ("X", 12, 3, 1_000)], &mut query);
         says(&query, &[(path, Ok(10.0))]);
-        // The second one ended: the third has its number now, and its own work before was 1000.
+        // The second one ended. The third has its number now, but its own earlier work of 1000.
         sample(&[("X", 10, 1, 300), ("X", 12, 3, 1_500)], &mut query);
         says(&query, &[(path, Ok(fourth))]);
         sample(&[("X", 10, 1, 400), ("X", 12, 3, 2_000)], &mut query);
@@ -200,7 +201,7 @@ fn three_processes_of_one_name() {
 }
 
 #[test]
-fn a_process_id_that_is_used_again_is_another_process() {
+fn a_reused_process_id_is_another_process() {
     let (machine, mut query) = machine();
     query.add(r"\Process(X)\% Processor Time").unwrap();
     machine.lock().unwrap().processes = vec![("X", 10, 1, 100)];
@@ -209,7 +210,7 @@ fn a_process_id_that_is_used_again_is_another_process() {
     machine.lock().unwrap().processes = vec![("X", 10, 2, 150)];
     query.collect().unwrap();
     says(&query, &[(r"\Process(X)\% Processor Time", Err(NoValue::FirstSample))]);
-    // The likes of _Total have no id and are known by their name.
+    // _Total has no id and is known by its name.
     query.add(r"\Process(_Total)\% Processor Time").unwrap();
     for work in [70, 100] {
         machine.lock().unwrap().processes = vec![("X", 10, 2, work), ("_Total", 0, 0, work)];
@@ -226,7 +227,7 @@ fn a_unique_id_is_the_identity() {
     query.add(r"\Network Interface(*)\% Processor Time").unwrap();
     machine.lock().unwrap().cards = vec![("a", Some(1), 10), ("b", Some(2), 1_000)];
     query.collect().unwrap();
-    // They changed places and names, as cards that are plugged in again do.
+    // They exchanged positions and names, as cards do that are plugged in again.
     machine.lock().unwrap().cards = vec![("b", Some(1), 15), ("a", Some(2), 1_007)];
     query.collect().unwrap();
     let path = |name| format!(r"\Network Interface({name})\% Processor Time");
@@ -244,7 +245,7 @@ fn instances_come_and_go() {
     query.add(r"\Network Interface(b)\% Processor Time").unwrap();
     let (a, b) = (r"\Network Interface(a)\% Processor Time", r"\Network Interface(b)\% Processor Time");
     query.collect().unwrap();
-    // A pattern that matches nothing is no reading; an instance that is named is one.
+    // A pattern without a match gives no reading; a named instance gives one with the reason.
     says(&query, &[(b, Err(NoValue::NoInstance))]);
     machine.lock().unwrap().cards = vec![("a", None, 10)];
     query.collect().unwrap();
@@ -255,7 +256,7 @@ fn instances_come_and_go() {
     machine.lock().unwrap().cards = vec![("b", None, 102)];
     query.collect().unwrap();
     says(&query, &[(b, Ok(2.0)), (b, Ok(2.0))]);
-    // It was away for one sample, so its older value is not known.
+    // It was missing in one sample, so it has no older value.
     machine.lock().unwrap().cards = vec![("a", None, 20), ("b", None, 103)];
     query.collect().unwrap();
     says(&query, &[(a, Err(NoValue::FirstSample)), (b, Ok(1.0)), (b, Ok(1.0))]);
@@ -289,7 +290,7 @@ fn equal_names_have_numbers() {
 }
 
 #[test]
-fn a_pattern_expands_to_paths_that_mean_the_same() {
+fn expanded_paths_mean_what_the_pattern_means() {
     let (machine, mut query) = machine();
     machine.lock().unwrap().processes = vec![("fire", 1, 1, 0), ("a#1", 2, 1, 0), ("fire", 3, 1, 0)];
     machine.lock().unwrap().threads = vec![(0, "0", 10), (2, "0", 30)];
@@ -335,7 +336,7 @@ fn a_pattern_expands_to_paths_that_mean_the_same() {
 }
 
 #[test]
-fn paths_go_and_have_scales_of_their_own() {
+fn removes_paths_and_scales_single_paths() {
     let (machine, mut query) = machine();
     machine.lock().unwrap().processes = vec![("a", 7, 1, 0)];
     let first = query.add(r"\Process(a)\ID Process").unwrap();
@@ -356,9 +357,9 @@ fn paths_go_and_have_scales_of_their_own() {
 }
 
 #[test]
-fn what_a_reading_says_leads_back_to_it() {
+fn the_path_of_a_reading_leads_back_to_it() {
     let (machine, mut query) = machine();
-    // Names that look like what the grammar means by something else.
+    // Names with characters that mean something in the grammar of paths.
     let names = ["a#1", "a", "a", "C# compiler", "x)y", "(", "#", "a\\b", "#1", "1", "a/b", "a#1"];
     machine.lock().unwrap().processes = (1..).zip(names).map(|(id, name)| (name, id, 1, 0)).collect();
     query.add(r"\Process(*)\ID Process").unwrap();
@@ -387,7 +388,7 @@ fn patterns_of_parents_and_instances() {
         ("fire/*", &[10, 11, 30]),
         ("fi*/0", &[10, 20, 30]),
         ("fire/0", &[10]),
-        // Two parents of one name: their threads of one name are counted through.
+        // Two parents with one name: their threads with one name are numbered together.
         ("fire/0#1", &[30]),
         ("fire/0#*", &[10, 30]),
         ("*/1", &[11]),
@@ -436,7 +437,8 @@ fn two_counters_of_one_name() {
         query.add(path).unwrap();
     }
     query.collect().unwrap();
-    // The name is the first one's; the other is told by its number, so that the path of a reading leads back to it.
+    // The name means the first one. The other is named by its number, so that the path of its reading leads
+    // back to it.
     says(
         &query,
         &[
@@ -452,7 +454,7 @@ fn two_counters_of_one_name() {
 #[test]
 fn text_is_a_value() {
     let (_, mut query) = machine();
-    // It has no name in any language, so its number is its name.
+    // It has no name in any language, so its number is used.
     query.add(r"\System\1848").unwrap();
     query.collect().unwrap();
     let reading = only(&query);
@@ -469,7 +471,7 @@ fn only(query: &Query) -> Reading {
 }
 
 #[test]
-fn old_and_absent_values_say_so() {
+fn stale_and_absent_values_are_marked() {
     let (machine, mut query) = machine();
     query.add(r"\System\Available Bytes").unwrap();
     for (state, value, stale) in [
@@ -483,25 +485,31 @@ fn old_and_absent_values_say_so() {
         let reading = only(&query);
         assert_eq!((reading.cell.value, reading.cell.stale), (value, stale));
     }
-    // The whole object may stay away too.
+    // The whole object may be missing too.
     machine.lock().unwrap().system = false;
     query.collect().unwrap();
     says(&query, &[(r"\System\Available Bytes", Err(NoValue::NoObject))]);
 }
 
 #[test]
-fn a_source_that_fails_keeps_the_samples() {
+fn a_provider_that_fails_costs_its_own_values() {
     let (machine, mut query) = machine();
-    query.add(r"\Network Interface(a)\% Processor Time").unwrap();
+    const PATH: &str = r"\Network Interface(a)\% Processor Time";
+    let handle = query.add(PATH).unwrap();
     machine.lock().unwrap().cards = vec![("a", None, 10)];
     query.collect().unwrap();
     machine.lock().unwrap().broken = true;
-    let error = query.collect().unwrap_err();
-    assert_eq!((error.kind, error.message.as_ref()), (SourceErrorKind::Io, "the machine is broken"));
-    machine.lock().unwrap().broken = false;
-    machine.lock().unwrap().cards = vec![("a", None, 14)];
     query.collect().unwrap();
-    says(&query, &[(r"\Network Interface(a)\% Processor Time", Ok(4.0))]);
+    says(&query, &[(PATH, Err(NoValue::NoData(Absence::ReadFailed)))]);
+    let why = query.trouble(handle).unwrap();
+    assert!(why.contains("the machine is broken"), "{why}");
+    machine.lock().unwrap().broken = false;
+    for (active, value) in [(14, Err(NoValue::FirstSample)), (18, Ok(4.0))] {
+        machine.lock().unwrap().cards = vec![("a", None, active)];
+        query.collect().unwrap();
+        says(&query, &[(PATH, value)]);
+    }
+    assert_eq!(query.trouble(handle), None);
 }
 
 #[test]
@@ -527,13 +535,13 @@ fn errors_name_the_part_and_the_nearest_names() {
             assert_eq!(error.problem, PathProblem::OtherHost("fake".to_string()));
         }
     }
-    // Nothing of them was added.
+    // None of them was added.
     query.collect().unwrap();
     assert_eq!(query.readings().len(), 0);
 }
 
 #[test]
-fn names_of_every_language_are_known() {
+fn accepts_names_in_every_language() {
     let (machine, _) = machine();
     machine.lock().unwrap().processes = vec![("x", 1, 1, 0)];
     for path in [
@@ -556,12 +564,12 @@ fn names_of_every_language_are_known() {
     let readings = query.readings();
     let local: Vec<String> = readings.iter().map(|reading| reading.local_path(query.names())).collect();
     assert_eq!(local, [r"\프로세스(x)\% 프로세서 시간", r"\프로세스(none)\% 프로세서 시간"]);
-    // The path itself is in English everywhere.
+    // The path itself is always in English.
     assert_eq!(readings.first().unwrap().path, r"\Process(x)\% Processor Time");
 }
 
 #[test]
-fn an_explanation_has_the_numbers() {
+fn an_explanation_has_the_numbers_of_the_samples() {
     let (machine, mut query) = machine();
     query.add(r"\Process(x)\% Processor Time").unwrap();
     machine.lock().unwrap().processes = vec![("x", 1, 1, 40)];
@@ -581,7 +589,7 @@ fn an_explanation_has_the_numbers() {
 }
 
 #[test]
-fn a_saved_block_answers_what_it_has() {
+fn a_saved_block_is_a_source() {
     let (machine, mut query) = machine();
     machine.lock().unwrap().processes = vec![("x", 1, 1, 40)];
     query.add(r"\Process(x)\ID Process").unwrap();
@@ -596,7 +604,7 @@ fn a_saved_block_answers_what_it_has() {
     saved.collect().unwrap();
     says(&saved, &[(r"\Process(x)\ID Process", Ok(1.0))]);
     assert_eq!(saved.instances(PROCESS.name).unwrap().len(), 1);
-    // Any prefix of it is refused, with the name of the file and the byte.
+    // Every prefix of the block is refused, with the name of the file and the byte.
     for length in [0, 1, 50, bytes.len() - 1] {
         std::fs::write(&path, bytes.get(..length).unwrap()).unwrap();
         let error = FileSource::open(path.clone()).unwrap_err();
@@ -610,9 +618,9 @@ fn a_saved_block_answers_what_it_has() {
     assert_eq!(open(&Location::File(path)).err().unwrap().kind, SourceErrorKind::NotFound);
 }
 
-/// What is remembered from one collection to the next must not outlive the names that it was made of.
+/// What a query keeps between collections must follow when instances change position.
 #[test]
-fn paths_follow_names_that_change_places() {
+fn paths_follow_instances_that_change_position() {
     let (machine, mut query) = machine();
     let one = query.add(r"\Thread(Y/0#1)\% Processor Time").unwrap();
     let all = query.add(r"\Thread(x/*)\% Processor Time").unwrap();
@@ -629,7 +637,7 @@ fn paths_follow_names_that_change_places() {
                 .map(|reading| reading.cell.sample.map(|sample| sample.first).ok_or(NoValue::NoInstance))
                 .collect()
         };
-        // The borrowed values are those of the readings.
+        // The borrowed values equal the readings.
         let mut borrowed = Vec::new();
         query.for_each(|value| borrowed.push((value.handle, value.instance.cloned(), value.cell)));
         let kept = query.readings().into_iter();
@@ -639,14 +647,14 @@ fn paths_follow_names_that_change_places() {
     let none = Err(NoValue::NoInstance);
     assert_eq!(sees(&["x", "y"], &[(0, "0", 1), (1, "0", 2)]), (vec![none], vec![Ok(1)]));
     assert_eq!(sees(&["x", "y"], &[(0, "0", 3), (1, "0", 4)]), (vec![none], vec![Ok(3)]));
-    // The threads have the names that they had; their parents have others.
+    // The threads keep their names; their parents have other names.
     assert_eq!(sees(&["y", "y"], &[(0, "0", 5), (1, "0", 6)]), (vec![Ok(6)], vec![]));
     assert_eq!(sees(&["y", "x"], &[(0, "0", 7), (1, "0", 8)]), (vec![none], vec![Ok(8)]));
     assert_eq!(sees(&["y"], &[(0, "0", 9), (0, "0", 10)]), (vec![Ok(10)], vec![]));
     assert_eq!(sees(&[], &[]), (vec![none], vec![]));
 }
 
-/// A source that notes how many of its answers it has back.
+/// A source that counts the snapshots that it got back.
 struct Lender(Host, Arc<Mutex<usize>>);
 
 impl Source for Lender {
@@ -665,7 +673,7 @@ impl Source for Lender {
 }
 
 #[test]
-fn a_sample_that_no_value_needs_is_given_back() {
+fn gives_unneeded_samples_back_to_the_source() {
     let machine = Arc::new(Mutex::new(Machine { system: true, ..Machine::default() }));
     let host = Host::of("here", vec![Box::new(Fake(Arc::clone(&machine)))]);
     let returned = Arc::new(Mutex::new(0));
@@ -681,7 +689,7 @@ fn a_sample_that_no_value_needs_is_given_back() {
         if round > 1 {
             assert_eq!(values, expected.map(Ok), "in the memory of an older sample");
         }
-        // The last two are the query's.
+        // The query keeps the last two.
         assert_eq!(*returned.lock().unwrap(), usize::try_from(round).unwrap().saturating_sub(2));
     }
 }

@@ -1,4 +1,4 @@
-//! Recording: clocks that are set, midnights, and logs that are gone on with.
+//! Recording: clocks that are set, midnights, and logs that are continued.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::PathBuf;
@@ -24,25 +24,25 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tallymon-record-{}-{name}", std::process::id()))
 }
 
-/// So many seconds after the last second before midnight, UTC.
+/// A time in seconds after the last second before midnight, UTC.
 fn at(seconds: i64) -> FileTime {
     let midnight = FileTime::from_unix_nanoseconds(1_700_006_400_000_000_000).unwrap();
     FileTime(midnight.0.checked_add_signed((seconds - 1) * UNITS_PER_SECOND as i64).unwrap())
 }
 
 #[test]
-fn clocks_and_midnights_lose_nothing() {
+fn set_clocks_and_midnights_lose_no_record() {
     let Some(query) = query() else { return };
     let path = file("clock.tally");
     let mut recorder = Recorder::create(&path, WriteOptions::default()).unwrap();
     recorder.choose(&query);
-    // Over midnight; an hour back, with summer time gone; and a pause.
+    // Over midnight; one hour back at the end of summer time; and a pause.
     let times = [(0, 60), (1, 60), (2, 60), (-3600, 0), (-3599, 0), (-3598, 0), (-3500, 0)];
     for (seconds, minutes) in times {
         recorder.record(query.snapshot().unwrap(), minutes, (at(seconds), at(seconds))).unwrap();
     }
     assert_eq!(recorder.records(), 7);
-    // Nothing completes it: this is what a recorder leaves that wrote what it had and was killed then.
+    // It is not sealed, as after a recorder that flushed and was killed then.
     recorder.flush().unwrap();
     drop(recorder);
     let known = info(&path, &ReadOptions::default()).unwrap();
@@ -58,7 +58,7 @@ fn clocks_and_midnights_lose_nothing() {
         assert_eq!((record.time, record.local_minutes), (at(seconds), minutes));
         assert!(record.cells.iter().all(Result::is_ok));
     }
-    // Another recorder goes on with it.
+    // Another recorder continues it.
     let mut recorder = Recorder::append_to(&path, WriteOptions::default()).unwrap();
     recorder.choose(&query);
     recorder.record(query.snapshot().unwrap(), 0, (at(0), at(0))).unwrap();
@@ -78,7 +78,7 @@ fn another_format_replaces_the_recording() {
     recorder.choose(&query);
     recorder.record(query.snapshot().unwrap(), 0, (at(0), at(0))).unwrap();
     recorder.seal().unwrap();
-    // Where the log can not be written the recording stays.
+    // If the log can not be written, the recording stays.
     assert!(convert(&recording, &file("no folder").join("x.blg"), Format::Blg).is_err());
     assert_eq!(convert(&recording, &output, Format::Blg).unwrap().records, 1);
     assert!(!recording.exists());
@@ -86,11 +86,11 @@ fn another_format_replaces_the_recording() {
 }
 
 #[test]
-fn the_estimate_is_of_the_second_sample() {
+fn estimates_by_the_second_sample() {
     let Some(query) = query() else { return };
     let snapshot = query.snapshot().unwrap();
     let one = estimate(&query, [snapshot, snapshot], 1.0).unwrap();
-    // A chunk has its head, and nothing changes between the two.
+    // A chunk has a head, and the two samples are equal.
     assert!((12.0..100.0).contains(&one), "{one}");
     assert_eq!(estimate(&query, [snapshot, snapshot], 3600.0).unwrap(), one * 3600.0);
 }

@@ -1,4 +1,4 @@
-//! Processes that end with the test that began them, also when it fails.
+//! Child processes that end with the test that started them, even when the test fails.
 
 use std::process::{Child, Command, Stdio};
 
@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 pub struct Ends(pub Child);
 
 impl Ends {
-    /// A shell that runs a script and tells nobody.
+    /// Starts a shell that runs a script, without input or output.
     ///
     /// # Panics
     ///
-    /// When there is no shell.
+    /// When the shell can not be started.
     pub fn start(script: &str) -> Ends {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

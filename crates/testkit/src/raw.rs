@@ -1,6 +1,7 @@
-//! Assembles the bytes of data blocks field by field, in either byte order, with any lie in any field.
+//! Assembles the bytes of data blocks field by field, in either byte order; any field can be wrong on
+//! purpose.
 //!
-//! It is on purpose not the writer of the library: a reader and a writer that share a mistake would agree.
+//! It does not use the writer of the library: a reader and a writer with the same mistake would agree.
 
 /// Bytes under construction, with places to be patched later.
 #[derive(Debug, Clone, Default)]
@@ -9,7 +10,7 @@ pub struct Raw {
     big: bool,
 }
 
-/// A place whose number becomes known later.
+/// The position of a number that is set later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label(usize);
 
@@ -112,7 +113,7 @@ pub struct RawInstance {
     pub parent: (u32, u32),
     /// `UniqueID`.
     pub unique_id: i32,
-    /// Data behind the `ByteLength` of the counter block.
+    /// The data after the `ByteLength` of the counter block.
     pub data: Vec<u8>,
 }
 

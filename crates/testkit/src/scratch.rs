@@ -14,18 +14,18 @@ impl Scratch {
     ///
     /// # Panics
     ///
-    /// When it can not be made.
+    /// When the folder can not be created.
     #[expect(clippy::new_without_default, reason = "a folder is made, which a default does not say")]
     pub fn new() -> Scratch {
         Scratch::below(&std::env::temp_dir())
     }
 
-    /// A folder in memory where the system has a place for such, else [`Scratch::new`]: a disk takes most of its time for
-    /// keeping what a test throws away.
+    /// A folder in memory, where the system has a place for it, else [`Scratch::new`]. On a disk, most of the
+    /// time goes into keeping what a test deletes anyway.
     ///
     /// # Panics
     ///
-    /// When it can not be made.
+    /// When the folder can not be created.
     pub fn in_memory() -> Scratch {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() { Scratch::below(memory) } else { Scratch::new() }
@@ -35,7 +35,7 @@ impl Scratch {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = parent.join(format!("tallymon-test-{}-{number}", std::process::id()));
-        // One of a process that was killed and had the same number.
+        // Left by a killed process with the same number.
         let _ = std::fs::remove_dir_all(&folder);
         if let Err(error) = std::fs::create_dir_all(&folder) {
             panic!("{} can not be made: {error}", folder.display());

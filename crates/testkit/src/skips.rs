@@ -43,7 +43,8 @@ pub fn peer(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Reports that a test, or a part of one, can not run here, and why. `cargo xtask test` lists these reports at its end.
+/// Reports that a test, or a part of one, can not run here, and why. `cargo xtask test` lists these reports
+/// at its end.
 pub fn skip(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(file) = std::env::var_os("TALLYMON_SKIPS")
@@ -56,8 +57,8 @@ pub fn skip(why: &str) {
 
 /// As [`skip`], for a test that needs a BPF program in the kernel.
 ///
-/// With `TALLYMON_PEERS=required` such a skip is a failure on a machine that allows BPF, so that a test run can not be
-/// green without a BPF program ever having run.
+/// With `TALLYMON_PEERS=required` such a skip is a failure on a machine that allows BPF, so that a test run
+/// can not be green without a BPF program ever having run.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! A real terminal: one of tmux, whose screen can be read.
+//! A real terminal, run by tmux, whose screen a test can read.
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ impl Terminal {
         Some(terminal)
     }
 
-    /// Runs a command of tmux; what it prints.
+    /// Runs a tmux command and returns what it prints.
     ///
     /// # Panics
     ///
@@ -59,7 +59,7 @@ impl Terminal {
         self.tmux(&["send-keys", name]);
     }
 
-    /// What is to be seen, line by line.
+    /// The text on the screen, line by line.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
@@ -75,7 +75,7 @@ impl Terminal {
         loop {
             let screen = self.screen();
             if wanted(&screen) {
-                // What is the same a moment later is no part of a picture that still comes, most of the time.
+                // A screen that is the same a moment later is complete, most of the time.
                 thread::sleep(Duration::from_millis(20));
                 if self.screen() == screen {
                     return screen;
@@ -86,7 +86,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until all of this is on the screen: a terminal shows parts of a picture while it comes.
+    /// Waits until all these parts are on the screen: a terminal shows a picture in pieces while it arrives.
     ///
     /// # Panics
     ///
@@ -104,7 +104,7 @@ impl Drop for Terminal {
     }
 }
 
-/// A program without any setting of the user's environment that ours heed, and without input.
+/// A program without input and without the user's environment variables that our programs read.
 pub fn clean(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for name in ["LC_ALL", "LC_MESSAGES", "LANG", "TALLY_LANG", "NO_COLOR", "COLUMNS", "TZ"] {

@@ -1,6 +1,7 @@
 //! A program that says what it does with `tracing`, and publishes by the first line of its `main`.
 //!
-//! `cargo run -p tallymon-tracing --example bank` runs until its input ends; `tally watch '\bank Spans(*)\*'` shows it.
+//! `cargo run -p tallymon-tracing --example bank` runs until its input ends; `tally watch '\bank Spans(*)\*'`
+//! shows it.
 
 #[cfg(target_os = "linux")]
 #[tracing::instrument]

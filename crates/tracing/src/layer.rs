@@ -1,4 +1,4 @@
-//! The layer: places in the source become instances when the first span of theirs begins.
+//! The layer: a place in the source becomes an instance when its first span begins.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -73,7 +73,7 @@ struct Place {
     _instance: Instance,
 }
 
-/// What is kept with a span.
+/// Kept with a span.
 struct Timing {
     place: Arc<Place>,
     begun: Instant,
@@ -139,10 +139,10 @@ impl Layer {
         Ok(Layer { publisher, spans, places: RwLock::default(), events })
     }
 
-    /// The place of some span; `None` where there is no more room for one.
+    /// The place of a span; `None` when there is no room for another place.
     fn place(&self, metadata: &'static Metadata<'static>) -> Option<Arc<Place>> {
         let callsite = metadata.callsite();
-        // What is inserted is whole, also when a thread panics.
+        // An inserted entry is whole even when a thread panics.
         if let Some(place) = self.places.read().unwrap_or_else(PoisonError::into_inner).get(&callsite) {
             return place.clone();
         }

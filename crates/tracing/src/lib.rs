@@ -1,5 +1,5 @@
-//! Publishes the spans and events of a program that uses the crate `tracing` as performance counters, by one line in its
-//! `main`.
+//! Publishes the spans and events of a program that uses the crate `tracing` as performance counters, by one
+//! line in its `main`.
 //!
 //! ```no_run
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,11 +21,13 @@
 //! \shop Events(WARN)\Events/sec
 //! ```
 //!
-//! An instance is a place in the source, named after target and span; fields make no instances, because their values have
-//! no end. With other layers, give [`Layer::new`] to your registry instead of calling [`install`].
+//! An instance is a place in the source, named by target and span. Fields make no instances, because they can
+//! have any number of values. To combine it with other layers, add [`Layer::new`] to your registry instead of
+//! calling [`install`].
 //!
-//! The end of a span takes a lock of its place in the source, for as long as six numbers take.
+//! The end of a span locks its place in the source, for as long as it takes to write six numbers.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg(target_os = "linux")]
 
 mod layer;

@@ -1,4 +1,4 @@
-//! A program that knows `tracing` only, read through a query.
+//! Tests: a program that knows `tracing` only, read through a query.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::Language;
 use tallymon::{Host, Query, Reading};
-use tallymon_host::publishers::Publishers;
+use tallymon_host::Publishers;
 use tallymon_provider::shm::Reader;
 use tallymon_testkit::Scratch;
 use tallymon_tracing::Layer;

@@ -1,5 +1,5 @@
-//! The demonstration: starts the service, registers the library, and shows both ways and the manager by running the
-//! commands that a reader of `docs/samples/behemoth.md` can run too.
+//! The demonstration: starts the service, registers the library, and shows both ways and the manager by
+//! running the commands that a reader of `docs/samples/behemoth.md` can run too.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use behemoth::manager::PATIENCE;
 use behemoth::socket::ask;
 use behemoth::table::{INI, SYMBOLS};
 
-/// What is shown, in this order. The world starts with 900 steps behind it, so that there are calves.
+/// The commands, in this order. The world starts with 900 steps behind it, so that there are calves.
 const COMMANDS: &[&[&str]] = &[
     &["behemoth", "list"],
     &["tally", "get", r"\Behemoth(*)\Weight"],
@@ -37,7 +37,7 @@ const COMMANDS: &[&[&str]] = &[
     &["tally", "get", r"\Behemoths Summary\Behemoths", r"\Behemoths Summary via Library\Behemoths"],
 ];
 
-/// Starts everything, shows it, and waits until it is stopped. Gives what is left to say.
+/// Starts everything, shows it, and waits until it is stopped. Returns the final message.
 pub(crate) fn run(options: &[&str]) -> Result<String, String> {
     let (mut still, mut once, mut root, mut library) = (false, false, default_root(), None);
     let mut options = options.iter();
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &[&str]) -> Result<String, String> {
     let root = root.canonicalize().map_err(|error| format!("{}: {error}", root.display()))?;
     let demo = Demo { tally: program("tally")?, root };
     let mut service = demo.serve(still)?;
-    // A demonstration is repeated: its names may be there from the last time, of another build.
+    // The names of an earlier demonstration, possibly of another build, may still be installed.
     let _ = demo.command("tally", &["unlodctr", "Behemoth"]).output();
     let _ = demo.command("tally", &["provider", "remove", "Behemoth"]).output();
     print!("{}", install(&demo.root, library.map(Path::new))?);
@@ -71,7 +71,8 @@ pub(crate) fn run(options: &[&str]) -> Result<String, String> {
         println!("export TALLYMON_ROOT={}", demo.root.display());
         println!(r"tally watch '\Behemoth(*)\*'");
         println!(r"tally mon '\Behemoth(*)\Weight'");
-        // `Child::wait` would close the input of the service, which ends with this program however that ends.
+        // `Child::wait` would close the service's input. The service ends with this program, however this
+        // program ends.
         while matches!(service.0.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -79,7 +80,8 @@ pub(crate) fn run(options: &[&str]) -> Result<String, String> {
     Ok(String::new())
 }
 
-/// Writes the files that `tally provider add` and `tally lodctr` need for a library, or for the one beside this program.
+/// Writes the files that `tally provider add` and `tally lodctr` need, for the given library or the one
+/// beside this program.
 pub(crate) fn install(folder: &Path, library: Option<&Path>) -> Result<String, String> {
     let library = match library {
         Some(library) => library.canonicalize().map_err(|error| format!("{}: {error}", library.display()))?,
@@ -106,19 +108,19 @@ struct Demo {
     root: PathBuf,
 }
 
-/// Ends when the demonstration does.
+/// A child process that ends when the demonstration does.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended by itself, or can be killed: it is our own child.
+        // Either it has ended by itself, or it can be killed: it is our own child.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Demo {
-    /// A command in the demonstration's own folder; nothing outside of it is changed.
+    /// A command that runs in the demonstration's own folder; nothing outside it is changed.
     fn command(&self, program: &str, arguments: &[impl AsRef<OsStr>]) -> Command {
         let own = || std::env::current_exe().unwrap_or_else(|_| PathBuf::from("behemoth"));
         let mut command = Command::new(if program == "tally" { self.tally.clone() } else { own() });
@@ -146,7 +148,7 @@ impl Demo {
         Ok(service)
     }
 
-    /// Runs a command, and prints it with what it prints.
+    /// Runs a command, and prints the command and its output.
     fn show(&self, program: &str, arguments: &[&str]) -> Result<(), String> {
         let quoted = arguments.iter().map(|argument| {
             let plain = |one: char| one.is_alphanumeric() || "/-_.:".contains(one);
@@ -161,13 +163,13 @@ impl Demo {
     }
 }
 
-/// A folder of this user's for the demonstration.
+/// A folder of this user for the demonstration.
 fn default_root() -> PathBuf {
     let socket = behemoth::socket::path();
     socket.with_file_name("behemoth-demo")
 }
 
-/// A program beside this one, else one of the folders that the system looks in.
+/// A program beside this one, or else in one of the folders of `$PATH`.
 fn program(name: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let in_path = || std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());

@@ -1,4 +1,4 @@
-//! What the service tells of one moment: the raw values of all counters in the order of their tables, as numbers in the
+//! The service's raw values at one instant: all counters in the order of their tables, as numbers in the
 //! program and as lines of text on the socket.
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //! end
 //! ```
 //!
-//! Fields are separated by tabs. A reader that knows fewer or more counters than the service is refused.
+//! Tabs separate the fields. A reader with fewer or more counters than the service rejects the answer.
 
 use std::fmt;
 
@@ -20,21 +20,21 @@ use crate::table::{self, BEHEMOTH, SUMMARY, Table};
 const FIRST: &str = "behemoths";
 const LAST: &str = "end";
 
-/// Everything of one moment.
+/// All values at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figures {
-    /// On the performance clock, in units of 100 ns.
+    /// Time on the performance clock, in units of 100 ns.
     pub time: u64,
-    /// All together.
+    /// The values of all behemoths together.
     pub summary: Values,
-    /// Each.
+    /// The values of each behemoth.
     pub behemoths: Vec<Row>,
 }
 
 /// The values of one behemoth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Tells it from others.
+    /// Its unique id.
     pub id: u32,
     /// Its mother's id.
     pub mother: Option<u32>,
@@ -47,7 +47,7 @@ pub struct Row {
 /// The values of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
-    /// Raw numbers, bases included.
+    /// Raw numbers, including bases.
     pub numbers: Vec<u64>,
     /// Texts.
     pub texts: Vec<String>,
@@ -77,17 +77,17 @@ impl Figures {
         Figures { time: world.now().perf, summary, behemoths: all.iter().map(row).collect() }
     }
 
-    /// Where the mother of a behemoth stands, if she is alive.
+    /// Position of a behemoth's mother, if she is alive.
     pub fn mother_of(&self, row: &Row) -> Option<usize> {
         let mother = row.mother?;
         self.behemoths.iter().position(|one| one.id == mother)
     }
 
-    /// Reads the lines of an answer.
+    /// Parses the lines of an answer.
     ///
     /// # Errors
     ///
-    /// It is no answer, or one of another version.
+    /// The text is not an answer, or one of another version.
     pub fn parse(text: &str) -> Result<Figures, NotFigures> {
         let mut lines = text.lines().enumerate();
         let wrong = |line: usize, needed: &'static str| NotFigures { line: line.saturating_add(1), needed };
@@ -122,13 +122,13 @@ impl Row {
         Some(Row { id, mother, name, values: Values::parse(&BEHEMOTH, fields)? })
     }
 
-    /// The number of a counter; 0 for one that there is not.
+    /// The number of a counter; 0 if there is no such counter.
     pub fn number(&self, symbol: &str) -> u64 {
         let position = BEHEMOTH.position(symbol);
         position.and_then(|position| self.values.numbers.get(position)).copied().unwrap_or(0)
     }
 
-    /// The text of a counter; empty for one that there is not.
+    /// The text of a counter; empty if there is no such counter.
     pub fn text(&self, symbol: &str) -> &str {
         let position = BEHEMOTH.texts().position(|counter| table::symbol(counter.number) == symbol);
         position.and_then(|position| self.values.texts.get(position)).map_or("", |text| text)
@@ -136,7 +136,7 @@ impl Row {
 }
 
 impl Values {
-    /// The fields of a table, no more and no fewer.
+    /// Parses the fields of a table, no more and no fewer.
     fn parse<'f>(table: &Table, mut fields: impl Iterator<Item = &'f str>) -> Option<Values> {
         let mut numbers = Vec::new();
         for _ in table.numbers() {
@@ -171,12 +171,12 @@ impl fmt::Display for Values {
     }
 }
 
-/// Why some text is no answer of the service.
+/// Why a text is not an answer of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotFigures {
-    /// Which line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What it should have been.
+    /// What was expected.
     pub needed: &'static str,
 }
 
@@ -189,7 +189,7 @@ impl fmt::Display for NotFigures {
 impl std::error::Error for NotFigures {}
 
 fn row(one: &Behemoth) -> Row {
-    // A behemoth has 960 kilograms a cubic metre. Both numbers are small enough to be exact.
+    // A behemoth weighs 960 kilograms per cubic metre. Both numbers are small enough to be exact.
     let volume = f64::from(u32::try_from(one.weight).unwrap_or(u32::MAX)) / 960.0;
     let metres = |at: i64| u64::try_from(at).unwrap_or(0);
     let numbers = vec![
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_back_is_the_same() {
+    fn printed_figures_parse_back() {
         let figures = figures();
         assert_eq!(Figures::parse(&figures.to_string()), Ok(figures.clone()));
         assert!(figures.behemoths.iter().any(|row| figures.mother_of(row).is_some()));
@@ -253,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_foreign_is_refused() {
+    fn truncated_or_foreign_text_is_rejected() {
         let text = figures().to_string();
-        // Without the last line break it is still whole.
+        // Without the last line break the text is still complete.
         for end in 0..text.len() - 1 {
             assert!(Figures::parse(&text[..end]).is_err(), "cut at {end}");
         }

@@ -1,8 +1,9 @@
 //! Behemoths that live, move, breed and die, and two ways to count them.
 //!
-//! A sample to read, after an article of 2003 about writing providers. A service has the world in it. It publishes what
-//! there is to count in shared memory, and tells it to whoever asks over a socket; one who asks is a provider library in
-//! NT's form, another the manager. The texts are in `behemoth.ini`. `docs/samples/behemoth.md` walks through it.
+//! A sample to read, after an article of 2003 about writing providers. A service contains the world. It
+//! publishes its counters in shared memory, and answers queries over a socket. One client of the socket is a
+//! provider library in NT's form, another is the manager. The texts are in `behemoth.ini`.
+//! `docs/samples/behemoth.md` walks through the code.
 //!
 //! ```text
 //!                        publish.rs -- shared memory --------------------.

@@ -1,4 +1,4 @@
-//! The second way: the provider library, in NT's form, which answers with figures that it asks the service for.
+//! The second way: a provider library in NT's form, which gets its figures from the service.
 
 use tallymon_provider::library::author::{Answer, DeclaredObject, Opening, ProviderLibrary};
 use tallymon_provider::{CounterBlockMut, Frequency, Parent, PerfTime, TitleIndex, export_provider};
@@ -7,17 +7,17 @@ use crate::figures::Values;
 use crate::socket::{self, Client};
 use crate::table::{BEHEMOTH, SUMMARY, Table};
 
-/// Ticks per second of the clock of all times.
+/// Ticks per second of the clock for all times.
 const FREQUENCY: Frequency = Frequency(10_000_000);
 
-/// NT's number for a source that does not answer.
+/// NT's error code for a source that does not answer.
 const ERROR_NOT_READY: u32 = 21;
 
 /// The library.
 #[derive(Debug)]
 pub struct Behemoths {
     client: Client,
-    /// Index of the name of the object "Behemoth", which mothers are of too.
+    /// Index of the name of the object "Behemoth", which is also the mothers' object.
     behemoth: TitleIndex,
 }
 
@@ -25,12 +25,12 @@ impl ProviderLibrary for Behemoths {
     const OBJECTS: &'static [DeclaredObject] = &[BEHEMOTH.object, SUMMARY.object];
 
     fn open(opening: &Opening) -> Result<Behemoths, u32> {
-        // The service need not run yet.
+        // The service need not be running yet.
         Ok(Behemoths { client: Client::new(socket::path()), behemoth: opening.first_counter })
     }
 
     fn collect(&mut self, answer: &mut Answer<'_, '_>) {
-        // Both objects are of one moment.
+        // Both objects are from the same instant.
         let Ok(figures) = self.client.figures() else { return answer.fail(ERROR_NOT_READY) };
         let time = PerfTime(i64::try_from(figures.time).unwrap_or(i64::MAX));
         if let Some(mut object) = answer.object_at(0, time, FREQUENCY) {

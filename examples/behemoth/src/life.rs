@@ -1,6 +1,6 @@
-//! The life of the behemoths: they walk, eat, nap, breed and die, the same way every time for the same seed.
+//! The life of the behemoths: they walk, eat, nap, breed and die, identically for the same seed.
 //!
-//! A [`World`] goes on by steps. It has no clock: whoever makes a step says what time it is.
+//! A [`World`] advances in steps. It has no clock: the caller of a step passes the time.
 
 use tallymon_provider::FileTime;
 
@@ -8,17 +8,17 @@ use crate::random::Random;
 
 /// Length and width of the meadow in metres.
 pub const MEADOW: i64 = 1000;
-/// Weight of an adult at least, and of a calf, in kilograms.
+/// Minimum weight of an adult and weight of a calf, in kilograms.
 const ADULT: u64 = 2000;
 const CALF: u64 = 60;
-/// No calves are born when there are so many.
+/// No calves are born at this number of behemoths.
 const CROWDED: usize = 24;
-/// The most that can be added by hand.
+/// Maximum number of behemoths, including those added by hand.
 const MOST: usize = 200;
-/// How near two must be to breed, in metres.
+/// Maximum distance of two behemoths that breed, in metres.
 const NEAR: i64 = 250;
 
-/// What time it is.
+/// A point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// On the performance clock, in units of 100 ns.
@@ -30,14 +30,14 @@ pub struct Moment {
 /// Male or female.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sex {
-    /// May become a mother.
+    /// Can become a mother.
     Female,
-    /// May be near one.
+    /// Can become a father.
     Male,
 }
 
 impl Sex {
-    /// The word.
+    /// The sex as a word.
     pub const fn word(self) -> &'static str {
         match self {
             Sex::Female => "female",
@@ -46,72 +46,72 @@ impl Sex {
     }
 }
 
-/// One of them.
+/// A behemoth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behemoth {
-    /// Tells it from all others, also dead ones.
+    /// An id that no other behemoth has or had.
     pub id: u32,
     /// Its mother's id.
     pub mother: Option<u32>,
-    /// Its mother's name, which is kept when she is dead.
+    /// Its mother's name, kept after her death.
     pub mother_name: String,
-    /// Its name, which nobody alive has too.
+    /// Its name, unique among the living.
     pub name: String,
-    /// Male or female.
+    /// Its sex.
     pub sex: Sex,
-    /// When it was born.
+    /// Time of birth.
     pub born: Moment,
     /// Metres to the east and to the north.
     pub place: (i64, i64),
     /// Kilograms.
     pub weight: u64,
-    /// Kilograms in its stomach, and how many fit.
+    /// Kilograms in its stomach, and its capacity.
     pub stomach: (u64, u64),
     /// From mother and father.
     pub genes: u64,
-    /// Metres that it walked.
+    /// Metres walked so far.
     pub steps: u64,
     /// Searches for food.
     pub searches: u64,
-    /// Those of them that found some.
+    /// Searches that found food.
     pub found: u64,
     /// Meals, found or given.
     pub meals: u64,
-    /// Kilograms that it ate.
+    /// Kilograms eaten so far.
     pub eaten: u64,
-    /// Naps that it ended.
+    /// Finished naps.
     pub naps: u64,
-    /// How long those were, in units of 100 ns.
+    /// Duration of the finished naps, in units of 100 ns.
     pub napped: u64,
-    /// How long it slept, the nap of now included.
+    /// Time asleep, including the current nap.
     pub slept: u64,
-    /// Flies that sit on it.
+    /// Number of flies on it.
     pub flies: u64,
-    /// Flies times the time that they sat there, in units of 100 ns.
+    /// Number of flies times the time that they sat there, in units of 100 ns.
     pub fly_time: u64,
-    /// When its nap began, and how many steps are left of it.
+    /// Start of the current nap, and number of steps left in it.
     nap: Option<(u64, u64)>,
-    /// Steps that it lived, and that it can live.
+    /// Steps that it has lived, and steps that it can live.
     steps_lived: u64,
     life: u64,
-    /// Steps until it may breed again.
+    /// Number of steps until it can breed again.
     rest: u64,
 }
 
-/// All of them.
+/// The world with all its behemoths.
 #[derive(Debug, Clone)]
 pub struct World {
     random: Random,
     behemoths: Vec<Behemoth>,
     next_id: u32,
     now: Moment,
-    /// When the last step was, on the performance clock.
+    /// Time of the last step on the performance clock.
     stepped: u64,
     /// How many were born or walked in.
     pub births: u64,
     /// How many died or were removed.
     pub deaths: u64,
-    /// How long those lived, in units of 100 ns.
+    /// Lifetime of the dead and removed, in units of 100 ns.
     pub lived: u64,
 }
 
@@ -125,7 +125,7 @@ const MALES: [&str; 16] = [
 ];
 
 impl World {
-    /// A world with `n` adults in it.
+    /// A world with `n` adults.
     pub fn new(seed: u64, n: u32, now: Moment) -> World {
         let random = Random::new(seed);
         let mut world = World {
@@ -145,22 +145,22 @@ impl World {
         world
     }
 
-    /// Everybody alive, the oldest first.
+    /// All living behemoths, oldest first.
     pub fn behemoths(&self) -> &[Behemoth] {
         &self.behemoths
     }
 
-    /// The one of a name, without regard to case.
+    /// The behemoth with this name, in any case.
     pub fn find(&mut self, name: &str) -> Option<&mut Behemoth> {
         self.behemoths.iter_mut().find(|one| one.name.eq_ignore_ascii_case(name))
     }
 
-    /// What time it is there.
+    /// The world's current time.
     pub const fn now(&self) -> Moment {
         self.now
     }
 
-    /// An adult walks in, with a name of its own choice or this one. `None` when the name is taken or not a short word, or
+    /// Adds an adult with the given name or a new one. `None` if the name is taken or not a short word, or if
     /// the meadow is full.
     pub fn walk_in(&mut self, sex: Sex, name: Option<&str>) -> Option<u32> {
         let name = match name {
@@ -175,7 +175,7 @@ impl World {
         self.arrive(Arrival { name, sex, weight, genes, place: (x, y), mother: None })
     }
 
-    /// It eats so many kilograms, or as many as fit; says how many.
+    /// Feeds a behemoth this many kilograms, or as many as fit. Returns the number of kilograms.
     pub fn feed(&mut self, name: &str, kilograms: u64) -> Option<u64> {
         let one = self.find(name)?;
         let eaten = kilograms.min(one.stomach.1.saturating_sub(one.stomach.0));
@@ -183,7 +183,7 @@ impl World {
         Some(eaten)
     }
 
-    /// It goes away for good.
+    /// Removes a behemoth.
     pub fn remove(&mut self, name: &str) -> bool {
         let Some(at) = self.behemoths.iter().position(|one| one.name.eq_ignore_ascii_case(name)) else {
             return false;
@@ -193,12 +193,12 @@ impl World {
         true
     }
 
-    /// The time goes on although nothing happens.
+    /// Advances the time without a step.
     pub const fn wait(&mut self, now: Moment) {
         self.now = now;
     }
 
-    /// Everybody does something, and the time goes on until `now`.
+    /// Makes a step: every behemoth does something, and the time advances to `now`.
     pub fn step(&mut self, now: Moment) {
         let passed = now.perf.saturating_sub(self.stepped);
         (self.now, self.stepped) = (now, now.perf);
@@ -211,7 +211,7 @@ impl World {
         dead.iter().for_each(|one| self.bury(one));
         self.breed();
         for sex in [Sex::Female, Sex::Male] {
-            // A meadow without one of the two would be empty soon.
+            // A meadow with only one sex would soon be empty.
             if self.behemoths.iter().all(|one| one.sex != sex) {
                 self.walk_in(sex, None);
             }
@@ -289,7 +289,7 @@ impl World {
         Some(id)
     }
 
-    /// A name that nobody alive has: a plain one, else one with a number.
+    /// A name that no living behemoth has: a plain one, else one with a number.
     fn new_name(&mut self, sex: Sex) -> String {
         let names = if sex == Sex::Female { FEMALES } else { MALES };
         let start = usize::try_from(self.random.below(16)).unwrap_or(0);
@@ -315,7 +315,7 @@ struct Arrival {
     mother: Option<(u32, String)>,
 }
 
-/// Names are words of letters, digits and blanks, so that they can stand in a counter path.
+/// Whether a name consists of letters, digits and blanks, so that it can be part of a counter path.
 fn is_name(name: &str) -> bool {
     let allowed = |one: char| one.is_alphanumeric() || one == ' ';
     (1..=24).contains(&name.len()) && name.trim() == name && name.chars().all(allowed)
@@ -367,7 +367,7 @@ impl Behemoth {
         self.eaten = self.eaten.saturating_add(kilograms);
     }
 
-    /// A step takes two kilograms of food, and makes calves grow by ten.
+    /// A step digests two kilograms of food, and makes calves grow by ten.
     fn digest(&mut self) {
         if let Some(left) = self.stomach.0.checked_sub(2) {
             self.stomach.0 = left;
@@ -407,13 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_is_the_same_life() {
+    fn equal_seeds_give_equal_lives() {
         assert_eq!(after(7, 900).behemoths(), after(7, 900).behemoths());
         assert_ne!(after(7, 900).behemoths(), after(8, 900).behemoths());
     }
 
     #[test]
-    fn they_breed_and_die_and_never_end() {
+    fn behemoths_breed_and_die_and_never_die_out() {
         for seed in 0..20 {
             let mut world = World::new(seed, 8, moment(0));
             let mut mothers = 0;
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manager_is_told_no() {
+    fn invalid_changes_are_rejected() {
         let mut world = after(7, 1);
         let name = world.behemoths().first().map(|one| one.name.clone()).unwrap_or_default();
         assert_eq!(world.walk_in(Sex::Male, Some(&name)), None);

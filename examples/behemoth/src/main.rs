@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 mod demo;
 
-/// What there is to say.
+/// The usage message.
 #[cfg(target_os = "linux")]
 const HELP: &str = "\
 behemoth demo [--still] [--once] [--root FOLDER] [--library FILE]
@@ -26,7 +26,7 @@ fn main() -> std::process::ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match run(&arguments) {
-        // A reader that has enough is no fault.
+        // A reader that stops reading early is not an error.
         Ok(output) => match std::io::stdout().write_all(output.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
@@ -38,7 +38,7 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-/// Does what the arguments say; gives what is to be printed in the end.
+/// Runs the command in the arguments, and returns the final output.
 #[cfg(target_os = "linux")]
 fn run(arguments: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
     use behemoth::manager::{list, tell};
@@ -81,7 +81,7 @@ fn serve_options(options: &[&str]) -> Result<behemoth::service::Options, String>
     while let Some(option) = options.next() {
         if *option == "--while-input" {
             std::thread::spawn(|| {
-                // Whatever ends the input ends the service.
+                // The service ends when its input ends.
                 let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
                 std::process::exit(0);
             });
@@ -92,7 +92,7 @@ fn serve_options(options: &[&str]) -> Result<behemoth::service::Options, String>
         match *option {
             "--seed" => wanted.seed = u64::from(value),
             "--number" => wanted.number = value.min(100),
-            // A month.
+            // One month.
             "--steps" => wanted.steps = value.min(25_920_000),
             "--slow" => wanted.slow = value,
             other => return Err(format!("{other} is no option\n{HELP}")),

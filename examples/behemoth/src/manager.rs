@@ -1,4 +1,4 @@
-//! The manager: what the service can be asked and told to do.
+//! The manager: queries and commands for the service.
 
 use std::fmt::Write;
 use std::io;
@@ -9,14 +9,14 @@ use crate::figures::Figures;
 use crate::service::now;
 use crate::socket::ask;
 
-/// How long a person waits.
+/// How long a person waits for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Everybody alive as a table, the oldest first.
+/// All living behemoths as a table, oldest first.
 ///
 /// # Errors
 ///
-/// The service does not answer, or not with figures.
+/// The service does not answer, or its answer is not figures.
 pub fn list(socket: &Path) -> io::Result<String> {
     let figures = Figures::parse(&ask(socket, "figures", PATIENCE)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
@@ -36,17 +36,17 @@ pub fn list(socket: &Path) -> io::Result<String> {
             f64::from_bits(row.number("VOLUME")),
             row.text("MOTHER"),
         );
-        // Writing to a text does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(table, "{}", line.trim_end());
     }
     Ok(table)
 }
 
-/// Tells the service to do something; gives its words for what was done.
+/// Sends a command to the service, and returns its description of what was done.
 ///
 /// # Errors
 ///
-/// The service does not answer, or does not do it, and says why.
+/// The service does not answer, or rejects the command with a reason.
 pub fn tell(socket: &Path, words: &[&str]) -> io::Result<String> {
     let answer = ask(socket, &words.join("\t"), PATIENCE)?;
     match answer.trim_end().split_once('\t') {

@@ -8,16 +8,16 @@ use tallymon_provider::shm::{CounterSet, Group, Instance, NewInstance, PublishEr
 use crate::figures::{Figures, Values};
 use crate::table::{BEHEMOTH, LANGUAGES, MOST_TEXT, SUMMARY, Table, help, name};
 
-/// Keeps the published values like the figures.
+/// Publishes the figures and keeps them up to date.
 #[derive(Debug)]
 pub struct Published {
     summary: Entry,
     behemoths: BTreeMap<u32, Entry>,
-    /// Behind the instances, so that these go away first.
+    /// Declared after the instances, so that these are dropped first.
     publisher: Publisher,
 }
 
-/// One set of values. All its numbers are of one group, so that readers see those of one moment.
+/// The published values of one table. All its numbers form one group, so that readers see a consistent state.
 #[derive(Debug)]
 struct Entry {
     numbers: Group,
@@ -26,11 +26,11 @@ struct Entry {
 }
 
 impl Published {
-    /// Publishes under the name `behemoths`, nobody alive yet.
+    /// Publishes under the name `behemoths`, with no instances yet.
     ///
     /// # Errors
     ///
-    /// The file can not be made.
+    /// The file cannot be created.
     pub fn start() -> Result<Published, PublishError> {
         let publisher = Publisher::start("behemoths", &[set(&BEHEMOTH), set(&SUMMARY)])?;
         let summary = publisher.single(english(&SUMMARY))?;
@@ -38,15 +38,15 @@ impl Published {
         Ok(Published { summary, behemoths: BTreeMap::new(), publisher })
     }
 
-    /// Sets everything to the figures: instances come and go with their behemoths.
+    /// Sets all values to the figures. Instances come and go with their behemoths.
     ///
     /// # Errors
     ///
-    /// There is no room for another instance.
+    /// There is no space for another instance.
     pub fn show(&mut self, figures: &Figures) -> Result<(), PublishError> {
         self.summary.set(&figures.summary);
         self.behemoths.retain(|id, _| figures.behemoths.iter().any(|row| row.id == *id));
-        // Mothers are older, and stand in front of their calves.
+        // Mothers are older, so they precede their calves.
         for row in &figures.behemoths {
             if !self.behemoths.contains_key(&row.id) {
                 let mother = row.mother.and_then(|id| self.behemoths.get(&id));
@@ -88,7 +88,7 @@ fn english(table: &Table) -> &'static str {
     english
 }
 
-/// The declaration of a table, in all its languages.
+/// The declaration of a table in all its languages.
 fn set(table: &Table) -> CounterSet {
     let mut set = CounterSet::new(english(table));
     for ((language, digits), published) in LANGUAGES.into_iter().zip(table.published) {

@@ -1,4 +1,4 @@
-//! The service: the world goes on, is published, and can be asked and changed over a socket.
+//! The service: advances and publishes the world, and accepts queries and changes over a socket.
 
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -18,46 +18,46 @@ use crate::figures::Figures;
 use crate::life::{Moment, Sex, World};
 use crate::publish::Published;
 
-/// How often something happens, when nobody slowed them down.
+/// Interval between steps, unless slowed down.
 pub const STEP: Duration = Duration::from_millis(100);
-/// The same in units of 100 ns.
+/// The same interval in units of 100 ns.
 const STEP_TICKS: u64 = 1_000_000;
-/// The most who are answered at a time, and how long each may take to ask.
+/// Maximum number of clients answered at a time, and how long each may take to send its request.
 const MOST_ASKERS: u32 = 64;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How a service starts.
+/// Options of a service.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The same seed is the same life.
+    /// The same seed gives the same life.
     pub seed: u64,
-    /// Adults at the beginning.
+    /// Number of adults at the beginning.
     pub number: u32,
-    /// Steps that have passed when it starts.
+    /// Steps that have already passed at the start.
     pub steps: u32,
-    /// Tenths of a second a step; 0 stands still.
+    /// Tenths of a second per step; 0 stops the world.
     pub slow: u32,
-    /// Where to listen.
+    /// Path of the socket.
     pub socket: PathBuf,
 }
 
-/// Why the service can not go on.
+/// Why the service cannot continue.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// The socket can not be made.
+    /// The socket cannot be created.
     Socket {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// Another service listens there.
+    /// Another service listens on the socket.
     Running {
-        /// Where.
+        /// Path of the socket.
         path: PathBuf,
     },
-    /// The counters can not be published.
+    /// The counters cannot be published.
     Publish(PublishError),
 }
 
@@ -75,14 +75,14 @@ impl fmt::Display for ServiceError {
 
 impl std::error::Error for ServiceError {}
 
-/// A service that runs.
+/// A running service.
 #[derive(Debug)]
 pub struct Service {
     state: Mutex<State>,
     askers: AtomicU32,
 }
 
-/// What is published is always what the socket tells, since both change under one lock.
+/// Published values and socket answers always agree, because both change under one lock.
 #[derive(Debug)]
 struct State {
     world: World,
@@ -91,14 +91,14 @@ struct State {
 }
 
 impl Service {
-    /// Starts to live, to publish and to listen. Nothing happens until [`Service::live`].
+    /// Starts publishing and listening. The first step comes with [`Service::live`].
     ///
     /// # Errors
     ///
-    /// It can not publish or not listen.
+    /// Publishing or listening failed.
     pub fn start(options: &Options) -> Result<Arc<Service>, ServiceError> {
         let listener = listen(options)?;
-        // A life before this moment, as fast as it can be made.
+        // The earlier steps, computed as fast as possible.
         let now = now();
         let before = |steps: u32| {
             let ticks = STEP_TICKS.saturating_mul(u64::from(steps));
@@ -118,11 +118,11 @@ impl Service {
         Ok(service)
     }
 
-    /// Makes a step every tenth of a second or as slowly as it was told, for ever.
+    /// Makes a step every tenth of a second, or at the configured slower pace, forever.
     ///
     /// # Errors
     ///
-    /// There is no more room for published instances.
+    /// There is no more space for published instances.
     pub fn live(&self) -> Result<(), ServiceError> {
         let mut waited = 0u32;
         loop {
@@ -138,14 +138,14 @@ impl Service {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each change is whole when it can be seen.
+        // Each change is complete before it becomes visible.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer_all(self: &Arc<Service>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
-                // Too many open files: somebody will close one.
+                // Too many open files: one will be closed soon.
                 thread::sleep(STEP);
                 continue;
             };
@@ -155,7 +155,7 @@ impl Service {
             }
             let service = Arc::clone(self);
             thread::spawn(move || {
-                // Who goes away without an answer did not want one.
+                // A client that disconnects early does not need the answer.
                 let _ = service.answer(stream);
                 service.askers.fetch_sub(1, Ordering::Relaxed);
             });
@@ -238,14 +238,14 @@ impl State {
     }
 }
 
-/// What time it is.
+/// The current time.
 pub fn now() -> Moment {
     let civil = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let civil = i128::try_from(civil.as_nanos()).ok().and_then(FileTime::from_unix_nanoseconds);
     Moment { perf: perf_time(), civil: civil.unwrap_or(FileTime(0)) }
 }
 
-/// Listens, also where a service listened that was killed.
+/// Listens on the socket, also if a killed service left it behind.
 fn listen(options: &Options) -> Result<UnixListener, ServiceError> {
     let path = &options.socket;
     let failed = |error| ServiceError::Socket { path: path.clone(), error };

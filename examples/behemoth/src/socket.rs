@@ -1,4 +1,4 @@
-//! The way to the service: a socket in the file system, a line to ask, lines as answer.
+//! The connection to the service: a socket in the file system, one line as request, lines as answer.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -9,17 +9,18 @@ use std::time::{Duration, Instant};
 
 use crate::figures::Figures;
 
-/// The longest answer that is read.
+/// Maximum length of an answer.
 const LONGEST: u64 = 1 << 20;
 
-/// How long figures are good for.
+/// How long figures are reused.
 pub const FRESH: Duration = Duration::from_millis(100);
 
-/// How long a library waits for the service: half as long as a reader waits for the library, by its `.reg` file.
+/// How long a library waits for the service: half the time that a reader waits for the library, according to
+/// its `.reg` file.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where the service listens: `$BEHEMOTH_SOCKET`, else `behemoth.sock` in `$TALLYMON_ROOT` or `$XDG_RUNTIME_DIR`, else
-/// `/tmp/behemoth-UID.sock`.
+/// The socket of the service: `$BEHEMOTH_SOCKET`, else `behemoth.sock` in `$TALLYMON_ROOT` or
+/// `$XDG_RUNTIME_DIR`, else `/tmp/behemoth-UID.sock`.
 pub fn path() -> PathBuf {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = || given("TALLYMON_ROOT").or_else(|| given("XDG_RUNTIME_DIR"));
@@ -29,11 +30,11 @@ pub fn path() -> PathBuf {
     })
 }
 
-/// Asks the service, and gives its whole answer; each part of it may take so long.
+/// Sends a request to the service, and returns its whole answer. `patience` limits each part of the exchange.
 ///
 /// # Errors
 ///
-/// Nobody listens, or the answer does not come in time.
+/// No service listens, or the answer does not come in time.
 pub fn ask(path: &Path, question: &str, patience: Duration) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(patience))?;
@@ -45,7 +46,7 @@ pub fn ask(path: &Path, question: &str, patience: Duration) -> io::Result<String
     Ok(answer)
 }
 
-/// Asks for the figures, at most ten times a second.
+/// Gets figures from the service, at most ten times a second.
 #[derive(Debug)]
 pub struct Client {
     path: PathBuf,
@@ -53,16 +54,16 @@ pub struct Client {
 }
 
 impl Client {
-    /// Asks the service at this path.
+    /// A client of the service at this path.
     pub fn new(path: PathBuf) -> Client {
         Client { path, last: None }
     }
 
-    /// The figures of one moment, at most a tenth of a second ago.
+    /// The figures of one instant, at most a tenth of a second ago.
     ///
     /// # Errors
     ///
-    /// The service does not answer, or not with figures.
+    /// The service does not answer, or its answer is not figures.
     pub fn figures(&mut self) -> io::Result<&Figures> {
         let fresh = self.last.take().filter(|(since, _)| since.elapsed() < FRESH);
         let figures = match fresh {

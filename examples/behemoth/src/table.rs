@@ -1,17 +1,17 @@
 //! What is counted: one table for the publisher, the provider library and the service between them.
 //!
-//! The texts are in `behemoth.ini` and their places in `behemoth.h`, which `tally lodctr` reads too, so that no name is
-//! written twice. The library declares constants; the publisher walks the same ones.
+//! The texts are in `behemoth.ini` and their index offsets in `behemoth.h`, which `tally lodctr` reads too,
+//! so that no name is written twice. The library declares constants; the publisher uses the same ones.
 
 use tallymon_provider::library::author::{DeclaredCounter, DeclaredObject};
 use tallymon_provider::{CounterType as T, Language};
 
-/// The file with the texts, as it is given to `tally lodctr`.
+/// The file with the texts, the input of `tally lodctr`.
 pub const INI: &str = include_str!("../behemoth.ini");
-/// The file with their places.
+/// The file with their index offsets.
 pub const SYMBOLS: &str = include_str!("../behemoth.h");
 
-/// The languages of the texts, with the digits that they have in the file. English is the first.
+/// The languages of the texts, with their codes in the file. English comes first.
 pub const LANGUAGES: [(Language, &str); 4] = [
     (Language::ENGLISH, "009"),
     (Language::KOREAN, "012"),
@@ -22,32 +22,33 @@ pub const LANGUAGES: [(Language, &str); 4] = [
 /// One object.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// The names of the published object, in the order of [`LANGUAGES`]. The library's has its own, so that both can be
-    /// asked side by side.
+    /// The names of the published object, in the order of [`LANGUAGES`]. The library's object has other
+    /// names, so that both can be read side by side.
     pub published: [&'static str; 4],
-    /// What the library declares, with the places of the symbol file: numbers, each base behind its counter, and then
-    /// texts.
+    /// The library's declaration, with the offsets of the symbol file: numbers, each followed by its base,
+    /// then texts.
     pub object: DeclaredObject,
 }
 
 impl Table {
-    /// The counters of numbers, bases included.
+    /// The numeric counters, including bases.
     pub fn numbers(&self) -> impl Iterator<Item = &'static DeclaredCounter> {
         self.object.counters.iter().filter(|counter| !counter.counter_type.is_text())
     }
 
-    /// The counters of texts.
+    /// The text counters.
     pub fn texts(&self) -> impl Iterator<Item = &'static DeclaredCounter> {
         self.object.counters.iter().filter(|counter| counter.counter_type.is_text())
     }
 
-    /// Where the number of a counter stands among all numbers.
+    /// Position of a counter's number among all numbers.
     pub fn position(&self, symbol: &str) -> Option<usize> {
         self.numbers().position(|counter| self::symbol(counter.number) == symbol)
     }
 }
 
-/// The most bytes of a text, and with its end the most units of UTF-16: those are not more than bytes of UTF-8.
+/// Maximum length of a text in bytes, and including its terminator in units of UTF-16, of which a text has at
+/// most as many as bytes of UTF-8.
 pub const MOST_TEXT: u16 = 31;
 const TEXT_UNITS: u32 = 32;
 
@@ -59,7 +60,7 @@ const fn text(place: u32) -> DeclaredCounter {
     DeclaredCounter::text(place, TEXT_UNITS)
 }
 
-/// The object "Behemoth": every one alive, its mother as parent.
+/// The object "Behemoth": all living ones, each with its mother as parent.
 pub const BEHEMOTH: Table = Table {
     published: ["Behemoth", "베헤모스", "ベヒーモス", "Бегемот"],
     object: DeclaredObject::many(
@@ -111,19 +112,19 @@ pub const SUMMARY: Table = Table {
     ),
 };
 
-/// The symbol of a place behind the first indexes of the service; empty when there is none.
+/// The symbol of an offset from the service's first index; empty if there is none.
 pub fn symbol(place: u32) -> &'static str {
     let lines = SYMBOLS.lines().filter_map(|line| line.strip_prefix("#define "));
     let mut pairs = lines.filter_map(|line| line.split_once(' '));
     pairs.find(|(_, number)| number.trim().parse() == Ok(place)).map_or("", |(symbol, _)| symbol)
 }
 
-/// The name of a place in a language of [`LANGUAGES`]; empty when there is none.
+/// The name at an offset in a language of [`LANGUAGES`]; empty if there is none.
 pub fn name(place: u32, digits: &str) -> &'static str {
     words(place, digits, "NAME")
 }
 
-/// The help text of a place in a language of [`LANGUAGES`]; empty when there is none.
+/// The help text at an offset in a language of [`LANGUAGES`]; empty if there is none.
 pub fn help(place: u32, digits: &str) -> &'static str {
     words(place, digits, "HELP")
 }
@@ -131,7 +132,7 @@ pub fn help(place: u32, digits: &str) -> &'static str {
 fn words(place: u32, digits: &str, kind: &str) -> &'static str {
     let key = format!("{}_{digits}_{kind}", symbol(place));
     let mut lines = INI.lines().filter_map(|line| line.split_once('='));
-    // The section of the objects has the same keys, without texts.
+    // The section of the objects has the same keys, but without texts.
     lines.find(|(one, text)| *one == key && !text.is_empty()).map_or("", |(_, text)| text)
 }
 
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_has_its_place_and_its_texts() {
+    fn every_item_has_an_offset_and_texts() {
         let mut places: Vec<u32> = Vec::new();
         for table in [BEHEMOTH, SUMMARY] {
             places.push(table.object.number);
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn each_base_is_that_of_its_counter() {
+    fn each_base_follows_its_counter() {
         for table in [BEHEMOTH, SUMMARY] {
             for two in table.object.counters.windows(2) {
                 let [counter, next] = two else { continue };

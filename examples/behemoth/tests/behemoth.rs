@@ -1,4 +1,4 @@
-//! The service, its library and its manager as a user has them: in processes of their own.
+//! Tests the service, its library and its manager in processes of their own, as users run them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
@@ -18,18 +18,18 @@ use behemoth::table::{BEHEMOTH, SUMMARY, name, symbol};
 use tallymon_provider::shm::{Published, Reader};
 use tallymon_testkit::Scratch;
 
-/// What is known of one behemoth, or of the summary, whose name is empty.
+/// The values of one behemoth, or of the summary, whose name is empty.
 #[derive(Debug, PartialEq, Eq)]
 struct Known {
     name: String,
     id: Option<i32>,
-    /// Where its mother stands among the behemoths.
+    /// Position of its mother among the behemoths.
     mother: Option<usize>,
     numbers: Vec<u64>,
     texts: Vec<String>,
 }
 
-/// A folder of its own, and a service in it; both are gone when the test is over.
+/// A temporary folder with a service in it; the test's end removes both.
 struct Place {
     root: Scratch,
     service: Option<Child>,
@@ -47,7 +47,7 @@ impl Place {
         wait_for("the service", || ask(&self.socket(), "figures", PATIENCE).is_ok());
     }
 
-    /// Ends the service without a warning.
+    /// Kills the service without a warning.
     fn kill(&mut self) {
         let mut service = self.service.take().unwrap();
         service.kill().unwrap();
@@ -64,12 +64,12 @@ impl Place {
         command
     }
 
-    /// The manager.
+    /// Runs the manager.
     fn behemoth(&self, arguments: &[&str]) -> Output {
         self.command(env!("CARGO_BIN_EXE_behemoth").as_ref()).args(arguments).output().unwrap()
     }
 
-    /// What `tally` prints for arguments.
+    /// The output of `tally` for these arguments.
     fn tally(&self, program: &Path, arguments: &[&str]) -> Output {
         self.command(program).args(arguments).output().unwrap()
     }
@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// The raw numbers and texts that are published: of the summary, and of each behemoth with name, id and mother.
+    /// The raw numbers and texts published: of the summary, and of each behemoth with name, id and mother.
     fn published(&self) -> Vec<Known> {
         let mut reader = Reader::new([self.root.join("pub")]);
         reader.scan();
@@ -127,7 +127,7 @@ impl Drop for Place {
     }
 }
 
-/// Waits until something is so, for as long as a machine may be busy.
+/// Waits until a condition holds, long enough for a busy machine.
 fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
@@ -136,7 +136,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The program `tally`, which is built beside this one when all is built.
+/// The program `tally`, which a build of the whole workspace puts beside this one.
 fn tally() -> Option<PathBuf> {
     let tally = Path::new(env!("CARGO_BIN_EXE_behemoth")).with_file_name("tally");
     if tally.is_file() && tally.with_file_name("tally-host").is_file() {
@@ -146,7 +146,7 @@ fn tally() -> Option<PathBuf> {
     None
 }
 
-/// The library that was built with this test; the one beside the program may be older.
+/// The library built with this test; the one beside the program may be older.
 fn library() -> String {
     let library = std::env::current_exe().unwrap().with_file_name("libbehemoth.so");
     library.canonicalize().unwrap().display().to_string()
@@ -172,7 +172,7 @@ fn memory_and_socket_have_the_same_figures() {
         wanted.push(Known { name, id, mother: figures.mother_of(row), numbers, texts });
     }
     assert!(wanted.len() > 8 && wanted.iter().any(|one| one.mother.is_some()));
-    // Slots are used again, so the order in memory is another one; mothers are compared by name.
+    // Slots are reused, so the order in memory differs; mothers are compared by name.
     let by_name = |rows: Vec<Known>| {
         let name = |mother: Option<usize>| mother.map(|at| rows.get(at + 1).unwrap().name.clone());
         let all = rows.iter().map(|one| (&one.name, one.id, name(one.mother), &one.numbers, &one.texts));
@@ -184,7 +184,7 @@ fn memory_and_socket_have_the_same_figures() {
 }
 
 #[test]
-fn figures_are_asked_for_ten_times_a_second_at_most() {
+fn the_library_queries_the_service_at_most_ten_times_a_second() {
     let mut place = Place::new();
     place.serve(&["--slow", "0"]);
     let answer = ask(&place.socket(), "figures", PATIENCE).unwrap();
@@ -214,7 +214,7 @@ fn figures_are_asked_for_ten_times_a_second_at_most() {
 }
 
 #[test]
-fn a_query_is_answered_the_same_both_ways() {
+fn both_ways_give_the_same_answers() {
     let Some(tally) = tally() else { return };
     let mut place = Place::new();
     place.serve(&["--seed", "7", "--steps", "900", "--slow", "0"]);
@@ -222,7 +222,7 @@ fn a_query_is_answered_the_same_both_ways() {
     let values = |way: &str| {
         let mut paths = Vec::new();
         for (object, table) in [(r"\Behemoth{}(*)", BEHEMOTH), (r"\Behemoths Summary{}", SUMMARY)] {
-            // The age is that of two different moments.
+            // The age depends on the time of each answer.
             let counters = table
                 .object
                 .counters
@@ -243,7 +243,7 @@ fn a_query_is_answered_the_same_both_ways() {
     assert_same(&published, &values(" via Library"));
 }
 
-/// Two lists are the same; if not, it says what only one of them has.
+/// Checks that two lists are equal; otherwise prints the lines that only one of them has.
 fn assert_same(one: &[String], other: &[String]) {
     let only = |one: &[String], other: &[String]| -> Vec<String> {
         one.iter().filter(|line| !other.contains(line)).cloned().collect()
@@ -252,13 +252,13 @@ fn assert_same(one: &[String], other: &[String]) {
     assert_eq!(one.len(), other.len());
 }
 
-/// A line with one blank wherever it has several, which line up with longer names.
+/// A line with runs of blanks reduced to one; the runs align with longer names.
 fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn a_service_that_is_killed_takes_its_objects_with_it() {
+fn a_killed_service_takes_its_objects_with_it() {
     let Some(tally) = tally() else { return };
     let mut place = Place::new();
     place.serve(&[]);
@@ -273,14 +273,14 @@ fn a_service_that_is_killed_takes_its_objects_with_it() {
     place.kill();
     let output = get(&place, published);
     assert_eq!((output.status.code(), text(&output).trim()), (Some(3), ""), "{output:?}");
-    // The names of the library stay, since they are installed; its values are gone, and an event says why.
+    // The library's names stay, since they are installed. Its values are gone, and an event says why.
     let output = get(&place, asked);
     assert!(!output.status.success() && text(&output).trim().is_empty(), "{output:?}");
     let events = text(&place.tally(&tally, &["events", "--provider", "Behemoth", "--json"]));
     let last = events.lines().last().unwrap_or_default();
     assert!(last.contains("1014") && last.contains("21"), "{events}");
     assert!(place.published().is_empty());
-    // A new one is found at the same place, although the old one could not clean up.
+    // A new service starts at the same path, although the old one could not clean up.
     place.serve(&[]);
     for path in [published, asked] {
         assert!(get(&place, path).status.success(), "{path}");
@@ -318,22 +318,22 @@ fn the_manager_changes_what_is_published() {
 }
 
 #[test]
-fn rubbish_on_the_socket_is_refused() {
+fn garbage_on_the_socket_is_rejected() {
     let mut place = Place::new();
     place.serve(&[]);
     for question in ["", "\t\t", "figures\tx\u{0}", &"x".repeat(10_000), "feed\tA\t-1"] {
-        // The end of a question that is too long may find nobody who reads it.
+        // The end of a request that is too long may have no reader any more.
         let answer = ask(&place.socket(), question, PATIENCE).unwrap_or_else(|_| "error\t".to_string());
         assert!(answer.starts_with("error\t") || Figures::parse(&answer).is_ok(), "{answer:?}");
     }
     assert!(place.behemoth(&["list"]).status.success());
-    // A second one does not take its place.
+    // A second service does not replace the first.
     let output = place.behemoth(&["serve"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("another service listens at"), "{output:?}");
 }
 
 #[test]
-fn a_demonstration_that_is_killed_takes_its_service_with_it() {
+fn a_killed_demonstration_takes_its_service_with_it() {
     if tally().is_none() {
         return;
     }
@@ -349,10 +349,10 @@ fn a_demonstration_that_is_killed_takes_its_service_with_it() {
     wait_for("the end of its counters", || place.published().is_empty());
 }
 
-/// `docs/samples/behemoth.md` has what the demonstration prints. Numbers may be others, since the machine and the time are;
-/// everything else is the same. With `TALLYMON_BLESS=1` the page is written again.
+/// `docs/samples/behemoth.md` contains the output of the demonstration. Numbers may differ, since machine and
+/// time do; everything else is equal. `TALLYMON_BLESS=1` rewrites the page.
 #[test]
-fn the_page_has_what_the_demonstration_prints() {
+fn the_page_equals_the_output_of_the_demonstration() {
     if tally().is_none() {
         return;
     }
@@ -390,7 +390,7 @@ fn the_page_has_what_the_demonstration_prints() {
     assert_same(&shape(&old), &shape(&new));
 }
 
-/// A text with one digit for each number, and one blank wherever there are several.
+/// A text with one digit for each number, and one blank for each run of blanks.
 fn shape(text: &str) -> Vec<String> {
     let digits = |line: &str| {
         let mut shape = String::new();

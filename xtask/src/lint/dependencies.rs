@@ -1,4 +1,5 @@
-//! Checks of the lock file: licences that a user of the crates can accept, and each dependency in one version.
+//! Checks of the lock file: licences that a user of the crates can accept, and each dependency in one
+//! version.
 
 use std::collections::{BTreeMap, BTreeSet};
 

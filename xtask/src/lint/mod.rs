@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: what must hold for every file, on every target that we promise.
+//! `cargo xtask lint`: the rules for every file, on every target that we promise.
 
 mod dependencies;
 mod sources;

@@ -1,4 +1,4 @@
-//! Tables of counter sets as C programs write them, made into sets.
+//! Turning the tables of counter sets that C programs write into sets.
 
 use tallymon::core::block::DetailLevel;
 use tallymon::core::counter::CounterType;
@@ -12,10 +12,10 @@ const INSTANCES: u32 = 1;
 const SHARED: u32 = 1;
 const HISTOGRAM: u32 = 2;
 const FIRST_SHOWN: u32 = 4;
-/// Every processor has a place of its own to add in, instead of all threads having one.
+/// Each processor adds in its own lane, instead of all threads in one.
 const SPREAD: u32 = 8;
 
-/// `TALLYMON_TEXT`: words in a language other than English.
+/// `TALLYMON_TEXT`: texts in a language other than English.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Words {
@@ -61,13 +61,13 @@ pub(crate) struct NewSet {
     texts: Buf<Words>,
 }
 
-// The header asserts the same of the structures of C.
+// The header asserts the same for the structures of C.
 #[cfg(target_pointer_width = "64")]
 const _: () =
     assert!(size_of::<Words>() == 32 && size_of::<NewCounter>() == 112 && size_of::<NewSet>() == 56);
 
 impl NewSet {
-    /// The set. What is wrong in the table is found when it is published.
+    /// The set. Publishing it finds what is wrong in the table.
     pub(crate) fn set(self) -> CounterSet {
         let mut set = CounterSet::new(self.name.get().unwrap_or_default());
         if self.flags & INSTANCES != 0 {
@@ -78,7 +78,7 @@ impl NewSet {
         }
         set = describe(set, self.help, None, self.detail_level, self.texts, self.text_count);
         let counters = self.counters.read(length(self.counter_count));
-        // Counters of one group stand one behind the other.
+        // Counters of one group follow each other.
         for group in counters.chunk_by(|one, next| one.group != 0 && one.group == next.group) {
             let all = |set| group.iter().fold(set, |set, counter| counter.add_to(set));
             set = match group {
@@ -120,7 +120,7 @@ impl NewCounter {
         describe(set, self.help, Some(self.unit), self.detail_level, self.texts, self.text_count)
     }
 
-    /// The buckets; without a largest value the usual ones.
+    /// The buckets; the default ones without a largest value.
     fn shape(&self) -> HistogramShape {
         let mut shape = HistogramShape::default();
         if self.bucket_most != 0 {
@@ -134,7 +134,7 @@ impl NewCounter {
     }
 }
 
-/// The texts of what was named last.
+/// The texts of the set or counter that was named last.
 fn describe(
     mut set: CounterSet,
     help: Str<u8>,

@@ -1,7 +1,7 @@
-//! Publishing: publishers, instances and counters that a program owns, and what is written through them.
+//! Publishing: publishers, instances and counters that a program owns and writes through.
 //!
-//! Unlike the handles of the performance data helper these are addresses: adding to a counter must not search a table.
-//! What was given back must not be used again.
+//! Unlike the handles of the performance data helper these are addresses, because adding to a counter must
+//! not search a table. An object that was given back must not be used again.
 
 use std::cell::RefCell;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) mod declare;
 
 use declare::{NewSet, length};
 
-/// What a function returns that panicked.
+/// The return value of a function that panicked.
 pub(crate) const ERROR_INVALID_FUNCTION: WinError = 1;
 const ERROR_BUSY: WinError = 170;
 const ERROR_CANTWRITE: WinError = 1013;
@@ -44,13 +44,13 @@ fn code(error: &PublishError) -> WinError {
     }
 }
 
-/// The error of a function, whose words are kept for [`error_text`].
+/// Keeps the words of an error for [`error_text`], and returns its number.
 fn failed(code: WinError, words: impl Into<String>) -> WinError {
     WORDS.set(words.into());
     code
 }
 
-/// Writes what was made, or says why there is none.
+/// Writes a new object to the program's variable, or returns the error.
 fn give<T: Send + Sync>(made: Result<T, PublishError>, place: Out<Owned<T>>) -> WinError {
     match made {
         Ok(made) => {
@@ -117,7 +117,7 @@ pub(crate) fn open(instance: Owned<Instance>, name: Str<u8>, counter: Out<Owned<
     }
 }
 
-/// Gives back a publisher, an instance or a counter; none of them waits for what was made of it.
+/// Frees a publisher, an instance or a counter, in any order.
 pub(crate) fn close<T: Send + Sync>(owned: Owned<T>) -> WinError {
     match owned.take() {
         Some(_) => ERROR_SUCCESS,
@@ -129,7 +129,7 @@ fn no_handle(what: &str) -> WinError {
     failed(ERROR_INVALID_HANDLE, format!("the {what} is NULL"))
 }
 
-/// What a function does with a counter.
+/// What a call does to a counter.
 #[inline(always)]
 fn write(counter: Owned<Writer>, act: impl FnOnce(&Writer) -> Result<(), KindError>) -> WinError {
     match counter.get().map(act) {
@@ -163,7 +163,7 @@ pub(crate) fn record(counter: Owned<Writer>, value: u64) -> WinError {
     write(counter, |writer| writer.record(value))
 }
 
-/// What is done with each number of a group.
+/// What a call does to each counter of a group.
 type OfNumber = fn(Numbers<'_>, usize, u64);
 
 fn all(counter: Owned<Writer>, values: Buf<u64>, n: u32, each: OfNumber) -> WinError {

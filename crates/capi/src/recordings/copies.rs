@@ -1,4 +1,4 @@
-//! Records of another log that are written into a log: which ones is noted until it is closed, and then they are copied.
+//! Writing records of another log into a log: their positions are noted, and copied when the log is closed.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -15,28 +15,28 @@ use crate::logs::LogFile;
 use crate::query::OpenQuery;
 use crate::status::Done;
 
-/// The records of a log that were taken up to now.
+/// The records of a log that were taken so far.
 pub(super) struct Copies {
     from: Arc<LogFile>,
     runs: Vec<Run>,
-    /// The counters that were in the query with any record.
+    /// All counters that the query had at any record.
     counters: Vec<CounterPath>,
     records: u64,
 }
 
-/// Records with as many between any two as between the first two.
+/// Records at even steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: FileTime,
     last: FileTime,
     /// Position of the last one.
     at: u64,
-    /// From one to the next; 0 while there is only one.
+    /// The step from one to the next; 0 while there is only one.
     every: u64,
 }
 
 impl Run {
-    /// Takes a record into the run, if it follows as the others do.
+    /// Adds a record to the run, if it follows with the same step.
     fn continues(&mut self, at: u64, time: FileTime) -> bool {
         let step = at.checked_sub(self.at).filter(|step| *step > 0 && time >= self.last);
         match step {
@@ -61,7 +61,7 @@ impl Copies {
 
     /// Takes the next record of the log of a query.
     pub(super) fn take(&mut self, open: &mut OpenQuery) -> Done {
-        // That nothing has a value in it is a record too.
+        // A record in which nothing has a value is a record too.
         let (time, _) = open.advance()?;
         let at = open.position();
         if !self.runs.last_mut().is_some_and(|run| run.continues(at, time)) {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_have_the_same_step() {
+    fn a_run_has_one_step() {
         let mut run = Run { first: FileTime(1), last: FileTime(1), at: 1, every: 0 };
         assert!(run.continues(3, FileTime(3)) && run.continues(5, FileTime(5)));
         assert!(

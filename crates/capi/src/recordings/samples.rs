@@ -1,13 +1,11 @@
-//! Samples of this machine that are written into a log: into native files until the log is closed.
+//! Samples of this machine for a log: in native files until the log is closed.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use tallymon::Recorder;
 use tallymon::clock::now;
 use tallymon::log::LogError;
-use tallymon::log::native::WriteOptions;
-use tallymon::record::{while_recording, write_options};
+use tallymon::record::{Existing, RollingRecorder, Rotation, while_recording};
 
 use super::complete::Target;
 use super::of_write;
@@ -16,28 +14,43 @@ use crate::handles::Handle;
 use crate::query::{OpenQuery, Origin};
 use crate::status::{self, Done};
 
-/// What was recorded up to now.
+/// A circular log is recorded into two files in turn: the full one and the next have all records that fit.
+const RING: u32 = 2;
+
+/// What is recorded until the log is closed.
 pub(super) struct Samples {
-    recorder: Recorder,
-    /// Where records go that come next; a circular log changes it.
-    options: WriteOptions,
-    files: u32,
-    /// The file before, of a circular log.
-    before: Option<PathBuf>,
-    /// The counters that the recorder knows.
+    recorder: RollingRecorder,
+    /// The counters that the recorder writes.
     counters: BTreeSet<Handle>,
 }
 
 impl Samples {
-    pub(super) fn create(target: &Target) -> Result<Samples, LogError> {
-        let options = write_options(clock::zone(), now());
-        let file = while_recording(&target.beside(), target.format);
-        let recorder = Recorder::create(&file, options.clone())?;
-        Ok(Samples { recorder, options, files: 1, before: None, counters: BTreeSet::new() })
+    /// Begins the first file. `maximum` is bytes, or records of a log set; 0 is no limit.
+    pub(super) fn create(target: &Target, maximum: u64) -> Result<Samples, LogError> {
+        let limit = (maximum != 0).then_some(maximum);
+        let is_set = target.set.is_some();
+        let rotation = Rotation {
+            size: limit.filter(|_| !is_set),
+            records: limit.filter(|_| is_set),
+            segments: target.newest.map(|_| RING),
+            ..Rotation::default()
+        };
+        let (beside, format) = (target.beside(), target.format);
+        let path_of = move |number: u32| {
+            let mut name = beside.clone().into_os_string();
+            if number > 1 {
+                name.push(format!(".{number}"));
+            }
+            while_recording(&PathBuf::from(name), format)
+        };
+        let mut recorder =
+            RollingRecorder::new(path_of, 1, Existing::Replace, rotation, clock::zone().clone());
+        recorder.open()?;
+        Ok(Samples { recorder, counters: BTreeSet::new() })
     }
 
     /// Records in the file that is written now.
-    pub(super) const fn records(&self) -> u64 {
+    pub(super) fn records(&self) -> u64 {
         self.recorder.records()
     }
 
@@ -46,28 +59,28 @@ impl Samples {
         self.recorder.bytes()
     }
 
-    /// Goes on in a new file; the one before the last is not needed any more.
-    pub(super) fn turn(&mut self, target: &Target) -> Result<(), LogError> {
-        self.files = self.files.saturating_add(1);
-        let mut name = target.beside().into_os_string();
-        name.push(format!(".{}", self.files));
-        let next =
-            Recorder::create(&while_recording(&PathBuf::from(name), target.format), self.options.clone())?;
-        let full = std::mem::replace(&mut self.recorder, next);
-        let path = full.path().to_path_buf();
-        full.seal()?;
-        if let Some(oldest) = self.before.replace(path) {
-            // A file that stays takes room, and is in nobody's way.
-            let _ = std::fs::remove_file(oldest);
+    /// Whether the file that is written now is as large as the log may be.
+    pub(super) fn is_full(&mut self) -> bool {
+        self.recorder.is_full()
+    }
+
+    /// Goes on in a new file, and removes the one that the ring no longer keeps.
+    pub(super) fn turn(&mut self) -> Result<(), LogError> {
+        if let Some(closed) = self.recorder.close() {
+            closed.sealed?;
         }
-        self.counters.clear();
-        Ok(())
+        let dropped = self.recorder.first_kept().saturating_sub(1);
+        if dropped > 0 {
+            // A file that stays takes room and does no other harm.
+            let _ = std::fs::remove_file(self.recorder.path_of(dropped));
+        }
+        self.recorder.open()
     }
 
     /// Takes a sample of a query and writes it.
     pub(super) fn take(&mut self, open: &mut OpenQuery) -> Done {
         let begin = now();
-        // That nothing has a value now is a record too.
+        // A record in which nothing has a value is a record too.
         open.advance()?;
         if self.counters != *open.counters() {
             self.counters.clone_from(open.counters());
@@ -77,15 +90,14 @@ impl Samples {
         }
         let Origin::Live(query) = &open.origin else { return Err(status::INVALID_HANDLE) };
         let snapshot = query.snapshot().ok_or(status::NO_DATA)?;
-        self.recorder
-            .record(snapshot, clock::zone().minutes(begin), (begin, now()))
-            .map_err(|error| of_write(&error))
+        self.recorder.record(snapshot, (begin, now())).map_err(|error| of_write(&error))
     }
 
-    /// The files that have the newest records, oldest first.
-    pub(super) fn finish(self) -> Result<Vec<PathBuf>, LogError> {
-        let last = self.recorder.path().to_path_buf();
-        self.recorder.seal()?;
-        Ok(self.before.into_iter().chain([last]).collect())
+    /// The files with the newest records, oldest first.
+    pub(super) fn finish(mut self) -> Result<Vec<PathBuf>, LogError> {
+        let first = self.recorder.first_kept().max(1);
+        let Some(closed) = self.recorder.close() else { return Ok(Vec::new()) };
+        closed.sealed?;
+        Ok((first..=closed.number).map(|number| self.recorder.path_of(number)).collect())
     }
 }

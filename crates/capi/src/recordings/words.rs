@@ -1,8 +1,8 @@
-//! The texts that a program gives to a text log (`PDH_LOG_OPT_USER_STRING`): one to the log, which stands behind the paths of
-//! its first line, and one to each record, which stands behind its values.
+//! The texts that a program adds to a text log (`PDH_LOG_OPT_USER_STRING`): one for the log, after the
+//! paths of its first line, and one for each record, after its values.
 //!
-//! They wait in a file beside the recording, a line for each record, and come into the log when it is made. What was in a log
-//! that is continued stays.
+//! Until the log is made they are in a file beside the recording, one line for each record. The texts of a
+//! continued log stay.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -12,7 +12,7 @@ use tallymon::log::Format;
 
 use super::complete::Target;
 
-/// What stands where nothing was given.
+/// The field of a record without a text.
 const NOTHING: &[u8] = b"\"\"";
 
 /// The texts of a log that is being written.
@@ -25,7 +25,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Those of a text log, which begin with the ones that a log has that is continued; `None` for other logs.
+    /// The texts of a text log, beginning with those of a continued log; `None` for other formats.
     pub(super) fn create(target: &Target, caption: &str) -> io::Result<Option<Words>> {
         let separator = match target.format {
             Format::Csv => b',',
@@ -49,8 +49,8 @@ impl Words {
         self.file.write_all(&line)
     }
 
-    /// Puts the texts into a log: the last one into the last record, and so on. It loses its oldest records if it would have
-    /// more bytes than it may.
+    /// Puts the texts into a log: the last text into the last record, and so on backwards. Drops the oldest
+    /// records while the log has more than `most` bytes.
     pub(super) fn put_into(self, log: &Path, most: Option<u64>) -> io::Result<()> {
         let rows = Lines::open(log)?.count()?.saturating_sub(1);
         let mut name = log.to_path_buf().into_os_string();
@@ -68,7 +68,7 @@ impl Words {
         fs::remove_file(&self.path)
     }
 
-    /// Writes the log with the texts and without its first records; its bytes.
+    /// Writes the log with the texts and without its first records; returns its bytes.
     fn write(&self, log: &Path, made: &Path, rows: u64, left_out: u64) -> io::Result<u64> {
         let (mut log, mut texts) = (Lines::open(log)?, Lines::open(&self.path)?);
         let known = Lines::open(&self.path)?.count()?;
@@ -91,13 +91,13 @@ impl Words {
         Ok(output.get_ref().metadata()?.len())
     }
 
-    /// Notes what a log of before has.
+    /// Takes over the texts of an existing log.
     fn take_from(&mut self, log: &Path) -> io::Result<()> {
         let mut lines = Lines::open(log)?;
         let first = lines.next()?.unwrap_or_default();
         let caption = last_field(&first, self.separator);
         if caption.starts_with(b"\"\\") || caption.starts_with(b"\\") {
-            // It ends with a path, so it has no texts.
+            // The first line ends with a path, so the log has no texts.
             return Ok(());
         }
         self.caption = caption.to_vec();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_and_found_again() {
+    fn quotes_and_finds_fields() {
         assert_eq!(field("a \"b\", c\n"), b"\"a \"\"b\"\", c \"");
         let line = b"\"01/01/2026\",\"7\",\"a \"\"b\"\", c \"";
         assert_eq!(last_field(line, b','), b"\"a \"\"b\"\", c \"");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_come_into_a_log_from_its_end() {
+    fn puts_texts_into_the_last_records() {
         let folder = tallymon_testkit::Scratch::in_memory();
         let output = folder.join("log.csv");
         fs::write(&output, "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\"\r\n1,2\r\n3,4\r\n5,6\r\n").unwrap();
@@ -181,7 +181,7 @@ mod tests {
         let expected =
             "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\",\"a caption\"\r\n1,2,\"\"\r\n3,4,\"four\"\r\n5,6,\"six\"\r\n";
         assert_eq!(fs::read_to_string(&target.output).unwrap(), expected);
-        // The log is continued: what it has stays, also its caption, and the oldest records go when there is no room.
+        // A continued log keeps its texts and caption, and drops the oldest records when there is no room.
         let mut words = Words::create(&target, "another").unwrap().unwrap();
         words.add("eight").unwrap();
         fs::write(&target.output, "\"(PDH-CSV 4.0)\",\"\\\\a\\b\\c\"\r\n1,2\r\n3,4\r\n5,6\r\n7,8\r\n")

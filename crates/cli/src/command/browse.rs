@@ -1,4 +1,4 @@
-//! `tally browse`: the dialog of counters, which prints the paths that are chosen.
+//! `tally browse`: a dialog to choose counters. It prints the chosen paths.
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -11,10 +11,10 @@ use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_logs;
 
-/// The dialog, until the user closes it.
+/// Runs the dialog until the user closes it.
 pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
     if !io::stdin().is_terminal() || !(io::stdout().is_terminal() || io::stderr().is_terminal()) {
-        let words = "a dialog needs a terminal; 'tally list' and 'tally find' name counters without one";
+        let words = "the dialog needs a terminal; 'tally list' and 'tally find' list counters without one";
         return Err(Failure::new(Kind::Usage, words));
     }
     let mut query = if wanted.log.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
         }
         if wanted.one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    // The paths come when the screen of the dialog is gone: they may be meant for the same terminal.
+    // Print after the dialog has closed: standard output may be the same terminal.
     let mut output = io::stdout().lock();
     chosen.iter().try_for_each(|path| writeln!(output, "{path}"))?;
     if chosen.is_empty() { Err(Failure::silent(Kind::NotFound)) } else { Ok(()) }

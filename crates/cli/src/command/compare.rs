@@ -1,8 +1,9 @@
-//! `tally compare`: which counters of two performance logs differ most.
+//! `tally compare`: shows which counters differ most between two performance logs.
 
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::log::ReadOptions;
 use tallymon::log::compare::{Align, Comparison, Difference, compare};
 
@@ -10,7 +11,6 @@ use super::relog::{reading, say_damage, selection};
 use super::stats::{number_of, summary_json};
 use crate::arguments::{self, AlignBy, Common};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 use crate::words::{say, table, visible};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
         print(&mut out, &found, arguments.top)?;
     }
     for path in &found.not_found {
-        say(format_args!("not in the logs: {path}"));
+        say(format_args!("no counter in the logs matches {path}"));
     }
     let mut damaged = false;
     for side in &found.sides {
@@ -55,7 +55,7 @@ fn print(out: &mut impl Write, found: &Comparison, top: usize) -> io::Result<()>
     table(out, TITLES, &rows)?;
     let more = found.differences.len().saturating_sub(rows.len());
     if more > 0 {
-        writeln!(out, "{more} more counters differ less or not at all; --top shows more")?;
+        writeln!(out, "{more} more counters differ less or not at all; use --top to show more")?;
     }
     for (letter, paths) in [("A", &found.only_first), ("B", &found.only_second)] {
         for path in paths.iter().take(top) {
@@ -82,7 +82,7 @@ fn row(difference: &Difference) -> [String; TITLES.len()] {
     ]
 }
 
-/// How one number became another, as people say it: a percentage, or how many times as much.
+/// The change from one number to another: a percentage, or a factor from 10 on.
 fn change(from: f64, to: f64) -> String {
     if from == to {
         return "0 %".to_owned();
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_in_words() {
+    fn shows_changes_as_percentage_or_factor() {
         for (from, to, words) in [
             (1.0, 1.5, "+50.0 %"),
             (2.0, 1.0, "-50.0 %"),

@@ -1,4 +1,4 @@
-//! `tally dump`: a data block field by field, of a query or of a file.
+//! `tally dump`: prints every field of a data block, from a query or from a file.
 
 use std::fs;
 use std::io::{self, Write};
@@ -47,7 +47,7 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     } else {
         if let RequestKind::Unknown(word) = &request.kind {
             let words = format!(
-                "{word:?} is neither a query (Global, Costly, numbers, Counter 009, Help 009) nor a file that exists"
+                "{word:?} is neither a query (Global, Costly, numbers, Counter 009, Help 009) nor a file"
             );
             return Err(Failure::new(Kind::Usage, words));
         }
@@ -57,7 +57,7 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
         return fs::write(file, &bytes).map_err(|error| Failure::file(file, &error));
     }
     let names = match common.file {
-        // Names of a file's objects are NT's own.
+        // Objects of a saved block have NT's own names.
         Some(_) => Names::load(source.as_mut(), paths::language(common)?),
         None => Names::load(open(&Location::Local).unwrap_or(source).as_mut(), paths::language(common)?),
     }?;
@@ -68,7 +68,7 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     let block = DataBlock::parse(&bytes).map_err(damaged)?;
     let mut printer = Printer { out: io::stdout().lock(), names: &names };
     printer.header(&block)?;
-    // Everything before a fault is printed; the fault comes last.
+    // Print everything before the damage, then report the damage.
     for object in block.objects() {
         printer.object(&object.map_err(damaged)?).map_err(|stop| match stop {
             Stop::Write(error) => Failure::from(error),
@@ -78,7 +78,7 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why printing an object ended.
+/// Why printing an object stopped.
 enum Stop {
     Write(io::Error),
     Damaged(tallymon::core::Error),

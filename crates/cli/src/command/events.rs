@@ -1,4 +1,4 @@
-//! `tally events`: what was reported of provider libraries and of installed names.
+//! `tally events`: prints the event log of counter providers and name changes.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,12 +13,12 @@ use crate::arguments::{Common, Events};
 use crate::exit::{Failure, Kind};
 use crate::stop::Stop;
 
-/// Time between two looks at the files.
+/// Time between two checks of the files.
 const PAUSE: Duration = Duration::from_millis(250);
 
 pub(crate) fn run(common: &Common, events: &Events) -> Result<(), Failure> {
     if common.file.is_some() {
-        return Err(Failure::new(Kind::Usage, "events are those of the running system; leave --file out"));
+        return Err(Failure::new(Kind::Usage, "events come from the running system; leave out --file"));
     }
     let roots = Roots::of_environment();
     let mut out = io::stdout().lock();
@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, events: &Events) -> Result<(), Failure> {
         return Ok(());
     }
     let stop = Stop::on_signals()?;
-    // Lines of one millisecond may come one after the other; those that were shown are known by their text.
+    // Several events may share one millisecond. Compare texts to skip those that were printed already.
     let mut shown: VecDeque<String> =
         read(&roots, events, &last)?.into_iter().map(|(_, line)| line.to_string()).collect();
     while stop.wait_until(Instant::now() + PAUSE) {
@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, events: &Events) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The last of the events that are asked for, from a time on, in the order of time.
+/// Reads the requested events from a time on, in the order of time; with `--last` only the last of them.
 fn read(roots: &Roots, events: &Events, from: &str) -> Result<Vec<(String, Value)>, Failure> {
     let mut found = Vec::new();
     for path in files_to_read(roots) {
@@ -62,7 +62,7 @@ fn read(roots: &Roots, events: &Events, from: &str) -> Result<Vec<(String, Value
         };
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(|error| Failure::file(&path, &error))?;
-            // A line that was torn by a crash is no event.
+            // A crash can leave half a line. Skip it.
             let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
             let time = event["time"].as_str().unwrap_or_default().to_string();
             if time.as_str() >= from && is_wanted(&event, events) {

@@ -1,4 +1,4 @@
-//! `tally explain`: what a counter means, and how its value came about.
+//! `tally explain`: explains a counter's meaning, formula and current raw values.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use crate::output::json_value;
 use crate::paths;
 use crate::words::{line_width, visible, wrap};
 
-/// Where the texts begin, behind their titles.
+/// Columns before a text, which its title takes.
 const INDENT: usize = 18;
 
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
@@ -36,12 +36,14 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
 }
 
 fn no_match(arguments: &Explain, home: &str) -> Failure {
-    let words =
-        format!("{}: no instance matches; 'tally list OBJECT --instances{home}' names them", arguments.path);
+    let words = format!(
+        "{}: no instance matches; 'tally list OBJECT --instances{home}' lists the instances",
+        arguments.path
+    );
     Failure::new(Kind::NotFound, words)
 }
 
-/// Explains the first of so many readings of a query; `prefix` stands before its path.
+/// Explains the first of `matches` readings of a query. `prefix` is the host part of its path.
 fn print(
     arguments: &Explain,
     query: &Query,

@@ -12,7 +12,7 @@ use crate::log_hosts::LogHosts;
 use crate::paths;
 use crate::words::{line_width, wrap};
 
-/// Where the help texts begin.
+/// Columns before a help text.
 const INDENT: usize = 4;
 
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
@@ -46,7 +46,7 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
     if hits.is_empty() {
         return Err(Failure::new(
             Kind::NotFound,
-            format_args!("no counter has {text:?} in its names or help"),
+            format_args!("no counter name or help text contains {text:?}"),
         ));
     }
     Ok(())
@@ -58,7 +58,7 @@ struct Hit {
     help: Option<String>,
 }
 
-/// The counters that fit, best first; `prefix` comes before their paths.
+/// Appends the counters that match, best first. `prefix` is the host part of their paths.
 fn add_hits(query: &mut Query, prefix: &str, text: &str, hits: &mut Vec<Hit>) -> Result<(), Failure> {
     let mut found = search(query.names(), query.catalog(), text);
     if found.is_empty() {
@@ -68,7 +68,7 @@ fn add_hits(query: &mut Query, prefix: &str, text: &str, hits: &mut Vec<Hit>) ->
     let (names, catalog) = (query.names(), query.catalog());
     for hit in &found {
         let counter = catalog.object(hit.object).and_then(|object| object.counter(hit.counter));
-        // Help in the language of the search.
+        // Show the help in the language in which the search matched.
         let help = counter.and_then(|counter| {
             let mut texts = names.all_help(counter.help);
             let own = texts.find(|(language, _)| *language == hit.language).map(|(_, text)| text);

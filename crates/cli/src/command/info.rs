@@ -1,14 +1,14 @@
-//! `tally info`: what is in a performance log.
+//! `tally info`: summarizes a performance log.
 
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::log::info::{Info, info};
 
 use super::relog::reading;
 use crate::arguments::{self, Common};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), F
     if info.notes.damage_count > 0 { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
 }
 
-/// Counters that are listed unless all are asked for: those that take the most.
+/// How many counters are listed without `--columns`: those that take the most bytes.
 const LARGEST: usize = 10;
 
 fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
@@ -66,7 +66,7 @@ fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
     let (count, bytes) =
         rest.fold((0u64, 0u64), |(count, sum), bytes| (count.saturating_add(1), sum.saturating_add(bytes)));
     if count > 0 {
-        line("counter", format!("{bytes} bytes of {count} more, which --columns lists"))?;
+        line("counter", format!("{bytes} bytes in {count} more counters; --columns lists them"))?;
     }
     for bad in &info.bad {
         line("missing", format!("{} values: {} ({})", bad.count, bad.reason, bad.reason.pdh_status().name))?;

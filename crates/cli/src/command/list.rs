@@ -1,4 +1,4 @@
-//! `tally list`: objects, the counters of one, or its instances.
+//! `tally list`: lists objects, or the counters or instances of one object.
 
 use std::io::{self, Write};
 
@@ -23,8 +23,8 @@ pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
     each(std::iter::once(("", &mut paths::query(common)?)), wanted, list)
 }
 
-/// What each of some hosts has; `prefix` stands before its paths. No word means all objects. A host that does not have the
-/// object is passed over if another one has it.
+/// Lists what each host has; `prefix` is the host part of its paths. An empty `wanted` means all objects. A
+/// host without the object is skipped if another host has it.
 fn each<'q>(
     hosts: impl Iterator<Item = (&'q str, &'q mut Query)>,
     wanted: &str,
@@ -92,7 +92,7 @@ fn objects(prefix: &str, query: &Query, as_json: bool, all: &mut Vec<Json>) -> R
     Ok(())
 }
 
-/// What stands before the name of an object; nothing where there is one host only.
+/// The host before the name of an object; empty if there is only one host.
 fn before(prefix: &str) -> String {
     if prefix.is_empty() { String::new() } else { format!("{prefix}\\") }
 }
@@ -139,7 +139,7 @@ fn counters(
             (format!("{path}{gap}  {:>digits$}  {unit:5}", counter.name.0), counter.counter_type.to_string())
         })
         .collect();
-    // A terminal that is too narrow for the types does without; 'tally explain' has them.
+    // Leave out the types if the terminal is too narrow for them; 'tally explain' shows them.
     let widest = lines.iter().map(|(line, name)| line.width() + 2 + name.width()).max().unwrap_or(0);
     let with_types = terminal_width().is_none_or(|columns| widest <= columns);
     for (line, name) in lines {
@@ -149,7 +149,7 @@ fn counters(
     Ok(())
 }
 
-/// How wide a column of indexes is.
+/// The width of a column of indexes.
 fn digits(indexes: impl Iterator<Item = TitleIndex>) -> usize {
     indexes.map(|index| index.0.to_string().len()).max().unwrap_or(0)
 }
@@ -182,7 +182,7 @@ fn instances(
     Ok(())
 }
 
-/// The object that a word on the command line names, with or without a backslash or an instance.
+/// Finds the object that an argument names, with or without a backslash or an instance.
 fn object(query: &mut Query, wanted: &str) -> Result<TitleIndex, Failure> {
     let trimmed = wanted.trim_matches(|letter| letter == '\\' || letter == '/');
     let text = trimmed.strip_suffix("(*)").unwrap_or(trimmed);

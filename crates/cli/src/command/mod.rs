@@ -1,4 +1,4 @@
-//! One module a command.
+//! The commands, one module each.
 
 pub(crate) mod browse;
 pub(crate) mod compare;
@@ -27,8 +27,8 @@ use tallymon::core::time::FileTime;
 
 use crate::exit::Failure;
 
-/// Collects as often as the values need: once, or twice an interval apart. What is not live, as a file, does not change,
-/// however long one waits.
+/// Collects once, or twice an interval apart if a value needs two samples. A source that is not live never
+/// changes, so it is collected once only.
 fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
     let time = query.collect()?;
     if !live || !query.needs_two_samples() {

@@ -1,11 +1,10 @@
-//! `tally mon`, and `tally` alone on a terminal: the monitor.
+//! `tally mon`, and `tally` without a command on a terminal: the monitor.
 
 mod sessions;
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use tallymon::clock::LocalZone;
@@ -25,9 +24,10 @@ use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_logs;
+use crate::stop;
 use crate::words::say;
 
-/// What the first chart shows: one line each for processor, memory, disk and network.
+/// Counters of the first chart: one line each for processor, memory, disk and network.
 const DEFAULT_COUNTERS: &[&str] = &[
     r"\Processor(_Total)\% Processor Time",
     r"\Memory\Available MBytes",
@@ -35,20 +35,21 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\Network Interface(*)\Bytes Total/sec",
 ];
 
-/// How long the monitor may take to end by itself after a signal.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How long a source may take to name its objects, before there is a screen.
+/// The longest time that a source may take to list its objects before the screen opens.
 const OPENING: Duration = Duration::from_secs(10);
 
-/// The monitor, until the user quits.
+/// Runs the monitor until the user quits.
 pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
+    if !io::stdout().is_terminal() {
+        let words = "the monitor needs a terminal; 'tally get' and 'tally watch' print values without one";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let language = paths::language(common)?;
     let settings = wanted.settings.as_deref().map(Settings::open).transpose();
     let settings = settings.map_err(|error| Failure::new(Kind::BadFile, error))?;
     let (logs, chosen) = logs_and_paths(wanted);
     if !logs.is_empty() && common.file.is_some() {
-        return Err(Failure::new(Kind::Usage, "--file is a data block: name it or logs, not both"));
+        return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
     }
     let is_log = !logs.is_empty();
     let log = is_log.then(|| open_logs(&logs, &reading(&wanted.reading))).transpose()?;
@@ -64,18 +65,7 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
             (Query::over(info), Options::live(sampler))
         }
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler_stop = Arc::clone(&stop);
-    // A terminal that was closed under us answers every read with nothing, which the reader of keys takes for more to
-    // come: it never returns, and would burn a processor for ever. Neither would a source that hangs.
-    let end = move || {
-        handler_stop.store(true, Ordering::Relaxed);
-        thread::sleep(PATIENCE);
-        tallymon_monitor::put_back();
-        std::process::exit(0);
-    };
-    ctrlc::set_handler(end)
-        .map_err(|error| Failure::new(Kind::Other, format_args!("catching signals: {error}")))?;
+    let stop = stop::with_full_screen()?;
     if settings.is_none() || !chosen.is_empty() {
         options.paths = match (&log, chosen.is_empty()) {
             (Some(log), false) => meant_of_log(log, language, &repaired(chosen))?,
@@ -86,9 +76,9 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     }
     options.settings = settings;
     options.log = log;
-    // A saved block and a log are of some machine, this one or another.
+    // A saved block or a log may come from another machine, so this machine's registry does not apply.
     options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
-    // Without a place for sessions there are none.
+    // Without a folder for sessions the monitor shows none.
     options.sessions = SessionStore::of_environment().ok().map(|store| {
         let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });
         kept
@@ -115,7 +105,7 @@ fn no_answer() -> SourceError {
     SourceError::new(SourceErrorKind::Unreachable, words)
 }
 
-/// The default counters of objects that this source has.
+/// The default counters whose objects this source has.
 fn defaults(query: &mut Query) -> Vec<String> {
     let mut object = |path: &str| {
         let parsed = CounterPath::parse(path).ok()?;
@@ -124,9 +114,10 @@ fn defaults(query: &mut Query) -> Vec<String> {
     DEFAULT_COUNTERS.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
 }
 
-/// The logs that are named by options or words, and the words that are counter paths.
+/// Splits the arguments into logs and counter paths. Logs are those of `--log`, then the other files.
 fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
-    // A file is a log; what is neither a file nor a counter path is one that does not exist.
+    // A word that is neither a file nor a counter path is taken as a log, so that the error names a missing
+    // log.
     let is_log = |word: &&String| {
         Path::new(word).is_file() || !word.starts_with(['\\', '/']) && CounterPath::parse(word).is_err()
     };
@@ -135,7 +126,7 @@ fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
     (logs.collect(), paths.into_iter().cloned().collect())
 }
 
-/// Paths as they were meant, when a shell took a backslash away.
+/// Reports paths that the parser repaired, because a shell had removed a backslash.
 fn repaired(paths: Vec<String>) -> Vec<String> {
     for path in &paths {
         if let Ok(parsed) = CounterPath::parse(path)

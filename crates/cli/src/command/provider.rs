@@ -1,4 +1,4 @@
-//! `tally provider`: names of counters, and who provides them.
+//! `tally provider`: installs, removes and configures counter providers.
 
 mod set;
 
@@ -11,9 +11,8 @@ use tallymon::core::text::CodePage;
 use tallymon::core::title::TitleIndex;
 use tallymon::events::EventLog;
 use tallymon::registry::{
-    Change, Installed, Manifest, ManifestPackage, Package, Removed, Roots, Scope, Service, ServiceSetting,
-    TitleRange, Trust, ValidationCode, Writer, read_reg, report_failure, report_installed, report_removed,
-    report_warnings,
+    Installed, Manifest, Package, Removed, Roots, Scope, Service, ServiceSetting, TitleRange, Trust,
+    ValidationCode, Writer, read_reg,
 };
 use tallymon::{LibraryOptions, LibraryTrial, try_library};
 
@@ -26,22 +25,18 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
     let writer = || Writer::open(&roots, scope);
     let writer_of = |service: &str| Writer::of_service(&roots, scope, service);
     match &provider.action {
-        ProviderAction::Add(add) => add_files(&writer()?, add),
+        ProviderAction::Add(add) => add_files(writer()?, add),
         ProviderAction::Check(files) => check(&roots, &writer()?, files),
         ProviderAction::Remove { services } => {
             for service in services {
                 if is_manifest(Path::new(service)) {
                     let manifest = Manifest::read(Path::new(service), None)?;
                     let guid = manifest.providers.first().map_or("", |provider| provider.guid());
-                    for removed in writer_of(guid)?.remove_manifest(&manifest)? {
+                    for removed in writer_of(guid)?.reporting(&log()).remove_manifest(&manifest)? {
                         say_removed(&removed);
                     }
                 } else {
-                    let removed = writer_of(service)?.remove(service);
-                    say_removed(
-                        &removed
-                            .inspect_err(|error| report_failure(&log(), Change::Remove, service, error))?,
-                    );
+                    say_removed(&writer_of(service)?.reporting(&log()).remove(service)?);
                 }
             }
             Ok(())
@@ -61,7 +56,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
                 let package = Package::read(file, code_page.map(CodePage))?;
                 let languages = writer_of(&package.service)?.translate(&package)?;
                 let codes: Vec<String> = languages.iter().map(|language| language.code()).collect();
-                eprintln!("tally: {} has texts in {} now", package.service, codes.join(", "));
+                eprintln!("tally: {} now has texts in {}", package.service, codes.join(", "));
             }
             Ok(())
         }
@@ -70,7 +65,10 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
         ProviderAction::Rollback { to, list: false } => {
             let writer = writer()?;
             let (from, to) = writer.rollback(*to)?;
-            eprintln!("tally: the {} registry is version {to} again; it was {from}", writer.scope().word());
+            eprintln!(
+                "tally: the {} registry is restored to version {to}; it was version {from}",
+                writer.scope().word()
+            );
             Ok(())
         }
     }
@@ -90,8 +88,8 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Whether a path is that of a manifest rather than of an INI file: by its name, so that an error is about the right
-/// kind of file.
+/// Whether a file is a manifest rather than an INI file. The name decides, so that an error is about the
+/// right kind of file.
 fn is_manifest(path: &Path) -> bool {
     has_extension(path, "man") || has_extension(path, "xml")
 }
@@ -103,7 +101,7 @@ enum Input {
     Registrations(Vec<Service>),
 }
 
-/// All files are read before the first is installed, and registrations come first.
+/// Reads all files before the first is installed. Registrations come first, because names need them.
 fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
     let code_page = files.code_page.map(CodePage);
     let mut inputs = Vec::new();
@@ -123,11 +121,12 @@ fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
     Ok(inputs)
 }
 
-fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
+fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let library = add.library.as_deref().map(in_full);
     let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
     if add.in_process && validation_code.is_none() {
-        let words = "--in-process needs --library with the path of the library, so that it can be told whether it changes";
+        let words =
+            "--in-process needs --library with the full path of the library, to detect changes of the file";
         return Err(Failure::new(Kind::Usage, words));
     }
     let registration = Service {
@@ -148,42 +147,35 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let inputs = read(&add.files)?;
     let packages = inputs.iter().filter(|input| matches!(input, Input::Names(_))).count();
     if registration != Service::default() && packages != 1 {
-        let words = format!("--library and its functions are for one INI file, found {packages}");
+        let words = format!("--library and its functions need exactly one INI file, found {packages}");
         return Err(Failure::new(Kind::Usage, words));
     }
     let scope = writer.scope().word();
     let log = log();
+    let writer = writer.reporting(&log);
     for input in &inputs {
         match input {
             Input::Registrations(services) => {
-                writer.register(services)?;
+                writer.writer().register(services)?;
                 for service in services {
                     eprintln!("tally: {} is registered in the {scope} registry", service.name);
                 }
             }
             Input::Names(package) => {
-                let range = writer
-                    .install(package, &registration)
-                    .inspect_err(|error| report_failure(&log, Change::Install, &package.service, error))?;
-                report_installed(&log, &package.service, range);
-                report_warnings(&log, package, writer.contents()?.languages());
+                let range = writer.install(package, &registration)?;
                 eprintln!(
                     "tally: {} is installed in the {scope} registry: {}",
                     package.service,
                     words(range)
                 );
-                if let Some(service) = writer.contents()?.service(&package.service) {
+                if let Some(service) = writer.writer().contents()?.service(&package.service) {
                     warn_of_library(service);
                 }
             }
             Input::Manifest(manifest) => {
-                let names: Vec<&str> = manifest.providers.iter().map(ManifestPackage::name).collect();
-                let ranges = writer
-                    .install_manifest(manifest)
-                    .inspect_err(|error| report_failure(&log, Change::Install, &names.join(", "), error))?;
+                let ranges = writer.install_manifest(manifest)?;
                 for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
                     let (name, guid) = (provider.name(), provider.guid());
-                    report_installed(&log, name, range);
                     eprintln!("tally: {name} {guid} is installed in the {scope} registry: {}", words(range));
                 }
             }
@@ -192,21 +184,22 @@ fn add_files(writer: &Writer, add: &ProviderAdd) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what keeps a library from being asked. It is no mistake: names may be installed before their library is there.
+/// Warns of what keeps a library from being loaded. It is no error: names may be installed before their
+/// library.
 fn warn_of_library(service: &Service) {
     let Some(library) = &service.library else { return };
     if library.contains('/') && !std::path::Path::new(library).is_file() {
-        eprintln!("tally: {library} is not there; {} is asked when it is", service.name);
+        eprintln!("tally: {library} does not exist yet; {} is loaded when the file appears", service.name);
     }
     if [&service.open, &service.collect, &service.close].into_iter().any(Option::is_none) {
         eprintln!(
-            "tally: {} is not asked without its three functions: --open, --collect, --close",
+            "tally: {} is not loaded without its three functions: --open, --collect, --close",
             service.name
         );
     }
 }
 
-/// The path of a library from the root on, so that it is the same for every reader; a name without slashes stays one.
+/// The absolute path of a library, so that it is the same for every reader. A name without slashes is kept.
 fn in_full(library: &str) -> String {
     if !library.contains('/') {
         return library.to_string();
@@ -214,21 +207,18 @@ fn in_full(library: &str) -> String {
     std::path::absolute(library).map_or_else(|_| library.to_string(), |path| path.display().to_string())
 }
 
-/// Where changes of names are reported.
+/// The event log, where changes of names are reported.
 pub(crate) fn log() -> EventLog {
     EventLog::of_environment(&Roots::of_environment())
 }
 
-/// The indexes of a service in words.
+/// The indexes of a service as text.
 fn words(range: TitleRange) -> String {
     let TitleRange { first_counter, last_counter, first_help, last_help } = range;
     format!("names {first_counter} to {last_counter}, help texts {first_help} to {last_help}")
 }
 
 fn say_removed(removed: &Removed) {
-    if let Some(range) = removed.titles {
-        report_removed(&log(), &removed.service, range);
-    }
     match removed.titles {
         Some(range) => eprintln!("tally: {} is removed: {}", removed.service, words(range)),
         None => eprintln!("tally: {} is removed; it had no names", removed.service),
@@ -281,11 +271,11 @@ fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Fa
             }
         }
     }
-    eprintln!("tally: nothing is wrong with this, and nothing was installed");
+    eprintln!("tally: no errors found; nothing was installed");
     Ok(())
 }
 
-/// Loads the library of a service in its child process, and says what it answers and what is wrong with that.
+/// Loads the library of a service in its child process. Prints its answers and what is wrong with them.
 fn try_out(service: &Service) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "service {}", service.name)?;
@@ -309,13 +299,13 @@ fn try_out(service: &Service) -> Result<(), Failure> {
     if trials.is_empty() {
         return Err(Failure::new(
             Kind::NotFound,
-            format_args!("{} has no library that could be loaded", service.name),
+            format_args!("{} has no library that can be loaded", service.name),
         ));
     }
     if faults > 0 {
         return Err(Failure::new(Kind::BadFile, format_args!("{faults} faults in {}", service.name)));
     }
-    eprintln!("tally: nothing is wrong with it");
+    eprintln!("tally: no errors found");
     Ok(())
 }
 
@@ -341,14 +331,14 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
         Trust::Trusted => writeln!(out, "  trusted"),
         Trust::Changed => writeln!(
             out,
-            "  trusted once, and changed since; 'tally lodctr /T:{}' trusts it again",
+            "  changed since it was trusted; 'tally lodctr /T:{}' trusts it again",
             service.name
         ),
         _ => Ok(()),
     }
 }
 
-/// How far a library is trusted, for programs.
+/// The trust in a library as JSON has it.
 fn trust_word(trust: Trust) -> &'static str {
     match trust {
         Trust::Trusted => "trusted",
@@ -424,7 +414,7 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
     if as_json {
         writeln!(out, "{}", json!(rows))?;
     } else if installed.services().next().is_none() {
-        eprintln!("tally: nothing is installed; 'tally provider add FILE.ini' does it");
+        eprintln!("tally: nothing is installed; 'tally provider add FILE.ini' installs a provider");
     }
     Ok(())
 }

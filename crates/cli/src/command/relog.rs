@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use tallymon::clock::LocalZone;
+use tallymon::clock::rfc3339;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::csv::LineEnd;
@@ -13,7 +14,6 @@ use tallymon::{Log, Overlap, PathError};
 
 use crate::arguments::{Choice, Common, Reading, Relog};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 use crate::stop::without_half;
 

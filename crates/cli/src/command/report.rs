@@ -1,4 +1,4 @@
-//! Without a command and without a terminal: one report of the default counters.
+//! `tally` without a command and without a terminal: prints one report of the default counters.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::output::Rows;
 use crate::paths;
 use crate::words::say;
 
-/// What somebody who asked for nothing in particular wants to see.
+/// Counters of the report: processor, memory, disks and network at a glance.
 const DEFAULT_COUNTERS: &[&str] = &[
     r"\Processor(_Total)\% Processor Time",
     r"\Processor(_Total)\% User Time",
@@ -40,7 +40,7 @@ const DEFAULT_COUNTERS: &[&str] = &[
 /// Time between the two samples that rates need.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// One report: two samples a second apart, then the values.
+/// Takes two samples a second apart and prints the values.
 pub(crate) fn run(common: &Common) -> Result<(), Failure> {
     let mut query = default_query(common)?;
     let time = collect(&mut query, common.file.is_none(), INTERVAL)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
     if let (Some(file), true) = (&common.file, readings.is_empty()) {
         let file = file.display();
         let words = format_args!(
-            "{file} has none of the default counters; 'tally list --file {file}' names those it has"
+            "{file} has none of the default counters; 'tally list --file {file}' lists what it has"
         );
         return Err(Failure::new(Kind::NotFound, words));
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
 fn default_query(common: &Common) -> Result<Query, Failure> {
     let mut query = paths::query(common)?;
     for path in DEFAULT_COUNTERS {
-        // A saved block has the objects that it has.
+        // A saved block may lack some of these objects.
         let _ = query.add(path);
     }
     Ok(query)

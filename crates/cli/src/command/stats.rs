@@ -1,33 +1,38 @@
-//! `tally stats`: statistics of the counters of performance logs.
+//! `tally stats`: statistics for each counter of performance logs.
 
 use std::io::{self, Write};
 
 use serde_json::json;
+use tallymon::clock::rfc3339;
 use tallymon::core::counter::{self, CounterType};
 use tallymon::core::flow::Value;
 use tallymon::log::ReadOptions;
 use tallymon::log::stats::{ColumnStats, PERCENTILES, Stats, Summary, stats};
 
 use super::relog::{reading, say_damage, selection};
-use crate::arguments::{self, Common};
+use crate::arguments::{self, Common, SortKey};
 use crate::exit::{Failure, Kind};
-use crate::output::rfc3339;
 use crate::progress::Progress;
 use crate::words::{say, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), Failure> {
     let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) };
     let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
-    let stats = stats(&arguments.logs, &selection(&arguments.choice)?, &options)?;
+    let mut stats = stats(&arguments.logs, &selection(&arguments.choice)?, &options)?;
     drop(progress);
+    if let Some(key) = arguments.sort {
+        sort(&mut stats.columns, key);
+    }
+    let hidden = arguments.top.map_or(0, |top| stats.columns.len().saturating_sub(top));
+    stats.columns.truncate(stats.columns.len().saturating_sub(hidden));
     let mut out = io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", as_json(&stats))?;
     } else {
-        print(&mut out, &stats)?;
+        print(&mut out, &stats, hidden)?;
     }
     for path in &stats.not_found {
-        say(format_args!("not in the logs: {path}"));
+        say(format_args!("no counter in the logs matches {path}"));
     }
     let mut damaged = false;
     for (path, notes) in &stats.notes {
@@ -40,7 +45,29 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), 
 const TITLES: [&str; 10] =
     ["last", "minimum", "median", "mean", "average", "95 %", "99 %", "maximum", "slope/h", "counter"];
 
-fn print(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
+/// Puts the columns with the largest values first, and those without a value last.
+fn sort(columns: &mut [ColumnStats], key: SortKey) {
+    let value = |column: &ColumnStats| {
+        let summary = column.summary.as_ref().ok()?;
+        match key {
+            SortKey::Last => Some(summary.last),
+            SortKey::Minimum => Some(summary.minimum),
+            SortKey::Median => summary.percentile(50),
+            SortKey::Mean => Some(summary.mean),
+            SortKey::Average => summary.average,
+            SortKey::Percentile95 => summary.percentile(95),
+            SortKey::Percentile99 => summary.percentile(99),
+            SortKey::Maximum => Some(summary.maximum),
+            SortKey::Slope => summary.slope,
+        }
+    };
+    columns.sort_by(|a, b| match (value(a), value(b)) {
+        (Some(a), Some(b)) => b.total_cmp(&a),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+}
+
+fn print(out: &mut impl Write, stats: &Stats, hidden: usize) -> io::Result<()> {
     if let Some((first, last)) = stats.first.zip(stats.last) {
         writeln!(out, "{} records, {} to {}", stats.records, rfc3339(first), rfc3339(last))?;
     }
@@ -75,8 +102,11 @@ fn print(out: &mut impl Write, stats: &Stats) -> io::Result<()> {
         rows.push(row);
     }
     table(out, TITLES, &rows)?;
+    if hidden > 0 {
+        writeln!(out, "{hidden} more counters; use a larger --top to show them")?;
+    }
     if approximate {
-        writeln!(out, "Percentiles are within half a percent: there are many values.")?;
+        writeln!(out, "Percentiles are accurate to half a percent, because there are many values.")?;
     }
     Ok(())
 }

@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Value as Json, json};
+use tallymon::clock::rfc3339;
 use tallymon::core::flow::{Cell, Column, Row, Sink, Value};
 
-use super::rfc3339;
-
-/// Writes each row as a line of JSON. Numbers are as measured: whole numbers are exact. A missing value is null, with the
-/// reason beside it.
+/// Writes each row as a line of JSON. Numbers are as measured: whole numbers are exact. A missing value is
+/// null, with the reason beside it.
 pub(super) struct JsonLines<W> {
     out: W,
     host: String,

@@ -1,4 +1,4 @@
-//! Starting a session with the machine: a unit of systemd where that runs.
+//! Starting a session with the machine, by a unit of systemd.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use tallymon::record::session::{SessionStore, replace_file};
 
 use crate::exit::{Failure, Kind};
 
-/// Whether systemd runs this machine.
+/// Whether systemd runs on this machine.
 fn is_there(store: &SessionStore) -> bool {
     store.root().is_some() || Path::new("/run/systemd/system").is_dir()
 }
 
-/// The unit of a session. Blanks and what else a unit has no letters for are told by their numbers.
+/// The name of the unit of a session. Characters that units can not have are escaped by their numbers.
 fn name_of(session: &str) -> String {
     let mut unit = String::from("tallymon-log-");
     for letter in session.chars() {
@@ -41,11 +41,11 @@ fn folder(store: &SessionStore) -> Result<PathBuf, Failure> {
     Ok(settings.join("systemd").join("user"))
 }
 
-/// Has a session started with the machine; for a user's session, when the user logs in, or with the machine
-/// where the user may linger.
+/// Installs a unit that starts a session with the machine; a session of a user starts when the user logs
+/// in, or with the machine if the user may linger.
 pub(crate) fn install(store: &SessionStore, session: &str) -> Result<(), Failure> {
     if !is_there(store) {
-        let words = "--at-boot needs systemd, which does not run here; start the session from what starts this machine";
+        let words = "--at-boot needs systemd, which does not run here: start the session from this machine's start scripts";
         return Err(Failure::new(Kind::Other, words));
     }
     let program = std::env::current_exe()
@@ -61,7 +61,7 @@ pub(crate) fn install(store: &SessionStore, session: &str) -> Result<(), Failure
 
 /// The text of a unit of the system or of a user.
 fn text(program: &Path, session: &str, system: bool) -> String {
-    // systemd takes % for something of its own, and reads quotes and backslashes.
+    // systemd expands % and $, and reads quotes and backslashes.
     let quoted = |text: &str| {
         format!(
             "\"{}\"",
@@ -78,7 +78,7 @@ fn text(program: &Path, session: &str, system: bool) -> String {
     )
 }
 
-/// Has a session no longer started with the machine.
+/// Removes the unit of a session.
 pub(crate) fn remove(store: &SessionStore, session: &str) -> Result<(), Failure> {
     let unit = name_of(session);
     let path = folder(store)?.join(&unit);
@@ -122,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_units_have_their_letters_only() {
+    fn escapes_names_of_units() {
         assert_eq!(name_of("web"), "tallymon-log-web.service");
         assert_eq!(name_of("a b-1"), "tallymon-log-a\\x20b\\x2d1.service");
         assert_eq!(name_of("é"), "tallymon-log-\\xc3\\xa9.service");
     }
 
     #[test]
-    fn signs_that_mean_something_to_systemd_are_doubled() {
+    fn escapes_what_systemd_expands() {
         let text = text(Path::new("/a b/100%\\$x/\"tally"), "a b", false);
         assert!(text.contains("ExecStart=\"/a b/100%%\\\\$$x/\\\"tally\" log run \"a b\"\n"), "{text}");
         assert!(text.ends_with("WantedBy=default.target\n"), "{text}");

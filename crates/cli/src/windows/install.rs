@@ -1,4 +1,4 @@
-//! `tally compat install` and `remove`: the names of Windows' programs as links to this file.
+//! `tally compat install` and `remove`: links to `tally` under the names of Windows' programs.
 
 use std::fs;
 use std::io;
@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use super::{PROGRAMS, Program};
 use crate::exit::{Failure, Kind};
 
-/// Puts a link for each program into a folder. Nothing that is somebody else's is replaced.
+/// Creates a link for each program in a folder. Replaces no other file.
 pub(crate) fn install(folder: Option<&Path>) -> Result<(), Failure> {
     let own = own_file()?;
     let folder = folder.map_or_else(usual_folder, |folder| Ok(folder.to_path_buf()))?;
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let links: Vec<PathBuf> = PROGRAMS.iter().map(|program| link_of(&folder, program)).collect();
-    // Looked at before the first one is made, so that it is all of them or none.
+    // Check all links before the first is created, so that either all are created or none.
     for link in &links {
         if fs::symlink_metadata(link).is_ok() && !is_ours(link, &own) {
-            let words = format!("{} is another program; choose a folder with --dir", link.display());
+            let words =
+                format!("{} exists and is another program; choose another folder with --dir", link.display());
             return Err(Failure::new(Kind::Other, words));
         }
     }
@@ -29,12 +30,12 @@ pub(crate) fn install(folder: Option<&Path>) -> Result<(), Failure> {
     let in_path =
         std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|at| at == folder));
     if !in_path {
-        eprintln!("{} is not in PATH: add it, or call the programs with it", folder.display());
+        eprintln!("{} is not in PATH: add it, or call the programs by their full paths", folder.display());
     }
     Ok(())
 }
 
-/// Removes the links that lead to this file, and no others.
+/// Removes the links that lead to this program, and no others.
 pub(crate) fn remove(folder: Option<&Path>) -> Result<(), Failure> {
     let own = own_file()?;
     let folder = folder.map_or_else(usual_folder, |folder| Ok(folder.to_path_buf()))?;
@@ -53,12 +54,12 @@ fn link_of(folder: &Path, program: &Program) -> PathBuf {
 }
 
 fn own_file() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .and_then(fs::canonicalize)
-        .map_err(|error| Failure::new(Kind::Other, format_args!("finding the file of this program: {error}")))
+    std::env::current_exe().and_then(fs::canonicalize).map_err(|error| {
+        Failure::new(Kind::Other, format_args!("the path of this program can not be read: {error}"))
+    })
 }
 
-/// Where a user's own programs are.
+/// The folder for a user's own programs.
 fn usual_folder() -> Result<PathBuf, Failure> {
     let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
     let words = "there is no home directory; choose a folder with --dir";

@@ -1,4 +1,4 @@
-//! `tally lodctr` and `tally unlodctr`: the same with the options and words of Windows.
+//! `tally lodctr` and `tally unlodctr`: install and remove counter names with Windows' options and messages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,45 +7,45 @@ use std::path::{Path, PathBuf};
 use tallymon::core::block::ByteOrder;
 use tallymon::core::title::{Language, Titles};
 use tallymon::registry::{
-    BASE_INDEX, Change, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Trust,
-    Writer, read_text, report_failure, report_installed, report_removed, report_warnings,
+    BASE_INDEX, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Trust, Writer,
+    read_text,
 };
 
 use crate::command::provider::log;
 use crate::exit::{Failure, Kind};
 
 const LODCTR_USAGE: &str = "\
-lodctr FILE.ini           install the names of a service that is registered
+lodctr FILE.ini           install the names of a registered service
 lodctr /S:FILE            save all names and settings
 lodctr /R:FILE            restore them from a file
-lodctr /R                 go back to the newest version that is whole, if the one in use is not
+lodctr /R                 restore the newest undamaged version if the current one is damaged
 lodctr /T:SERVICE         mark the library of a service as trusted
 lodctr /E:SERVICE         enable a service
 lodctr /D:SERVICE         disable a service
 lodctr /Q                 show all services
-lodctr /Q:SERVICE         show one
+lodctr /Q:SERVICE         show one service
 lodctr /L:LANGUAGE /C:FILE /H:FILE
-                          put names and help texts of a language in place of those that are there
-lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the folder of that
+                          replace names and help texts of a language
+lodctr /M:FILE.man [PATH] install the counter sets of a manifest; PATH is its program or the program's folder
 Options begin with / or -. Names with blanks stand in quotation marks.";
 
 const UNLODCTR_USAGE: &str = "\
 unlodctr SERVICE          remove the names of a service
 unlodctr /M:FILE.man      remove the counter sets of a manifest
-unlodctr /G:{GUID}        remove those of a provider, by its GUID
-unlodctr /P:NAME          remove those of a provider, by its name
+unlodctr /G:{GUID}        remove the counter sets of a provider, by its GUID
+unlodctr /P:NAME          remove the counter sets of a provider, by its name
 Options begin with / or -. Names with blanks stand in quotation marks.";
 
-/// One word of the command line.
+/// One argument.
 #[derive(Debug, PartialEq, Eq)]
 enum Word<'a> {
-    /// A letter, in upper case, and what stands behind its colon.
+    /// An option: its letter in upper case, and the text after its colon.
     Option(char, Option<&'a str>),
     /// Anything else.
     Name(&'a str),
 }
 
-/// An option is a letter behind `-` or `/`, and then nothing or a colon: `/tmp/my.ini` is a path.
+/// Reads an argument. An option is `-` or `/`, a letter, then nothing or a colon; so `/tmp/my.ini` is a path.
 fn word(text: &str) -> Word<'_> {
     let mut letters = text.chars();
     let option = letters.next().filter(|mark| matches!(mark, '-' | '/')).and_then(|_| letters.next());
@@ -71,17 +71,12 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(LODCTR_USAGE, parsed.is_empty()),
         [Word::Name(file)] => {
-            let package = Package::read(Path::new(file), None)
-                .inspect_err(|error| report_failure(&log(), Change::Install, file, error))?;
+            let log = log();
+            let package = Package::read_to_install(Path::new(file), &log)?;
             for warning in &package.warnings {
                 eprintln!("lodctr: {warning}");
             }
-            let writer = writer_of(&package.service)?;
-            let range = writer
-                .install_names(&package)
-                .inspect_err(|error| report_failure(&log(), Change::Install, &package.service, error))?;
-            report_installed(&log(), &package.service, range);
-            report_warnings(&log(), &package, writer.contents()?.languages());
+            let range = writer_of(&package.service)?.reporting(&log).install_names(&package)?;
             loaded(&package.service, range);
             Ok(())
         }
@@ -104,23 +99,22 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         }
         [Word::Option('R', None)] => {
             let writer = writer()?;
-            let repaired = writer.repair();
-            match repaired.inspect_err(|error| report_failure(&log(), Change::Repair, "", error))? {
-                Some((from, to)) => eprintln!(
-                    "lodctr: version {from} of the {} registry is damaged; it is version {to} again",
-                    writer.scope().word()
-                ),
-                None => {
-                    eprintln!("lodctr: the {} registry is whole; nothing to rebuild", writer.scope().word())
+            let scope = writer.scope().word();
+            match writer.reporting(&log()).repair()? {
+                Some((from, to)) => {
+                    eprintln!(
+                        "lodctr: version {from} of the {scope} registry is damaged; restored version {to}"
+                    );
                 }
+                None => eprintln!("lodctr: the {scope} registry is undamaged; nothing to rebuild"),
             }
             Ok(())
         }
         [Word::Option('T', Some(service))] => {
             if writer_of(service)?.trust(service)? != Trust::Trusted {
                 eprintln!(
-                    "lodctr: the library of {service} is no file with a path from the root on, so it can not be told whether \
-                     it changes; it is not loaded in process"
+                    "lodctr: the library of {service} has no absolute path, so changes of the file can not be \
+                     detected; it is not loaded in process"
                 );
             }
             Ok(())
@@ -153,10 +147,7 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(UNLODCTR_USAGE, parsed.is_empty()),
         [Word::Name(service)] => {
-            let range = writer_of(service)?
-                .remove_names(service)
-                .inspect_err(|error| report_failure(&log(), Change::Remove, service, error))?;
-            report_removed(&log(), service, range);
+            let range = writer_of(service)?.reporting(&log()).remove_names(service)?;
             eprintln!(
                 "unlodctr: the names of {service} are removed: {} to {}",
                 range.first_counter, range.last_help
@@ -166,13 +157,13 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('M', Some(file))] => {
             let manifest = Manifest::read(Path::new(file), None)?;
             let guid = manifest.providers.first().map_or("", |provider| provider.guid());
-            for removed in writer_of(guid)?.remove_manifest(&manifest)? {
+            for removed in writer_of(guid)?.reporting(&log()).remove_manifest(&manifest)? {
                 eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
             }
             Ok(())
         }
         [Word::Option('G' | 'P', Some(provider))] => {
-            let removed = writer_of(provider)?.remove(provider)?;
+            let removed = writer_of(provider)?.reporting(&log()).remove(provider)?;
             eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
             Ok(())
         }
@@ -180,8 +171,8 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` when something else is among them, or
-/// there is no file.
+/// The language and the texts of `/L:LANGUAGE`, `/C:FILE` and `/H:FILE`; `None` if there are other options or
+/// no file.
 fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     let (mut language, mut names, mut helps) = (None, None, None);
     for word in words {
@@ -198,7 +189,7 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     }
     let Some(language) = language.filter(|_| names.is_some() || helps.is_some()) else { return Ok(None) };
     let language = Language::parse(language).ok_or_else(|| {
-        Failure::new(Kind::Usage, format_args!("/L: a language such as 012 needed, found {language:?}"))
+        Failure::new(Kind::Usage, format_args!("/L: expected a language such as 012, found {language:?}"))
     })?;
     let mut titles = Titles::new();
     for (file, is_help) in [(names, false), (helps, true)] {
@@ -209,7 +200,7 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
     Ok(Some((language, titles)))
 }
 
-/// A file of texts: a list of pairs that each end with a zero, as Windows' `perfc009.dat` has it, or lines of index, tab and
+/// Reads a file of texts: zero-terminated pairs as in Windows' `perfc009.dat`, or lines of index, tab and
 /// text.
 fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
@@ -224,13 +215,13 @@ fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
     let (n_names, n_helps) = (titles.names().count(), titles.helps().count());
     match if is_help { n_names } else { n_helps } {
         0 => Ok(titles),
-        n => Err(wrong(format!("{n} indexes are those of {}", if is_help { "names" } else { "help texts" }))),
+        n => Err(wrong(format!("{n} indexes belong to {}", if is_help { "names" } else { "help texts" }))),
     }
 }
 
 fn usage(text: &str, is_mistake: bool) -> Result<(), Failure> {
     if is_mistake {
-        return Err(Failure::new(Kind::Usage, format_args!("something to do is needed:\n{text}")));
+        return Err(Failure::new(Kind::Usage, format_args!("an option or a file is needed:\n{text}")));
     }
     writeln!(io::stdout().lock(), "{text}")?;
     Ok(())
@@ -242,7 +233,8 @@ fn wrong(command: &str, words: &[String], text: &str) -> Result<(), Failure> {
 
 fn loaded(service: &str, range: TitleRange) {
     eprintln!(
-        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, Last Help {}",
+        "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, \
+         Last Help {}",
         range.first_counter, range.last_counter, range.first_help, range.last_help
     );
 }
@@ -253,7 +245,7 @@ fn install_manifest(
     binary: Option<PathBuf>,
 ) -> Result<(), Failure> {
     let manifest = Manifest::read(Path::new(file), binary.as_deref())?;
-    let ranges = writer()?.install_manifest(&manifest)?;
+    let ranges = writer()?.reporting(&log()).install_manifest(&manifest)?;
     for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
         loaded(provider.name(), range);
     }
@@ -264,7 +256,7 @@ fn install_manifest(
 fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
     let installed = Installed::read(roots)?;
     let mut out = io::stdout().lock();
-    // The user's indexes are the higher ones as soon as there are any.
+    // If the user's registry has services, its indexes are higher than the system's.
     let shown = if installed.user.services().next().is_some() { &installed.user } else { &installed.system };
     writeln!(out, "Performance Counter ID Queries [PERFLIB]:")?;
     number(&mut out, "Base Index", BASE_INDEX)?;
@@ -285,7 +277,7 @@ fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
     }
     match only {
         Some(name) if !found => {
-            let words = format!("no service {name:?} is registered; 'tally lodctr /Q' shows all");
+            let words = format!("no service {name:?} is registered; 'tally lodctr /Q' lists all");
             Err(Failure::new(Kind::NotFound, words))
         }
         _ => Ok(()),
@@ -328,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_and_paths_are_told_apart() {
+    fn distinguishes_options_and_paths() {
         for (text, wanted) in [
             ("/Q", Word::Option('Q', None)),
             ("-q", Word::Option('Q', None)),

@@ -1,16 +1,25 @@
-//! `perfmon`: the monitor.
+//! `perfmon`: opens the monitor.
+
+use std::io::{self, Write};
 
 use crate::arguments::{Common, Mon};
 use crate::command::mon;
 use crate::exit::{Failure, Kind};
 
-/// Opens the monitor; words are paths of counters. Of the options of Windows only `/sys` means what exists here.
+const USAGE: &str = "\
+perfmon [/sys] [COUNTER...]
+
+  COUNTER...  counters to show first, such as '\\Processor(_Total)\\% Processor Time'
+  /sys        open the monitor, as without options";
+
+/// Opens the monitor with the given counters. Of Windows' options only `/sys` has an equivalent here.
 pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     let mut counters = Vec::new();
     for word in line {
         match word.strip_prefix(['/', '-']).map(str::to_ascii_lowercase).as_deref() {
             Some("sys") => {}
-            // A path in our other spelling begins with two slashes.
+            Some("?") => return Ok(writeln!(io::stdout(), "{USAGE}")?),
+            // A path that is written with slashes begins with two of them.
             Some(rest) if !rest.starts_with('/') => {
                 return Err(Failure::new(Kind::Usage, format_args!("Argument '{word}' is unknown.")));
             }

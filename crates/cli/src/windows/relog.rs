@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use jiff::tz::TimeZone;
+use tallymon::clock::LocalZone;
 use tallymon::core::time::FileTime;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, info};
@@ -14,7 +14,6 @@ use super::words::{Known, Takes, Words, log_file};
 use crate::arguments::Choice;
 use crate::command::relog::selection;
 use crate::exit::{Failure, Kind};
-use crate::output::timestamp;
 use crate::progress::Progress;
 use crate::stop::without_half;
 
@@ -177,11 +176,12 @@ fn range(
     last: Option<FileTime>,
     samples: u64,
 ) -> io::Result<()> {
-    let zone = TimeZone::system();
-    let shown = |time: Option<FileTime>| {
-        time.map(|time| timestamp(time).to_zoned(zone.clone()).strftime("%-m/%-d/%Y %-H:%M:%S").to_string())
-            .unwrap_or_default()
+    let zone = LocalZone::system();
+    let local = |time: FileTime| {
+        let at = zone.at(time).time;
+        format!("{}/{}/{} {}:{:02}:{:02}", at.month, at.day, at.year, at.hour, at.minute, at.second)
     };
+    let shown = |time: Option<FileTime>| time.map(local).unwrap_or_default();
     writeln!(out, "\nBegin:    {}\nEnd:      {}\nSamples:  {samples}", shown(first), shown(last))
 }
 

@@ -1,4 +1,4 @@
-//! Command lines as the programs of Windows take them: `-si 5`, `/si 5`, `/SI:5`, `--r`, `-config FILE`.
+//! Command lines in the style of Windows' programs: `-si 5`, `/si 5`, `/SI:5`, `--r`, `-config FILE`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) struct Known {
     pub(super) takes: Takes,
 }
 
-/// What stands behind an option.
+/// The values that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,
@@ -25,16 +25,17 @@ pub(super) enum Takes {
     Many,
 }
 
-/// A command line that was understood.
+/// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
-    /// What is no option, in order.
+    /// Arguments that are not options, in order.
     pub(super) names: Vec<String>,
     options: Vec<(&'static str, Vec<String>)>,
 }
 
 impl Words {
-    /// Takes a command line apart. `-config FILE` brings more of it: lines `[option]` with lines of values behind.
+    /// Parses a command line. `-config FILE` adds the options of a file: lines `[option]`, each followed by
+    /// lines of values.
     pub(super) fn parse(program: &str, known: &[Known], words: &[String]) -> Result<Words, Failure> {
         let mut parsed = Words::default();
         parsed.add(program, known, words)?;
@@ -74,7 +75,7 @@ impl Words {
                 }
             }
             if values.is_empty() && matches!(option.takes, Takes::One | Takes::Many) {
-                let words = format!("{program}: something is needed behind -{}", option.name);
+                let words = format!("{program}: -{} needs a value", option.name);
                 return Err(Failure::new(Kind::Usage, words));
             }
             self.options.push((option.name, values));
@@ -98,7 +99,7 @@ impl Words {
         self.all(name).last()
     }
 
-    /// The value of an option as something else, or the words of what is wrong with it.
+    /// Parses the value of an option, or returns a usage error that names the option.
     pub(super) fn parsed<T>(
         &self,
         name: &'static str,
@@ -113,7 +114,7 @@ impl Words {
         self.one("o").map(log_file).transpose()
     }
 
-    /// The counters of the options `-c` and `-cf`, and those that stand alone where a program takes them so.
+    /// The counters of `-c` and `-cf`, after the counters given without an option.
     pub(super) fn counters(&self, alone: &[String]) -> Result<Vec<String>, Failure> {
         let mut counters = alone.to_vec();
         counters.extend(self.all("c").map(str::to_owned));
@@ -124,13 +125,13 @@ impl Words {
     }
 }
 
-/// A log in a file; the data sources that Windows names so instead are refused.
+/// The file of a log. ODBC data sources, which Windows accepts as `SQL:name!set`, are refused.
 pub(super) fn log_file(name: &str) -> Result<&Path, Failure> {
     match name.get(..4) {
         Some(start) if start.eq_ignore_ascii_case("SQL:") && name.contains('!') => {
             let words = format!(
-                "{name}: no data source of ODBC can be reached; name a file, which -f SQL makes a SQLite database with \
-                 the tables of Windows"
+                "{name}: no data source of ODBC can be reached; name a file, and -f SQL writes a SQLite database \
+                 with Windows' tables"
             );
             Err(Failure::new(Kind::Usage, words))
         }
@@ -138,8 +139,8 @@ pub(super) fn log_file(name: &str) -> Result<&Path, Failure> {
     }
 }
 
-/// The option that a word is, and what stands behind its colon. `/etc/passwd` is none, and neither is `/x` where `x` is
-/// no option.
+/// Reads an argument as an option with the value after its colon. `None` for `/etc/passwd`, and for `/x` if
+/// there is no option `x`.
 fn option<'w>(known: &[Known], word: &'w str) -> Option<(Known, Option<&'w str>)> {
     let rest = word.strip_prefix("--").or_else(|| word.strip_prefix(['-', '/']))?;
     let (name, value) = match rest.find([':', '=']) {
@@ -147,18 +148,18 @@ fn option<'w>(known: &[Known], word: &'w str) -> Option<(Known, Option<&'w str>)
         None => (rest, None),
     };
     let found = known.iter().find(|known| known.name.eq_ignore_ascii_case(name))?;
-    // A colon behind an option that takes nothing is no value of it.
+    // An option that takes no value must not have a colon.
     (value.is_none() || found.takes != Takes::Nothing).then_some((*found, value))
 }
 
-/// The lines of a file of paths or options: UTF-8 or UTF-16, without blank lines and remarks.
+/// The lines of a file of paths or options, in UTF-8 or UTF-16, without blank lines and comments.
 fn lines(path: &Path) -> Result<Vec<String>, Failure> {
     let text = read_text(path, None)?;
     let lines = text.lines().map(|line| line.trim().trim_matches('"'));
     Ok(lines.filter(|line| !line.is_empty() && !line.starts_with([';', '#'])).map(str::to_owned).collect())
 }
 
-/// The words that the lines of a settings file stand for.
+/// Turns the lines of a settings file into arguments.
 fn configuration(lines: &[String]) -> Vec<String> {
     let word = |line: &String| match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
         Some(option) => format!("-{}", option.trim()),
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_no_options() {
+    fn does_not_take_paths_for_options() {
         let words =
             parse(&[r"\P(*)\%", "/si", "1", "-c", "a", "b", "/y", "/etc/hosts", "/var", "--", "-q"]).unwrap();
         assert_eq!(words.names, [r"\P(*)\%", "/etc/hosts", "/var", "-q"]);
@@ -206,9 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn reports_missing_values_and_unknown_options() {
         for (line, words) in
-            [(&["-si"][..], "behind -si"), (&["-si", "-y"], "behind -si"), (&["-x"], "\"-x\"")]
+            [(&["-si"][..], "-si needs a value"), (&["-si", "-y"], "-si needs a value"), (&["-x"], "\"-x\"")]
         {
             let message = parse(line).unwrap_err().message.unwrap();
             assert!(message.contains(words), "{message}");
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_files() {
+    fn turns_settings_files_into_arguments() {
         let lines = ["[cf]", "counters.txt", "[y]"].map(str::to_owned);
         assert_eq!(configuration(&lines), ["-cf", "counters.txt", "-y"]);
     }

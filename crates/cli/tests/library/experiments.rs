@@ -1,6 +1,6 @@
-//! The experiments of the article about writing providers, made again: what its author saw, and what happens here.
+//! Repeats the experiments of the article about writing providers: what its author saw, and what happens here.
 //!
-//! `docs/dispatch.md` is made from the table below. With `TALLYMON_BLESS=1` the test writes it.
+//! `docs/dispatch.md` is generated from the table below. `TALLYMON_BLESS=1` makes the test write it.
 
 use std::fs;
 use std::path::Path;
@@ -43,9 +43,10 @@ const EXPERIMENTS: &[Experiment] = &[
         library: "SIZES_LEFT",
         list: &[],
         readers: &[&["Global", "Global"], &["Global"]],
-        article: "Loaded, Open, Collect with \"Global\". No reaction to later requests; Close and unloading at the end. \
-                  Later programs do not load it. Two events: the pointer does not match the length, and the service is \
-                  disabled. `Disable Performance Counters` is 1.",
+        article: "Loads the library, calls Open, and Collect with \"Global\". No reaction to later \
+                  requests; Close and unloading at the end. Later programs do not load it. Two events: the \
+                  pointer does not match the length, and the service is disabled. `Disable Performance \
+                  Counters` is 1.",
         calls: &["attach", "Open NULL", "Collect Global", "Close", "detach"],
         events: &[2000, 1017],
         disabled: true,
@@ -56,8 +57,8 @@ const EXPERIMENTS: &[Experiment] = &[
         library: "NOTHING",
         list: &[],
         readers: &[&["Global", "Global"], &["Global"]],
-        article: "Loaded, Open, Collect with \"Global\", ten times in a row for the first request. It reacts to later \
-                  requests, and in later programs.",
+        article: "Loads the library, calls Open, and Collect with \"Global\", ten times in a row for the \
+                  first request. The library is called for later requests, and in later programs.",
         calls: &[
             "attach",
             "Open NULL",
@@ -73,7 +74,8 @@ const EXPERIMENTS: &[Experiment] = &[
         ],
         events: &[],
         disabled: false,
-        differs: "Collect is called once for each request: nobody has to guess how large a buffer must be.",
+        differs: "Collect is called once for each request, because no caller has to guess the size of the \
+                  buffer.",
     },
     Experiment {
         name: "`Costly`",
@@ -98,11 +100,12 @@ const EXPERIMENTS: &[Experiment] = &[
         differs: "",
     },
     Experiment {
-        name: "`2`, an object of the system, without Object List (v1)",
+        name: "`2`, a built-in object, without Object List (v1)",
         library: "NOTHING",
         list: &[],
         readers: &[&["2"], &["Global", "2"]],
-        article: "As the first request it does not load the library; later ones do not call Collect.",
+        article: "As a first request it does not load the library; as a later one it does not call \
+                  Collect.",
         calls: &["attach", "Open NULL", "Collect Global", "Close", "detach"],
         events: &[],
         disabled: false,
@@ -113,18 +116,19 @@ const EXPERIMENTS: &[Experiment] = &[
         library: "NOTHING",
         list: &[2],
         readers: &[&["2"]],
-        article: "Loaded, and Collect is called. The system's own object is shown as before.",
+        article: "The library is loaded, and Collect is called. The system's own object is returned as \
+                  before.",
         calls: &["attach", "Open NULL", "Collect 2", "Close", "detach"],
         events: &[],
         disabled: false,
         differs: "",
     },
     Experiment {
-        name: "`22222`, an object of nobody, with Object List \"2\" (v1)",
+        name: "`22222`, an unknown object, with Object List \"2\" (v1)",
         library: "NOTHING",
         list: &[2],
         readers: &[&["22222"]],
-        article: "Not loaded, Collect is not called.",
+        article: "The library is not loaded, and Collect is not called.",
         calls: &[],
         events: &[],
         disabled: false,
@@ -135,7 +139,7 @@ const EXPERIMENTS: &[Experiment] = &[
         library: "NOTHING",
         list: &[],
         readers: &[&["22222"]],
-        article: "It works: a library without list is asked for what is in nobody's list.",
+        article: "Collect is called: a library without a list is called for objects that are in no list.",
         calls: &["attach", "Open NULL", "Collect 22222", "Close", "detach"],
         events: &[],
         disabled: false,
@@ -146,43 +150,45 @@ const EXPERIMENTS: &[Experiment] = &[
         library: "OPEN_ERROR",
         list: &[],
         readers: &[&["Global", "Global"]],
-        article: "Each time that its turn comes it is loaded and Open is called; the error is logged, and the others go \
-                  on. Many times for the first request, whose buffer grows step by step; once for later ones.",
+        article: "Whenever the library is due, it is loaded and Open is called; the error is logged, and \
+                  other libraries go on. Many times for the first request, whose buffer grows step by \
+                  step; once for later ones.",
         calls: &["attach", "Open NULL", "detach", "attach", "Open NULL", "detach"],
         events: &[1008, 1008],
         disabled: false,
-        differs: "Once for the first request too.",
+        differs: "Open is called once for the first request too.",
     },
     Experiment {
         name: "Collect returns an error",
         library: "COLLECT_ERROR",
         list: &[],
         readers: &[&["Global", "Global"]],
-        article: "As with Open, but it is not unloaded, and Open and Close are not called in between: an event, and \
-                  Collect is called again the next time.",
+        article: "As with Open, but the library is not unloaded, and Open and Close are not called in \
+                  between: an event, and Collect is called again the next time.",
         calls: LOADED,
         events: &[1014, 1014],
         disabled: false,
         differs: "",
     },
     Experiment {
-        name: "Requests from elsewhere",
+        name: "Requests from another machine",
         library: "NOTHING",
         list: &[],
         readers: &[&["Foreign here"]],
-        article: "The library is loaded on the machine that is asked, in the process that answers for others.",
+        article: "The library is loaded on the queried machine, in the process that answers for remote \
+                  readers.",
         calls: &["attach", "Open NULL", "Collect Foreign here", "Close", "detach"],
         events: &[],
         disabled: false,
         differs: "",
     },
     Experiment {
-        name: "Requests of two users at once",
+        name: "Requests from two users at once",
         library: "NOTHING",
         list: &[],
         readers: &[&["Global", "wait"], &["Global"]],
-        article: "Between Close and Collect there is always an Open, and between Collect and Open a Close; two Opens in a \
-                  row were not seen.",
+        article: "There is always an Open between Close and Collect, and a Close between Collect and Open; \
+                  two Opens in a row were not seen.",
         calls: &[
             "attach",
             "Open NULL",
@@ -197,8 +203,8 @@ const EXPERIMENTS: &[Experiment] = &[
         ],
         events: &[],
         disabled: false,
-        differs: "Each reader has its own process with the library, so each of the two has this order; one line of calls \
-                  shows both.",
+        differs: "Each reader has its own process for the library, so each of the two sees this order; the \
+                  calls of both are shown together.",
     },
 ];
 
@@ -281,14 +287,15 @@ fn experiments_of_the_article() {
 }
 
 const HEAD: &str = "\
-# Who is asked for what
+# Which library is called for which request
 
-The rules by which a request reaches provider libraries are NT's. They were found out by experiments, which an article
-in RSDN Magazine 4/2003 describes (S. Kholodilov, Performance counters, part 2). Each of them is a test here; this page
-is made from the table in `crates/cli/tests/library/experiments.rs`, and a test compares the two.
+Requests reach provider libraries by NT's rules. An article in RSDN Magazine 4/2003 describes the
+experiments that found these rules (S. Kholodilov, Performance counters, part 2). Each experiment is a test
+here. This page is generated from the table in `crates/cli/tests/library/experiments.rs`, and a test
+compares the two.
 
-A library writes down how it is called: `attach` when it is loaded, its functions with their parameters, `detach` when it
-is unloaded. Each line of queries is a program of its own.
+The library records its calls: `attach` when it is loaded, its functions with their parameters, `detach`
+when it is unloaded. In a list of queries, a semicolon separates programs.
 ";
 
 fn page() -> String {
@@ -302,18 +309,21 @@ fn page() -> String {
             .readers
             .iter()
             .map(|queries| {
-                let queries: Vec<String> =
-                    queries
-                        .iter()
-                        .map(|query| {
-                            if *query == "wait" { "waits for the next".into() } else { format!("`{query}`") }
-                        })
-                        .collect();
+                let queries: Vec<String> = queries
+                    .iter()
+                    .map(|query| {
+                        if *query == "wait" {
+                            "waits for the next program".into()
+                        } else {
+                            format!("`{query}`")
+                        }
+                    })
+                    .collect();
                 queries.join(", ")
             })
             .collect();
         let quoted = |calls: &[&str]| match calls {
-            [] => "none; it is not loaded".to_string(),
+            [] => "none; the library is not loaded".to_string(),
             calls => calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", "),
         };
         let events = match experiment.events {

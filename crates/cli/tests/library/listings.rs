@@ -149,7 +149,7 @@ fn a_library_is_checked_by_the_name_of_its_service() {
     assert!(out.contains("warning 2000: Collect of "), "{out}");
     assert!(!place.disabled("Bad"), "a check changes nothing");
     // The doctor names both; the bad one is disabled by being asked.
-    let doctor = ok(&place, &["doctor"]);
+    let doctor = ok(&place, &["doctor", "--verbose"]);
     assert!(doctor.contains("service MyPerf1") && doctor.contains("service Bad"), "{doctor}");
     assert!(place.disabled("Bad"));
 }

@@ -110,7 +110,7 @@ fn everybody_sees_it_until_it_is_removed() {
     assert!(ok(&place, &["get", "\\System\\MyCoolCounter", "--csv"]).contains("4711"));
     assert!(ok(&place, &["get", "\\System\\МойКрутойСчётчик", "--csv"]).contains("4711"));
     assert!(ok(&place, &["list", "System"]).contains("MyCoolCounter"));
-    assert!(ok(&place, &["doctor"]).contains("service MyCoolCounter"));
+    assert!(ok(&place, &["doctor", "--verbose"]).contains("service MyCoolCounter"));
     let saved = place.0.join("saved.txt").display().to_string();
     ok(&place, &["provider", "--system", "export", &saved]);
     ok(&place, &["provider", "--system", "remove", "MyCoolCounter"]);

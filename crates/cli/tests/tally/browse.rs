@@ -224,8 +224,17 @@ fn running_text_fits_80_columns() {
 }
 
 #[test]
-fn doctor_says_what_works() {
-    let out = tally(&["doctor"]).data();
+fn doctor_reports_problems_first_and_what_works_in_one_line() {
+    let brief = tally(&["doctor"]).data();
+    let good = brief.lines().position(|line| line.starts_with("ok  ")).unwrap();
+    assert_eq!(good + 1, brief.lines().count(), "what works is not one line at the end: {brief}");
+    has(&brief, &[" checks; 'tally doctor --verbose' lists them"]);
+    assert!(brief.matches("setcap").count() <= 1, "{brief}");
+    let mut remedies: Vec<&str> = brief.lines().filter(|line| line.contains("-> ")).collect();
+    remedies.sort_unstable();
+    assert!(remedies.windows(2).all(|pair| pair[0] != pair[1]), "a remedy is repeated: {brief}");
+    let out = tally(&["doctor", "--verbose"]).data();
+    assert!(out.starts_with(&brief.lines().take(1).filter(|_| good > 0).collect::<String>()), "{out}");
     has(&out, &["ok       kernel", "/proc/stat", "/proc/meminfo"]);
     let rows = tally(&["doctor", "--json"]).json();
     for row in rows.as_array().unwrap() {
@@ -259,4 +268,47 @@ fn help_shows_how_to_begin() {
     );
     assert!(tally(&["--version"]).data().starts_with("tally "));
     has(&tally(&["gett"]).words(2), &["get"]);
+}
+
+#[test]
+fn every_command_has_examples_and_global_options_under_a_heading() {
+    let help = tally(&["--help"]).data();
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands =
+        commands.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let commands: Vec<&str> = commands.filter(|name| *name != "help").collect();
+    assert!(commands.len() >= 20, "{commands:?}");
+    for command in commands {
+        let help = tally(&[command, "--help"]).data();
+        let (options, examples) =
+            help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{command}: {help}"));
+        let lines = examples.lines().take_while(|line| line.starts_with("  tally "));
+        assert_eq!(lines.count(), 3, "{command}: {examples}");
+        let (own, global) = options.split_once("\nGlobal options:\n").unwrap();
+        has(global, &["--lang", "--file", "--tier", "--profile"]);
+        assert!(!own.contains("--tier"), "{command}: {own}");
+    }
+}
+
+#[test]
+fn wrong_command_lines_name_what_was_probably_meant() {
+    for (arguments, words) in [
+        (&["gte"][..], "did you mean 'get'?"),
+        (&["lsit"], "did you mean 'list'?"),
+        (&["--lang"], "en, ko, ja, ru"),
+        (&["get", "--lang"], "en, ko, ja, ru"),
+        (&["info", "-"], "a log can not be read from standard input"),
+        (&["stats", "-"], "a log can not be read from standard input"),
+        (&["mon", r"\Memory\*"], "the monitor needs a terminal"),
+        (&["compat", "typeprf"], "choose one of typeperf, relog"),
+    ] {
+        has(&tally(arguments).words(2), &[words]);
+    }
+    for (program, words) in
+        [("typeperf", "typeperf {"), ("perfmon", "perfmon [/sys]"), ("relog", "relog FILE")]
+    {
+        for option in ["/?", "-?"] {
+            assert!(tally(&["compat", program, option]).data().starts_with(words), "{program} {option}");
+        }
+    }
 }

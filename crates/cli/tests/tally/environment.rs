@@ -52,8 +52,14 @@ fn a_user_without_rights_gets_values() {
     assert_eq!(out.code, Some(0), "{}", out.err);
     has(&out.out, &[r"\Processor(_Total)\% Processor Time", AVAILABLE]);
     has(&run(&["list"]).data(), &["Memory", "Processor", "System"]);
-    let doctor = run(&["doctor"]).data();
+    let doctor = run(&["doctor", "--verbose"]).data();
     has(&doctor, &["kernel", "/proc/stat"]);
+    // One whole command, with the file's real path, that gives all rights that are missing.
+    let setcap: Vec<&str> = doctor.lines().filter(|line| line.contains("setcap")).collect();
+    let [setcap] = setcap.as_slice() else { panic!("{doctor}") };
+    let file = fs::canonicalize(nobody.folder.file("tally")).unwrap();
+    has(setcap, &["sudo setcap cap_", "cap_sys_ptrace=ep "]);
+    assert!(setcap.ends_with(file.to_str().unwrap()), "{setcap}");
     if has_object("Process") {
         has(&doctor, &["limited", "I/O of other users' processes", "-> "]);
     }

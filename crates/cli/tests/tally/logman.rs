@@ -99,7 +99,7 @@ fn what_is_not_done_here_is_said() {
         (&["create", "counter", "x", "-c", AVAILABLE, "-f", "bincirc"], 2, "-max"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-v", "mmddhhmm"], 2, "numbered"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-u", "me"], 2, "-u: a session runs as"),
-        (&["create", "counter", "x", "-c", AVAILABLE, "-r"], 2, "-r: a session is not repeated"),
+        (&["create", "counter", "x", "-c", AVAILABLE, "-r"], 2, "-r: a session does not repeat"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-rc", "task"], 2, "-rc: no program"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-ets"], 2, "-ets: there are no trace sessions"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-pid", "1"], 2, "-pid: "),

@@ -164,7 +164,38 @@ fn statistics_are_those_of_python() {
     has(&tally(&["stats", &csv, "--counter", r"\None\Here"]).words(3), &[r"\None\Here"]);
     let some = tally(&["stats", &csv, "--counter", r"\Memory\*", "--counter", r"\None\Here"]);
     assert_eq!((some.code, some.out.lines().count()), (Some(0), 4), "{}", some.out);
-    has(&some.err, &["not in the logs", r"\None\Here"]);
+    has(&some.err, &["no counter in the logs matches", r"\None\Here"]);
+}
+
+#[test]
+fn statistics_are_sorted_and_limited() {
+    let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };
+    for (key, pointer) in [
+        ("last", "/last"),
+        ("minimum", "/minimum"),
+        ("median", "/percentiles/p50"),
+        ("mean", "/mean"),
+        ("average", "/average"),
+        ("95", "/percentiles/p95"),
+        ("99", "/percentiles/p99"),
+        ("maximum", "/maximum"),
+        ("slope", "/slope_per_hour"),
+    ] {
+        let found = tally(&["stats", &log, "--json", "--sort", key]).json();
+        let counters = found["counters"].as_array().unwrap();
+        // A counter without the statistic comes last.
+        let value = |counter: &serde_json::Value| {
+            counter.pointer(pointer).and_then(serde_json::Value::as_f64).unwrap_or(f64::NEG_INFINITY)
+        };
+        let values: Vec<f64> = counters.iter().map(value).collect();
+        assert!(values.len() == 10 && values.is_sorted_by(|a, b| a >= b), "{key}: {values:?}");
+        let top = tally(&["stats", &log, "--json", "--sort", key, "--top", "3"]).json();
+        assert_eq!(top["counters"].as_array().unwrap().as_slice(), &counters[..3], "{key}");
+    }
+    let out = tally(&["stats", &log, "--top", "3"]).data();
+    assert_eq!(out.lines().count(), 1 + 1 + 3 + 1, "{out}");
+    has(&out, &["7 more counters"]);
+    has(&tally(&["stats", &log, "--sort", "colour"]).words(2), &["colour", "maximum"]);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn what_is_no_profile_is_refused() {
 }
 
 /// A profile of this process without any call, made by the numbers of the format.
-fn empty_profile() -> Vec<u8> {
+pub(crate) fn empty_profile() -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     bytes[..8].copy_from_slice(b"TLMPROF\0");
     let sizes = [(8, 1u32), (12, 4096), (16, 64), (20, 128), (24, 64), (28, 256)];

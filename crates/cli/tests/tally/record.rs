@@ -76,11 +76,11 @@ fn the_first_row_of_a_file_has_no_rates() {
     };
     let recorded = |name: &str| {
         let log = folder.file(name);
-        words_of(tally(&["watch", PROCESSOR_TIME, AVAILABLE, "-i", "50ms", "-c", "3", "-o", &log]));
+        words_of(tally(&["watch", AVAILABLE, PROCESSOR_TIME, "-i", "50ms", "-c", "3", "-o", &log]));
         cells(&tally(&["relog", &log, "-f", "csv"]).out)
     };
     let typeperf = folder.file("typeperf.csv");
-    let arguments = [PROCESSOR_TIME, AVAILABLE, "-si", "0.05", "-sc", "3", "-o", &typeperf];
+    let arguments = [AVAILABLE, PROCESSOR_TIME, "-si", "0.05", "-sc", "3", "-o", &typeperf];
     let ran = tally(&[&["compat", "typeperf"], &arguments[..]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let mut all = vec![cells(&fs::read_to_string(&typeperf).unwrap())];
@@ -91,13 +91,13 @@ fn the_first_row_of_a_file_has_no_rates() {
         assert_eq!(rows[0], all[0][0], "the same first line");
         let numbers: Vec<[bool; 2]> =
             rows[1..].iter().map(|row| [&row[1], &row[2]].map(|cell| cell.parse::<f64>().is_ok())).collect();
-        assert_eq!(numbers, [[false, true], [true, true], [true, true]], "{rows:?}");
-        assert_eq!(rows[1][1], " ");
+        assert_eq!(numbers, [[true, false], [true, true], [true, true]], "{rows:?}");
+        assert_eq!(rows[1][2], " ");
     }
     // Printed rows begin with the second sample, as those of typeperf do.
-    let printed = tally(&["watch", PROCESSOR_TIME, AVAILABLE, "-i", "50ms", "-c", "2", "--csv"]).data();
+    let printed = tally(&["watch", AVAILABLE, PROCESSOR_TIME, "-i", "50ms", "-c", "2", "--csv"]).data();
     let rows = cells(&printed);
-    assert!(rows.len() == 3 && rows[1][1].parse::<f64>().is_ok(), "{printed}");
+    assert!(rows.len() == 3 && rows[1][2].parse::<f64>().is_ok(), "{printed}");
 }
 
 #[test]

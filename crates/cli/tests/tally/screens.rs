@@ -156,7 +156,9 @@ fn a_process_that_is_ticked_filters_its_threads_and_the_chart() {
     // The threads of the same process, and of nobody else.
     terminal.types("n");
     let screen = terminal.wait("the threads", |screen| {
-        screen.contains("Thread: ") && screen.contains("of what is ticked") && screen.contains("\nticked-one")
+        screen.contains("Thread: ")
+            && screen.contains("ticked instances only")
+            && screen.contains("\nticked-one")
     });
     let rows = screen.lines().skip(5).take_while(|line| !line.is_empty() && !line.starts_with(' '));
     let names: Vec<&str> = rows.filter_map(|line| line.split_whitespace().next()).collect();

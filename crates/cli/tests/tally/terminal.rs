@@ -181,7 +181,7 @@ fn a_session_from_adding_a_counter_to_saving_it() {
     terminal.line(&format!("'{TALLY}' mon --log '{}'", folder.file("seen.csv")));
     terminal.wait("the log", |screen| screen.contains("─ LOG ─ ") && screen.contains("seen.csv"));
     terminal.key("Enter");
-    terminal.wait("the cursor", |screen| screen.contains("made by "));
+    terminal.wait("the cursor", |screen| screen.contains("top contributors at "));
     terminal.key("q");
     terminal.wait("the shell", |screen| !screen.contains("Tallymon"));
     // What was saved is a log that the other commands read.
@@ -456,4 +456,22 @@ fn counters_of_a_log_are_chosen() {
     terminal.is_restored();
     terminal.line(r#"echo "$chosen""#);
     terminal.wait("the path", |screen| screen.lines().any(|line| line == r"\Memory\Cache Faults/sec"));
+}
+
+#[test]
+fn prof_top_draws_on_the_full_screen_and_restores_it() {
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    let file = folder.write("x.prof", &super::prof::empty_profile());
+    terminal.line("echo before");
+    terminal.line(&format!("'{TALLY}' prof top '{file}' --interval 100ms; echo \"ended with $?\""));
+    let screen = terminal.wait("a page", |screen| screen.contains("CALLS/S"));
+    assert!(screen.starts_with("process ") && !screen.contains("before"), "{screen}");
+    // The shell stops it and continues it, and it draws again.
+    terminal.key("C-z");
+    terminal.wait("the shell", |screen| screen.contains("before") && screen.contains("ready> "));
+    terminal.line("fg; echo \"ended with $?\"");
+    terminal.wait("another page", |screen| screen.starts_with("process "));
+    terminal.key("q");
+    terminal.is_restored();
 }

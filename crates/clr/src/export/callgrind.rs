@@ -1,7 +1,8 @@
 //! Writes callgrind's format, which KCachegrind, QCachegrind and `callgrind_annotate` read.
 //!
-//! The format has a cost for each function and each pair of caller and callee, so the paths of the tree are added up. Of
-//! recursive calls only the outermost counts for a pair's time, which would otherwise be longer than the program.
+//! The format has a cost for each function and each pair of caller and callee, so the paths of the tree are
+//! added up. Of recursive calls, only the outermost counts for a pair's time; otherwise that time would
+//! exceed the program's.
 
 use super::{one_line, thread_name};
 use crate::reader::{Call, Method, Profile, Step};
@@ -24,9 +25,9 @@ struct Edge {
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn callgrind(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
-    // Methods first, then the one that is not known, then threads.
+    // Methods first, then the unknown method, then threads.
     let unknown: Place = profile.methods.len();
     let place = |call: &Call, thread: usize| match (call.method, call.parent) {
         (Some(method), _) => method,
@@ -110,7 +111,7 @@ impl Names<'_> {
     }
 }
 
-/// The names of the methods; of two methods with one name, such as instantiations, the later ones have a number.
+/// The names of the methods; when methods share a name, such as instantiations, the later ones get a number.
 fn functions(profile: &Profile) -> Vec<String> {
     let mut seen: HashMap<&str, u32> = HashMap::new();
     let name = |method: &Method| one_line(&method.name);

@@ -1,7 +1,8 @@
 //! Writes the trace format of Chrome, which Perfetto and `chrome://tracing` show.
 //!
-//! A thread whose events were kept is shown as it ran. Of another one the places of its tree stand side by side, each as
-//! wide as all its calls took together, in a row that says so: the file has no moments of single calls.
+//! A thread with kept events is shown as it ran. For other threads, the places of the call tree are side by
+//! side, each as wide as all its calls together, in a row that says so: the file does not have the times of
+//! single calls.
 
 use super::{json, thread_name};
 use crate::reader::{EventKind, Profile, Step, Thread};
@@ -11,7 +12,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn chrome(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let pid = profile.pid;
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
@@ -31,7 +32,7 @@ pub fn chrome(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "]}}")
 }
 
-/// The events of a thread. Calls that began before the oldest one are left out: their beginning is not known.
+/// The events of a thread, without calls that began before the oldest event: their start is unknown.
 fn time_line(profile: &Profile, thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
     let mut depth = 0u32;
     for event in &thread.events {
@@ -65,7 +66,7 @@ fn time_line(profile: &Profile, thread: &Thread, out: &mut dyn Write) -> io::Res
             }
         }
     }
-    // What is still open lasts until the end of the profile.
+    // Calls that are still open last until the end of the profile.
     for _ in 0..depth {
         let (pid, tid, at) = (profile.pid, thread.os_id, microseconds(profile.duration));
         write!(out, ",\n{{\"ph\":\"E\",\"pid\":{pid},\"tid\":{tid},\"ts\":{at}}}")?;
@@ -100,7 +101,7 @@ fn added_up(profile: &Profile, thread: &Thread, out: &mut dyn Write) -> io::Resu
     result
 }
 
-/// Nanoseconds as microseconds with three digits behind the point.
+/// Nanoseconds as microseconds with three decimals.
 fn microseconds(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
 }

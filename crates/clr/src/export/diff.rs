@@ -41,11 +41,11 @@ pub fn differences(before: &Profile, after: &Profile) -> Vec<Difference> {
     all
 }
 
-/// Writes the methods that changed: calls and own time of both profiles, the change, and what a call took.
+/// Writes the methods that changed: calls and own time in both profiles, the change, and the time per call.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn diff(before: &Profile, after: &Profile, rows: usize, out: &mut dyn Write) -> io::Result<()> {
     let all = differences(before, after);
     let sum = |field: fn(&Difference) -> u64| all.iter().map(field).fold(0, u64::saturating_add);
@@ -75,7 +75,7 @@ fn change(before: u64, after: u64) -> String {
     format!("{sign}{}", time(before.abs_diff(after)))
 }
 
-/// How a call's own time changed, in per cent; a method that is on one side only is new or gone.
+/// The change of a call's own time, in per cent; a method in only one of the profiles is new or gone.
 fn per_call(difference: &Difference) -> String {
     match difference.calls {
         [0, 0] => String::new(),
@@ -95,7 +95,7 @@ mod tests {
     use crate::reader::tests::{RawNode, file, sample};
 
     #[test]
-    fn changes_stand_in_the_order_of_their_size() {
+    fn changes_are_sorted_by_size() {
         let before = Profile::from_bytes(&sample()).unwrap();
         let nodes = [RawNode(0, 0, 0, 2, 0), RawNode(1, 3, 3000, 0, 3), RawNode(2, 1, 40, 0, 0)];
         let after = file(&["N.A\0\0Main\0\0()", "N.A\0\0New\0\0()"], &nodes);

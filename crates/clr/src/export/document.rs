@@ -1,14 +1,14 @@
 //! Writes all of a profile as one JSON document; `docs/formats/profile.md` describes it.
 //!
-//! Times are in nanoseconds. The calls of a thread are rows of numbers in the order of [`CALL_FIELDS`], because there may
-//! be hundreds of thousands.
+//! Times are in nanoseconds. The calls of a thread are rows of numbers in the order of [`CALL_FIELDS`],
+//! because there may be hundreds of thousands.
 
 use super::json;
 use crate::reader::{Call, EventKind, Exact, Method, MethodTotal, Profile, Thread};
 use crate::settings::Mode;
 use std::io::{self, Write};
 
-/// What stands in a row of `calls`, in this order; -1 for none.
+/// The columns of a row of `calls`; -1 means none.
 pub const CALL_FIELDS: [&str; 15] = [
     "method",
     "parent",
@@ -31,7 +31,7 @@ pub const CALL_FIELDS: [&str; 15] = [
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn document(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     write_document(profile, true, out)
 }

@@ -1,7 +1,8 @@
 //! Writes the processed profile format of profiler.firefox.com, version 55.
 //!
-//! Each place of a thread's call tree is one stack and one sample, whose weight is its own time in milliseconds. The times
-//! of the samples are side by side, for the file has no moments of single calls.
+//! Each place of a thread's call tree is one stack and one sample, whose weight is its own time in
+//! milliseconds. The samples' times follow each other, because the file does not have the times of single
+//! calls.
 
 use super::{json, thread_name};
 use crate::reader::{Profile, Thread};
@@ -11,7 +12,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn firefox(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"meta\":{{\"version\":24,\"preprocessedProfileVersion\":55,\"processType\":0")?;
     write!(out, ",\"product\":{},\"interval\":1,\"debug\":false", json(&profile.command))?;
@@ -91,7 +92,7 @@ fn thread(profile: &Profile, thread: &Thread, is_main: bool, out: &mut dyn Write
     write!(out, ",\"subcategory\":[{}],\"func\":[{}]", same("0"), count())?;
     write!(out, ",\"nativeSymbol\":[{}],\"innerWindowID\":[{}]", same("null"), same("0"))?;
     write!(out, ",\"line\":[{}],\"column\":[{}]}}", same("null"), same("null"))?;
-    // Names stand first in the table of texts, then the paths of modules.
+    // The table of texts has the names first, then the paths of modules.
     let files = profile.methods.iter().map(|method| match method.module {
         Some(module) => n_methods.saturating_add(module).to_string(),
         None => "null".into(),

@@ -1,4 +1,4 @@
-//! Writes the report: one HTML file with the profile in it, which asks nobody for anything.
+//! Writes the report: one HTML file that contains the profile and loads nothing else.
 
 use super::document::write_document;
 use crate::reader::Profile;
@@ -14,7 +14,7 @@ const SCRIPT: [&str; 3] =
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn html(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let page = PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", &SCRIPT.concat());
     let (before, after) = page.split_once("/*PROFILE*/").unwrap_or((&page, ""));
@@ -23,7 +23,8 @@ pub fn html(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(after.as_bytes())
 }
 
-/// Keeps names from the profile from ending the script that they stand in: every `<` is inside of a JSON string.
+/// Escapes every `<`, so that a name in the profile can not end the script element: each `<` is inside of a
+/// JSON string.
 struct Harmless<'a>(&'a mut dyn Write);
 
 impl Write for Harmless<'_> {
@@ -50,7 +51,7 @@ mod tests {
     use crate::reader::tests::{RawNode, file};
 
     #[test]
-    fn the_page_holds_the_profile_and_asks_nobody() {
+    fn page_contains_the_profile_and_loads_nothing() {
         let name = "C\0\0</script><script>alert(1)//\0\0()";
         let bytes = file(&[name], &[RawNode(0, 0, 0, 2, 0), RawNode(1, 1, 2, 0, 0)]);
         let mut out = Vec::new();

@@ -1,7 +1,7 @@
-//! Writes a profile: the tree of calls and a comparison as text, and the formats that other programs read.
+//! Writes a profile: the call tree and a comparison as text, and the formats of other programs.
 //!
-//! You give a [`Profile`] and a writer. Deep recursion is no trouble: nothing here recurses, and where a format repeats
-//! the whole stack in each line, stacks are cut at [`MAX_STACK`] calls.
+//! You pass a [`Profile`] and a writer. Deep recursion does no harm: nothing here recurses, and formats that
+//! repeat the whole stack in each line cut it at [`MAX_STACK`] calls.
 
 mod callgrind;
 mod chrome;
@@ -24,13 +24,13 @@ use crate::settings::Mode;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-/// Calls of a stack that a line of collapsed stacks shows; deeper ones are counted with the last of these.
+/// The most calls of a stack in a line of collapsed stacks; deeper ones count as the last of these.
 pub const MAX_STACK: usize = 1000;
 
-/// Levels that the tree indents; deeper ones say their depth instead.
+/// The most levels that the tree indents; deeper ones show their depth as a number.
 const MAX_INDENT: usize = 40;
 
-/// What a tree shows.
+/// Selects what a tree shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TreeOptions {
     /// Times without the measured work of the profiler.
@@ -43,7 +43,7 @@ pub struct TreeOptions {
     pub empty_threads: bool,
 }
 
-/// What the width of a stack means.
+/// The meaning of a stack's width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
     /// Time without callees, in nanoseconds.
@@ -54,11 +54,11 @@ pub enum Weight {
     Calls,
 }
 
-/// Writes what was recorded and what that does to the program: mode, clock, cost, losses.
+/// Writes what was recorded and how that affects the program: mode, clock, cost, losses.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let mode = match profile.mode {
         Mode::Dormant => "dormant until switched on",
@@ -111,7 +111,8 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     if n_methods > 0 {
         writeln!(
             out,
-            "inlined  perhaps: {n_methods} methods, of which {n_never} were never compiled by themselves; --exact counts all"
+            "inlined  perhaps: {n_methods} methods, of which {n_never} were never compiled by themselves; \
+            --exact counts all"
         )?;
     }
     if !profile.problem.is_empty() {
@@ -120,11 +121,12 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the call tree of each thread: calls, time with callees, time without, and the method, callees indented.
+/// Writes the call tree of each thread: calls, time with callees, time without, and the method, callees
+/// indented.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn tree(profile: &Profile, options: &TreeOptions, out: &mut dyn Write) -> io::Result<()> {
     let total = |call: &Call| if options.corrected { call.corrected_total } else { call.total };
     let own = |call: &Call| if options.corrected { call.corrected_own } else { call.own };
@@ -136,7 +138,7 @@ pub fn tree(profile: &Profile, options: &TreeOptions, out: &mut dyn Write) -> io
         writeln!(out, "thread {}", thread_name(thread))?;
         writeln!(out, "{:>12} {:>11} {:>11}  method", "calls", "total", "self")?;
         let mut depth = 0usize;
-        // The depth of a call that is left out; all below it is left out too.
+        // The depth of a hidden call; all calls below it are hidden too.
         let mut hidden: Option<usize> = None;
         let mut result = Ok(());
         profile.walk(thread.root, |call, step| {
@@ -163,12 +165,12 @@ pub fn tree(profile: &Profile, options: &TreeOptions, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Writes one line for each stack: its methods from the thread on with a semicolon between them, a blank, and the weight.
-/// Stacks of weight 0 are left out.
+/// Writes one line for each stack: its methods from the thread on with a semicolon between them, a blank, and
+/// the weight. Stacks of weight 0 are left out.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn collapsed(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
     for thread in &profile.threads {
         let mut stack = String::new();
@@ -205,12 +207,12 @@ pub fn collapsed(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// Writes the file format of speedscope.app: one profile for each thread, in which every place of the tree stands once,
-/// as wide as all its calls took together. The thread with the most calls is shown first.
+/// Writes the file format of speedscope.app: one profile for each thread, with every place of the tree once,
+/// as wide as all its calls together. The thread with the most calls is shown first.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let has_calls =
         |thread: &&Thread| profile.calls.get(thread.root).is_some_and(|it| !it.children.is_empty());
@@ -235,7 +237,7 @@ pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         "\"name\":{},\"activeProfileIndex\":{active},\"shared\":{{\"frames\":[",
         json(&profile.command)
     )?;
-    // The last frame stands for methods without a record.
+    // The last frame is for methods without a record.
     for method in &profile.methods {
         write!(out, "{{\"name\":{}", json(&method.name))?;
         if let Some(module) = method.module.and_then(|module| profile.modules.get(module)) {
@@ -262,7 +264,8 @@ pub fn speedscope(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 
 fn events(profile: &Profile, thread: &Thread, out: &mut dyn Write) -> io::Result<()> {
     let unknown = profile.methods.len();
-    // Where the next callee of each open call begins: callees stand side by side from the start of their caller.
+    // Where the next callee of each open call begins: callees follow each other from the start of their
+    // caller.
     let mut starts: Vec<(u64, u64)> = Vec::new();
     let mut result = Ok(());
     let mut separator = "";
@@ -337,12 +340,12 @@ fn thread_name(thread: &Thread) -> String {
     }
 }
 
-/// A name as a frame of a collapsed stack, in which semicolons and line ends mean something.
+/// A name as a frame of a collapsed stack, where semicolons and line ends have a meaning.
 fn frame(name: &str) -> String {
     one_line(name).replace(';', ":")
 }
 
-/// Text from a foreign file without anything that would move the cursor of a terminal.
+/// Text from a foreign file, without characters that move the cursor of a terminal.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,8 +1,9 @@
-//! Writes pprof's format: a protocol buffer, in a gzip envelope as its readers expect it.
+//! Writes pprof's format: a protocol buffer in a gzip envelope, as its readers expect.
 //!
-//! Each place of a thread's call tree is a sample with two values, calls and nanoseconds of its own, and a label for the
-//! thread. Messages are written by hand: a field is its number and kind, then a number in groups of seven bits or a length
-//! and bytes. The envelope stores what it holds; pack the file with `gzip` when its size matters.
+//! Each place of a thread's call tree is a sample with two values, calls and own nanoseconds, and a label for
+//! the thread. Messages are written by hand: a field is its number and kind, then a number in groups of seven
+//! bits, or a length and bytes. The envelope stores without compression; pack the file with `gzip` when its
+//! size matters.
 
 use super::{MAX_STACK, thread_name};
 use crate::reader::{Profile, Step};
@@ -13,7 +14,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// Write errors of `out`.
 pub fn pprof(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     envelope(&message(profile), out)
 }
@@ -59,7 +60,7 @@ fn message(profile: &Profile) -> Vec<u8> {
             }
             path.push(id(call.method));
             let mut sample = Message::default();
-            // The innermost call comes first; of a deep stack the outermost calls are left out.
+            // The innermost call comes first; a deep stack loses its outermost calls.
             sample.numbers(1, path.iter().rev().take(MAX_STACK).copied());
             sample.numbers(2, [call.enters, call.own].into_iter());
             let mut named = Message::default();
@@ -69,14 +70,14 @@ fn message(profile: &Profile) -> Vec<u8> {
             all.bytes(field::SAMPLE, &sample);
         });
     }
-    // Readers name the profile after the first module: let that be one of the user's.
+    // Readers name the profile after the first module, so start with one of the user's.
     let mut modules: Vec<_> = profile.modules.iter().enumerate().collect();
     modules.sort_by_key(|(_, module)| !module.user);
     for (number, module) in modules {
         let mut mapping = Message::default();
         mapping.number(1, (number as u64).saturating_add(1));
         mapping.number(5, strings.number(&module.path));
-        // It has functions: nobody needs to look for them in the file.
+        // The file lists its functions: readers need not look for them in the program.
         mapping.number(7, 1);
         all.bytes(field::MAPPING, &mapping);
     }
@@ -117,7 +118,7 @@ fn value_type(strings: &mut Strings, kind: &str, unit: &str) -> Message {
     message
 }
 
-/// Texts that stand once in the file; number 0 is empty.
+/// Texts, each stored once; number 0 is empty.
 struct Strings {
     texts: Vec<String>,
     numbers: HashMap<String, u64>,
@@ -146,7 +147,7 @@ impl Strings {
 struct Message(Vec<u8>);
 
 impl Message {
-    /// A number; 0 is what a field that is left out means.
+    /// A number; a missing field means 0.
     fn number(&mut self, field: u64, value: u64) {
         if value != 0 {
             self.varint(field << 3);
@@ -154,7 +155,7 @@ impl Message {
         }
     }
 
-    /// Numbers of a field that may be repeated, in one piece.
+    /// All numbers of a repeated field in one piece.
     fn numbers(&mut self, field: u64, values: impl Iterator<Item = u64>) {
         let mut packed = Message::default();
         values.for_each(|value| packed.varint(value));
@@ -175,7 +176,7 @@ impl Message {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Seven bits at a time, the lowest first; the top bit says that more follow.
+    /// Seven bits at a time, the lowest first; the top bit means that more follow.
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push((value as u8) | 0x80);
@@ -200,7 +201,7 @@ fn envelope(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
         out.write_all(block)?;
     }
     out.write_all(&checksum(bytes).to_le_bytes())?;
-    // The length modulo 2^32, as the format has it.
+    // The length modulo 2^32, as the format requires.
     out.write_all(&(bytes.len() as u32).to_le_bytes())
 }
 

@@ -1,4 +1,5 @@
-//! From the bytes of a profile file to a [`Profile`]: every offset and count is cut to what is there.
+//! Decodes the bytes of a profile file into a [`Profile`]: every offset and count is limited to the bytes
+//! that exist.
 
 use super::{Call, Event, EventKind, Method, Module, Profile, ReadError, Thread};
 use crate::layout::{self, *};
@@ -18,7 +19,7 @@ impl Profile {
         }
     }
 
-    /// Returns where the method of each number stands, which is one less when no record is unfinished.
+    /// Returns the position of each method number; it is the number minus one unless a record is unfinished.
     pub(super) fn read_methods(&mut self, file: &Bytes<'_>) -> Vec<Option<usize>> {
         let mut numbers = Vec::new();
         // The numbers of the callers that the methods were inlined into.
@@ -80,7 +81,8 @@ impl Profile {
         }
     }
 
-    /// Reads the tree under a node and returns where its root stands; `None` when that is no unseen node.
+    /// Reads the tree under a node and returns the position of its root; `None` when there is no such node or
+    /// it was read before.
     fn read_tree(
         &mut self,
         file: &Bytes<'_>,
@@ -101,7 +103,7 @@ impl Profile {
         };
         let root_record = take(root)?;
         self.calls.push(file.call(root_record, None, None));
-        // Calls whose callees are still to be read: where the call stands, and its record.
+        // Calls whose callees are still to be read: the position of the call, and its record.
         let mut open = vec![(start, root_record)];
         while let Some((at, record)) = open.pop() {
             let mut number = number32(record, offset_of!(Node, first_child));
@@ -122,9 +124,9 @@ impl Profile {
         Some(start)
     }
 
-    /// Gives calls whose end was not seen the time until the last sign of life, and all calls the time of their own.
+    /// Extends calls without an end to the last sign of life, and computes the own time of all calls.
     fn close(&mut self, start: usize) {
-        // Callees stand behind their callers, so the way back meets all callees first.
+        // Callees follow their callers, so a walk from the end meets all callees first.
         for at in (start..self.calls.len()).rev() {
             let callees = self.sum(at, |call| call.total);
             let Some(call) = self.calls.get_mut(at) else { continue };
@@ -137,7 +139,7 @@ impl Profile {
         }
     }
 
-    /// Takes the measured work of the profiler out of all times.
+    /// Subtracts the measured cost of the profiler from all times.
     pub(super) fn correct(&mut self) {
         for at in (0..self.calls.len()).rev() {
             let callees = self.sum(at, |call| call.corrected_total);
@@ -200,7 +202,7 @@ pub(super) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// The records of the region whose description stands at `at` of the header, those that are handed out and there.
+    /// The records in use of the region that the header describes at `at`.
     fn records(&self, at: usize, size: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (start, capacity, used) = self.region(at);
         let count = usize::try_from(used.min(capacity)).unwrap_or(usize::MAX);
@@ -217,7 +219,8 @@ impl<'a> Bytes<'a> {
         )
     }
 
-    /// The text that a reference leads to; empty when it leads outside, shown as well as possible when it is not UTF-8.
+    /// The text that a reference leads to; empty when it leads outside, shown as well as possible when it is
+    /// not UTF-8.
     pub(super) fn text(&self, reference: u64) -> String {
         let (start, capacity, _) = self.region(offset_of!(Header, text));
         let (offset, length) = (reference >> 32, reference & 0xFFFF_FFFF);
@@ -230,7 +233,7 @@ impl<'a> Bytes<'a> {
         String::from_utf8_lossy(text).into_owned()
     }
 
-    /// The newest events of a thread, the oldest of these first, and how many older ones were lost.
+    /// The newest events of a thread in their order, and how many older ones were lost.
     fn events(&self, record: &[u8], methods: &[Option<usize>], thread: &mut Thread) {
         let n_written = number64(record, offset_of!(ThreadRecord, events));
         let ring = (number32(record, offset_of!(ThreadRecord, ring)) as usize).checked_sub(1);

@@ -1,4 +1,4 @@
-//! Reads of a profile file what is in use, which is a small part of its length while a program is young.
+//! Reads the used parts of a profile file, which are few while a program is young.
 
 use crate::layout::*;
 use crate::reader::decode::number64;
@@ -7,10 +7,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::mem::offset_of;
 use std::path::Path;
 
-/// Longest file that is read, in bytes: the largest that the profiler makes.
+/// The longest file to read, in bytes: the largest that the profiler creates.
 const MAX_FILE: u64 = 2 << 30;
 
-/// The bytes of a profile file up to the last one in use; between the regions' used parts they are left zero.
+/// The bytes of a profile file up to the last one in use; unused parts between the regions stay zero.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Offsets and lengths of the parts of the regions that are in use, as the header tells.
+/// Offsets and lengths of the used parts of the regions, from the header.
 fn used_parts(header: &[u8]) -> Vec<(u64, u64)> {
     let regions = [
         (offset_of!(Header, modules), size_of::<ModuleRecord>()),
@@ -57,7 +57,7 @@ fn used_parts(header: &[u8]) -> Vec<(u64, u64)> {
         (field(offset_of!(Region, offset)), count.saturating_mul(size as u64))
     };
     let mut parts: Vec<(u64, u64)> = regions.into_iter().map(part).collect();
-    // The last one first, so that room is made once.
+    // The last part first, so that memory is allocated once.
     parts.sort_unstable_by(|a, b| b.cmp(a));
     parts
 }
@@ -68,12 +68,12 @@ mod tests {
     use crate::reader::tests::sample;
 
     #[test]
-    fn what_is_in_use_is_read_and_no_more() {
+    fn only_used_parts_are_read() {
         let folder = std::env::temp_dir().join(format!("tallymon-clr-file-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.prof");
         let mut bytes = sample();
-        // Behind the nodes in use: nobody looks there.
+        // After the nodes in use: this part is not read.
         bytes[60_000] = 7;
         std::fs::write(&path, &bytes).unwrap();
         let read = read(&path).unwrap();

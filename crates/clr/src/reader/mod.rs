@@ -1,9 +1,9 @@
-//! Reads a profile file, also one that is being written or whose program was killed.
+//! Reads a profile file, also while it is written or after its program was killed.
 //!
-//! You give a path or bytes; you get a [`Profile`]: the program, its modules, methods and threads, and one tree of calls
-//! for each thread, times in nanoseconds. Any bytes give a profile or an error that names the field and its offset. The
-//! work is bounded by the length of the bytes: counts and offsets in them are cut to what is there, and a node is
-//! followed once.
+//! You pass a path or bytes; you get a [`Profile`]: the program, its modules, methods and threads, and one
+//! call tree per thread, with times in nanoseconds. Any bytes give a profile, or an error that names the
+//! field and its offset. The length of the bytes limits the work: counts and offsets are limited to the bytes
+//! that exist, and each node is followed once.
 
 mod decode;
 mod file;
@@ -18,14 +18,14 @@ use std::io;
 use std::mem::offset_of;
 use std::path::Path;
 
-/// What a profile file tells.
+/// The contents of a profile file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// Process id.
     pub pid: u32,
     /// Whether the runtime ended in order; false while the program runs and after it was killed.
     pub ended: bool,
-    /// What was seen from the start.
+    /// What was recorded from the start.
     pub mode: Mode,
     /// Whether hooks were on at the end.
     pub hooks_on: bool,
@@ -51,11 +51,12 @@ pub struct Profile {
     pub settings: String,
     /// What did not work, in words; empty when all did.
     pub problem: String,
-    /// What the profiler's work adds to the time of a call's own record, in nanoseconds.
+    /// The profiler's cost within the time of a call's own record, in nanoseconds.
     pub overhead_inner: f64,
-    /// What it adds to the time of the caller, in nanoseconds.
+    /// The profiler's cost within the time of the caller, in nanoseconds.
     pub overhead_outer: f64,
-    /// What two looks at the clock take, the least that a call can cost, in nanoseconds; 0 when it was not measured.
+    /// The cost of reading the clock twice, the least that a call can cost, in nanoseconds; 0 when it was not
+    /// measured.
     pub overhead_clock: f64,
     /// What found no room.
     pub lost: Lost,
@@ -65,7 +66,8 @@ pub struct Profile {
     pub methods: Vec<Method>,
     /// The threads, in the order of appearance.
     pub threads: Vec<Thread>,
-    /// The calls of all threads; each thread's root is followed by all that is under it, callers before callees.
+    /// The calls of all threads; each thread's root is followed by all that is under it, callers before
+    /// callees.
     pub calls: Vec<Call>,
 }
 
@@ -104,7 +106,7 @@ pub struct Module {
     pub user: bool,
     /// Whether it has been unloaded.
     pub unloaded: bool,
-    /// The application domain that it was loaded into, empty when it is not known.
+    /// The application domain that it was loaded into; empty when unknown.
     pub domain: String,
 }
 
@@ -115,7 +117,7 @@ pub struct Method {
     pub number: u32,
     /// Its name as people write it.
     pub name: String,
-    /// Its name as metadata has it.
+    /// Its name as in metadata.
     pub raw: RawName,
     /// Where it belongs in [`Profile::modules`].
     pub module: Option<usize>,
@@ -123,9 +125,10 @@ pub struct Method {
     pub token: u32,
     /// How often it was compiled, 0 when it only ever was a part of others.
     pub compiled: u32,
-    /// Places at which the compiler thought of putting it into its caller. Calls from there may not be counted.
+    /// Places at which the compiler thought of putting it into its caller. Calls from there may not be
+    /// counted.
     pub inlined: u32,
-    /// The method of the last of these places, when that is one that is seen.
+    /// The method at the last of these places, if it is recorded.
     pub inlined_into: Option<usize>,
 }
 
@@ -150,9 +153,9 @@ pub struct Thread {
     pub unmatched: u64,
     /// Nanoseconds from the start of the profile to when it was first seen.
     pub first: u64,
-    /// Events that were overwritten by those that are there.
+    /// Events that newer ones have overwritten.
     pub lost_events: u64,
-    /// Its newest events in their order, empty unless the settings ask for them.
+    /// Its newest events in their order; empty unless the settings enable them.
     pub events: Vec<Event>,
 }
 
@@ -178,7 +181,7 @@ pub enum EventKind {
     Tail,
     /// An exception ended a call.
     Unwind,
-    /// A call was found to be gone.
+    /// A call had ended without a report.
     Drop,
     /// An exception was thrown by this method or something that it called and that is not seen.
     Throw,
@@ -201,7 +204,7 @@ pub struct Call {
     pub tails: u64,
     /// Calls that an exception ended.
     pub unwinds: u64,
-    /// Calls that were gone without a report of their end.
+    /// Calls that had ended without a report.
     pub dropped: u64,
     /// Exceptions thrown while this was the innermost call.
     pub exceptions: u64,
@@ -209,7 +212,7 @@ pub struct Call {
     pub total: u64,
     /// Time of the ended calls, callees included.
     pub ended_total: u64,
-    /// Time without that of the callees.
+    /// Time without the callees.
     pub own: u64,
     /// `total` without the measured work of the profiler; never more than `total`.
     pub corrected_total: u64,
@@ -221,8 +224,8 @@ pub struct Call {
     pub longest: Option<u64>,
     /// Whether a call is open.
     pub open: bool,
-    /// Ended calls by their time: the time in nanoseconds that those of a bucket stayed below, twice that of the bucket
-    /// before, and the count; empty buckets are left out.
+    /// Ended calls by their time: the upper limit of a bucket in nanoseconds, twice that of the bucket
+    /// before, and the count; without empty buckets.
     pub histogram: Vec<(u64, u32)>,
 }
 
@@ -243,7 +246,8 @@ pub struct MethodTotal {
     pub open: u64,
     /// Time with callees; of recursive calls only the outermost counts.
     pub total: u64,
-    /// Time with callees of the calls that ended, each by itself: by `ended` it is what a call takes on average.
+    /// Time of the ended calls including callees, each call by itself: divided by `ended`, the average time
+    /// of a call.
     pub ended_total: u64,
     /// `total` without the measured work of the profiler.
     pub corrected_total: u64,
@@ -280,9 +284,9 @@ pub enum ReadError {
         what: &'static str,
         /// Its byte offset.
         at: usize,
-        /// What was needed.
+        /// The required value.
         needed: u64,
-        /// What was found; 0 when the bytes end before.
+        /// The value in the file; 0 when the bytes end earlier.
         found: u64,
     },
 }
@@ -300,13 +304,15 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Asks the program whose profile is at `path` to switch its hooks on, for the methods that the filter takes of those that
-/// its settings want, or off; it must have been started in mode dormant. What an earlier request wanted is forgotten. It
-/// answers within a tenth of a second or so, see [`Profile::asked`], [`Profile::hooks_on`] and [`Profile::problem`].
+/// Requests that the program whose profile is at `path` switches its hooks on, for the methods that both its
+/// settings and the filter select, or off. The program must have been started in mode dormant. The request
+/// replaces earlier ones. The program answers within about a tenth of a second, see [`Profile::asked`],
+/// [`Profile::hooks_on`] and [`Profile::problem`].
 ///
 /// # Errors
 ///
-/// When the file can not be written or is not a profile file, or the names of the filter are longer than 2,000 bytes.
+/// When the file can not be written or is not a profile file, or the names of the filter are longer than
+/// 2,000 bytes.
 #[cfg(unix)]
 pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result<(), ReadError> {
     use std::os::unix::fs::FileExt;
@@ -315,7 +321,7 @@ pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result
     file.read_exact_at(&mut header, 0).map_err(ReadError::Io)?;
     check_header(&header)?;
     let mut words = filter.lines().into_bytes();
-    // The zero behind them ends the words.
+    // A zero ends the words.
     words.push(0);
     if words.len() > 2000 {
         let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "more than 2,000 bytes of names");
@@ -409,7 +415,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The method of a call as people write it; the root of a thread is named by its thread.
+    /// The method of a call in source form; the root of a thread has the thread's name.
     pub fn name(&self, call: &Call) -> &str {
         match call.method.and_then(|method| self.methods.get(method)) {
             Some(method) => &method.name,
@@ -476,7 +482,8 @@ impl Profile {
         totals
     }
 
-    /// Visits a call and all under it: down before its callees, up behind them. Depth costs no stack.
+    /// Visits a call and all calls under it: `Down` before its callees, `Up` after them. Depth needs no
+    /// stack.
     pub fn walk(&self, root: usize, mut visit: impl FnMut(&Call, Step)) {
         let mut path: Vec<(usize, usize)> = vec![(root, 0)];
         if let Some(call) = self.calls.get(root) {
@@ -506,7 +513,7 @@ impl Profile {
 pub enum Step {
     /// From its caller, before its callees.
     Down,
-    /// Back to its caller, behind its callees.
+    /// Back to its caller, after its callees.
     Up,
 }
 
@@ -516,8 +523,8 @@ impl Call {
         [self.leaves, self.tails, self.unwinds, self.dropped].into_iter().fold(0, u64::saturating_add)
     }
 
-    /// A time that this part of the ended calls did not exceed, in nanoseconds: the end of the histogram's bucket, so at
-    /// most twice too long. `None` before the first ended call.
+    /// A time that this part of the ended calls did not exceed, in nanoseconds: the end of the histogram's
+    /// bucket, so at most twice too long. `None` before the first ended call.
     pub fn percentile(&self, part: f64) -> Option<u64> {
         let counts = self.histogram.iter().map(|(end, count)| (*end, u64::from(*count)));
         percentile(counts, part, self.shortest?, self.longest?)
@@ -544,4 +551,5 @@ fn percentile(
 }
 
 #[cfg(test)]
+#[path = "reader_tests.rs"]
 pub(crate) mod tests;

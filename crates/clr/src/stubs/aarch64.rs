@@ -1,7 +1,7 @@
 //! 64-bit ARM: id in X10, the caller's stack pointer in X11, for all three hooks. Untested.
 //!
-//! Kept are x0 to x7 (arguments and results), x8 (where a large result goes), q0 to q7, the frame pointer and the return
-//! address; the runtime's compiler expects no more.
+//! It keeps x0 to x7 (arguments and results), x8 (the address of a large result), q0 to q7, the frame pointer
+//! and the return address; the runtime's compiler expects no more.
 #![allow(unsafe_code)]
 
 use super::Bodies;
@@ -14,9 +14,10 @@ macro_rules! hook {
         ///
         /// # Safety
         ///
-        /// Only code that the runtime compiled may call it, with the id in X10 and the caller's stack pointer in X11.
+        /// Only code that the runtime compiled may call it, with the id in X10 and the caller's stack pointer
+        /// in X11.
         #[unsafe(naked)]
-        pub unsafe extern "C" fn $name<B: Bodies>() {
+        pub(crate) unsafe extern "C" fn $name<B: Bodies>() {
             naked_asm!(
                 "stp x29, x30, [sp, #-224]!",
                 "mov x29, sp",

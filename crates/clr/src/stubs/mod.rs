@@ -1,7 +1,8 @@
-//! The functions that compiled code calls at each enter, leave and tail call: a file for each convention.
+//! The functions that compiled code calls at each enter, leave and tail call: a file for each calling
+//! convention.
 //!
-//! They are called in the middle of compiled methods, by a convention of their own: nothing but what each file lists may
-//! change. A stub keeps that, turns the call into an ordinary one of a function of [`Bodies`], and puts all back.
+//! Compiled methods call them by a convention of their own: only the registers that each file lists may
+//! change. A stub saves the others, makes an ordinary call of a function of [`Bodies`], and restores them.
 //!
 //! | file | id | caller's stack pointer | tested |
 //! |---|---|---|---|
@@ -21,12 +22,14 @@ mod convention;
 #[path = "x86_64_windows.rs"]
 mod convention;
 
-pub use convention::{enter, leave, tail_call};
+pub(crate) use convention::{enter, leave, tail_call};
 
-/// What the stubs call: ordinary functions that get the method's id and the stack pointer of its caller.
+/// The functions that the stubs call: ordinary functions that get the method's id and the stack pointer of
+/// its caller.
 ///
-/// They run while the thread keeps the garbage collector waiting, must not wait themselves, and must not unwind.
-pub trait Bodies {
+/// They run while the thread keeps the garbage collector waiting, must not wait themselves, and must not
+/// unwind.
+pub(crate) trait Bodies {
     /// A method begins.
     extern "C" fn enter(method: usize, stack: usize);
     /// A method returns.
@@ -49,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_hook_has_code_of_its_own() {
-        // A stub is generic, so that it is assembled only where somebody takes it.
+        // A stub is generic, so it is assembled only where it is used.
         let all = [enter::<Nothing>, leave::<Nothing>, tail_call::<Nothing>]
             .map(|hook: unsafe extern "C" fn()| hook as usize);
         assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);

@@ -1,6 +1,7 @@
-//! x86-64 but on Windows: id in R14 and the caller's stack pointer in R15 on enter, in RDI and RSI on leave and tail call.
+//! x86-64, except Windows: id in R14 and the caller's stack pointer in R15 on enter, in RDI and RSI on leave
+//! and tail call.
 //!
-//! What must survive was found by changing everything else on .NET Core 3.1 and .NET 8.
+//! The registers to keep were found by changing all others on .NET Core 3.1 and .NET 8.
 //!
 //! | hook | must survive |
 //! |---|---|
@@ -17,8 +18,8 @@ use std::arch::naked_asm;
 ///
 /// Only code that the runtime compiled may call it, with the id in R14 and the caller's stack pointer in R15.
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter<B: Bodies>() {
-    // The stack is 8 beside a multiple of 16 here; nine pushes make it even, and 128 bytes keep it so.
+pub(crate) unsafe extern "C" fn enter<B: Bodies>() {
+    // The stack pointer is 8 off a multiple of 16 here; nine pushes align it, and 128 bytes keep it aligned.
     naked_asm!(
         "push rax",
         "push rcx",
@@ -70,8 +71,9 @@ pub unsafe extern "C" fn enter<B: Bodies>() {
 ///
 /// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
 #[unsafe(naked)]
-pub unsafe extern "C" fn leave<B: Bodies>() {
-    // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it even.
+pub(crate) unsafe extern "C" fn leave<B: Bodies>() {
+    // A result may stand in rax and rdx, in xmm0 and xmm1, or in one of each. Two pushes and 40 bytes make it
+    // even.
     naked_asm!(
         "push rax",
         "push rdx",
@@ -95,7 +97,7 @@ pub unsafe extern "C" fn leave<B: Bodies>() {
 ///
 /// Only code that the runtime compiled may call it, with the id in RDI and the caller's stack pointer in RSI.
 #[unsafe(naked)]
-pub unsafe extern "C" fn tail_call<B: Bodies>() {
+pub(crate) unsafe extern "C" fn tail_call<B: Bodies>() {
     // It comes before the arguments of the other method are placed, so what a leave keeps is enough.
     naked_asm!(
         "push rax",

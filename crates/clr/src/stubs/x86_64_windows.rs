@@ -1,7 +1,8 @@
 //! Windows on x86-64: id in RCX, the caller's stack pointer in RDX, for all three hooks. Untested.
 //!
-//! That is where an ordinary function has its first two arguments. The runtime's compiler reloads arguments itself behind
-//! an enter; its documents ask for all registers nevertheless, so all are kept that a function may change.
+//! That is where an ordinary function has its first two arguments. The runtime's compiler reloads arguments
+//! itself behind an enter; its documents ask for all registers nevertheless, so all are kept that a function
+//! may change.
 #![allow(unsafe_code)]
 
 use super::Bodies;
@@ -13,9 +14,9 @@ use std::arch::naked_asm;
 ///
 /// Only code that the runtime compiled may call it, with the id in RCX and the caller's stack pointer in RDX.
 #[unsafe(naked)]
-pub unsafe extern "C" fn enter<B: Bodies>() {
-    // The stack is 8 beside a multiple of 16 here; seven pushes make it even. A function may use the 32 bytes above its
-    // return address.
+pub(crate) unsafe extern "C" fn enter<B: Bodies>() {
+    // The stack is 8 beside a multiple of 16 here; seven pushes make it even. A function may use the 32 bytes
+    // above its return address.
     naked_asm!(
         "push rax",
         "push rcx",
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn enter<B: Bodies>() {
 ///
 /// As for [`enter`].
 #[unsafe(naked)]
-pub unsafe extern "C" fn leave<B: Bodies>() {
+pub(crate) unsafe extern "C" fn leave<B: Bodies>() {
     // A result stands in rax or in xmm0.
     naked_asm!(
         "push rax",
@@ -78,7 +79,7 @@ pub unsafe extern "C" fn leave<B: Bodies>() {
 ///
 /// As for [`enter`].
 #[unsafe(naked)]
-pub unsafe extern "C" fn tail_call<B: Bodies>() {
+pub(crate) unsafe extern "C" fn tail_call<B: Bodies>() {
     naked_asm!(
         "push rax",
         "sub rsp, 48",

@@ -1,9 +1,10 @@
 //! A runtime of .NET 10 for programs of our own, out of a program that carries one in its single file.
 //!
-//! Such a file is a host with the runtime in it, then the parts one after another, and a list of them at the end; eight bytes
-//! in the host say where the list begins. We keep the host and the framework's parts, and write a list without the program:
-//! the host then runs the program that lies beside it. The compilers here refer to `mscorlib` and `System.Core`, which are not
-//! among the parts; two that say where their types are now are compiled.
+//! Such a file is a host with the runtime in it, then the parts one after another, and a list of them at the
+//! end; eight bytes in the host say where the list begins. We keep the host and the framework's parts, and
+//! write a list without the program: the host then runs the program that lies beside it. The compilers here
+//! refer to `mscorlib` and `System.Core`, which are not among the parts; two that say where their types are
+//! now are compiled.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +32,8 @@ struct Part {
     bytes: Vec<u8>,
 }
 
-/// The host with the framework of the single file `program`, written once into `folder`; `mcs` is the compiler.
+/// The host with the framework of the single file `program`, written once into `folder`; `mcs` is the
+/// compiler.
 pub(crate) fn own_host(program: &Path, mcs: &Path, folder: &Path) -> PathBuf {
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dotnet/programs");
     let sources = ["mscorlib", "System.Core"].map(|name| (name, programs.join(format!("{name}.cs"))));

@@ -179,12 +179,14 @@ fn of_their_own() -> Json {
     serde_json::to_value(&profile).unwrap()
 }
 
-/// Asserts that ours has what theirs has, of the same kind; in a table every column has as many values as it says.
+/// Asserts that ours has what theirs has, of the same kind; in a table every column has as many values as it
+/// says.
 fn like(ours: &Json, theirs: &Json, place: &str) {
     match (ours, theirs) {
         (Json::Object(ours), Json::Object(theirs)) => {
             for (key, value) in theirs {
-                // Processor time is optional, and the reader takes the times themselves as well as their differences.
+                // Processor time is optional, and the reader takes the times themselves as well as their
+                // differences.
                 let of_samples = place.ends_with("samples");
                 if of_samples
                     && (key == "threadCPUDelta" || (key == "timeDeltas" && ours.contains_key("time")))

@@ -1,4 +1,5 @@
-//! A program of .NET 10 that we did not compile: it does what it does without the profiler, and its calls balance.
+//! A program of .NET 10 that we did not compile: it does what it does without the profiler, and its calls
+//! balance.
 
 use crate::runtimes;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! The profiler in real runtimes: .NET Core 3.1.23, .NET 8.0.15, .NET 9.0.5 and .NET 10.0.9 with programs compiled by mono's
-//! `mcs` and `ilasm`, and with a program of .NET 10 that we did not compile.
+//! The profiler in real runtimes: .NET Core 3.1.23, .NET 8.0.15, .NET 9.0.5 and .NET 10.0.9 with programs
+//! compiled by mono's `mcs` and `ilasm`, and with a program of .NET 10 that we did not compile.
 //!
-//! The first two are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, the others out of two versions of npm's
-//! `@azure/mcp-linux-x64`, of which the newer has its runtime inside of a program; all are kept in the target folder.
-//! `TALLYMON_PEERS=required` fetches them with pip and npm when they are not there; without that variable a test that finds no
-//! runtime or no compiler says so and passes.
+//! The first two are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, the others out of two
+//! versions of npm's `@azure/mcp-linux-x64`, of which the newer has its runtime inside of a program; all are
+//! kept in the target folder. `TALLYMON_PEERS=required` fetches them with pip and npm when they are not
+//! there; without that variable a test that finds no runtime or no compiler says so and passes.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
@@ -62,7 +62,7 @@ fn the_articles_program_gives_its_tree() {
 }
 
 #[test]
-fn no_register_is_changed() {
+fn hook_changes_no_register() {
     for bench in benches() {
         let program = bench.program("registers", "registers");
         for tiered in ["0", "1"] {
@@ -72,7 +72,8 @@ fn no_register_is_changed() {
                     command.env("COMPlus_TieredCompilation", tiered);
                 });
                 balanced(&profile);
-                let twelve = "Registers.Twelve(int, double, long, float, byte, double, short, float, long, double, int, double)";
+                let twelve = "Registers.Twelve(int, double, long, float, byte, double, short, float, long, \
+                    double, int, double)";
                 assert_eq!(enters_of(&profile, twelve), 2000);
                 assert_eq!(enters_of(&profile, "Registers.Doubles(double, double)"), 2000);
             }
@@ -97,10 +98,12 @@ fn exceptions_end_calls_exactly_once() {
         let sum = |profile: &Profile, field: fn(&Call) -> u64| profile.calls.iter().map(field).sum::<u64>();
         let ended = |profile: &Profile| sum(profile, |call| call.unwinds + call.dropped);
         assert!(ended(&user) > 300, "{}", ended(&user));
-        // Finally 1, NestedFinally 2, ThrowInFinally 2, Rethrow 2, ThrowInCatch 2, Filtered 2, NullReference 1,
-        // DivideByZero 1, Recursion 5 (the call with 3 catches for good) and reflection 2, in ten rounds. Rethrows count.
+        // Finally 1, NestedFinally 2, ThrowInFinally 2, Rethrow 2, ThrowInCatch 2, Filtered 2, NullReference
+        // 1, DivideByZero 1, Recursion 5 (the call with 3 catches for good) and reflection 2, in ten rounds.
+        // Rethrows count.
         let thrown: u64 = user.threads.iter().map(|thread| thread.exceptions).sum();
-        // The first call by reflection leads through the runtime's own code, above which .NET 9 reports it again.
+        // The first call by reflection leads through the runtime's own code, above which .NET 9 reports it
+        // again.
         assert_eq!(thrown, if bench.reports_once() { 200 } else { 201 }, ".NET {}", bench.version);
         assert_eq!(user.unwind_events, bench.reports_once());
         balanced(&user);
@@ -278,7 +281,8 @@ fn a_dormant_program_is_switched_on_and_off() {
         let mut child = Talk::start(command);
         child.line("ready");
         let file = program.profile();
-        // Which methods are seen in turn, and their calls that are expected. The calls of Small were inlined before.
+        // Which methods are seen in turn, and their calls that are expected. The calls of Small were inlined
+        // before.
         let only = |include: &str, exclude: &str| {
             let names = |text: &str| text.split_whitespace().map(str::to_string).collect();
             Some(Filter { include: names(include), exclude: names(exclude) })
@@ -325,7 +329,8 @@ fn a_profiler_that_can_not_start_says_so_and_lets_the_program_run() {
         let out = finish(&mut command);
         assert!(out.status.success());
         let words = String::from_utf8_lossy(&out.stderr).into_owned();
-        let expected = "tallymon profiler: TALLYMON_PROF_MODE: needed dormant, user or all, found \"fast\"; the program runs without it\n";
+        let expected = "tallymon profiler: TALLYMON_PROF_MODE: needed dormant, user or all, found \"fast\"; \
+            the program runs without it\n";
         assert_eq!(words, expected);
         assert!(String::from_utf8_lossy(&out.stdout).contains('6'));
         let mut command = program.profiled(&Settings::default());
@@ -392,7 +397,7 @@ fn exact_counts_are_exact_and_others_say_what_inlining_hid() {
 }
 
 #[test]
-fn the_newest_events_make_a_time_line() {
+fn newest_events_form_a_time_line() {
     use EventKind::{Enter, Leave};
     for bench in benches() {
         let program = bench.program("article", "events");
@@ -437,7 +442,8 @@ fn asynchronous_methods_gather_their_steps() {
         let program = bench.program("steps", "steps");
         let profile = program.check(&Settings::default(), |_| {});
         balanced(&profile);
-        // 20 calls; each runs once until its delay is over, once behind it, and 16 once more behind the yield.
+        // 20 calls; each runs once until its delay is over, once behind it, and 16 once more behind the
+        // yield.
         assert_eq!(enters_of(&profile, "Steps.Program.Leaf(int)"), 20);
         assert_eq!(enters_of(&profile, "async Steps.Program.Leaf"), 56);
         assert_eq!(enters_of(&profile, "Steps.Program.Middle(int)"), 20);

@@ -27,7 +27,7 @@ impl Drop for Memory<'_> {
 }
 
 #[test]
-fn a_full_file_system_in_memory_is_said_and_stops_no_program() {
+fn full_file_system_is_reported_and_program_continues() {
     for bench in benches() {
         let program = bench.program("article", "room");
         let plain = finish(&mut program.command());

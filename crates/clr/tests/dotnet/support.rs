@@ -29,7 +29,8 @@ pub(crate) struct Program<'a> {
     file: PathBuf,
 }
 
-/// Each runtime that is there with the compiler and our library; none, said once for each test, when either is missing.
+/// Each runtime that is there with the compiler and our library; none, said once for each test, when either
+/// is missing.
 pub(crate) fn benches() -> &'static [Bench] {
     static BENCHES: OnceLock<Vec<Bench>> = OnceLock::new();
     let benches = BENCHES.get_or_init(|| {

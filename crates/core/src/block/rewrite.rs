@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use super::DetailLevel;
-use super::encode::{put_definition, put_u32};
+use super::encode::{length_u32, put_definition, put_u32};
 use super::layout::{ALIGNMENT, counter_block, counter_definition, object_type};
 use super::spec::{CounterSpec, align};
 use super::view::{CounterBlock, NumInstances, Object};
@@ -26,7 +26,7 @@ const MOST_GROWTH: usize = 4;
 /// blocks have such different lengths that the object would become several times longer. On an error `out` is
 /// unchanged.
 pub fn with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) -> Result<(), Error> {
-    or_nothing(out, |out| append_with_state(object, state, out))
+    append_or_restore(out, |out| append_with_state(object, state, out))
 }
 
 /// Appends the object to `out` with one more counter of at most 8 bytes. `value` returns its value for each
@@ -41,11 +41,11 @@ pub fn with_counter(
     value: impl FnMut(usize) -> u64,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    or_nothing(out, |out| append_with_counter(object, counter, value, out))
+    append_or_restore(out, |out| append_with_counter(object, counter, value, out))
 }
 
 /// Truncates `out` to its old length if `append` fails.
-fn or_nothing(
+fn append_or_restore(
     out: &mut Vec<u8>,
     append: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -67,7 +67,7 @@ pub fn definitions_only(object: &Object<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(definitions(object));
     out.resize(start.saturating_add(align(out.len().saturating_sub(start), ALIGNMENT)), 0);
-    let length = small(out.len().saturating_sub(start));
+    let length = length_u32(out.len().saturating_sub(start));
     put_u32(out, start.saturating_add(object_type::TOTAL_BYTE_LENGTH), length);
     put_u32(out, start.saturating_add(object_type::NUM_INSTANCES), instances.to_raw().cast_unsigned());
 }
@@ -91,11 +91,11 @@ fn append_with_state(object: &Object<'_>, state: ValueState, out: &mut Vec<u8>) 
             // After the longest block, so that the offset is the same in all blocks.
             let (blocks, longest) = longest_block(object)?;
             let at = align(longest, 4);
-            refuse_growth(object, blocks, at.saturating_add(n_counters))?;
-            let (kind, size) = (CounterType::VALUE_STATUS.0, small(n_counters));
-            let fields = [0, 0, 0, DetailLevel::WIZARD.0, kind, size, small(at)];
+            check_growth(object, blocks, at.saturating_add(n_counters))?;
+            let (kind, size) = (CounterType::VALUE_STATUS.0, length_u32(n_counters));
+            let fields = [0, 0, 0, DetailLevel::WIZARD.0, kind, size, length_u32(at)];
             append_definition(out, start, fields, size.saturating_add(1));
-            (small(at), small(n_counters), n_counters)
+            (length_u32(at), length_u32(n_counters), n_counters)
         }
     };
     let place = (usize::try_from(at).unwrap_or(usize::MAX), usize::try_from(size).unwrap_or(0), added);
@@ -121,14 +121,14 @@ fn append_with_counter(
     let (blocks, longest) = longest_block(object)?;
     let size = counter.size.or(counter.counter_type.default_size()).unwrap_or(8).min(8);
     let (at, width) = (align(longest, ALIGNMENT), usize::try_from(size).unwrap_or(8));
-    refuse_growth(object, blocks, at.saturating_add(ALIGNMENT))?;
+    check_growth(object, blocks, at.saturating_add(ALIGNMENT))?;
     let kind = counter.counter_type.0;
     let CounterSpec { name, help, scale, detail, .. } = *counter;
-    let fields = [name.0, help.0, scale.cast_unsigned(), detail.0, kind, size, small(at)];
+    let fields = [name.0, help.0, scale.cast_unsigned(), detail.0, kind, size, length_u32(at)];
     let n_counters = object.header().num_counters.saturating_add(1);
     append_definition(out, start, fields, n_counters);
     out.extend_from_slice(status);
-    let length = small(out.len().saturating_sub(start));
+    let length = length_u32(out.len().saturating_sub(start));
     put_u32(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
     let mut position = 0usize;
     append_blocks(object, start, out, |out, block| {
@@ -136,7 +136,7 @@ fn append_with_counter(
         out.extend_from_slice(block.bytes());
         let end = at.saturating_add(ALIGNMENT);
         out.resize(first.saturating_add(end), 0);
-        put_u32(out, first.saturating_add(counter_block::BYTE_LENGTH), small(end));
+        put_u32(out, first.saturating_add(counter_block::BYTE_LENGTH), length_u32(end));
         let value = value(position).to_le_bytes();
         let value = value.get(..width).unwrap_or(&value);
         let place = first.saturating_add(at);
@@ -165,7 +165,7 @@ fn append_blocks(
         put_one(out, &instance.counter_block);
     }
     out.resize(start.saturating_add(align(out.len().saturating_sub(start), ALIGNMENT)), 0);
-    let length = small(out.len().saturating_sub(start));
+    let length = length_u32(out.len().saturating_sub(start));
     put_u32(out, start.saturating_add(object_type::TOTAL_BYTE_LENGTH), length);
     Ok(())
 }
@@ -191,7 +191,7 @@ fn longest_block(object: &Object<'_>) -> Result<(usize, usize), Error> {
 
 /// Rejects an object if padding all blocks to `length` would make it several times longer: one long block
 /// among a million short ones would make all of them long.
-fn refuse_growth(object: &Object<'_>, blocks: usize, length: usize) -> Result<(), Error> {
+fn check_growth(object: &Object<'_>, blocks: usize, length: usize) -> Result<(), Error> {
     let needed = blocks.saturating_mul(length);
     let most = object.bytes().len().saturating_mul(MOST_GROWTH);
     if needed > most {
@@ -207,7 +207,7 @@ fn append_definition(out: &mut Vec<u8>, start: usize, fields: [u32; 7], n_counte
     out.resize(at.saturating_add(counter_definition::SIZE), 0);
     put_definition(out, at, fields);
     put_u32(out, start.saturating_add(object_type::NUM_COUNTERS), n_counters);
-    let length = small(out.len().saturating_sub(start));
+    let length = length_u32(out.len().saturating_sub(start));
     put_u32(out, start.saturating_add(object_type::DEFINITION_LENGTH), length);
 }
 
@@ -223,16 +223,11 @@ fn put_block(
     if added > 0 {
         let end = align(at.saturating_add(added), ALIGNMENT);
         out.resize(start.saturating_add(end), 0);
-        put_u32(out, start.saturating_add(counter_block::BYTE_LENGTH), small(end));
+        put_u32(out, start.saturating_add(counter_block::BYTE_LENGTH), length_u32(end));
     }
     let first = start.saturating_add(at);
     let bytes = first.checked_add(size).and_then(|end| out.get_mut(first..end));
     bytes.unwrap_or_default().fill(state.to_byte());
-}
-
-/// A length as stored in a block; no answer is longer than 4 GiB.
-fn small(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

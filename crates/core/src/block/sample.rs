@@ -16,14 +16,14 @@ pub(super) struct SampleReader<'s> {
     status: Option<&'s CounterDefinition>,
     /// The next definition, if it is a base.
     follower: Option<&'s CounterDefinition>,
-    second: Second,
+    divisor: Divisor,
     multi: bool,
     time: FileTime,
 }
 
 /// The second number of a sample: what the counter is divided by.
 #[derive(Debug, Clone, Copy)]
-enum Second {
+enum Divisor {
     /// The same for all instances: a clock, or nothing.
     Of(u64, Frequency),
     /// The base after the counter.
@@ -39,23 +39,23 @@ impl<'s> SampleReader<'s> {
         position: usize,
     ) -> Option<SampleReader<'s>> {
         let definition = definitions.get(position)?;
-        let second = match definition.counter_type.denominator() {
-            Denominator::None => Second::Of(0, Frequency::default()),
-            Denominator::PerfTime => Second::Of(header.perf_time.0.cast_unsigned(), header.perf_freq),
+        let divisor = match definition.counter_type.denominator() {
+            Denominator::None => Divisor::Of(0, Frequency::default()),
+            Denominator::PerfTime => Divisor::Of(header.perf_time.0.cast_unsigned(), header.perf_freq),
             Denominator::Time100ns => {
                 let frequency = Frequency(crate::time::UNITS_PER_SECOND.cast_signed());
-                Second::Of(header.perf_time_100ns.0, frequency)
+                Divisor::Of(header.perf_time_100ns.0, frequency)
             }
-            Denominator::ObjectTime => Second::Of(object.perf_time.0.cast_unsigned(), object.perf_freq),
-            Denominator::Base => Second::Base(Frequency::default()),
-            Denominator::BaseAndPerfFrequency => Second::Base(header.perf_freq),
+            Denominator::ObjectTime => Divisor::Of(object.perf_time.0.cast_unsigned(), object.perf_freq),
+            Denominator::Base => Divisor::Base(Frequency::default()),
+            Denominator::BaseAndPerfFrequency => Divisor::Base(header.perf_freq),
         };
         Some(SampleReader {
             definition,
             position,
             status: definitions.last().filter(|last| last.counter_type == CounterType::VALUE_STATUS),
             follower: definitions.get(position.saturating_add(1)).filter(|next| next.counter_type.is_base()),
-            second,
+            divisor,
             multi: definition.counter_type.multi(),
             time: header.perf_time_100ns,
         })
@@ -73,9 +73,9 @@ impl<'s> SampleReader<'s> {
             return Err(NoValue::NoData(absence));
         }
         let first = number(self.definition, block)?;
-        let (second, frequency) = match self.second {
-            Second::Of(second, frequency) => (second, frequency),
-            Second::Base(frequency) => (number(self.follower.ok_or(NoValue::NoBase)?, block)?, frequency),
+        let (second, frequency) = match self.divisor {
+            Divisor::Of(number, frequency) => (number, frequency),
+            Divisor::Base(frequency) => (number(self.follower.ok_or(NoValue::NoBase)?, block)?, frequency),
         };
         let multi_count = if self.multi { multi_count(self.definition, self.follower, block)? } else { 1 };
         let counter_type = self.definition.counter_type;

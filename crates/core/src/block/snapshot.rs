@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::block_memory::{BlockMemory, CachedRange};
+use super::encode::length_u32;
 use super::read_info::{ReadInfo, ReadWindow};
 use super::sample::SampleReader;
 use super::view::{
@@ -32,7 +33,7 @@ pub struct Snapshot {
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
     /// Empty memory for the instance index of the next snapshot.
-    room: Vec<InstanceEntry>,
+    spare_instances: Vec<InstanceEntry>,
     read_infos: Vec<ReadInfo>,
 }
 
@@ -74,7 +75,7 @@ pub struct SpareMemory {
     /// Which part of `instances` indexes cached instances.
     cached_ranges: Vec<CachedRange>,
     /// Empty memory for another instance index.
-    room: Vec<InstanceEntry>,
+    spare_instances: Vec<InstanceEntry>,
 }
 
 impl SpareMemory {
@@ -120,17 +121,14 @@ impl Snapshot {
         let block = DataBlock::parse(&bytes)?;
         let header = *block.header();
         let system_name = block.system_name()?.to_string_lossy();
-        let SpareMemory { objects, counters, instances: before, cached_ranges: cached_before, room, .. } =
-            core::mem::take(spare);
-        let (mut objects, mut counters, mut instances) = (objects, counters, room);
+        let old = core::mem::take(spare);
+        let (mut objects, mut counters, mut instances) = (old.objects, old.counters, old.spare_instances);
         objects.clear();
         counters.clear();
         let known = |at: usize| {
             let now = cached_ranges.iter().find(|now| now.start == at)?;
-            cached_before
-                .iter()
-                .any(|known| known.same_instances(now))
-                .then(|| (now.length, of_range(&before, now)))
+            let is_known = old.cached_ranges.iter().any(|range| range.same_instances(now));
+            is_known.then(|| (now.length, entries_in(&old.instances, now)))
         };
         for object in block.objects() {
             let object = object?;
@@ -146,8 +144,9 @@ impl Snapshot {
                 instances: first_instance..instances.len(),
             });
         }
-        let (mut room, read_infos) = (before, Vec::new());
-        room.clear();
+        let mut spare_instances = old.instances;
+        spare_instances.clear();
+        let read_infos = Vec::new();
         Ok(Snapshot {
             header,
             system_name,
@@ -156,7 +155,7 @@ impl Snapshot {
             instances,
             bytes,
             cached_ranges,
-            room,
+            spare_instances,
             read_infos,
         })
     }
@@ -184,9 +183,9 @@ impl Snapshot {
 
     /// Its memory, for the next snapshot.
     pub fn into_spare(self) -> SpareMemory {
-        let Snapshot { bytes, cached_ranges, objects, counters, instances, room, .. } = self;
+        let Snapshot { bytes, cached_ranges, objects, counters, instances, spare_instances, .. } = self;
         let memory = BlockMemory { bytes, cached_ranges: cached_ranges.clone() };
-        SpareMemory { memory, objects, counters, instances, cached_ranges, room }
+        SpareMemory { memory, objects, counters, instances, cached_ranges, spare_instances }
     }
 
     /// The fields of the header.
@@ -211,7 +210,7 @@ impl Snapshot {
 }
 
 /// The entries of the instances in a range of the block.
-fn of_range<'e>(entries: &'e [InstanceEntry], range: &CachedRange) -> &'e [InstanceEntry] {
+fn entries_in<'e>(entries: &'e [InstanceEntry], range: &CachedRange) -> &'e [InstanceEntry] {
     let place = |at: usize| {
         entries.partition_point(|entry| usize::try_from(entry.block.0).is_ok_and(|block| block < at))
     };
@@ -225,8 +224,7 @@ fn index_instances<'k>(
     known: impl Fn(usize) -> Option<(usize, &'k [InstanceEntry])>,
     instances: &mut Vec<InstanceEntry>,
 ) -> Result<(), Error> {
-    let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let place = |block: &CounterBlock<'_>| (small(block.at()), small(block.bytes().len()));
+    let place = |block: &CounterBlock<'_>| (length_u32(block.at()), length_u32(block.bytes().len()));
     if let Some(block) = object.counter_block() {
         let block = block?;
         instances.push(InstanceEntry { parent: None, unique_id: None, name: (0, 0), block: place(&block) });
@@ -235,14 +233,14 @@ fn index_instances<'k>(
     loop {
         if let Some((length, known)) = known(rest.at()) {
             instances.extend_from_slice(known);
-            rest.pass(known.len(), length);
+            rest.skip_bytes(known.len(), length);
         }
         let Some(instance) = rest.next() else { break };
         let instance = instance?;
         instances.push(InstanceEntry {
             parent: instance.parent,
             unique_id: instance.unique_id,
-            name: (small(instance.name_at), small(instance.name_length)),
+            name: (length_u32(instance.name_at), length_u32(instance.name_length)),
             block: place(&instance.counter_block),
         });
     }

@@ -547,7 +547,7 @@ impl<'a> Instances<'a> {
     }
 
     /// Skips `count` instances, which are `length` bytes long.
-    pub(super) fn pass(&mut self, count: usize, length: usize) {
+    pub(super) fn skip_bytes(&mut self, count: usize, length: usize) {
         self.left = self.left.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
         self.at = self.at.saturating_add(length);
     }
@@ -674,6 +674,6 @@ impl<'a> CounterBlock<'a> {
 
     /// The 32-bit number at an offset of the block: the count that may directly follow a multi timer.
     pub(super) fn u32_at(&self, offset: usize) -> Result<u32, Error> {
-        self.bytes.u32(offset, "multi count behind a counter")
+        self.bytes.u32(offset, "multi count after a counter")
     }
 }

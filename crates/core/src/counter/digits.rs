@@ -1,9 +1,10 @@
-//! The decimal digits of a number, in whole numbers alone: what `%.17g` needs for the numbers that logs are full of.
+//! The decimal digits of a number, with integer arithmetic only: what `%.17g` needs for the numbers that are
+//! common in logs.
 
-/// Digits of [`seventeen`].
+/// Number of digits of [`seventeen`].
 pub(super) const DIGITS: usize = 17;
 
-/// The powers of ten that a number with an exponent of -4 to 16 is multiplied with; a guess may be one too low.
+/// The powers of ten that scale a number with an exponent of -4 to 16; an estimate may be one too low.
 const POWERS: [u128; 22] = powers();
 
 #[allow(
@@ -21,10 +22,11 @@ const fn powers() -> [u128; 22] {
     powers
 }
 
-/// The first 17 digits of a number, rounded to even as C does, and the power of ten of the first one.
+/// The first 17 digits of a number, rounded to even as in C, and the power of ten of the first digit.
 ///
-/// `None` for numbers outside of 0.0001 to 10¹⁷, which are written with an exponent or are 0, and for negative ones. The
-/// number is m · 2ᵉ with an m of 53 bits, so that m · 10²¹ fits into 128 bits, and what is shifted out is known exactly.
+/// `None` for negative numbers, and for numbers outside 0.0001 to 10¹⁷, which are written with an exponent or
+/// are 0. The number is m · 2ᵉ with a 53-bit m, so m · 10²¹ fits into 128 bits, and the bits shifted out are
+/// known exactly.
 pub(super) fn seventeen(value: f64) -> Option<([u8; DIGITS], i32)> {
     if !(1e-4..1e17).contains(&value) {
         return None;
@@ -32,7 +34,7 @@ pub(super) fn seventeen(value: f64) -> Option<([u8; DIGITS], i32)> {
     let bits = value.to_bits();
     let mantissa = u128::from(bits & 0x000f_ffff_ffff_ffff | 0x0010_0000_0000_0000);
     let exponent = i32::try_from(bits >> 52).ok()?.checked_sub(1075)?;
-    // The decimal logarithm of the power of two, cut; the number is less than twice as large.
+    // The decimal logarithm of the power of two, truncated; the number is less than twice as large.
     let guess = exponent.checked_add(52)?.checked_mul(1233)? >> 12;
     let scaled = |power: i32| {
         let factor = usize::try_from(16i32.checked_sub(power)?).ok().and_then(|nth| POWERS.get(nth))?;
@@ -80,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by the standard library, which can do it for all numbers.
+    /// The same digits from the standard library, which handles all numbers.
     fn expected(value: f64) -> (String, i32) {
         let text = format!("{value:.16e}");
         let (digits, power) = text.split_once('e').unwrap();
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_of_the_standard_library() {
+    fn digits_equal_those_of_the_standard_library() {
         let mut state = 0x2545_f491_4f6c_dd1d_u64;
         let mut random = || {
             state ^= state << 13;
@@ -104,11 +106,11 @@ mod tests {
         };
         let mut checked = 0;
         for _ in 0..200_000 {
-            // Any bits, of any power of two between 2⁻¹⁴ and 2⁵⁷.
+            // Random bits with any power of two from 2⁻¹⁴ to 2⁵⁷.
             let number = random();
             let bits = (1009 + random() % 71) << 52 | number >> 12;
             checked += usize::from(check(f64::from_bits(bits)));
-            // Numbers as counters have them: whole ones, quotients, and halves of the last digit.
+            // Typical counter values: whole numbers, quotients, and ties in the last digit.
             checked += usize::from(check((number >> (number % 64)) as f64));
             checked += usize::from(check((number % 1_000_000) as f64 / 7.0));
             checked += usize::from(check((number % 100_000) as f64 / 1000.0));
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_ten_and_of_two_and_their_neighbours() {
+    fn digits_near_powers_of_ten_and_two() {
         for power in -4..17 {
             let ten = format!("1e{power}").parse::<f64>().unwrap();
             for value in [ten.next_down(), ten, ten.next_up()] {

@@ -1,4 +1,4 @@
-//! How a value is shown: the limits and scales that NT applies, and numbers as text.
+//! How values are displayed: NT's limits and scales, and numbers as text.
 
 use core::fmt::{self, Write};
 use core::ops::RangeInclusive;
@@ -9,16 +9,16 @@ use super::digits::{DIGITS, seventeen};
 use super::style::Digits;
 use super::types::{CounterType, Size, Subtype, Suffix};
 
-/// Powers of ten that a counter definition and the Performance Data Helper take as a scale.
+/// The scales that a counter definition and PDH accept, as powers of ten.
 pub const SCALE_RANGE: RangeInclusive<i32> = -7..=7;
 
-/// Powers of ten that a chart of Performance Monitor takes as a scale.
+/// The scales that a chart in Performance Monitor accepts, as powers of ten.
 pub const CHART_SCALE_RANGE: RangeInclusive<i32> = -9..=9;
 
-/// Powers of ten that a manifest of Windows Vista and later takes as a default scale.
+/// The default scales that a manifest of Windows Vista and later accepts, as powers of ten.
 pub const MANIFEST_SCALE_RANGE: RangeInclusive<i32> = -10..=10;
 
-/// What to do with a value before it is shown.
+/// How to change a value before it is displayed.
 ///
 /// The default is what Windows writes into logs: shares are capped, nothing is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub struct Format {
     pub scale: Scale,
     /// Multiply by 1000 (`PDH_FMT_1000`).
     pub thousand: bool,
-    /// Show shares above 100 % as 100 (the opposite of `PDH_FMT_NOCAP100`).
+    /// Display shares above 100 % as 100 (the opposite of `PDH_FMT_NOCAP100`).
     ///
-    /// It concerns only the types of [`CounterType::caps_at_100`].
+    /// Only for the types of [`CounterType::caps_at_100`].
     pub cap100: bool,
 }
 
@@ -39,26 +39,27 @@ impl Default for Format {
     }
 }
 
-/// The power of ten that a value is multiplied by.
+/// The power of ten by which a value is multiplied.
 ///
-/// A power outside of [`MANIFEST_SCALE_RANGE`], the widest that NT knows, is taken as the nearest end of that. A caller
-/// that has to refuse it compares with the range that is valid there.
+/// A power outside [`MANIFEST_SCALE_RANGE`], NT's widest range, is clamped to it. A caller that must reject
+/// it compares with the range that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
     /// None (`PDH_FMT_NOSCALE`).
     #[default]
     None,
-    /// The one that the counter definition gives, meant for charts.
+    /// The scale of the counter definition, meant for charts.
     Default,
-    /// This one.
+    /// This power of ten.
     Power(i32),
 }
 
-/// The value as it is to be shown: within the limits of its type, and scaled.
+/// The value to display: within the limits of its type, and scaled.
 ///
-/// First the limits: an inverse share below 0 is 0 (the clock and the counter are not read at the very same time), and
-/// a share above 100 is 100 if `format` says so. Then the scale, then the factor 1000. An integer stays one where the
-/// result is exact. A result too large for a floating-point number is the largest one. Text stays as it is.
+/// Limits come first: an inverse share below 0 becomes 0 (clock and counter are not read at exactly the same
+/// time), and a share above 100 becomes 100 if `format` says so. Then follow the scale and the factor 1000.
+/// An integer stays an integer if the result is exact. A result too large for a floating-point number becomes
+/// the largest one. Text does not change.
 pub fn apply(value: Value, counter_type: CounterType, default_scale: i32, format: &Format) -> Value {
     let power = match format.scale {
         Scale::None => 0,
@@ -97,17 +98,18 @@ fn scale_exactly(integer: u64, power: i32) -> Option<u64> {
 }
 
 fn scale(number: f64, power: i32) -> f64 {
-    // Ten to the 22nd is the last power that is exact. Dividing by an exact power rounds once, multiplying by a
-    // negative power would round twice.
+    // 10²² is the last exact power of ten. Dividing by an exact power rounds once; multiplying by a negative
+    // power would round twice.
     let factor = (0..power.unsigned_abs().min(22)).fold(1.0, |factor: f64, _| factor * 10.0);
     let scaled = if power >= 0 { number * factor } else { number / factor };
     scaled.clamp(f64::MIN, f64::MAX)
 }
 
-/// A value as people read it: 3 decimals, 6 for seconds, integers plain, hexadecimal where the type says so.
+/// A value as people read it: 3 decimals, 6 for seconds, integers without decimals, hexadecimal if the type
+/// says so.
 ///
 /// The suffix of the type is not included, see [`CounterType::suffix`]. Types with the subtype
-/// [`Subtype::Dec1000`] show a thousandth.
+/// [`Subtype::Dec1000`] show a thousandth of the value.
 ///
 /// ```
 /// use tallymon_core::counter::{CounterType, human};
@@ -144,7 +146,7 @@ impl fmt::Display for Human<'_> {
             Value::Integer(integer) => write!(f, "{integer}"),
             Value::Number(number) => {
                 let number = if subtype == Subtype::Dec1000 { number / 1000.0 } else { *number };
-                // 17 digits are all that a number has; more of them before the point would be invented.
+                // A number has 17 significant digits; more digits before the point would be invented.
                 if !number.is_finite() || number.abs() >= 1e17 {
                     return write_g17(f, number);
                 }
@@ -153,7 +155,7 @@ impl fmt::Display for Human<'_> {
                 } else {
                     (3, 0.000_5)
                 };
-                // What rounds to zero is written without a sign.
+                // A number that rounds to zero is written without a sign.
                 let number = if number.abs() < half { 0.0 } else { number };
                 write!(f, "{number:.decimals$}")
             }
@@ -161,20 +163,20 @@ impl fmt::Display for Human<'_> {
     }
 }
 
-/// Writes a number exactly as the `%.17g` of the C standard does. Windows writes more digits of an exponent: see
-/// [`TextStyle`](super::TextStyle).
+/// Writes a number exactly as the `%.17g` of the C standard does. Windows writes more digits of an exponent:
+/// see [`TextStyle`](super::TextStyle).
 ///
-/// Reading the text back gives the same number, bit for bit. It is written for every number; those that are none are
-/// `inf`, `-inf` and `nan`, as in C.
+/// Reading the text back gives the same number, bit for bit. Infinities and NaN are `inf`, `-inf` and `nan`,
+/// as in C.
 ///
 /// # Errors
 ///
-/// Only those of `out`.
+/// Only errors of `out`.
 pub fn write_g17<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     write_general(out, value, Digits::Seventeen, 2)
 }
 
-/// Writes a number as C's `%.17g` or `%.20g`, with an exponent of so many digits at least.
+/// Writes a number as C's `%.17g` or `%.20g`. The exponent has at least `exponent_digits` digits.
 pub(super) fn write_general<W: Write + ?Sized>(
     out: &mut W,
     value: f64,
@@ -188,7 +190,7 @@ pub(super) fn write_general<W: Write + ?Sized>(
     if let Some((digits, power)) = seventeen(value.abs()).filter(|_| seventeen_are_wanted) {
         return write_digits(out, value.is_sign_negative(), &digits, power);
     }
-    // The standard library gives the exact digits, as d.dddddddddddddddde[-]x; only the shape differs.
+    // The standard library gives the exact digits as d.dddddddddddddddde[-]x; only the layout differs.
     let mut text = Text::default();
     let most = match digits {
         Digits::Seventeen => 17,
@@ -222,7 +224,7 @@ pub(super) fn write_general<W: Write + ?Sized>(
             write_decimals(out, "", decimals)
         }
         Err(_) => {
-            // The exponent is -4 to -1, and one zero less stands behind the point.
+            // The exponent is -4 to -1. The number of zeros after the point is one less.
             let zeros = match exponent {
                 -1 => "",
                 -2 => "0",
@@ -235,7 +237,7 @@ pub(super) fn write_general<W: Write + ?Sized>(
     }
 }
 
-/// Writes digits of which the first has a power of ten of -4 to 16, without the zeros at the end.
+/// Writes digits without trailing zeros. `power` is the power of ten of the first digit, from -4 to 16.
 fn write_digits<W: Write + ?Sized>(
     out: &mut W,
     is_negative: bool,
@@ -258,7 +260,7 @@ fn write_digits<W: Write + ?Sized>(
             }
         }
         Err(_) => {
-            // Two characters, and a zero for each power but the first.
+            // `0.`, then one zero for each power below -1.
             text.push(
                 b"0.000"
                     .get(..usize::try_from(power.unsigned_abs()).unwrap_or(0).saturating_add(1))
@@ -270,17 +272,17 @@ fn write_digits<W: Write + ?Sized>(
     out.write_str(text.as_str())
 }
 
-/// The point and what stands behind it, without the zeros at the end; nothing if only zeros do.
+/// Writes the point and the decimals without trailing zeros; nothing if all decimals are zeros.
 fn write_decimals<W: Write + ?Sized>(out: &mut W, zeros: &str, digits: &str) -> fmt::Result {
     let digits = digits.trim_end_matches('0');
     if digits.is_empty() { Ok(()) } else { write!(out, ".{zeros}{digits}") }
 }
 
-/// Writes a number exactly as C's `%.6f` does: what typeperf prints on the console.
+/// Writes a number exactly as C's `%.6f` does: typeperf's format on the console.
 ///
 /// # Errors
 ///
-/// Only those of `out`.
+/// Only errors of `out`.
 pub fn write_f6<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     if value.is_finite() { write!(out, "{value:.6}") } else { write_not_finite(out, value) }
 }
@@ -293,7 +295,7 @@ fn write_not_finite<W: Write + ?Sized>(out: &mut W, value: f64) -> fmt::Result {
     })
 }
 
-/// A number as C's `%.17g`, to be formatted; see [`write_g17`].
+/// Formats a number as C's `%.17g`; see [`write_g17`].
 pub fn g17(value: f64) -> G17 {
     G17(value)
 }
@@ -308,7 +310,7 @@ impl fmt::Display for G17 {
     }
 }
 
-/// A number as C's `%.6f`, to be formatted; see [`write_f6`].
+/// Formats a number as C's `%.6f`; see [`write_f6`].
 pub fn f6(value: f64) -> F6 {
     F6(value)
 }
@@ -323,7 +325,7 @@ impl fmt::Display for F6 {
     }
 }
 
-/// A text of at most 32 bytes; a number with 17 digits and an exponent has 23.
+/// A text of at most 32 bytes. A number with 17 digits and an exponent has 23.
 #[derive(Default)]
 struct Text {
     bytes: [u8; 32],
@@ -331,7 +333,7 @@ struct Text {
 }
 
 impl Text {
-    /// Adds characters of ASCII, as far as there is room for them.
+    /// Appends ASCII characters as far as they fit.
     fn push(&mut self, characters: &[u8]) {
         let end = self.length.saturating_add(characters.len());
         if let Some(room) = self.bytes.get_mut(self.length..end) {
@@ -364,17 +366,17 @@ mod tests {
     }
 
     #[test]
-    fn shares_have_limits() {
+    fn shares_are_clamped() {
         let uncapped = Format { cap100: false, ..Format::default() };
         for (number, counter_type, capped, free) in [
             (104.5, CounterType::PERF_100NSEC_TIMER, 100.0, 104.5),
             (104.5, CounterType::PERF_RAW_FRACTION, 100.0, 104.5),
             (-0.25, CounterType::PERF_100NSEC_TIMER_INV, 0.0, 0.0),
             (-0.25, CounterType::PERF_100NSEC_MULTI_TIMER_INV, 0.0, 0.0),
-            // Four resources are 400 %.
+            // Four resources: 400 %.
             (350.0, CounterType::PERF_100NSEC_MULTI_TIMER_INV, 350.0, 350.0),
             (350.0, CounterType::PERF_100NSEC_MULTI_TIMER, 100.0, 350.0),
-            // A rate and a length have no limit.
+            // Rates and queue lengths have no limit.
             (350.0, CounterType::PERF_COUNTER_COUNTER, 350.0, 350.0),
             (350.0, CounterType::PERF_COUNTER_LARGE_QUEUELEN_TYPE, 350.0, 350.0),
             (-3.0, CounterType::PERF_DOUBLE_RAW, -3.0, -3.0),
@@ -386,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn scales() {
+    fn scales_multiply_by_powers_of_ten() {
         let format = |scale, thousand| Format { scale, thousand, cap100: true };
         for (value, default_scale, format, expected) in [
             (Value::Number(2.5), 3, format(Scale::None, false), Value::Number(2.5)),
@@ -418,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn values_for_people() {
+    fn human_formats_by_type() {
         for (value, counter_type, expected) in [
             (Value::Number(1228.3777780908947), CounterType::PERF_COUNTER_COUNTER, "1228.378"),
             (Value::Number(0.008179255989141047), CounterType::PERF_AVERAGE_TIMER, "0.008179"),
@@ -438,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none() {
+    fn infinite_and_nan_are_written_as_in_c() {
         assert_eq!(g17(f64::INFINITY).to_string(), "inf");
         assert_eq!(g17(f64::NEG_INFINITY).to_string(), "-inf");
         assert_eq!(f6(f64::NAN).to_string(), "nan");

@@ -1,6 +1,6 @@
 //! The arithmetic of counter types: from one or two samples to a value, or to the reason why there is none.
 //!
-//! The order of the operations is the one that gives, to the last digit, what Windows printed for the same raw values.
+//! The order of operations reproduces, to the last digit, what Windows printed for the same raw values.
 
 use crate::flow::{NoValue, Sample, Value};
 use crate::time::Frequency;
@@ -9,31 +9,32 @@ use super::types::{CounterType, Size};
 
 /// Computes the value of a counter from its newest sample, and from an older one if its type needs two.
 ///
-/// The result is as measured: a share may be slightly above 100 or below 0, see [`apply`](super::apply) for the
-/// limits that NT sets before it shows one. It is never infinite and never "not a number", and what can not be
-/// computed is never a zero. Raw counts and differences are exact ([`Value::Integer`]).
+/// The result is as measured: a share may be slightly above 100 or below 0; see [`apply`](super::apply) for
+/// the limits that NT applies before it displays a share. The result is never infinite or NaN, and a value
+/// that cannot be computed is never 0. Raw counts and differences are exact ([`Value::Integer`]).
 ///
-/// The parts are looked at in this order, and the first that is wrong is the reason: the type, the older sample, the
-/// clock, the frequency, the base, the multi count, the value. A machine that was restarted is thus reported as a
-/// clock that went backwards, not as thousands of counters that did.
+/// The inputs are checked in this order, and the first faulty one is the reason: type, older sample, clock,
+/// frequency, base, multi count, value. A restarted machine is therefore reported as a clock that went
+/// backwards, not as thousands of counters that did.
 ///
 /// # Differences
 ///
-/// A value of a 4-byte type is subtracted modulo 2^32: such counters count through their end to 0 (a disk moves that
-/// many bytes in a second), so one wrap is the normal case and gives the right difference. A reset can not be told
-/// from a wrap. The same holds for the bases of 4 bytes. A value of 8 bytes does not wrap in the life of a machine; if
-/// it is smaller than before it was reset, or an instance of the same name took its place. `PERF_AVERAGE_TIMER` says
-/// 4 bytes but has 8, and is taken so. Clocks are signed as in NT.
+/// A value of a 4-byte type is subtracted modulo 2^32. Such counters wrap around to 0 regularly (a disk moves
+/// that many bytes in a second), so one wrap is normal and gives the right difference. A reset cannot be
+/// distinguished from a wrap. The same holds for 4-byte bases. An 8-byte value does not wrap in the life of a
+/// machine; if it is smaller than before, it was reset, or another instance of the same name took its place.
+/// `PERF_AVERAGE_TIMER` says 4 bytes but has 8, and is treated as such. Clocks are signed, as in NT.
 ///
 /// # Errors
 ///
 /// * [`NoValue::UnknownType`], [`NoValue::NotNumeric`]: there is no formula.
-/// * [`NoValue::TypeMismatch`], [`NoValue::FirstSample`]: the older sample is of another type, or is needed.
-/// * [`NoValue::NegativeTimebase`], [`NoValue::ZeroTimebase`]: the clock went backwards or stood still; also a start
-///   time after the newest sample, and a frequency below 1 where the formula needs one.
-/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards; the base, its
-///   difference or the multi count is 0.
-/// * [`NoValue::NoOperations`]: the base of an average (`PERF_AVERAGE_TIMER`, `PERF_AVERAGE_BULK`) did not change.
+/// * [`NoValue::TypeMismatch`], [`NoValue::FirstSample`]: the older sample has another type, or is missing.
+/// * [`NoValue::NegativeTimebase`], [`NoValue::ZeroTimebase`]: the clock went backwards or stood still. Also:
+///   a start time after the newest sample, or a frequency below 1 where the formula needs one.
+/// * [`NoValue::NegativeDenominator`], [`NoValue::ZeroDenominator`]: the base of 8 bytes went backwards;
+///   the base, its difference or the multi count is 0.
+/// * [`NoValue::NoOperations`]: the base of an average (`PERF_AVERAGE_TIMER`, `PERF_AVERAGE_BULK`) did not
+///   change.
 /// * [`NoValue::NegativeValue`]: the value of 8 bytes went backwards.
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
@@ -46,7 +47,7 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
     let older = match older {
         Some(older) => older,
         None if formula.needs_two_samples() => return Err(NoValue::FirstSample),
-        // A formula for one sample does not look at it.
+        // A formula for one sample ignores the older one.
         None => newer,
     };
     let number = match formula {
@@ -105,57 +106,57 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
 
 /// The average of a counter over a series of samples, from its first and its last one.
 ///
-/// It is the same formula as [`compute`]: the rate from the first to the last sample is the average rate of that time,
-/// however long the intervals between were. This is what NT's documentation calls the average, and it is not the mean
-/// of the values of the intervals, which counts a short interval, or one in which nearly nothing happened, as much as
-/// any other. A type that needs one sample has no such average: the result is its last value.
+/// This is the formula of [`compute`]: the rate from the first to the last sample is the average rate of the
+/// whole period, however long the intervals were. NT's documentation calls this the average. It differs from
+/// the mean of the interval values, in which a short interval, or one with little activity, counts as much as
+/// any other. A type that needs one sample has no such average; the result is its last value.
 ///
 /// # Errors
 ///
-/// As [`compute`].
+/// As for [`compute`].
 pub fn average(first: &Sample, last: &Sample) -> Result<Value, NoValue> {
     compute(Some(first), last)
 }
 
-/// An equation. [`Formula::equation`] writes it down; the letters are explained at
-/// [`TypeInfo::formula`](super::TypeInfo::formula).
+/// An equation. [`Formula::equation`] prints it; [`TypeInfo::formula`](super::TypeInfo::formula) explains the
+/// letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Formula {
-    /// There is no number: texts, labels, bases.
+    /// No number: texts, labels, bases.
     NotNumeric,
-    /// The value as it is.
+    /// The value itself.
     Raw,
-    /// The value as the bits of a floating-point number.
+    /// The value's bits as a floating-point number.
     Double,
-    /// How much the value changed.
+    /// Difference of the values.
     Delta,
-    /// Change of the value in a second.
+    /// Change of the value per second.
     Rate,
-    /// Change of the value in a tick of the clock.
+    /// Change of the value per clock tick.
     QueueLength,
-    /// Change of the value as a share of the time.
+    /// Change of the value as a share of the elapsed time.
     Share,
-    /// The share of the time that the value did not change in.
+    /// The share of the elapsed time in which the value did not change.
     InverseShare,
-    /// A share of the time, for one of several resources.
+    /// A share of the elapsed time, averaged over several resources.
     MultiShare,
-    /// Shares of the time that the value did not change in, of several resources together.
+    /// The shares of the elapsed time in which the value did not change, summed over several resources.
     InverseMultiShare,
     /// The value as a share of its base.
     Fraction,
     /// Change of the value as a share of the change of its base.
     BaseShare,
-    /// Change of the value in seconds, for one step of its base.
+    /// Change of the value in seconds, per step of its base.
     AverageTime,
-    /// Change of the value for one step of its base.
+    /// Change of the value per step of its base.
     AverageBulk,
-    /// Time from the value to now.
+    /// Time from the value to the sample.
     Elapsed,
 }
 
 impl Formula {
-    /// The equation, for people.
+    /// The equation as text.
     pub const fn equation(self) -> &'static str {
         match self {
             Formula::NotNumeric => "none",
@@ -175,7 +176,7 @@ impl Formula {
         }
     }
 
-    /// It needs two samples.
+    /// Whether it needs two samples.
     pub const fn needs_two_samples(self) -> bool {
         match self {
             Formula::NotNumeric | Formula::Raw | Formula::Double | Formula::Fraction | Formula::Elapsed => {
@@ -217,16 +218,17 @@ fn inverse_share(value: f64, clock: f64) -> f64 {
 
 /// `(dN / dD) * 100 / B1`
 ///
-/// Sources disagree about `PERF_COUNTER_MULTI_TIMER`: some also multiply or divide by the frequency. Value and clock
-/// are in ticks of the same clock here, as for every other share. No provider of Windows is known to use the type.
+/// Sources disagree about `PERF_COUNTER_MULTI_TIMER`: some also multiply or divide by the frequency. Here
+/// value and clock are in ticks of the same clock, as for every other share. No Windows provider is known to
+/// use the type.
 fn multi_share(value: f64, clock: f64, count: f64) -> f64 {
     (value / clock) * 100.0 / count
 }
 
 /// `100 * (B1 - dN / dD)`
 ///
-/// It is not divided by `B1`, so that all of several resources add up to several hundred: the header of the SDK and
-/// Microsoft's example say so.
+/// Not divided by `B1`: the total of several resources can be several hundred per cent, according to the SDK
+/// header and Microsoft's example.
 fn inverse_multi_share(value: f64, clock: f64, count: f64) -> f64 {
     100.0 * (count - value / clock)
 }
@@ -256,13 +258,13 @@ fn elapsed(clock: f64, frequency: f64) -> f64 {
     clock / frequency
 }
 
-/// `N1 - N0`: modulo 2^32 for types of 4 bytes; never negative for others.
+/// `N1 - N0`: modulo 2^32 for 4-byte types; never negative for others.
 fn value_difference(older: &Sample, newer: &Sample) -> Result<u64, NoValue> {
     let eight_bytes = newer.counter_type.default_size() != Some(4);
     difference(older.first, newer.first, eight_bytes).ok_or(NoValue::NegativeValue)
 }
 
-/// `B1 - B0`, not zero: modulo 2^32 for bases of 4 bytes; never negative for others.
+/// `B1 - B0`, never zero: modulo 2^32 for 4-byte bases; never negative for others.
 fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
     let eight_bytes = base.ok_or(NoValue::NoBase)?.size_bits() == Size::Large;
     not_zero(difference(older.second, newer.second, eight_bytes).ok_or(NoValue::NegativeDenominator)?)
@@ -270,8 +272,8 @@ fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) ->
 
 /// `B1 - B0` of an average: the number of operations in the interval.
 ///
-/// Without operations there is no average. Windows' logs have 0 there; which outputs write that 0 is decided by
-/// [`TextStyle`](super::TextStyle).
+/// Without operations there is no average. Windows' logs have 0 there; which outputs write that 0 is decided
+/// by [`TextStyle`](super::TextStyle).
 fn operations(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
     base_difference(base, older, newer).map_err(|why| match why {
         NoValue::ZeroDenominator => NoValue::NoOperations,
@@ -283,16 +285,16 @@ fn difference(older: u64, newer: u64, eight_bytes: bool) -> Option<u64> {
     if eight_bytes {
         newer.checked_sub(older)
     } else {
-        // The counter has 32 bits and starts again at 0 after its end. The low half of the difference is right
-        // whether it did so in between or not.
+        // A 32-bit counter wraps around to 0. The low half of the difference is right whether it wrapped or
+        // not.
         Some(newer.wrapping_sub(older) & 0xffff_ffff)
     }
 }
 
-/// `D1 - D0`, above zero.
+/// `D1 - D0`, greater than zero.
 fn clock_difference(older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
-    // A clock is a signed number in NT and may start below 0. The bits are the same, so that the difference is right
-    // after a wrap of the unsigned numbers.
+    // NT's clock is a signed number and may start below 0. The bits are the same, so the difference is right
+    // even after the unsigned number wraps.
     match newer.second.wrapping_sub(older.second).cast_signed() {
         ..0 => Err(NoValue::NegativeTimebase),
         0 => Err(NoValue::ZeroTimebase),
@@ -300,12 +302,12 @@ fn clock_difference(older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
     }
 }
 
-/// `D1 - N1`, zero or above.
+/// `D1 - N1`, zero or greater.
 fn time_since_start(newer: &Sample) -> Result<f64, NoValue> {
     if newer.first == 0 {
         return Err(NoValue::NoStartTime);
     }
-    // Signed for the same reason as in a difference of clocks.
+    // Signed for the same reason as the difference of clocks.
     match newer.second.wrapping_sub(newer.first).cast_signed() {
         ..0 => Err(NoValue::NegativeTimebase),
         ticks => Ok(ticks as f64),
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn types_differ() {
+    fn samples_of_different_types_have_no_value() {
         for info in TYPES {
             let newer = sample(info.value, 3, 4);
             let older = sample(CounterType(info.value.0 ^ 1), 1, 2);
@@ -355,13 +357,14 @@ mod tests {
             assert_eq!(compute(Some(&newer), &newer), Err(NoValue::UnknownType));
             assert_eq!(compute(None, &newer), Err(NoValue::UnknownType));
         }
-        // A large base with a serial number is a base all the same.
+        // A large base with a serial number is still a base.
         assert_eq!(compute(None, &sample(CounterType(0x4003_0503), 3, 4)), Err(NoValue::NotNumeric));
     }
 
     #[test]
     fn average_is_not_the_mean_of_the_intervals() {
-        // One hit of one look-up, then none of 99: the mean of the intervals is 50 %, but 1 % of all were hits.
+        // One hit in one look-up, then none in 99: the mean of the intervals is 50 %, but only 1 % of all
+        // look-ups were hits.
         let series = [(0, 0), (1, 1), (1, 100)];
         let [first, middle, last] =
             series.map(|(hits, all)| sample(CounterType::PERF_SAMPLE_FRACTION, hits, all));
@@ -371,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newer_sample_says_the_frequency_and_the_count() {
+    fn frequency_and_multi_count_come_from_the_newer_sample() {
         let older = Sample { frequency: Frequency(0), ..sample(CounterType::PERF_COUNTER_BULK_COUNT, 0, 0) };
         let newer = sample(CounterType::PERF_COUNTER_BULK_COUNT, 30, 10);
         assert_eq!(compute(Some(&older), &newer), Ok(Value::Number(30.0)));

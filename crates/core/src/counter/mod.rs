@@ -1,9 +1,9 @@
-//! Counter types, their formulas and how their values are shown.
+//! Counter types, their formulas, and how their values are displayed.
 //!
-//! A counter type is a number of 32 bits whose bit fields say how large the raw value is, which clock or base it is
-//! divided by and what stands behind the result. You give one or two [`Sample`](crate::flow::Sample)s, as a data block
-//! or a log holds them; you get a [`Value`](crate::flow::Value), or the [`NoValue`](crate::flow::NoValue) reason why
-//! there is none. Nothing here reads a block or knows a clock.
+//! A counter type is a 32-bit number. Its bit fields say how large the raw value is, which clock or base it
+//! is divided by, and which suffix the result has. The input is one or two [`Sample`](crate::flow::Sample)s
+//! from a data block or a log. The output is a [`Value`](crate::flow::Value), or the reason why there is none
+//! ([`NoValue`](crate::flow::NoValue)). Nothing here reads a block or a clock.
 //!
 //! ```
 //! use tallymon_core::counter::{CounterType, compute, g17};

@@ -42,7 +42,7 @@ pub enum TextStyle {
     Windows(Digits),
     /// As typeperf writes on the console: six decimals, otherwise as in text logs.
     Console,
-    /// As measured: whole numbers are exact, and an average without operations is a state of its own.
+    /// As measured: whole numbers are exact, and an average without operations has no value.
     Measured,
 }
 
@@ -63,7 +63,8 @@ pub enum Digits {
 }
 
 impl TextStyle {
-    /// The number that stands for a value, for outputs whose cells are numbers; `None` for a text and for no value.
+    /// The number to write for a value, for outputs whose cells are numbers; `None` for a text or a missing
+    /// value.
     pub fn number(self, value: &Result<Value, NoValue>) -> Option<f64> {
         match value {
             Ok(value) => value.as_f64(),
@@ -76,9 +77,11 @@ impl TextStyle {
     ///
     /// # Errors
     ///
-    /// Only those of `out`.
+    /// Only errors of `out`.
     pub fn write<W: Write + ?Sized>(self, out: &mut W, value: &Result<Value, NoValue>) -> fmt::Result {
         match (self, value) {
+            // The usual case comes first: nearly every cell of a text log.
+            (TextStyle::Windows(digits), Ok(Value::Number(number))) => write_general(out, *number, digits, 3),
             (_, Ok(Value::Text(text))) => out.write_str(text),
             (TextStyle::Measured, Ok(Value::Integer(integer))) => write!(out, "{integer}"),
             (TextStyle::Measured, Ok(Value::Number(number))) => write_g17(out, *number),
@@ -103,13 +106,13 @@ mod tests {
 
     fn text(style: TextStyle, value: Result<Value, NoValue>) -> String {
         let mut text = String::new();
-        style.write(&mut text, &value).expect("a string takes all");
+        style.write(&mut text, &value).expect("writing to a String can not fail");
         text
     }
 
     #[test]
-    fn windows_writes_three_digits_of_an_exponent() {
-        // The texts are those of Python's `%`, with a third digit.
+    fn windows_style_has_three_digit_exponents() {
+        // The expected texts are those of Python's `%` operator, with a third digit in the exponent.
         for (number, seventeen, twenty) in [
             (6.94e-5, "6.9400000000000006e-005", "6.9400000000000006389e-005"),
             (-1e-300, "-1e-300", "-1.0000000000000000251e-300"),

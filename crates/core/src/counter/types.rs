@@ -6,12 +6,12 @@ use super::formula::Formula;
 
 /// A `CounterType` of winperf.h: bit fields that say how the raw value becomes a value.
 ///
-/// Any number is one, also a number that nobody has described; [`CounterType::info`] is `None` then. It is written as
-/// its name, or as `0x%08X` when it has none.
+/// Every number is allowed, including undescribed ones, for which [`CounterType::info`] is `None`. It prints
+/// as its name, or as `0x%08X` if it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CounterType(pub u32);
 
-/// What is known about one counter type.
+/// The description of one counter type.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct TypeInfo {
@@ -21,34 +21,34 @@ pub struct TypeInfo {
     pub aliases: &'static [&'static str],
     /// The number.
     pub value: CounterType,
-    /// How large it says that its raw value is.
+    /// The size of its raw value according to its bits.
     pub size: Size,
-    /// Which clock its bits name. It means nothing for a type without a clock.
+    /// The clock that its bits name. Meaningless for a type without a clock.
     pub time_base: TimeBase,
-    /// What belongs into [`Sample::second`](crate::flow::Sample::second).
+    /// What [`Sample::second`](crate::flow::Sample::second) contains.
     pub denominator: Denominator,
-    /// The type of the definition that has to follow a counter of this type; `None` for types that stand alone.
+    /// The type that the next definition must have; `None` for types that stand alone.
     pub base: Option<CounterType>,
-    /// The equation, for people.
+    /// The equation as text.
     ///
-    /// N is the value, D the clock, F the ticks of that clock in a second, B the base or multi count; 0 is the older
+    /// N is the value, D the clock, F the clock's ticks per second, B the base or multi count; 0 is the older
     /// sample and 1 the newer one.
     pub formula: &'static str,
     /// The equation, for [`compute`](super::compute).
     pub compute: Formula,
-    /// What stands behind the value.
+    /// The suffix of the value.
     pub suffix: Suffix,
     /// What the value means, in one line.
     pub summary: &'static str,
-    /// Counters of this type are listed and shown.
+    /// Whether counters of this type are listed and displayed.
     pub visible: bool,
-    /// A value needs two samples.
+    /// Whether a value needs two samples.
     pub two_samples: bool,
-    /// The type is Tallymon's own and no system but ours has it.
+    /// Whether the type is Tallymon's own, unknown to other systems.
     pub ours: bool,
 }
 
-/// Every counter type that is described, in the order of its number.
+/// Every described counter type, in order of its number.
 pub static TYPES: &[TypeInfo] = {
     use CounterType as T;
     use Denominator::{Base, BaseAndPerfFrequency, None as Alone, ObjectTime, PerfTime, Time100ns};
@@ -150,14 +150,14 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_COUNTER_TIMER,
             PerfTime,
             F::Share,
-            "the share of time that it was active",
+            "the share of time spent active",
         ),
         row(
             "PERF_PRECISION_SYSTEM_TIMER",
             T::PERF_PRECISION_SYSTEM_TIMER,
             Base,
             F::BaseShare,
-            "the share of time that it was active, by its own reading of the performance clock",
+            "the share of time spent active, by a time stamp of the performance clock",
         )
         .base(T::PERF_PRECISION_TIMESTAMP),
         row(
@@ -165,14 +165,14 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_100NSEC_TIMER,
             Time100ns,
             F::Share,
-            "the share of time that it was active, by the 100 ns clock",
+            "the share of time spent active, by the 100 ns clock",
         ),
         row(
             "PERF_PRECISION_100NS_TIMER",
             T::PERF_PRECISION_100NS_TIMER,
             Base,
             F::BaseShare,
-            "the share of time that it was active, by its own reading of the 100 ns clock",
+            "the share of time spent active, by a time stamp of the 100 ns clock",
         )
         .base(T::PERF_PRECISION_TIMESTAMP),
         row(
@@ -180,14 +180,14 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_OBJ_TIME_TIMER,
             ObjectTime,
             F::Share,
-            "the share of time that it was active, by the object's clock",
+            "the share of time spent active, by the object's clock",
         ),
         row(
             "PERF_PRECISION_OBJECT_TIMER",
             T::PERF_PRECISION_OBJECT_TIMER,
             Base,
             F::BaseShare,
-            "the share of time that it was active, by its own reading of the object's clock",
+            "the share of time spent active, by a time stamp of the object's clock",
         )
         .base(T::PERF_PRECISION_TIMESTAMP),
         row(
@@ -195,7 +195,7 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_SAMPLE_FRACTION,
             Base,
             F::BaseShare,
-            "the share of operations since the last sample, such as hits of all look-ups",
+            "the share of successful operations since the last sample, such as cache hits",
         )
         .base(T::PERF_SAMPLE_BASE),
         row(
@@ -203,21 +203,21 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_COUNTER_TIMER_INV,
             PerfTime,
             F::InverseShare,
-            "the share of time that it was active, from the time that it was not",
+            "the share of time spent active, computed from idle time",
         ),
         row(
             "PERF_100NSEC_TIMER_INV",
             T::PERF_100NSEC_TIMER_INV,
             Time100ns,
             F::InverseShare,
-            "the share of time that it was active, from the time that it was not, by the 100 ns clock",
+            "the share of time spent active, computed from idle time, by the 100 ns clock",
         ),
         row(
             "PERF_COUNTER_MULTI_TIMER",
             T::PERF_COUNTER_MULTI_TIMER,
             PerfTime,
             F::MultiShare,
-            "the share of time that several items were active, on average",
+            "the share of time that several resources were active, on average",
         )
         .base(T::PERF_COUNTER_MULTI_BASE),
         row(
@@ -225,7 +225,7 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_100NSEC_MULTI_TIMER,
             Time100ns,
             F::MultiShare,
-            "the share of time that several items were active, on average, by the 100 ns clock",
+            "the share of time that several resources were active, on average, by the 100 ns clock",
         )
         .base(T::PERF_COUNTER_MULTI_BASE),
         row(
@@ -233,7 +233,7 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_COUNTER_MULTI_TIMER_INV,
             PerfTime,
             F::InverseMultiShare,
-            "the summed shares of activity of several items, from their idle time",
+            "the share of time active, summed over several resources, from idle time",
         )
         .base(T::PERF_COUNTER_MULTI_BASE),
         row(
@@ -241,7 +241,7 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_100NSEC_MULTI_TIMER_INV,
             Time100ns,
             F::InverseMultiShare,
-            "the summed shares of activity of several items, from their idle time, by the 100 ns clock",
+            "the share of time active, summed over several resources, from idle time, by the 100 ns clock",
         )
         .base(T::PERF_COUNTER_MULTI_BASE),
         row(
@@ -259,7 +259,7 @@ pub static TYPES: &[TypeInfo] = {
             T::VALUE_STATUS,
             Alone,
             F::NotNumeric,
-            "one byte for each counter of the object: whether its value is there",
+            "one byte for each counter of the object: whether its value is present",
         )
         .ours(),
         row(
@@ -299,12 +299,13 @@ pub static TYPES: &[TypeInfo] = {
             T::PERF_COUNTER_HISTOGRAM_TYPE,
             Alone,
             F::NotNumeric,
-            "a histogram; reserved, nobody writes it",
+            "a histogram; reserved, used by no provider",
         ),
     ]
 };
 
-/// A row of the table. All that the bits and the formula say follows from them, so that the columns can not disagree.
+/// A row of the table. What the bits and the formula determine is derived from them, so that the columns
+/// cannot disagree.
 const fn row(
     name: &'static str,
     value: CounterType,
@@ -347,14 +348,14 @@ impl TypeInfo {
     }
 }
 
-/// Where the type of a hash stands in [`TYPES`]; a place behind its end for a hash of none. Every sample asks for its type,
-/// and a search would cost more than the formula.
+/// Hash table: the position in [`TYPES`] of the type with this hash, or a position past the end. Every sample
+/// looks its type up, and a search would cost more than the formula.
 #[expect(clippy::indexing_slicing, reason = "it is computed by the compiler, which would tell")]
 static PLACES: [u8; 128] = {
     let mut places = [u8::MAX; 128];
     let mut place = 0u8;
     while (place as usize) < TYPES.len() {
-        let hash = place_of(TYPES[place as usize].value);
+        let hash = hash_slot(TYPES[place as usize].value);
         assert!(places[hash] == u8::MAX, "two types have one hash: another factor is needed");
         places[hash] = place;
         place += 1;
@@ -362,12 +363,12 @@ static PLACES: [u8; 128] = {
     places
 };
 
-/// The hash of a type; the factor is one that gives all types different ones.
-const fn place_of(counter_type: CounterType) -> usize {
+/// The hash of a type. The factor gives all types different hashes.
+const fn hash_slot(counter_type: CounterType) -> usize {
     (counter_type.0.wrapping_mul(0x6cac_4e27) >> 25) as usize
 }
 
-/// The same as [`CounterType::VALUE_STATUS`].
+/// Another name for [`CounterType::VALUE_STATUS`].
 pub const VALUE_STATUS: CounterType = CounterType::VALUE_STATUS;
 
 /// `PERF_LARGE_RAW_BASE` as some exporters list it; no header has this number.
@@ -375,7 +376,7 @@ const LARGE_RAW_BASE_WITH_SERIAL: CounterType = CounterType(0x4003_0503);
 
 macro_rules! constants {
     ($($name:ident = $value:literal)*) => {
-        #[allow(missing_docs, reason = "the names are those of winperf.h and TYPES says what each of them means")]
+        #[allow(missing_docs, reason = "the names are those of winperf.h, and TYPES describes each of them")]
         impl CounterType {
             $(pub const $name: CounterType = CounterType($value);)*
         }
@@ -427,34 +428,34 @@ constants! {
 }
 
 impl CounterType {
-    /// Tallymon's own type: one byte for each counter definition of the object before it, which says whether the
-    /// counter's value is there, see [`ValueState`](crate::flow::ValueState).
+    /// Tallymon's own type: one byte for each earlier counter definition of the object, which says whether
+    /// the counter's value is present, see [`ValueState`](crate::flow::ValueState).
     ///
-    /// Its bits are `PERF_DISPLAY_NOSHOW | PERF_SIZE_VARIABLE_LEN | PERF_TYPE_NUMBER | PERF_NUMBER_HEX`: readers that
-    /// do not know it neither show it nor take it for a number of 4 or 8 bytes.
+    /// Its bits are `PERF_DISPLAY_NOSHOW | PERF_SIZE_VARIABLE_LEN | PERF_TYPE_NUMBER | PERF_NUMBER_HEX`:
+    /// readers that do not know the type neither display it nor take it for a number of 4 or 8 bytes.
     pub const VALUE_STATUS: CounterType = CounterType(0x4000_0300);
 
-    /// What is known about the type; `None` when nobody has described it.
+    /// The description of the type; `None` if there is none.
     ///
-    /// `0x40030503`, which some exporters list for `PERF_LARGE_RAW_BASE`, is taken for that.
+    /// `0x40030503`, which some exporters list for `PERF_LARGE_RAW_BASE`, counts as that type.
     pub fn info(self) -> Option<&'static TypeInfo> {
         let value = if self == LARGE_RAW_BASE_WITH_SERIAL { CounterType::PERF_LARGE_RAW_BASE } else { self };
-        let place = PLACES.get(place_of(value))?;
+        let place = PLACES.get(hash_slot(value))?;
         TYPES.get(usize::from(*place)).filter(|info| info.value == value)
     }
 
-    /// Its name in winperf.h; `unknown` when it has none.
+    /// Its name in winperf.h; `unknown` if it has none.
     pub fn name(self) -> &'static str {
         self.info().map_or("unknown", |info| info.name)
     }
 
-    /// The type of a name of winperf.h, in capital or small letters.
+    /// The type with a name of winperf.h, in any case.
     pub fn from_name(name: &str) -> Option<CounterType> {
         let is = |candidate: &&str| candidate.eq_ignore_ascii_case(name);
         TYPES.iter().find(|info| is(&info.name) || info.aliases.iter().any(is)).map(|info| info.value)
     }
 
-    /// How large the type says that the raw value is (bits 8 and 9).
+    /// The size of the raw value according to the type (bits 8 and 9).
     pub const fn size_bits(self) -> Size {
         match (self.0 >> 8) & 3 {
             0 => Size::Dword,
@@ -464,10 +465,11 @@ impl CounterType {
         }
     }
 
-    /// Bytes of the raw value in a block: 4 or 8; `None` when the definition has to say it, and for labels.
+    /// Bytes of the raw value in a block: 4 or 8. `None` if the definition must give the size, and for
+    /// labels.
     ///
-    /// `PERF_AVERAGE_TIMER` says 4, but every provider of Windows writes 8, and so do we. `PERF_DOUBLE_RAW` says 4 too, and is a
-    /// floating point number of 8.
+    /// `PERF_AVERAGE_TIMER` says 4, but every Windows provider writes 8, and so do we. `PERF_DOUBLE_RAW` also
+    /// says 4, but is an 8-byte floating-point number.
     pub const fn default_size(self) -> Option<u32> {
         if self.0 == CounterType::PERF_AVERAGE_TIMER.0 || self.0 == CounterType::PERF_DOUBLE_RAW.0 {
             return Some(8);
@@ -479,7 +481,7 @@ impl CounterType {
         }
     }
 
-    /// What kind of data it is (bits 10 and 11).
+    /// The kind of data (bits 10 and 11).
     pub const fn kind(self) -> Kind {
         match (self.0 >> 10) & 3 {
             0 => Kind::Number,
@@ -489,7 +491,7 @@ impl CounterType {
         }
     }
 
-    /// What the kind is in detail (bits 16 to 19).
+    /// The details of the kind (bits 16 to 19).
     pub const fn subtype(self) -> Subtype {
         match (self.kind(), (self.0 >> 16) & 15) {
             (Kind::Number, 0) => Subtype::Hex,
@@ -509,7 +511,7 @@ impl CounterType {
         }
     }
 
-    /// Which clock it is measured by (bits 20 and 21).
+    /// The clock that it is measured with (bits 20 and 21).
     pub const fn time_base(self) -> TimeBase {
         match (self.0 >> 20) & 3 {
             0 => TimeBase::PerfTime,
@@ -519,31 +521,32 @@ impl CounterType {
         }
     }
 
-    /// The value is a difference of two samples (`PERF_DELTA_COUNTER`, bit 22).
+    /// Whether the value is a difference of two samples (`PERF_DELTA_COUNTER`, bit 22).
     pub const fn delta(self) -> bool {
         self.0 & 0x0040_0000 != 0
     }
 
-    /// The base is a difference of two samples too (`PERF_DELTA_BASE`, bit 23).
+    /// Whether the base is a difference of two samples too (`PERF_DELTA_BASE`, bit 23).
     pub const fn delta_base(self) -> bool {
         self.0 & 0x0080_0000 != 0
     }
 
-    /// The share is what is left to 100 % (`PERF_INVERSE_COUNTER`, bit 24).
+    /// Whether the share is the remainder to 100 % (`PERF_INVERSE_COUNTER`, bit 24).
     pub const fn inverse(self) -> bool {
         self.0 & 0x0100_0000 != 0
     }
 
-    /// Several resources were added up, and [`Sample::multi_count`](crate::flow::Sample::multi_count) has to say how
-    /// many (`PERF_MULTI_COUNTER`, bit 25).
+    /// Whether several resources are summed, so that
+    /// [`Sample::multi_count`](crate::flow::Sample::multi_count) must say how many (`PERF_MULTI_COUNTER`, bit
+    /// 25).
     ///
-    /// Their number is in the definition behind the counter if that is a `PERF_COUNTER_MULTI_BASE`, else it is a
-    /// 32-bit number directly behind the value. The base itself has the bit too, but is no such counter.
+    /// Their number is in the next definition if that is a `PERF_COUNTER_MULTI_BASE`, else it is a 32-bit
+    /// number directly after the value. The base itself also has the bit, but is not such a counter.
     pub const fn multi(self) -> bool {
         self.0 & 0x0200_0000 != 0 && !self.is_base()
     }
 
-    /// What stands behind the value (bits 28 to 31).
+    /// The suffix of the value (bits 28 to 31).
     pub const fn suffix(self) -> Suffix {
         match self.0 >> 28 {
             1 => Suffix::PerSecond,
@@ -553,53 +556,56 @@ impl CounterType {
         }
     }
 
-    /// The type's own bits ask not to show it (`PERF_DISPLAY_NOSHOW`); [`CounterType::is_visible`] is what viewers do.
+    /// Whether the type's bits request not to display it (`PERF_DISPLAY_NOSHOW`). Viewers follow
+    /// [`CounterType::is_visible`] instead.
     pub const fn no_show(self) -> bool {
         self.0 >> 28 == 4
     }
 
-    /// It is the base of the counter before it.
+    /// Whether it is the base of the preceding counter.
     pub const fn is_base(self) -> bool {
         matches!(self.subtype(), Subtype::Base)
     }
 
-    /// Its raw value is a text.
+    /// Whether its raw value is a text.
     pub const fn is_text(self) -> bool {
         matches!(self.kind(), Kind::Text)
     }
 
-    /// Counters of this type are listed and shown: all but bases, labels and [`CounterType::VALUE_STATUS`].
+    /// Whether counters of this type are listed and displayed: all except bases, labels and
+    /// [`CounterType::VALUE_STATUS`].
     ///
-    /// The bit `PERF_DISPLAY_NOSHOW` does not decide it: `PERF_AVERAGE_BULK` has the bit and every viewer shows it.
+    /// The bit `PERF_DISPLAY_NOSHOW` does not decide this: `PERF_AVERAGE_BULK` has the bit, and every viewer
+    /// displays it.
     pub const fn is_visible(self) -> bool {
         !self.is_base()
             && self.0 != CounterType::PERF_COUNTER_NODATA.0
             && self.0 != CounterType::VALUE_STATUS.0
     }
 
-    /// A value needs two samples. For a type that nobody has described its delta bits say it.
+    /// Whether a value needs two samples. For an undescribed type, its delta bits decide.
     pub fn needs_two_samples(self) -> bool {
         self.info().map_or(self.delta() || self.delta_base(), |info| info.two_samples)
     }
 
-    /// What belongs into [`Sample::second`](crate::flow::Sample::second) and
-    /// [`Sample::frequency`](crate::flow::Sample::frequency).
+    /// What [`Sample::second`](crate::flow::Sample::second) and
+    /// [`Sample::frequency`](crate::flow::Sample::frequency) contain.
     pub fn denominator(self) -> Denominator {
         self.info().map_or(Denominator::None, |info| info.denominator)
     }
 
-    /// The definition behind this one has to be its base, whose value belongs into
+    /// Whether the next definition must be its base, whose value goes into
     /// [`Sample::second`](crate::flow::Sample::second).
     ///
-    /// It is always the next definition, never one with a fitting name. See [`CounterType::multi`] for the types that
-    /// have a multi count.
+    /// The base is always the next definition, never one with a matching name. See [`CounterType::multi`] for
+    /// the types that have a multi count.
     pub fn needs_base(self) -> bool {
         matches!(self.denominator(), Denominator::Base | Denominator::BaseAndPerfFrequency)
     }
 
-    /// The value is a share whose full scale is 100 %, so that more than that is an error of measurement.
+    /// Whether the value is a share of at most 100 %, so that a larger value is a measurement error.
     ///
-    /// The inverse multi timers are none: several resources add up to several hundred per cent.
+    /// Not the inverse multi timers: several resources add up to several hundred per cent.
     pub const fn caps_at_100(self) -> bool {
         matches!(self.suffix(), Suffix::Percent) && !(self.multi() && self.inverse())
     }
@@ -626,7 +632,7 @@ impl fmt::Display for CounterType {
     }
 }
 
-/// How large a type says that its raw value is.
+/// The size of a raw value according to its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
     /// 4 bytes (`PERF_SIZE_DWORD`).
@@ -635,16 +641,16 @@ pub enum Size {
     Large,
     /// None (`PERF_SIZE_ZERO`).
     Zero,
-    /// As many as the definition says (`PERF_SIZE_VARIABLE_LEN`).
+    /// The size in the definition (`PERF_SIZE_VARIABLE_LEN`).
     Variable,
 }
 
-/// What kind of data a type stands for.
+/// The kind of data of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A number that is shown as it is (`PERF_TYPE_NUMBER`).
+    /// A number that is displayed directly (`PERF_TYPE_NUMBER`).
     Number,
-    /// A number that is computed with (`PERF_TYPE_COUNTER`).
+    /// A number that enters a computation (`PERF_TYPE_COUNTER`).
     Counter,
     /// A text (`PERF_TYPE_TEXT`).
     Text,
@@ -652,40 +658,40 @@ pub enum Kind {
     Zero,
 }
 
-/// A [`Kind`] in detail.
+/// The details of a [`Kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subtype {
-    /// A number shown in hexadecimal.
+    /// A number displayed in hexadecimal.
     Hex,
-    /// A number shown in decimal.
+    /// A number displayed in decimal.
     Decimal,
-    /// A number of which a thousandth is shown.
+    /// A number of which a thousandth is displayed.
     Dec1000,
-    /// A counter shown as it is.
+    /// A counter displayed directly.
     Value,
     /// A counter divided by time.
     Rate,
     /// A counter divided by a base.
     Fraction,
-    /// The base of the counter before it.
+    /// The base of the preceding counter.
     Base,
     /// A start time.
     Elapsed,
-    /// The lengths of a queue, added up over time.
+    /// Queue lengths, summed over time.
     QueueLength,
     /// A histogram.
     Histogram,
-    /// A counter divided by a clock that was read together with it.
+    /// A counter divided by a clock that was read at the same time.
     Precision,
     /// A text in UTF-16.
     Unicode,
-    /// A text in a code page of single bytes.
+    /// A text in a single-byte code page.
     Ascii,
-    /// None that is described.
+    /// Undescribed.
     Other,
 }
 
-/// The clock that a type is measured by.
+/// The clock that a type is measured with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeBase {
     /// The performance clock (`PERF_TIMER_TICK`).
@@ -694,12 +700,12 @@ pub enum TimeBase {
     Time100ns,
     /// The clock of the object (`PERF_OBJECT_TIMER`).
     ObjectTime,
-    /// None that is described.
+    /// Undescribed.
     Other,
 }
 
-/// What a value is divided by: where [`Sample::second`](crate::flow::Sample::second) and
-/// [`Sample::frequency`](crate::flow::Sample::frequency) come from.
+/// What a value is divided by: the source of [`Sample::second`](crate::flow::Sample::second) and
+/// [`Sample::frequency`](crate::flow::Sample::frequency).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Denominator {
@@ -717,7 +723,7 @@ pub enum Denominator {
     BaseAndPerfFrequency,
 }
 
-/// What stands behind a value.
+/// The suffix of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Suffix {
     /// Nothing.
@@ -732,7 +738,7 @@ pub enum Suffix {
 }
 
 impl Suffix {
-    /// The suffix as NT writes it, empty for none.
+    /// The suffix in NT's spelling, empty for none.
     pub const fn as_str(self) -> &'static str {
         match self {
             Suffix::None => "",
@@ -756,7 +762,7 @@ mod tests {
     use alloc::vec::Vec;
 
     #[test]
-    fn the_table_is_in_order_and_every_type_finds_itself() {
+    fn the_table_is_sorted_and_info_finds_every_type() {
         assert!(TYPES.is_sorted_by(|left, right| left.value < right.value));
         for info in TYPES {
             let found = info.value.info().expect("in the table");
@@ -767,7 +773,7 @@ mod tests {
             assert!(!info.summary.is_empty() && !info.formula.is_empty());
         }
         assert_eq!(TYPES.iter().filter(|info| info.ours).count(), 1);
-        // 41 names of winperf.h stand for 40 numbers; one more is ours.
+        // 40 numbers carry the 41 names of winperf.h; one more is ours.
         assert_eq!(TYPES.len(), 41);
     }
 
@@ -786,7 +792,7 @@ mod tests {
             }
             assert_eq!(info.base.is_some(), value.needs_base() || value.multi(), "{value}");
             assert!(info.base.is_none_or(CounterType::is_base), "{value}");
-            // The average types need two samples though no bit of theirs says so.
+            // The average types need two samples, although none of their bits says so.
             let average = matches!(info.compute, Formula::AverageTime | Formula::AverageBulk);
             assert_eq!(info.two_samples, value.delta() || average, "{value}");
             let inverse = matches!(info.compute, Formula::InverseShare | Formula::InverseMultiShare);
@@ -798,7 +804,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_are_bases_labels_and_the_status() {
+    fn only_bases_labels_and_the_status_are_hidden() {
         let hidden: Vec<_> = TYPES.iter().filter(|info| !info.visible).map(|info| info.name).collect();
         assert_eq!(
             hidden,
@@ -816,7 +822,7 @@ mod tests {
     }
 
     #[test]
-    fn bit_fields() {
+    fn bit_fields_are_decoded() {
         let timer = CounterType::PERF_PRECISION_100NS_TIMER;
         assert_eq!((timer.kind(), timer.subtype()), (Kind::Counter, Subtype::Precision));
         assert_eq!((timer.size_bits(), timer.default_size()), (Size::Large, Some(8)));
@@ -848,7 +854,7 @@ mod tests {
     }
 
     #[test]
-    fn decimal_numbers_of_wmi_documents() {
+    fn decimal_numbers_of_wmi_documentation_are_known() {
         for (number, name) in [
             (65_536, "PERF_COUNTER_RAWCOUNT"),
             (272_696_320, "PERF_COUNTER_COUNTER"),
@@ -862,7 +868,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_and_second_names() {
+    fn unknown_types_and_aliases_are_found() {
         let unknown = CounterType(0x1234_5678);
         assert!(unknown.info().is_none());
         assert_eq!((unknown.name(), format!("{unknown}").as_str()), ("unknown", "0x12345678"));

@@ -1,4 +1,4 @@
-//! Rows: the samples and values of one time, and the columns they belong to.
+//! Rows with the samples and values of one time, their columns, and the sinks that receive them.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,14 +12,14 @@ use super::{NoValue, Sample, Value};
 
 /// Receives rows: a log file, a table on a screen, a connection.
 ///
-/// The producer of the rows computes the values, so every sink writes the same ones. A live query, the reader of a log
-/// and a replay are producers.
+/// The producer of the rows computes the values, so every sink writes the same ones. A live query, the reader
+/// of a log and a replay are producers.
 pub trait Sink {
     /// Why writing failed.
     type Error;
 
-    /// Describes the cells of the rows that follow. The producer calls it before the first row, and again when columns
-    /// change. A sink that can not change its columns returns an error then.
+    /// Describes the cells of the rows that follow. The producer calls it before the first row, and again
+    /// when columns change. A sink that can not change its columns returns an error then.
     fn columns(&mut self, columns: &[Column]) -> Result<(), Self::Error>;
 
     /// Writes one row. It has one cell for each column.
@@ -28,8 +28,8 @@ pub trait Sink {
     /// Completes the output. No row may follow.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Whether this sink reads [`Cell::value`]. If not, the producer need not compute the values of cells that have a
-    /// sample: their values are then [`Absence::NotRequested`](super::Absence::NotRequested).
+    /// Whether this sink reads [`Cell::value`]. If not, the producer need not compute the values of cells
+    /// that have a sample: their values are then [`Absence::NotRequested`](super::Absence::NotRequested).
     fn needs_values(&self) -> bool {
         true
     }
@@ -68,9 +68,10 @@ pub struct Column {
     pub scale: i32,
     /// Ticks per second of the counter's clock; 0 in logs of computed values.
     pub time_base: Frequency,
-    /// Columns of one wildcard have the same group and belong side by side. Groups are numbered in the order of the source.
+    /// The columns of one wildcard share a group and belong side by side. Groups are numbered in the source's
+    /// order.
     pub group: u32,
-    /// The column belongs to an object whose instances come and go.
+    /// Whether the instances of the column's object come and go.
     pub wild: bool,
     /// What only a live source knows; `None` in a log.
     pub live: Option<LiveColumn>,
@@ -83,7 +84,8 @@ pub struct LiveColumn {
     pub object: TitleIndex,
     /// The title index of the counter.
     pub counter: TitleIndex,
-    /// The instance, as a path names it; `None` for an object without instances and for a path that matched none.
+    /// The instance, as a path names it; `None` for an object without instances and for a path that matched
+    /// none.
     pub instance: Option<String>,
     /// The path in the user's language, for people to read; with the host only if there are several.
     pub local_path: String,
@@ -96,19 +98,20 @@ pub struct Cell {
     pub sample: Option<Sample>,
     /// The computed value, or why there is none.
     pub value: Result<Value, NoValue>,
-    /// The value is older than its row.
+    /// Whether the value is older than its row.
     pub stale: bool,
-    /// How far the value may be off to either side; infinite if that is too large to compute, `None` if it is not known.
+    /// The error bound of the value, in either direction; infinite if it is too large to compute, `None` if
+    /// it is unknown.
     pub error: Option<f64>,
 }
 
 impl Cell {
-    /// A cell without sample and value.
+    /// A cell without a sample and a value.
     pub const fn missing(why: NoValue) -> Cell {
         Cell { sample: None, value: Err(why), stale: false, error: None }
     }
 
-    /// The raw sample, or why there is none. A text has none: it is [`NoValue::NotNumeric`].
+    /// The raw sample, or why there is none. For a text that is [`NoValue::NotNumeric`].
     #[inline]
     pub fn raw(&self) -> Result<Sample, NoValue> {
         match (self.sample, &self.value) {

@@ -13,7 +13,7 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
     let system =
         System::open_with(tier).map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
     let system = system.with_profile(profile);
-    // What programs publish must not take the place of what is built in, in no language.
+    // Objects of other programs must not take the name of a built-in object, in any language.
     let mut taken = Vec::new();
     for language in titles::languages() {
         let titles = titles::titles(language)?;
@@ -66,11 +66,11 @@ mod tests {
         }
     }
 
-    /// The help of a counter follows its name, unless several objects mean different things by that name. Then it has a
-    /// number of its own: one that is the help of nothing else, or the one that NT gave it.
+    /// The help of a counter has the index after its name, unless several objects use that name with
+    /// different meanings. Then its help has an index of its own: a free one, or the one that NT assigned.
     #[test]
     fn the_help_of_a_counter_is_its_own() {
-        // NT numbered the help of these counters of Process after names that Browser got.
+        // NT assigned the help of these counters of Process after names that belong to Browser.
         const GIVEN_BY_NT: [(u32, u32); 3] = [(6, 189), (142, 157), (144, 159)];
         let system = System::open().unwrap().with_profile(Profile::NtStrict);
         let titles = titles::titles(Language::ENGLISH).unwrap();

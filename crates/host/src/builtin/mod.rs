@@ -1,4 +1,4 @@
-//! The built-in objects of the system that this was compiled for.
+//! The built-in objects of the system that this program was compiled for.
 
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 
@@ -7,7 +7,7 @@ use tallymon_core::time::{FileTime, Frequency, PerfTime};
 mod system;
 
 #[cfg(all(test, target_os = "linux"))]
-mod reference;
+mod reference_tests;
 
 pub(crate) use system::{clocks, providers, system_name};
 
@@ -18,8 +18,8 @@ pub struct Clocks {
     pub perf_time: PerfTime,
     /// Its ticks per second.
     pub perf_freq: Frequency,
-    /// UTC on a clock that does not jump: the civil time at the first reading plus what the performance clock counted
-    /// since.
+    /// UTC on a clock that does not jump: the civil time at the first reading plus the performance clock
+    /// since then.
     pub time_100ns: FileTime,
     /// UTC as the civil clock shows it.
     pub system_time: FileTime,

@@ -1,4 +1,4 @@
-//! A system without built-in objects: only saved data blocks and logs can be looked at.
+//! A system without built-in objects: it can only read saved data blocks and logs.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

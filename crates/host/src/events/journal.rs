@@ -1,4 +1,4 @@
-//! The journal of systemd: one datagram an event, with a field for each of its own.
+//! The journal of systemd: one datagram per event, with a journal field for each field of the event.
 
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tallymon_provider::library::event::Event;
 
 const SOCKET: &str = "/run/systemd/journal/socket";
 
-/// Sends an event, if there is a journal. One that is busy is not waited for.
+/// Sends an event to the journal, if there is one, without waiting for a busy one.
 pub(super) fn send(event: &Event) {
     send_to(Path::new(SOCKET), event);
 }

@@ -2,5 +2,5 @@
 
 use tallymon_provider::library::event::Event;
 
-/// The file is all there is.
+/// The events are in the file only.
 pub(super) fn send(_event: &Event) {}

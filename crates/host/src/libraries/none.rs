@@ -1,4 +1,4 @@
-//! A system on which provider libraries are not asked yet.
+//! A system where provider libraries are not supported yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +21,11 @@ pub fn try_library(_service: &Service, _options: &LibraryOptions) -> Vec<Library
 #[derive(Debug)]
 pub(crate) struct Libraries;
 
-/// Nothing is asked.
+/// No library gets a request.
 #[derive(Debug)]
 pub(crate) struct Asking;
 
-/// Nobody answers.
+/// No library answers.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) objects: BTreeSet<TitleIndex>,

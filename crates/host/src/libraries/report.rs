@@ -1,13 +1,13 @@
-//! What is reported of libraries that did not answer: events, and the same in words.
+//! Events about libraries that did not answer, and the same in words.
 
+use tallymon_provider::library::client::Exit;
 use tallymon_provider::library::client::Function;
 use tallymon_provider::library::event::{self, Event};
-use tallymon_provider::library::process::Exit;
 use tallymon_provider::library::protocol::{Loaded, Stage};
 
 use crate::registry::Service;
 
-/// What is reported of a library that could not be loaded, and in words.
+/// The events of a library that could not be loaded, and the same in words.
 pub(super) fn not_loaded(loaded: &Loaded, service: &Service) -> (Vec<Event>, String) {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (error, library) = (loaded.error.to_string(), text(&service.library));
@@ -29,7 +29,7 @@ pub(super) fn not_loaded(loaded: &Loaded, service: &Service) -> (Vec<Event>, Str
     (vec![event], words)
 }
 
-/// What is reported of a library whose process ended, and in words.
+/// The events of a library whose process ended, and the same in words.
 pub(super) fn crashed(during: Function, exit: Exit, service: &str, library: &str) -> (Vec<Event>, String) {
     let kind = match during {
         Function::Open => &event::OPEN_CRASHED,

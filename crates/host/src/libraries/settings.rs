@@ -1,18 +1,18 @@
-//! How a service is asked, by its registration and by what is set for all.
+//! How a service is run: its registration, and the settings of all services.
 
 use tallymon_provider::library::check::Rules;
+use tallymon_provider::library::client::Indexes;
+use tallymon_provider::library::client::find_program;
 use tallymon_provider::library::client::{Registered, Settings, Times};
-use tallymon_provider::library::in_process::Indexes;
-use tallymon_provider::library::process::find_program;
 use tallymon_provider::library::protocol::Load;
 
 use crate::library::LibraryOptions;
 use crate::registry::{Installed, PerflibSetting, Service, Trust};
 
-/// What is set for all services.
+/// The settings of all services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ForAll {
-    /// No library is asked.
+    /// All libraries are disabled.
     pub(super) disabled: bool,
     pub(super) rules: Rules,
     /// Which events are written; `None` for all.
@@ -34,7 +34,7 @@ impl ForAll {
     }
 }
 
-/// How a service is asked; `None` when it has no library.
+/// How a service is run; `None` when it has no library.
 pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &ForAll) -> Option<Settings> {
     let name = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
     let load = Load {
@@ -44,7 +44,7 @@ pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &Fo
         close: name(&service.close)?,
         context: context(&service.export),
     };
-    // Without the program asking fails, and says so.
+    // Without the program, a request fails with a message that says so.
     let program = options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
     let times = Times::of(&Registered {
         open: service.open_timeout,
@@ -62,8 +62,8 @@ pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &Fo
     Some(Settings { program, load, as_nobody: service.as_nobody, in_process, environment, times })
 }
 
-/// What a library finds in its environment: its name and first indexes, for those that can not read the registry. A
-/// library that is installed anew gets others, and is loaded again.
+/// The environment of a library: its name and first indexes, for libraries that can not read the registry. A
+/// library that is installed again gets other indexes, and is loaded again.
 fn environment(service: &Service) -> Vec<(String, String)> {
     let mut all = vec![("TALLYMON_SERVICE".to_string(), service.name.clone())];
     if let Some(range) = service.titles {
@@ -73,7 +73,7 @@ fn environment(service: &Service) -> Vec<(String, String)> {
     all
 }
 
-/// What Open is given: the texts of `Linkage\Export`, each with its end, and one more end.
+/// The argument of Open: the texts of `Linkage\Export`, each with its terminator, and one more terminator.
 fn context(export: &[String]) -> Option<Vec<u16>> {
     if export.is_empty() {
         return None;

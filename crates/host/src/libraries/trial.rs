@@ -1,4 +1,5 @@
-//! Tries a library: loads it in its child, asks it for everything that NT would ask it for, and makes every check.
+//! Tries a library: loads it in a child process, sends it all requests that NT would send, and makes every
+//! check.
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ use crate::registry::{Scope, Service};
 /// How long each function may take before the trial is over.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks a library with several queries, one after the other, until it fails. Nothing is reported, and nobody is
-/// disabled. A service without a library is not asked.
+/// Sends several queries to a library, one after the other, until it fails. Reports nothing and disables
+/// nothing. Does nothing for a service without a library.
 pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTrial> {
     let Some(mut settings) = settings(service, options, &ForAll::default()) else { return Vec::new() };
-    // A trial is for libraries that nobody knows yet.
+    // A trial is for unknown libraries.
     settings.in_process = None;
     settings.times = Times { answer: PATIENCE, first_answer: PATIENCE, collect: PATIENCE, open: PATIENCE };
     let mut library = Library::new(Scope::System, service.clone(), Client::new(settings));

@@ -1,7 +1,7 @@
-//! Services in front of the objects of others: each is handed what was answered, and returns it changed.
+//! Services in front of other objects: each gets the objects of an answer, and returns them changed.
 //!
-//! One service after the other, ordered by name, sees what the earlier ones made of an object. Whatever goes wrong with one
-//! of them, the object is there as it was handed to it.
+//! The services run one after the other, ordered by name; each sees the changes of the earlier ones. When one
+//! of them fails, its objects stay as they were.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ impl Libraries {
         wrapping.flat_map(|library| library.service.wrapped_objects.iter().copied()).collect()
     }
 
-    /// Has the services change objects, which stand here by the index of their names.
+    /// Has the services change objects, which are keyed by the index of their names.
     pub(crate) fn wrap(&mut self, kind: &RequestKind, objects: &mut BTreeMap<TitleIndex, Vec<u8>>) {
         let query = dispatch::query(kind);
         let Libraries { roots, for_all, log, libraries, .. } = self;
@@ -49,8 +49,8 @@ impl Libraries {
 }
 
 impl Library {
-    /// Puts what came back in the place of the originals. What it was not handed is not taken, and old values are worse
-    /// than the original ones.
+    /// Replaces the originals by the answer. Objects that the service did not get are dropped; old values are
+    /// worse than the originals.
     fn take_changed(
         &self,
         written: &Written,

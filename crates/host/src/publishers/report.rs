@@ -1,4 +1,4 @@
-//! How the programs that publish are: as sources of counters, and in words.
+//! The health of publishing programs: as sources of counters, and in words.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Troubles {
         }
     }
 
-    /// Forgets publications that have gone.
+    /// Forgets publications that are gone.
     pub(super) fn keep(&mut self, publications: &[Publication]) {
         self.0.retain(|path, _| publications.iter().any(|publication| publication.path() == path));
     }
@@ -73,7 +73,7 @@ pub(super) fn findings(reader: &Reader, troubles: &Troubles, objects: usize, ful
     std::iter::once(all).chain(lines).chain(refused).collect()
 }
 
-/// What is not read and should be; what a killed program left behind is nobody's fault and harms nobody.
+/// Files that should be readable and are not. Leftovers of a killed program are harmless and not listed.
 fn refused(reader: &Reader) -> impl Iterator<Item = &Refusal> {
     reader.refusals().iter().filter(|refusal| !matches!(refusal.reason, RefusalReason::Dead { .. }))
 }
@@ -101,7 +101,7 @@ fn program(publication: &Publication, troubles: &Troubles) -> SourceStatus {
     }
 }
 
-/// What a program is called among the sources. Its name has no control characters when it was read.
+/// The name of a program among the sources. Reading it removed control characters.
 fn title(publication: &Publication) -> String {
     format!("program {}", publication.name())
 }
@@ -147,7 +147,7 @@ fn about_file(refusal: &Refusal) -> Finding {
     }
 }
 
-/// A name that somebody else chose, without what would move the cursor.
+/// A name from another program, without characters that move the cursor.
 fn visible(name: &str) -> String {
     name.replace(char::is_control, "\u{fffd}")
 }

@@ -1,4 +1,4 @@
-//! Changes of how services are asked that are there already.
+//! Changes to the settings of installed services.
 
 use tallymon_core::title::TitleIndex;
 
@@ -9,12 +9,13 @@ use super::trust::{Trust, ValidationCode};
 use super::writer::Writer;
 
 impl Writer {
-    /// Sets the objects that a service is asked for (`Object List`), in place of those that its names brought. An empty
-    /// list has it asked for every object that is in nobody's list.
+    /// Sets the objects of a service (`Object List`), instead of those that came with its names. With an
+    /// empty list it gets requests for every object that is in no other list.
     ///
     /// # Errors
     ///
-    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not be written.
+    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not
+    /// be written.
     pub fn set_object_list(&self, service: &str, objects: &[TitleIndex]) -> Result<(), RegistryError> {
         self.change(|contents| {
             let name = self.name_of(contents, service)?;
@@ -26,7 +27,7 @@ impl Writer {
         })
     }
 
-    /// Says whether a service is to be asked (`Disable Performance Counters`).
+    /// Enables or disables a service (`Disable Performance Counters`).
     ///
     /// # Errors
     ///
@@ -36,8 +37,9 @@ impl Writer {
         self.change_service(service, word, |service| service.disabled = !enabled)
     }
 
-    /// Marks the library of a service as trusted, as it is now: one that is changed later is no longer. Gives whether it
-    /// is: one that is no file, or has no path from the root on, can not be told from another and stays unmarked.
+    /// Marks the library of a service as trusted, as it is now; a later change of the file ends that. Returns
+    /// whether it is trusted: a library that is not a file, or has no absolute path, can not be identified
+    /// and stays unmarked.
     ///
     /// # Errors
     ///
@@ -52,11 +54,11 @@ impl Writer {
         Ok(trust)
     }
 
-    /// Sets a number of a service, or takes it away.
+    /// Sets a number of a service, or removes it.
     ///
     /// # Errors
     ///
-    /// The number means nothing; there is no such service; the registry can not be written.
+    /// The number is not valid; there is no such service; the registry can not be written.
     pub fn set(
         &self,
         service: &str,
@@ -68,11 +70,11 @@ impl Writer {
         self.change_service(service, &format!("{} of", text.name), |service| setting.set(service, value))
     }
 
-    /// Sets a number of all services, or takes it away.
+    /// Sets a number of all services, or removes it.
     ///
     /// # Errors
     ///
-    /// The number means nothing; the registry can not be written.
+    /// The number is not valid; the registry can not be written.
     pub fn set_perflib(&self, setting: PerflibSetting, value: Option<u32>) -> Result<(), RegistryError> {
         check_setting(&setting.text(), value)?;
         self.change(|contents| {

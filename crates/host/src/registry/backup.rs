@@ -12,7 +12,8 @@ use super::roots::Scope;
 /// The first line, which no other file has.
 const HEADER: &str = "# Tallymon registry backup, format 1";
 
-/// The files one behind the other, each under a line with its name in brackets. No line of a file begins with a bracket.
+/// All files, one after the other, each after a line with its name in brackets. No line of a file begins with
+/// a bracket.
 pub(crate) fn to_text(contents: &Contents) -> String {
     let mut text = format!("{HEADER}\n");
     for (name, file) in to_files(contents) {
@@ -57,7 +58,7 @@ pub(crate) fn from_text(scope: Scope, path: &Path, text: &str) -> Result<Content
         files.get(name).map(|(_, text)| text.clone()).ok_or_else(|| missing(name))
     })
     .map_err(|mut problem| {
-        // A line of a part is told as a line of the whole.
+        // A line number in a part becomes one in the whole text.
         let part = problem.path.to_str().and_then(|name| files.get(name));
         if let (Some((first, _)), Some(line)) = (part, problem.line) {
             problem.line = Some(first.saturating_add(line));

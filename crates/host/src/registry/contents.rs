@@ -1,4 +1,4 @@
-//! All that one version of a registry holds, and what must be true of it.
+//! The contents of one version of a registry, and the rules for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ pub struct Contents {
     pub last_counter: u32,
     /// `Last Help`: the highest index of a help text in use, odd.
     pub last_help: u32,
-    /// The version that this one was made from; 0 for the first.
+    /// The version that this one was based on; 0 for the first.
     pub parent: u32,
-    /// What was changed against that one, for people.
+    /// The change against that version, in words.
     pub change: String,
-    /// How all libraries are asked, as far as that is set.
+    /// The settings of all libraries, where they are set.
     pub perflib: BTreeMap<PerflibSetting, u32>,
     /// The services by their name in small letters.
     services: BTreeMap<String, Service>,
@@ -67,33 +67,33 @@ impl Contents {
         self.services.values()
     }
 
-    /// The service of a name; case is not regarded.
+    /// The service with a name, ignoring case.
     pub fn service(&self, name: &str) -> Option<&Service> {
         self.services.get(&folded(name))
     }
 
-    /// The service of a name, to be changed.
+    /// The service with a name, to change it.
     pub(crate) fn service_mut(&mut self, name: &str) -> Option<&mut Service> {
         self.services.get_mut(&folded(name))
     }
 
-    /// Adds a service, in place of one that has its name.
+    /// Adds a service, or replaces the one with its name.
     pub(crate) fn insert(&mut self, service: Service) {
         self.services.insert(folded(&service.name), service);
     }
 
-    /// Takes a service out, and its texts with it.
+    /// Removes a service and its texts.
     pub(crate) fn remove(&mut self, name: &str) -> Option<Service> {
         self.release(name);
         self.services.remove(&folded(name))
     }
 
-    /// The languages that there is a table of.
+    /// The languages that have a table.
     pub fn languages(&self) -> impl Iterator<Item = Language> + '_ {
         self.tables.keys().copied()
     }
 
-    /// The texts of a language, by index; `None` when there is no table of it.
+    /// The texts of a language, by index; `None` when it has no table.
     pub fn table(&self, language: Language) -> Option<&BTreeMap<u32, String>> {
         self.tables.get(&language)
     }
@@ -103,14 +103,14 @@ impl Contents {
         self.tables.insert(language, table);
     }
 
-    /// The names and help texts of a language; the English ones when there is no table of it.
+    /// The names and help texts of a language; the English ones when it has no table.
     pub fn titles(&self, language: Language) -> Titles {
         let table = self.tables.get(&language).or_else(|| self.tables.get(&Language::ENGLISH));
         Titles::from_pairs(table.into_iter().flatten().map(|(index, text)| (*index, text.as_str())))
     }
 
-    /// Makes a table for every language that has none yet, filled with the English texts of what is installed already,
-    /// so that nothing is invisible in the new language.
+    /// Creates a table for every language that has none, with the English texts of everything installed, so
+    /// that nothing is missing in the new language.
     pub(crate) fn add_languages(&mut self, languages: impl IntoIterator<Item = Language>) {
         let english = self.tables.get(&Language::ENGLISH).cloned().unwrap_or_default();
         for language in languages {
@@ -118,16 +118,16 @@ impl Contents {
         }
     }
 
-    /// Puts texts into the table of a language, by index; a language that is new here gets the English texts of all others.
-    /// Those outside of this registry, as NT's own, are left out. Gives how many were taken; says what is wrong with one
-    /// that belongs to no service.
+    /// Puts texts into the table of a language, by index; a new language gets the English texts of everything
+    /// else. Indexes outside of this registry, such as NT's own, are ignored. Returns the number of texts;
+    /// fails when a text belongs to no service.
     pub(crate) fn translate(
         &mut self,
         language: Language,
         texts: &BTreeMap<u32, String>,
     ) -> Result<usize, String> {
         if language == Language::ENGLISH {
-            // Paths are made of them; translated ones would break every script.
+            // Paths consist of these names; a translation would break every script.
             return Err(
                 "English names are what paths are made of; they are changed by installing the service anew"
                     .into(),
@@ -162,8 +162,8 @@ impl Contents {
         Ok(n)
     }
 
-    /// Gives indexes to texts, which stand at even offsets, behind the last ones in use, and writes them into every
-    /// table: in its language where they are in it, else in English.
+    /// Assigns indexes to texts, which have even offsets, after the last ones in use, and writes them to
+    /// every table: in its language where there is one, else in English.
     pub(crate) fn allocate(&mut self, texts: &BTreeMap<u32, Texts>) -> Result<TitleRange, OutOfIndexes> {
         let last = texts.last_key_value().map_or(0, |(offset, _)| *offset);
         let highest = *self.scope.indexes().end();
@@ -197,8 +197,8 @@ impl Contents {
         Ok(range)
     }
 
-    /// Takes the texts of a service out of every table, and lowers the last indexes if they were the highest. Other
-    /// indexes do not move. Gives the range that became free.
+    /// Removes the texts of a service from every table, and lowers the last indexes if they were the highest.
+    /// Other indexes do not move. Returns the range that became free.
     pub(crate) fn release(&mut self, name: &str) -> Option<TitleRange> {
         let service = self.services.get_mut(&folded(name))?;
         let range = service.titles.take()?;
@@ -260,7 +260,7 @@ impl Contents {
     fn check_service(&self, service: &Service, first: u32) -> Result<(), String> {
         let name = &service.name;
         let Some(range) = service.titles else {
-            // NT's own objects can be listed by anybody; others belong to services with names.
+            // Any service can list NT's own objects; other objects belong to services with names.
             return match service.object_list.iter().find(|object| object.0 > BASE_INDEX) {
                 Some(object) => Err(format!("{name} lists the object {object} and has no names")),
                 None => Ok(()),
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn indexes_follow_the_last_ones_and_are_not_moved() {
+    fn new_indexes_follow_the_last_ones() {
         let mut contents = Contents::new(Scope::System);
         assert_eq!((contents.last_counter, contents.last_help), (1846, 1847));
         let one = install(&mut contents, "one", &[0, 2]);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_language_has_the_texts_of_what_was_there() {
+    fn new_language_gets_english_texts() {
         let mut contents = Contents::new(Scope::User);
         install(&mut contents, "one", &[0]);
         contents.add_languages([Language::KOREAN]);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_found() {
+    fn contradictions_are_found() {
         let mut whole = Contents::new(Scope::System);
         install(&mut whole, "one", &[0, 2]);
         install(&mut whole, "two", &[0, 2]);

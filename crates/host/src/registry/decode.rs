@@ -1,4 +1,4 @@
-//! Bytes of a text file as text: UTF-16 and UTF-8 with or without a mark, else the code page of some Windows.
+//! Decodes a text file: UTF-16 and UTF-8 with or without a byte order mark, else a Windows code page.
 
 use std::path::Path;
 
@@ -29,14 +29,14 @@ const CODE_PAGES: &[(u32, &Encoding)] = &[
     (65001, encoding_rs::UTF_8),
 ];
 
-/// What DOS programs put at the end of a text file.
+/// The end mark that DOS programs put at the end of a text file.
 const CONTROL_Z: char = '\u{1a}';
 
-/// The text of a file in any of the encodings of INI files. At most 64 MB are read.
+/// The text of a file in any encoding of INI files. Reads at most 64 MB.
 ///
 /// # Errors
 ///
-/// The file can not be read, or is no text.
+/// The file can not be read, or is not text.
 pub fn read_text(path: &Path, code_page: Option<CodePage>) -> Result<String, RegistryError> {
     let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
     decode(path, &bytes, code_page)
@@ -45,8 +45,8 @@ pub fn read_text(path: &Path, code_page: Option<CodePage>) -> Result<String, Reg
 
 /// The text of a file up to its end mark, if it has one.
 ///
-/// A byte order mark decides. Without one the file is UTF-8 if it is valid UTF-8, and in `code_page` else, which is 1252
-/// when nobody said another one.
+/// A byte order mark decides. Without one, the file is UTF-8 if it is valid UTF-8, else it is in `code_page`,
+/// or in 1252 when none is given.
 ///
 /// # Errors
 ///
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_with_its_line() {
+    fn invalid_text_is_refused_with_its_line() {
         for (bytes, page, words) in [
             (&b"\xff\xfea\0\n\0\0\xd8b\0"[..], None, "f:2: no UTF-16: 0xd800 is half of a pair"),
             (b"\xff\xfea\0\n\0b", None, "f:2: no UTF-16: the last byte"),

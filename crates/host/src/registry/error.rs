@@ -1,10 +1,10 @@
-//! What can go wrong with the registry and with the files that are installed into it.
+//! Errors of the registry and of files to install.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the registry could not be read or was not changed. Nothing was written when a change gives one.
+/// Why the registry could not be read or changed. A change that fails has written nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryError {
     /// What kind of failure it is.
@@ -33,7 +33,7 @@ pub enum RegistryErrorKind {
     Usage,
     /// The system failed in another way.
     Io,
-    /// A change would have made tables that contradict themselves; it was not written.
+    /// The change would have made tables that contradict each other; it was not written.
     Internal,
 }
 
@@ -49,7 +49,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of a line of a file.
+    /// A problem in a line of a file.
     pub(crate) fn at(path: &Path, line: usize, words: impl Into<String>) -> Problem {
         Problem { path: path.to_path_buf(), line: Some(line), words: words.into() }
     }
@@ -84,7 +84,7 @@ impl RegistryError {
         RegistryError { kind, problems: vec![problem] }
     }
 
-    /// A failure of the system at a file; `what` says what was tried.
+    /// An error of the system at a file; `what` is the attempted operation.
     pub(crate) fn io(path: &Path, what: &str, error: &io::Error) -> RegistryError {
         let kind = match error.kind() {
             io::ErrorKind::NotFound => RegistryErrorKind::NotFound,
@@ -96,7 +96,7 @@ impl RegistryError {
         RegistryError::of(kind, Problem::of(path, format!("{what}: {error}")))
     }
 
-    /// The code of Windows' `winerror.h` that stands for the failure.
+    /// The code of the failure in Windows' `winerror.h`.
     pub const fn win32_code(&self) -> u32 {
         match self.kind {
             RegistryErrorKind::NotFound => 2,

@@ -7,7 +7,7 @@ use tallymon_core::title::Language;
 
 use super::error::Problem;
 
-/// What an INI file says, before its symbols are looked up.
+/// The contents of an INI file, before its symbols are looked up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ini {
     /// `drivername`, and its line.
@@ -30,7 +30,7 @@ pub(crate) struct Ini {
     places: BTreeMap<(String, Language, bool), usize>,
 }
 
-/// How many mistakes of one file are told.
+/// How many mistakes of one file are reported.
 pub(crate) const MOST_PROBLEMS: usize = 50;
 
 /// A line of `[text]`.
@@ -51,11 +51,11 @@ enum Section {
     Languages,
     Objects,
     Text,
-    /// One that is not ours.
+    /// A section that has no meaning here.
     Other,
 }
 
-/// Reads an INI file. Everything that is wrong in it is told, not only the first mistake.
+/// Reads an INI file. Reports all mistakes in it, not only the first.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Ini, Vec<Problem>> {
     let mut ini = Ini::default();
     let mut problems = Vec::new();
@@ -115,7 +115,7 @@ impl Ini {
         let value = value.map(|value| unquoted(value.trim()));
         match (section, value) {
             (Section::Info, value) => self.info(key, value, number),
-            // What stands behind these keys means nothing, and neither does its absence.
+            // The values of these keys mean nothing, and may be missing.
             (Section::Languages, _) => {
                 let language = parse_language(key).ok_or_else(|| {
                     format!("a language of three hexadecimal digits such as 009 needed, found {key:?}")
@@ -159,7 +159,8 @@ impl Ini {
         let (symbol, language, is_help) = parse_key(key)?;
         if let Some(letter) = value.chars().find(|letter| letter.is_control() && *letter != '\t') {
             return Err(format!(
-                "the text has the control character {letter:?}; if it should be a letter, name the code page of the file \
+                "the text has the control character {letter:?}; if it should be a letter, name the code \
+                page of the file \
                  with --code-page or save it as UTF-8"
             ));
         }
@@ -273,7 +274,7 @@ C_009_NAME=Two  blanks\tand a tab   \r
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_line() {
+    fn every_mistake_is_reported_with_its_line() {
         for (text, words) in [
             ("a=b", "f.ini:1: a section such as [info] needed"),
             ("[info\n", "f.ini:1: a ] needed"),

@@ -1,4 +1,4 @@
-//! What is installed now, in both registries.
+//! Everything that is installed now, in both registries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Reads both registries. Those that do not exist are empty.
+    /// Reads both registries. One that does not exist is empty.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl Installed {
         Ok(Installed { system: read(Scope::System)?, user: read(Scope::User)? })
     }
 
-    /// Reads whichever of the two can be read, and says what is wrong with the other.
+    /// Reads both registries, and reports the problems of one that can not be read.
     pub fn read_what_is_whole(roots: &Roots) -> (Installed, Vec<RegistryError>) {
         let mut errors = Vec::new();
         let mut read = |scope| {
@@ -51,8 +51,8 @@ impl Installed {
         (Installed { system, user }, errors)
     }
 
-    /// Which versions of the two are in use now: as long as they stay the same, so does what was read. One that can not
-    /// be told is as one that is not there. Only who keeps libraries loaded needs to know.
+    /// The versions in use: as long as they stay the same, so do the contents. A version that can not be read
+    /// counts as missing. Only a program that keeps libraries loaded needs this.
     #[cfg(target_os = "linux")]
     pub(crate) fn versions(roots: &Roots) -> [Option<u32>; 2] {
         [Scope::System, Scope::User]
@@ -67,7 +67,7 @@ impl Installed {
         }
     }
 
-    /// The services, ordered by name; of two with one name that of the user.
+    /// The services, ordered by name; of two with the same name, the user's.
     pub fn services(&self) -> impl Iterator<Item = (Scope, &Service)> {
         let mut services: BTreeMap<String, (Scope, &Service)> = BTreeMap::new();
         for scope in [Scope::System, Scope::User] {
@@ -78,17 +78,17 @@ impl Installed {
         services.into_values()
     }
 
-    /// How all libraries are asked: the number of the user's registry, else that of the system's.
+    /// A setting of all libraries: the number in the user's registry, else in the system's.
     pub fn perflib(&self, setting: PerflibSetting) -> Option<u32> {
         self.user.perflib.get(&setting).or_else(|| self.system.perflib.get(&setting)).copied()
     }
 
-    /// The languages that there are texts in.
+    /// The languages that have texts.
     pub fn languages(&self) -> BTreeSet<Language> {
         self.system.languages().chain(self.user.languages()).collect()
     }
 
-    /// The names and help texts in a language; English ones where there are none in it.
+    /// The names and help texts in a language; English where it has none.
     pub fn titles(&self, language: Language) -> Titles {
         let mut titles = self.user.titles(language);
         titles.merge(&self.system.titles(language));

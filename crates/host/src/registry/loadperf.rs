@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::error::{Problem, RegistryError, RegistryErrorKind};
 use super::package::Package;
-use super::report::{Change, report_failure, report_installed, report_removed, report_warnings};
 use super::roots::Roots;
 use super::service::TitleRange;
 use super::writer::Writer;
@@ -12,13 +11,13 @@ use crate::events::EventLog;
 
 /// Installs the names that an INI file has, as `LoadPerfCounterTextStrings` does.
 ///
-/// The first word of the command line is thrown away, whatever it is: the function was written for the line that
-/// started lodctr. So the line is `lodctr FILE.ini`, and one with a file alone is refused with error 87, as Windows
-/// does (Q188769). A path with blanks stands in quotation marks.
+/// The first word of the command line is ignored, whatever it is: the function was written for the command
+/// line of lodctr. So the line is `lodctr FILE.ini`, and one with only a file is refused with error 87, as on
+/// Windows (Q188769). A path with blanks needs quotation marks.
 ///
 /// # Errors
 ///
-/// There is no second word; everything that [`Package::read`] and [`Writer::install_names`] refuse. The error has its
+/// There is no second word; any error of [`Package::read`] and [`Writer::install_names`]. The error has its
 /// [code of Windows](RegistryError::win32_code).
 #[doc(alias = "LoadPerfCounterTextStrings")]
 pub fn load_perf_counter_text_strings(
@@ -27,23 +26,16 @@ pub fn load_perf_counter_text_strings(
 ) -> Result<TitleRange, RegistryError> {
     let file = second_word(command_line, "lodctr FILE.ini")?;
     let log = EventLog::of(roots);
-    let package = Package::read(Path::new(&file), None)
-        .inspect_err(|error| report_failure(&log, Change::Install, &file, error))?;
-    let writer = Writer::of_service(roots, None, &package.service)?;
-    let range = writer
-        .install_names(&package)
-        .inspect_err(|error| report_failure(&log, Change::Install, &package.service, error))?;
-    report_installed(&log, &package.service, range);
-    report_warnings(&log, &package, writer.contents()?.languages());
-    Ok(range)
+    let package = Package::read_to_install(Path::new(&file), &log)?;
+    Writer::of_service(roots, None, &package.service)?.reporting(&log).install_names(&package)
 }
 
-/// Removes the names of a service, as `UnloadPerfCounterTextStrings` does. The first word of the command line is thrown
-/// away, see [`load_perf_counter_text_strings`].
+/// Removes the names of a service, as `UnloadPerfCounterTextStrings` does. The first word of the command line
+/// is ignored, see [`load_perf_counter_text_strings`].
 ///
 /// # Errors
 ///
-/// There is no second word; everything that [`Writer::remove_names`] refuses.
+/// There is no second word; any error of [`Writer::remove_names`].
 #[doc(alias = "UnloadPerfCounterTextStrings")]
 pub fn unload_perf_counter_text_strings(
     roots: &Roots,
@@ -51,11 +43,7 @@ pub fn unload_perf_counter_text_strings(
 ) -> Result<TitleRange, RegistryError> {
     let service = second_word(command_line, "unlodctr SERVICE")?;
     let log = EventLog::of(roots);
-    let range = Writer::of_service(roots, None, &service)?
-        .remove_names(&service)
-        .inspect_err(|error| report_failure(&log, Change::Remove, &service, error))?;
-    report_removed(&log, &service, range);
-    Ok(range)
+    Writer::of_service(roots, None, &service)?.reporting(&log).remove_names(&service)
 }
 
 fn second_word(command_line: &str, needed: &str) -> Result<String, RegistryError> {
@@ -66,10 +54,12 @@ fn second_word(command_line: &str, needed: &str) -> Result<String, RegistryError
     match words.as_slice() {
         [_, word] if !word.is_empty() => Ok(word.clone()),
         [] | [_] | [_, _] => Err(wrong(format!(
-            "\"{needed}\" needed, found {command_line:?}; the first word is thrown away, so the name must be the second"
+            "\"{needed}\" needed, found {command_line:?}; the first word is thrown away, so the name must \
+            be the second"
         ))),
         _ => Err(wrong(format!(
-            "\"{needed}\" needed, found {command_line:?}, which has {} words; put a name with blanks in quotation marks",
+            "\"{needed}\" needed, found {command_line:?}, which has {} words; put a name with blanks in \
+            quotation marks",
             words.len()
         ))),
     }
@@ -98,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_word_is_thrown_away() {
+    fn first_word_is_ignored() {
         for (line, word) in [
             ("lodctr my.ini", Some("my.ini")),
             ("anything \"my own.ini\"", Some("my own.ini")),

@@ -15,7 +15,7 @@ use super::files::read_limited;
 use super::ini::MOST_PROBLEMS;
 use super::service::{CounterSet, ManifestProvider, SetCounter, TitleRange};
 
-/// The counter sets of a manifest, ready to be installed.
+/// The counter sets of a manifest, ready to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     /// The file.
@@ -27,7 +27,7 @@ pub struct Manifest {
 /// A provider of a manifest, with texts in place of their indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestPackage {
-    /// What the registry will hold, in which a name is not yet an index but an offset.
+    /// What the registry will contain; names are offsets here, not yet indexes.
     provider: ManifestProvider,
     texts: BTreeMap<u32, Texts>,
 }
@@ -43,7 +43,7 @@ impl ManifestPackage {
         &self.provider.name
     }
 
-    /// The English names of its counter sets, each with those of its counters.
+    /// The English names of its counter sets, each with the names of its counters.
     pub fn sets(&self) -> impl Iterator<Item = (&str, Vec<&str>)> {
         let name = |offset: &TitleIndex| {
             let texts = self.texts.get(&offset.0);
@@ -59,7 +59,7 @@ impl ManifestPackage {
         &self.texts
     }
 
-    /// The provider with the indexes that its texts got.
+    /// The provider with the indexes of its texts.
     pub(crate) fn with_indexes(&self, range: TitleRange) -> ManifestProvider {
         let mut provider = self.provider.clone();
         let name = |offset: &mut TitleIndex| offset.0 = range.first_counter.0.saturating_add(offset.0);
@@ -77,12 +77,13 @@ impl ManifestPackage {
 }
 
 impl Manifest {
-    /// Reads a manifest. `binary` is the path of the program or of its folder, for a manifest that does not say it in
-    /// full.
+    /// Reads a manifest. `binary` is the path of the program or of its folder, for a manifest without the
+    /// full path.
     ///
     /// # Errors
     ///
-    /// The file can not be read, is no XML, or declares counter sets wrongly; all mistakes are told with their lines.
+    /// The file can not be read, is not XML, or declares counter sets wrongly; all mistakes are reported with
+    /// their lines.
     pub fn read(path: &Path, binary: Option<&Path>) -> Result<Manifest, RegistryError> {
         let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
         let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
@@ -95,8 +96,8 @@ impl Manifest {
     }
 }
 
-/// Path of the program: what the manifest says if that is a full path, else the one that was given, else beside the
-/// manifest, else in the current folder.
+/// Path of the program: the manifest's path if it is a full one, else the given one, else in the manifest's
+/// folder, else in the current folder.
 fn application(manifest: &Path, binary: Option<&Path>, identity: &str) -> String {
     let name = identity.replace('\\', "/");
     let absolute = Path::new(&name).is_absolute() || name.as_bytes().get(1) == Some(&b':');
@@ -116,7 +117,7 @@ fn application(manifest: &Path, binary: Option<&Path>, identity: &str) -> String
     path.display().to_string()
 }
 
-/// An element with what is needed of it: its attributes, and its line for messages.
+/// An element: its attributes, and its line for messages.
 struct Element {
     line: usize,
     attributes: BTreeMap<String, String>,
@@ -136,7 +137,7 @@ struct Pending<T> {
     help: String,
 }
 
-/// What is read of a file, before texts are looked up.
+/// The contents of a file, before texts are looked up.
 #[derive(Default)]
 struct Parsed {
     providers: Vec<(ManifestProvider, Vec<PendingSet>)>,
@@ -157,7 +158,7 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, Vec<Problem>> {
     let mut open: Vec<String> = Vec::new();
     let mut culture = None;
     loop {
-        // The element begins where the last one ended, or behind blanks after that.
+        // The element begins where the last one ended, or after the blanks that follow.
         let begin = lines.line_at(reader.buffer_position());
         let event = match reader.read_event() {
             Ok(event) => event,
@@ -255,7 +256,7 @@ impl Parsed {
                 let (_, sets) = self.providers.last_mut().ok_or("a counterSet outside of a provider")?;
                 sets.push(PendingSet { set: counter_set(element)?, counters: Vec::new() });
             }
-            // Structures only say how the values lie in the memory of the provider.
+            // Structures only describe how the values lie in the provider's memory.
             ("counterSet", "counter") => {
                 let set = self.providers.last_mut().and_then(|(_, sets)| sets.last_mut());
                 set.ok_or("a counter outside of a counterSet")?.counters.push(counter(element)?);
@@ -282,7 +283,7 @@ impl Parsed {
         Ok(())
     }
 
-    /// Looks up the texts, gives them offsets, and checks what must be so within a set.
+    /// Looks up the texts, assigns their offsets, and checks the rules within a set.
     fn finish(mut self, path: &Path) -> Result<Manifest, Vec<Problem>> {
         let mut packages = Vec::new();
         let (mut provider_guids, mut set_guids) = (BTreeSet::new(), BTreeSet::new());
@@ -353,7 +354,7 @@ impl Parsed {
         }
     }
 
-    /// Puts texts behind the last ones, and gives their offset.
+    /// Adds texts after the last ones, and returns their offset.
     fn add_texts(
         &mut self,
         path: &Path,
@@ -375,7 +376,8 @@ impl Parsed {
         offset
     }
 
-    /// A text in all languages: itself in English, or what the string tables have for `$(string.ID)`.
+    /// A text in all languages: the text itself in English, or the entries of the string tables for
+    /// `$(string.ID)`.
     fn look_up(&self, text: &str) -> Result<BTreeMap<Language, String>, String> {
         let id = text.strip_prefix("$(string.").and_then(|rest| rest.strip_suffix(')'));
         let Some(id) = id else {

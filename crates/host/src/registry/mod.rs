@@ -1,10 +1,11 @@
-//! The registry: which services have counters, and the names and help texts of them in every language.
+//! The registry: the services that have counters, with their names and help texts in every language.
 //!
-//! You give an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, and every language
-//! that there is a table of has them from then on. There is a registry of the system and one of the user; both are read,
-//! and the user's wins.
+//! You pass an INI file with its symbol file, or a manifest; its texts get indexes above those of NT, in
+//! every language that has a table. The system has a registry, and so has each user; both are read, and the
+//! user's entries win.
 //!
-//! It can not be half changed: see `store.rs`. It loads no libraries and asks no providers.
+//! A change is complete or not made at all: see `store.rs`. The registry loads no libraries and calls no
+//! providers.
 //!
 //! | to | use |
 //! |---|---|
@@ -27,6 +28,7 @@ mod manifest;
 mod package;
 mod reg;
 mod report;
+mod reported;
 mod roots;
 mod service;
 mod setting;
@@ -44,7 +46,7 @@ pub use loadperf::{load_perf_counter_text_strings, unload_perf_counter_text_stri
 pub use manifest::{Manifest, ManifestPackage};
 pub use package::{HIGHEST_OFFSET, Package, PackageTitle};
 pub use reg::read_reg;
-pub use report::{Change, report_failure, report_installed, report_removed, report_warnings};
+pub use reported::ReportingWriter;
 pub use roots::{BASE_INDEX, FIRST_INDEX_OUTSIDE, OWN_INDEXES, Roots, Scope};
 pub use service::{CounterSet, ManifestProvider, Service, SetCounter, TitleRange};
 pub use setting::{PerflibSetting, ServiceSetting, SettingText};

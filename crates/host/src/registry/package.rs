@@ -1,4 +1,4 @@
-//! An INI file and its symbol file, read and checked: what lodctr would install.
+//! An INI file and its symbol file, read and checked: the input of lodctr.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,8 +15,8 @@ use super::ini::{self, Ini, MOST_PROBLEMS};
 use super::service::wrong_name;
 use super::symbols::{self, Symbol};
 
-/// The highest number that a symbol may have: 32,768 names are more than any service has, and few enough that one wrong
-/// number does not use up all indexes.
+/// The highest number that a symbol may have: 32,768 names are more than any service has, and few enough that
+/// one wrong number does not use up all indexes.
 pub const HIGHEST_OFFSET: u32 = 65_534;
 
 /// Names and help texts of one service, ready to be installed.
@@ -34,7 +34,7 @@ pub struct Package {
     pub languages: Vec<Language>,
     /// The titles by ascending offset.
     pub titles: Vec<PackageTitle>,
-    /// What is allowed and yet worth knowing.
+    /// Things that are allowed and yet worth knowing.
     pub warnings: Vec<Problem>,
 }
 
@@ -43,23 +43,23 @@ pub struct Package {
 pub struct PackageTitle {
     /// The symbol as the symbol file writes it.
     pub symbol: String,
-    /// Its number: what is added to First Counter and to First Help.
+    /// Its number: the offset from First Counter and from First Help.
     pub offset: u32,
     /// Whether `[objects]` names it.
     pub is_object: bool,
-    /// Its names by language; there is always an English one.
+    /// Its names by language, always including English.
     pub names: BTreeMap<Language, String>,
     /// Its help texts by language.
     pub helps: BTreeMap<Language, String>,
 }
 
 impl Package {
-    /// Reads an INI file, and the symbol file that it names, which is looked for in the same folder and found whatever
-    /// the case of its letters is.
+    /// Reads an INI file and its symbol file, which must be in the same folder; the case of its name does not
+    /// matter.
     ///
     /// # Errors
     ///
-    /// A file can not be read, or one of the mistakes that would damage the tables is in it; all of them are told.
+    /// A file can not be read, or has a mistake that would damage the tables; all mistakes are reported.
     pub fn read(path: &Path, code_page: Option<CodePage>) -> Result<Package, RegistryError> {
         let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
         let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
@@ -162,7 +162,8 @@ impl Package {
         }
         let mut warnings = Vec::new();
         if ini.objects.is_empty() {
-            let words = "without [objects] there is no Object List, and the library is asked for every unknown object";
+            let words = "without [objects] there is no Object List, and the library is asked for every \
+                unknown object";
             warnings.push(Problem {
                 path: path.to_path_buf(),
                 line: ini.objects_section,
@@ -186,7 +187,8 @@ impl Package {
 /// Every language that is listed has a text, and English is among them.
 fn check_languages(path: &Path, ini: &Ini, problems: &mut Vec<Problem>) {
     if !ini.languages.contains_key(&Language::ENGLISH) {
-        let words = "[languages] needs a line 009=English, because the English texts stand in for every language that has \
+        let words = "[languages] needs a line 009=English, because the English texts stand in for every \
+            language that has \
                      none of its own";
         problems.push(Problem {
             path: path.to_path_buf(),
@@ -198,7 +200,8 @@ fn check_languages(path: &Path, ini: &Ini, problems: &mut Vec<Problem>) {
     for (language, line) in &ini.languages {
         if !with_text.contains(language) {
             let words = format!(
-                "language {language} is listed and has no text; add lines SYMBOL_{language}_NAME=... to [text], or remove \
+                "language {language} is listed and has no text; add lines SYMBOL_{language}_NAME=... to \
+                [text], or remove \
                  it from [languages]"
             );
             problems.push(Problem::at(path, *line, words));
@@ -206,8 +209,8 @@ fn check_languages(path: &Path, ini: &Ini, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Every symbol with a number has an English name, and no two have one number; numbers are even, and neither negative
-/// nor too high.
+/// Every symbol with a number has an English name, and no two have one number; numbers are even, and neither
+/// negative nor too high.
 fn check_symbols(
     path: &Path,
     symbol_path: &Path,
@@ -226,7 +229,7 @@ fn check_symbols(
                 wrong(format!("{name} has a text, so it needs a number, found {value:?}"));
                 continue;
             }
-            // Whatever else it is, it is not meant for us.
+            // Whatever it is, it is not for us.
             (Err(_), None) => continue,
         };
         let Some(title) = title else {
@@ -277,7 +280,7 @@ fn unknown_symbol(symbol: &str, symbol_path: &Path, symbols: &[Symbol]) -> Strin
     words
 }
 
-/// The symbol file: a path as Windows writes it, beside the INI file, with letters of any case.
+/// The symbol file: a Windows path, in the INI file's folder, ignoring case.
 fn symbol_path(ini: &Path, symbol_file: &str) -> PathBuf {
     let relative = symbol_file.replace('\\', "/");
     let path = ini.parent().unwrap_or(Path::new("")).join(&relative);

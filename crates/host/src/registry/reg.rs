@@ -1,4 +1,4 @@
-//! `.reg` files, in which services of Windows ship the key that says what their library is.
+//! `.reg` files, with which services of Windows ship the key for their library.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,12 +13,12 @@ use super::ini::MOST_PROBLEMS;
 use super::service::{Service, folded, wrong_name};
 use super::setting::ServiceSetting;
 
-/// The services that a `.reg` file registers: those with a key `Services\NAME\Performance` or `Services\NAME\Linkage`.
-/// All other keys are left out.
+/// The services that a `.reg` file registers: those with a key `Services\NAME\Performance` or
+/// `Services\NAME\Linkage`. All other keys are left out.
 ///
 /// # Errors
 ///
-/// The file can not be read, has a line that is none of a `.reg` file, or registers no service.
+/// The file can not be read, has a line that does not belong in a `.reg` file, or registers no service.
 pub fn read_reg(path: &Path, code_page: Option<CodePage>) -> Result<Vec<Service>, RegistryError> {
     let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
     let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
@@ -26,7 +26,7 @@ pub fn read_reg(path: &Path, code_page: Option<CodePage>) -> Result<Vec<Service>
     parse(path, &text).map_err(refused)
 }
 
-/// Beginnings of the first line of a `.reg` file, of Windows 2000 and later and of those before.
+/// How the first line of a `.reg` file begins: on Windows 2000 and later, and before.
 const HEADERS: [&str; 2] = ["Windows Registry Editor Version 5.00", "REGEDIT4"];
 
 fn parse(path: &Path, text: &str) -> Result<Vec<Service>, Vec<Problem>> {
@@ -49,7 +49,7 @@ fn parse(path: &Path, text: &str) -> Result<Vec<Service>, Vec<Problem>> {
             header_seen = true;
             continue;
         }
-        // Long values go on behind a backslash at the end of the line.
+        // A backslash at the end of a line continues a long value on the next.
         while line.starts_with(['"', '@']) && line.ends_with('\\') {
             line.pop();
             match lines.next() {
@@ -102,7 +102,7 @@ fn service_key(key: &str) -> Option<(String, bool)> {
     }
 }
 
-/// A value as a `.reg` file has it.
+/// A value in a `.reg` file.
 #[derive(Debug, PartialEq, Eq)]
 enum Data {
     Text(String),
@@ -160,7 +160,7 @@ fn data(text: &str) -> Result<Data, String> {
             for pair in digits.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
                 bytes.push(u8::from_str_radix(pair, 16).map_err(|_| wrong())?);
             }
-            // REGEDIT4 wrote bytes of a code page here; every tool since writes UTF-16.
+            // REGEDIT4 wrote bytes of a code page here; every tool since then writes UTF-16.
             let (units, _) = bytes.as_chunks::<2>();
             let text =
                 String::from_utf16(&units.iter().map(|unit| u16::from_le_bytes(*unit)).collect::<Vec<_>>())
@@ -176,7 +176,7 @@ fn data(text: &str) -> Result<Data, String> {
     }
 }
 
-/// The text between quotation marks, in which a backslash takes the next character as it is, and what stands behind.
+/// The text between quotation marks, where a backslash escapes the next character, and the rest of the line.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut out = String::new();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn mistakes_are_reported_with_their_line() {
         let key = r"[HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\A\Performance]";
         for (lines, words) in [
             ("[x]", "f.reg:1: one of [\"Windows Registry Editor"),

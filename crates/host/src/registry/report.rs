@@ -1,4 +1,4 @@
-//! Events of LoadPerf: what was installed and removed, what was wrong with it, and why it was not.
+//! Events of LoadPerf: what was installed and removed, the problems of a file, and why a change failed.
 
 use tallymon_core::title::Language;
 use tallymon_provider::library::event::{
@@ -11,9 +11,9 @@ use super::package::Package;
 use super::service::TitleRange;
 use crate::events::EventLog;
 
-/// What was to be done.
+/// The intended change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub(super) enum Change {
     /// Names were to be installed.
     Install,
     /// Names were to be removed.
@@ -23,7 +23,7 @@ pub enum Change {
 }
 
 /// Reports that names were installed.
-pub fn report_installed(log: &EventLog, service: &str, range: TitleRange) {
+pub(super) fn report_installed(log: &EventLog, service: &str, range: TitleRange) {
     let TitleRange { first_counter, last_counter, first_help, last_help } = range;
     let numbers = [first_counter.0, last_counter.0, first_help.0, last_help.0].map(|index| index.to_string());
     let [first_counter, last_counter, first_help, last_help] = &numbers;
@@ -32,14 +32,18 @@ pub fn report_installed(log: &EventLog, service: &str, range: TitleRange) {
 }
 
 /// Reports that names were removed.
-pub fn report_removed(log: &EventLog, service: &str, range: TitleRange) {
+pub(super) fn report_removed(log: &EventLog, service: &str, range: TitleRange) {
     let (counter, help) = (range.last_counter.to_string(), range.last_help.to_string());
     log.write(&Event::new(&NAMES_REMOVED, [service, &counter, &help]));
 }
 
 /// Reports what is allowed in an INI file that was installed and yet worth knowing: no objects, and languages without
 /// texts of it, whose tables got English ones.
-pub fn report_warnings(log: &EventLog, package: &Package, installed: impl IntoIterator<Item = Language>) {
+pub(super) fn report_warnings(
+    log: &EventLog,
+    package: &Package,
+    installed: impl IntoIterator<Item = Language>,
+) {
     if package.titles.iter().all(|title| !title.is_object) {
         log.write(&Event::new(&NO_OBJECTS, [&package.service, &package.path.display().to_string()]));
     }
@@ -51,7 +55,7 @@ pub fn report_warnings(log: &EventLog, package: &Package, installed: impl IntoIt
 }
 
 /// Reports why a change was not made; nothing was written then.
-pub fn report_failure(log: &EventLog, change: Change, service: &str, error: &RegistryError) {
+pub(super) fn report_failure(log: &EventLog, change: Change, service: &str, error: &RegistryError) {
     let code = error.win32_code().to_string();
     let cause = match error.kind {
         RegistryErrorKind::AlreadyInstalled => {

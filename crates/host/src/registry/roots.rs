@@ -1,4 +1,4 @@
-//! Where the registry of the system and that of the user are.
+//! The folders of the registries of the system and of the user.
 
 use std::env;
 use std::ops::RangeInclusive;
@@ -9,30 +9,31 @@ use super::files::{default_state_folder, default_system_folder};
 /// Whose registry it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// That of the machine, which everybody reads.
+    /// The registry of the machine, which every user reads.
     System,
-    /// That of one user, which only their programs read, and which wins where both have something.
+    /// The registry of one user, which only that user's programs read. Its entries win over those of the
+    /// system.
     User,
 }
 
 /// The highest index that NT's own texts have.
 pub const BASE_INDEX: u32 = 1847;
 
-/// The indexes of the built-in objects and counters that NT does not have. Each means the same on every machine and in
-/// every version: one that is no longer used is not given to another text.
+/// The indexes of the built-in objects and counters that NT does not have. Each means the same on every
+/// machine and in every version: an index that is no longer used is never assigned again.
 pub const OWN_INDEXES: RangeInclusive<u32> = 900_000..=999_999;
 
-/// The first index that no registry ever gives away; programs that make up indexes while they run start here.
+/// The first index that no registry ever assigns; programs that assign indexes at run time start here.
 pub const FIRST_INDEX_OUTSIDE: u32 = 2_000_000;
 
 impl Scope {
-    /// The indexes that a registry of this scope gives to names and help texts.
+    /// The indexes that a registry of this scope assigns to names and help texts.
     ///
-    /// The two do not touch, because a user who has installed something must not find its indexes taken when the
-    /// system later gets something of its own.
+    /// The two ranges are separate: something that a user has installed must keep its indexes when the system
+    /// gets something new.
     pub const fn indexes(self) -> RangeInclusive<u32> {
         match self {
-            Scope::System => BASE_INDEX + 1..=*OWN_INDEXES.start() - 1,
+            Scope::System => BASE_INDEX + 1..=OWN_INDEXES.start().saturating_sub(1),
             Scope::User => 1_000_000..=FIRST_INDEX_OUTSIDE - 1,
         }
     }
@@ -70,7 +71,7 @@ impl Roots {
         }
     }
 
-    /// Both under one folder, as `TALLYMON_ROOT` has it.
+    /// Both in one folder, as with `TALLYMON_ROOT`.
     pub fn in_folder(root: &Path) -> Roots {
         Roots { system: root.join("registry"), user: Some(root.join("user").join("registry")) }
     }

@@ -1,42 +1,43 @@
-//! What the registry knows of one service: its library, its indexes, whether it may be asked.
+//! A service in the registry: its library, its indexes, and whether it is enabled.
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::title::{HelpIndex, TitleIndex};
 
 use super::trust::ValidationCode;
 
-/// A service that has counters, as its key `Performance` has it on Windows.
+/// A service with counters, like its key `Performance` on Windows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Service {
     /// Name of the key; case is kept but not regarded.
     pub name: String,
-    /// The shared library; `None` when only names were installed, or when counters come from elsewhere.
+    /// The shared library; `None` when only names are installed, or when the counters have another source.
     pub library: Option<String>,
     /// Name of the function that is called first.
     pub open: Option<String>,
-    /// Name of the function that gives data.
+    /// Name of the function that writes the data.
     pub collect: Option<String>,
     /// Name of the function that is called last.
     pub close: Option<String>,
-    /// What `Open` is given: the texts of `Linkage\Export`.
+    /// The argument of `Open`: the texts of `Linkage\Export`.
     pub export: Vec<String>,
     /// The indexes of its texts; `None` before its names are installed.
     pub titles: Option<TitleRange>,
-    /// The objects that it is asked for (`Object List`); a library without any is asked for every unknown object.
+    /// Its objects (`Object List`); a library with an empty list gets requests for every unknown object.
     pub object_list: Vec<TitleIndex>,
-    /// The objects of others that it changes (`Wrapped Objects`): it is not asked for objects of its own then, but handed
-    /// what others answered.
+    /// Objects of other providers that it changes (`Wrapped Objects`): it then gets their data instead of
+    /// requests for objects of its own.
     pub wrapped_objects: Vec<TitleIndex>,
-    /// `Disable Performance Counters`: it is not asked.
+    /// `Disable Performance Counters`: it gets no requests.
     pub disabled: bool,
     /// Whether the administrator marked the library as trusted.
     pub trusted: bool,
-    /// Its library is loaded by a process of the user nobody where root asks (`Run As Nobody`); others ask it as
-    /// themselves.
+    /// When the reader is root, a process of the user `nobody` loads its library (`Run As Nobody`); for other
+    /// users, a process of that user.
     pub as_nobody: bool,
-    /// Its library is loaded by the reader itself, as long as it is trusted and has not changed since (`In Process`).
+    /// Its library is loaded by the reader itself, as long as it is trusted and has not changed since (`In
+    /// Process`).
     pub in_process: bool,
-    /// What the library was when it was marked as trusted (`Library Validation Code`).
+    /// Identifies the library as it was when it was marked as trusted (`Library Validation Code`).
     pub validation_code: Option<ValidationCode>,
     /// Longest time that loading and `Open` may take, in milliseconds; 10,000 when it is not set.
     pub open_timeout: Option<u32>,
@@ -46,11 +47,11 @@ pub struct Service {
     pub deadline: Option<u32>,
     /// The file that its names came from.
     pub ini: Option<String>,
-    /// What a manifest says, for services that have one.
+    /// The manifest's data, for services that have one.
     pub manifest: Option<ManifestProvider>,
 }
 
-/// The indexes between the first and the last text of a service: names even, help texts odd.
+/// The indexes from the first to the last text of a service: even ones for names, odd ones for help texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TitleRange {
     /// `First Counter`.
@@ -64,7 +65,7 @@ pub struct TitleRange {
 }
 
 impl TitleRange {
-    /// Whether an index is that of one of its names or of one of its help texts.
+    /// Whether one of its names or help texts has this index.
     pub fn contains(&self, index: u32) -> bool {
         if index.is_multiple_of(2) {
             (self.first_counter..=self.last_counter).contains(&TitleIndex(index))
@@ -89,7 +90,7 @@ pub struct ManifestProvider {
     pub sets: Vec<CounterSet>,
 }
 
-/// An object of a manifest.
+/// An object in a manifest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CounterSet {
     /// Its identifier, in braces and lower case.
@@ -98,13 +99,13 @@ pub struct CounterSet {
     pub name: TitleIndex,
     /// Index of its help text.
     pub help: HelpIndex,
-    /// Word of the attribute `instances`, such as `single` or `globalAggregate`.
+    /// The attribute `instances`, such as `single` or `globalAggregate`.
     pub instances: String,
     /// Its counters in the order of the manifest.
     pub counters: Vec<SetCounter>,
 }
 
-/// A counter of a manifest.
+/// A counter in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetCounter {
     /// Its number within the set.
@@ -115,7 +116,7 @@ pub struct SetCounter {
     pub help: HelpIndex,
     /// How its values are computed.
     pub counter_type: CounterType,
-    /// 100 for everybody (`standard`), 200 for experts (`advanced`).
+    /// 100 for all users (`standard`), 200 for experts (`advanced`).
     pub detail_level: u32,
     /// Power of ten that a chart multiplies it by, from -10 to 10.
     pub default_scale: i32,
@@ -127,7 +128,7 @@ pub struct SetCounter {
     pub perf_freq: Option<u32>,
     /// Number of the counter that has its multiplier.
     pub multi: Option<u32>,
-    /// Word of the attribute `aggregate`, such as `sum`.
+    /// The attribute `aggregate`, such as `sum`.
     pub aggregate: Option<String>,
     /// Names of its attributes, such as `reference`.
     pub attributes: Vec<String>,
@@ -140,8 +141,8 @@ pub(crate) fn folded(name: &str) -> String {
 
 /// Why a text can not be the name of a service; `None` when it can.
 ///
-/// Windows does not allow slashes; the length keeps the name of the file that it is stored in below what file systems
-/// take.
+/// Windows does not allow slashes; the length keeps the name of the file that it is stored in below what file
+/// systems take.
 pub(crate) fn wrong_name(name: &str) -> Option<String> {
     const LONGEST: usize = 200;
     if name.trim().is_empty() {
@@ -149,7 +150,8 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     }
     if name.trim() != name || name.chars().any(|letter| letter.is_control() || matches!(letter, '/' | '\\')) {
         return Some(format!(
-            "{name:?} can not be the name of a service: slashes, control characters and blanks at the ends are not \
+            "{name:?} can not be the name of a service: slashes, control characters and blanks at the ends \
+            are not \
              allowed"
         ));
     }

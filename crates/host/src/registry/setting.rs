@@ -1,14 +1,14 @@
-//! Numbers in the registry that say how libraries are asked: of one service, and of all of them.
+//! Numbers in the registry that control how libraries are run: of one service, and of all services.
 //!
-//! There is one table of each kind; the files of the registry, `.reg` files and `tally provider set` walk them.
+//! There is one table of each kind; the registry's files, `.reg` files and `tally provider set` use it.
 
 use super::service::Service;
 
-/// A number of one service, as its key `Performance` has it on Windows.
+/// A number of one service, as in its key `Performance` on Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ServiceSetting {
-    /// It is not asked.
+    /// The service is disabled.
     Disabled,
     /// Milliseconds for loading and Open, until its process is killed.
     OpenTimeout,
@@ -16,22 +16,22 @@ pub enum ServiceSetting {
     CollectTimeout,
     /// Milliseconds that a request waits for its answer.
     Deadline,
-    /// Its process has the rights of the user nobody where root asks.
+    /// When the reader is root, the process of the library has the rights of the user `nobody`.
     RunAsNobody,
     /// Its library is loaded by the reader itself, as long as it is trusted.
     InProcess,
 }
 
-/// A number of all services, as the key `Perflib` has it on Windows.
+/// A number of all services, as in the key `Perflib` on Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PerflibSetting {
-    /// No library of anybody is asked.
+    /// All services are disabled.
     Disabled,
     /// How much of an answer is looked at: 1 everything, 2 buffers only, 3 and 4 nothing.
     TestLevel,
-    /// The sum of 1 for no test of alignment, 2 for never disabling a service, 4 for no test of buffers and lengths, 8
-    /// for no test of times.
+    /// The sum of 1 for no test of alignment, 2 for never disabling a service, 4 for no test of buffers and
+    /// lengths, 8 for no test of times.
     ConfigurationFlags,
     /// Which events are written: 0 none, 1 errors, 2 warnings too, 3 all.
     EventLogLevel,
@@ -39,12 +39,12 @@ pub enum PerflibSetting {
     OpenWait,
 }
 
-/// What is said of a number, whosever it is.
+/// The texts about a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingText {
-    /// Windows' name of the value, where Windows has it.
+    /// Windows' name of the value, where it exists there.
     pub name: &'static str,
-    /// What it means, with unit and default.
+    /// Its meaning, with unit and default.
     pub about: &'static str,
     /// The highest number that means something.
     pub highest: u32,
@@ -87,7 +87,7 @@ impl ServiceSetting {
         }
     }
 
-    /// The setting of a name; case is not regarded.
+    /// The setting with a name, ignoring case.
     pub fn of_name(name: &str) -> Option<ServiceSetting> {
         Self::ALL.into_iter().find(|setting| setting.text().name.eq_ignore_ascii_case(name))
     }
@@ -105,7 +105,7 @@ impl ServiceSetting {
         }
     }
 
-    /// Sets its number in a service, or takes it away.
+    /// Sets its number in a service, or removes it.
     pub fn set(self, service: &mut Service, value: Option<u32>) {
         // Windows has 2 and 4 too for services that tests have disabled.
         let flag = value.is_some_and(|value| value != 0);
@@ -143,7 +143,8 @@ impl PerflibSetting {
             ),
             PerflibSetting::ConfigurationFlags => text(
                 "Configuration Flags",
-                "sum of 1 no check of alignment, 2 never disable a service, 4 no check of buffers and lengths, 8 none of times",
+                "sum of 1 no check of alignment, 2 never disable a service, 4 no check of buffers and \
+                lengths, 8 none of times",
                 u32::MAX,
             ),
             PerflibSetting::EventLogLevel => {
@@ -157,7 +158,7 @@ impl PerflibSetting {
         }
     }
 
-    /// The setting of a name; case is not regarded.
+    /// The setting with a name, ignoring case.
     pub fn of_name(name: &str) -> Option<PerflibSetting> {
         Self::ALL.into_iter().find(|setting| setting.text().name.eq_ignore_ascii_case(name))
     }
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_there_until_it_is_taken_away() {
+    fn setting_stays_until_it_is_removed() {
         for setting in ServiceSetting::ALL {
             let mut service = Service::default();
             assert_eq!(setting.get(&service), None, "{setting:?}");

@@ -1,7 +1,9 @@
-//! Versions of a registry on disk: many read, one writes, and a crash leaves the old or the new one.
+//! Versions of a registry on disk: many processes read, one writes, and a crash leaves the old version or the
+//! new one.
 //!
-//! A change builds the next version beside the others, has it on the disk, and only then makes the link `current` lead
-//! to it, by one rename. Files of a version never change, so a reader that has followed the link needs no lock.
+//! A change builds the next version beside the others, writes it to the disk, and only then switches the link
+//! `current` to it, by one rename. Files of a version never change, so a reader that has followed the link
+//! needs no lock.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +17,7 @@ use super::roots::Scope;
 
 /// The link to the version in use.
 const CURRENT: &str = "current";
-/// The same while it is made.
+/// The new link before it is renamed.
 const CURRENT_NEXT: &str = "current.next";
 /// The folder that a version is built in.
 const NEXT: &str = "next";
@@ -25,8 +27,8 @@ const OLD: &str = "old";
 const LOCK: &str = "lock";
 /// How many versions are kept.
 const KEPT: usize = 8;
-/// How often a reader starts again because the version that it read was taken apart under it; for that, eight changes
-/// must be made while it reads.
+/// How often a reader starts again because its version was removed while it was reading; that takes eight
+/// changes in the meantime.
 const TRIES: usize = 100;
 
 /// A registry on disk.
@@ -43,7 +45,7 @@ pub struct Version {
     pub number: u32,
     /// Whether it is the one in use.
     pub current: bool,
-    /// What was changed against the one before; the fault of a version that can not be read.
+    /// The change against the previous version; the error of a version that can not be read.
     pub change: Result<String, RegistryError>,
 }
 
@@ -80,8 +82,8 @@ impl<'f> Store<'f> {
             .unwrap_or_else(|| self.error(RegistryErrorKind::Io, "it changes faster than it can be read")))
     }
 
-    /// Makes the next version out of the one in use, and gives its number. When it fails nothing has
-    /// changed, except when the disk fails to keep the link at the very end, which the error then says.
+    /// Builds the next version from the one in use, and returns its number. A failure changes nothing, except
+    /// when the disk fails to store the link at the very end, which the error then says.
     pub(crate) fn change<E: From<RegistryError>>(
         &self,
         change: impl FnOnce(&Contents) -> Result<Contents, E>,
@@ -95,7 +97,7 @@ impl<'f> Store<'f> {
         Ok(number)
     }
 
-    /// Makes a version out of nothing, whatever state the one in use is in.
+    /// Builds a version from scratch, whatever state the one in use is in.
     pub(crate) fn replace(&self, mut new: Contents) -> Result<u32, RegistryError> {
         let lock = self.lock()?;
         new.parent = self.current()?.unwrap_or(0);
@@ -104,7 +106,8 @@ impl<'f> Store<'f> {
         Ok(number)
     }
 
-    /// Goes back to a version, or to the one that the one in use was made from. Gives the numbers of both.
+    /// Returns to an earlier version, or to the one that the version in use was based on. Returns the numbers
+    /// of both.
     pub(crate) fn rollback(&self, to: Option<u32>) -> Result<(u32, u32), RegistryError> {
         let lock = self.lock()?;
         let from = self.current()?.unwrap_or(0);
@@ -117,22 +120,23 @@ impl<'f> Store<'f> {
             let words = match kept.first() {
                 Some(first) => {
                     format!(
-                        "version {target} is not kept; the oldest one is {first}, see 'tally provider rollback --list'"
+                        "version {target} is not kept; the oldest one is {first}, see 'tally provider \
+                        rollback --list'"
                     )
                 }
                 None => "nothing was ever installed, so there is nothing to go back to".to_string(),
             };
             return Err(self.error(RegistryErrorKind::NotFound, words));
         }
-        // A version that can not be read is nothing to go back to.
+        // Do not return to a version that can not be read.
         self.read_version(target)?;
         self.switch(target)?;
         drop(lock);
         Ok((from, target))
     }
 
-    /// Goes back to the newest version that can be read if the one in use can not. Gives the number of the version that
-    /// is left and that of the one gone to; `None` when there was nothing to repair.
+    /// Returns to the newest readable version if the one in use can not be read. Returns the numbers of the
+    /// version that was left and of the one in its place; `None` when there was nothing to repair.
     pub(crate) fn repair(&self) -> Result<Option<(u32, u32)>, RegistryError> {
         let lock = self.lock()?;
         let damage = match self.read() {
@@ -160,12 +164,12 @@ impl<'f> Store<'f> {
         Ok(self.numbers()?.into_iter().map(one).collect())
     }
 
-    /// Whether this process may change the registry; makes its folder.
+    /// Whether this process may change the registry; creates its folder.
     pub(crate) fn may_write(&self) -> bool {
         self.open_lock().is_ok()
     }
 
-    /// Number of the version that is in use; `None` before there is one.
+    /// Number of the version in use; `None` before the first.
     pub(crate) fn current(&self) -> Result<Option<u32>, RegistryError> {
         let path = self.root.join(CURRENT);
         let target = match self.files.read_link(&path) {
@@ -232,12 +236,12 @@ impl<'f> Store<'f> {
         let version = self.root.join(version_name(number));
         self.files.rename(&next, &version).map_err(failed("renaming"))?;
         self.switch(number)?;
-        // Nobody needs the old versions to be gone: what can not be removed now goes with the next change.
+        // Old versions do no harm: what can not be removed now is removed with the next change.
         let _ = self.prune(number);
         Ok(number)
     }
 
-    /// Makes the link lead to a version.
+    /// Switches the link to a version.
     fn switch(&self, number: u32) -> Result<(), RegistryError> {
         let (next, current) = (self.root.join(CURRENT_NEXT), self.root.join(CURRENT));
         let failed = |error: io::Error| RegistryError::io(&current, "changing the link", &error);
@@ -248,13 +252,15 @@ impl<'f> Store<'f> {
         }
         self.files.link(&version_name(number), &next).map_err(failed)?;
         self.files.rename(&next, &current).map_err(failed)?;
-        // The change is made and seen by all, but nobody else would tell that the disk does not take it.
+        // All readers see the change now; this is the only place that can report that it is not stored on the
+        // disk.
         let late =
             |error| RegistryError::io(&current, "it is changed, but the disk does not keep it", &error);
         self.files.sync_folder(&self.root).map_err(late)
     }
 
-    /// Removes the oldest versions. A version is renamed first, so that what has the name of a version is whole.
+    /// Removes the oldest versions. A version is renamed first, so that every folder with the name of a
+    /// version is complete.
     fn prune(&self, current: u32) -> Result<(), RegistryError> {
         let failed = |error: io::Error| RegistryError::io(&self.root, "removing an old version", &error);
         self.remove(OLD).map_err(failed)?;
@@ -281,7 +287,7 @@ impl<'f> Store<'f> {
         self.files.remove_folder(&folder)
     }
 
-    /// Waits until no other process writes. The lock goes with the file, also when the process is killed.
+    /// Waits until no other process writes. The lock ends with the file, also when the process is killed.
     fn lock(&self) -> Result<File, RegistryError> {
         let file = self.open_lock()?;
         file.lock().map_err(|error| RegistryError::io(&self.root.join(LOCK), "locking", &error))?;

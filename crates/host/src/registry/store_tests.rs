@@ -1,4 +1,4 @@
-//! A change is stopped at every single step, and the registry is read by somebody else afterwards.
+//! Tests: a change is stopped at every single step, and another process then reads the registry.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ fn store_in(folder: &Path) -> Store<'static> {
     Store::new(Scope::System, folder)
 }
 
-/// Files that stop working at some step, as those of a killed process do. A step may also stop half done.
+/// Files that stop working at some step, like those of a killed process. A step can also stop in the middle.
 ///
-/// Nothing is synchronised, which takes most of the time of a change: what a process gave to the kernel survives its
-/// death, and what is seen after a loss of power can not be tested here.
+/// Nothing is synchronised, which would take most of the time of a change: what a process has passed to the
+/// kernel survives its death, and a loss of power can not be tested here.
 struct Stopping {
     left: Cell<u32>,
     half: bool,
@@ -161,7 +161,7 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
                 assert_eq!(names(&now), wanted, "{what} stopped at step {steps}");
                 new_seen += 1;
             }
-            // The next change works whatever was left lying about, and every version that is listed is whole.
+            // The next change works whatever was left behind, and every listed version is complete.
             let quick = Stopping::after(u32::MAX, false);
             let next = Store { scope: Scope::System, root: folder.to_path_buf(), files: &quick };
             next.change(install("y")).unwrap();
@@ -171,7 +171,7 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
             assert!(versions.iter().all(|version| version.change.is_ok()), "{versions:?}");
             let left = fs::read_dir(&folder).unwrap().count();
             assert_eq!(left, versions.len() + 2, "only versions, current and lock are left");
-            // Pruning may fail without the change failing, so success alone does not mean that all steps were made.
+            // Pruning may fail without failing the change, so success does not mean that all steps were made.
             if finished && stopping.left.get() > 0 {
                 break;
             }
@@ -205,7 +205,7 @@ fn the_first_change_stopped_anywhere_leaves_nothing_or_the_first_version() {
 }
 
 #[test]
-fn eight_versions_are_kept_and_can_be_gone_back_to() {
+fn rollback_reaches_eight_versions() {
     let folder = Scratch::new();
     let store = store_in(&folder);
     for number in 1..=20 {
@@ -218,7 +218,7 @@ fn eight_versions_are_kept_and_can_be_gone_back_to() {
     assert_eq!(store.rollback(Some(13)).unwrap(), (19, 13));
     assert_eq!(store.rollback(Some(12)).unwrap_err().kind, RegistryErrorKind::NotFound);
     assert_eq!(store.read().unwrap().0, 13);
-    // Numbers are not used again, and the version in use is never the one that goes.
+    // Numbers are not used again, and the version in use is never removed.
     assert_eq!(store.change(install("other")).unwrap(), 21);
     assert_eq!(numbers(&store), (14..=21).collect::<Vec<_>>());
     assert_eq!(
@@ -231,7 +231,7 @@ fn eight_versions_are_kept_and_can_be_gone_back_to() {
 }
 
 #[test]
-fn damage_is_named_and_repaired_by_going_back() {
+fn damage_is_reported_and_repaired_by_rollback() {
     let folder = Scratch::new();
     let store = store_in(&folder);
     assert!(store.repair().unwrap().is_none());

@@ -12,11 +12,11 @@ pub(crate) struct Symbol {
     pub(crate) name: String,
     /// Number of the line, from 1.
     pub(crate) line: usize,
-    /// What it stands for, as it is written if it is no number.
+    /// Its value; the text in the file if that is not a number.
     pub(crate) value: Result<i64, String>,
 }
 
-/// The symbols of a header in the order of the file, those without a value left out.
+/// The symbols of a header in the order of the file, without those that have no value.
 ///
 /// Conditions are not regarded: both branches count. A symbol that is defined twice must have one number.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Vec<Symbol>, Vec<Problem>> {
@@ -39,7 +39,8 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Vec<Symbol>, Vec<Problem>
             Some(first) if first.value == value && first.name == name => {}
             Some(first) => {
                 let words = format!(
-                    "{name} is defined a second time and differently; line {} has {}. Keys of the INI file do not \
+                    "{name} is defined a second time and differently; line {} has {}. Keys of the INI file \
+                    do not \
                      tell capital from small letters, so neither may symbols",
                     first.line, first.name
                 );
@@ -53,7 +54,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Vec<Symbol>, Vec<Problem>
     if problems.is_empty() { Ok(symbols) } else { Err(problems) }
 }
 
-/// The line without what is in comments, which may begin and end in other lines.
+/// The line without comments, which may begin and end in other lines.
 fn without_comments(line: &str, in_comment: &mut bool) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -101,7 +102,8 @@ fn define(line: &str) -> Option<(&str, &str)> {
 fn parse_number(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Some(inner) = text.strip_prefix('(') {
-        // One pair at a time, so that they must match; the depth is bounded, since each pair is two bytes less.
+        // One pair at a time, so that they must match; the depth is bounded, since each pair is two bytes
+        // less.
         return parse_number_flat(inner.strip_suffix(')')?, 16);
     }
     signed(text)

@@ -1,4 +1,4 @@
-//! Texts in another language for what is installed already.
+//! Texts in another language for installed services.
 
 use tallymon_core::title::{Language, Titles};
 
@@ -7,12 +7,13 @@ use super::package::Package;
 use super::writer::Writer;
 
 impl Writer {
-    /// Puts texts of a language in place of those that its table has, by index: what `lodctr /L /C /H` does. A language
-    /// that is new here gets the English texts of everything else. Gives how many texts there were.
+    /// Replaces texts in the table of a language, by index, as `lodctr /L /C /H` does. A new language gets
+    /// the English texts of everything else. Returns the number of texts.
     ///
     /// # Errors
     ///
-    /// The language is English; a text belongs to no service; none belongs to this registry; it can not be written.
+    /// The language is English; a text belongs to no service; no text belongs to this registry; the registry
+    /// can not be written.
     pub fn update_texts(&self, language: Language, texts: &Titles) -> Result<usize, RegistryError> {
         let names = texts.names().map(|(index, text)| (index.0, text.to_string()));
         let texts = names.chain(texts.helps().map(|(index, text)| (index.0, text.to_string()))).collect();
@@ -30,13 +31,13 @@ impl Writer {
         })
     }
 
-    /// Adds languages to a service whose names are installed: the texts that its INI file has in other languages than
-    /// English. Gives the languages.
+    /// Adds languages to a service whose names are installed: the texts in its INI file in languages other
+    /// than English. Returns these languages.
     ///
     /// # Errors
     ///
-    /// The service is not installed, or its English names are not those of the file; the file has no other language; the
-    /// registry can not be written.
+    /// The service is not installed, or its English names differ from those in the file; the file has no
+    /// other language; the registry can not be written.
     pub fn translate(&self, package: &Package) -> Result<Vec<Language>, RegistryError> {
         let refused =
             |words: String| RegistryError::of(RegistryErrorKind::Refused, Problem::of(&package.path, words));
@@ -44,7 +45,13 @@ impl Writer {
         self.change(|contents| {
             let service = contents.service(&package.service);
             let range = service.ok_or_else(|| self.no_service(contents, &package.service))?.titles;
-            let range = range.ok_or_else(|| refused(format!("the names of {} are not installed", package.service)))?;
+            let range = range.ok_or_else(|| {
+                refused(format!(
+                    "the names of {} are not \
+                installed",
+                    package.service
+                ))
+            })?;
             let english = contents.table(Language::ENGLISH);
             for title in &package.titles {
                 let index = range.first_counter.0.saturating_add(title.offset);
@@ -52,7 +59,8 @@ impl Writer {
                 let here = title.names.get(&Language::ENGLISH).map(String::as_str);
                 if known != here || !range.contains(index) {
                     return Err(refused(format!(
-                        "{} is {:?} here and {:?} where it is installed, at {index}; these are files of another version",
+                        "{} is {:?} here and {:?} where it is installed, at {index}; these are files of \
+                        another version",
                         title.symbol,
                         here.unwrap_or_default(),
                         known.unwrap_or_default()
@@ -63,7 +71,8 @@ impl Writer {
                 let texts = package.titles.iter().flat_map(|title| {
                     let name = title.names.get(&language).map(|text| (range.first_counter.0, text));
                     let help = title.helps.get(&language).map(|text| (range.first_help.0, text));
-                    let at = |(first, text): (u32, &String)| (first.saturating_add(title.offset), text.clone());
+                    let at =
+                        |(first, text): (u32, &String)| (first.saturating_add(title.offset), text.clone());
                     name.into_iter().chain(help).map(at)
                 });
                 contents.translate(language, &texts.collect()).map_err(refused)?;
@@ -72,7 +81,11 @@ impl Writer {
             let codes: Vec<String> = others().map(Language::code).collect();
             contents.change = format!("{} in {}", package.service, codes.join(", "));
             match languages.is_empty() {
-                true => Err(refused("it has texts in 009 only; those in other languages are added".to_string())),
+                true => Err(refused(
+                    "it has texts in 009 only; those in other languages are \
+                    added"
+                        .to_string(),
+                )),
                 false => Ok(languages),
             }
         })

@@ -6,8 +6,9 @@ use std::path::Path;
 use super::files::identity;
 use super::service::Service;
 
-/// What a library's file was when it was marked as trusted: device, number and length of the file, and when it was
-/// changed last. The kernel keeps that time, so nobody can change the file and leave the code as it was.
+/// Identifies a library's file at the time when it was marked as trusted: device, number and length of the
+/// file, and the time of its last change. The kernel keeps that time, so a change of the file changes the
+/// code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidationCode([u64; 4]);
 
@@ -15,17 +16,17 @@ pub struct ValidationCode([u64; 4]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trust {
-    /// Nobody marked it.
+    /// It was never marked.
     Unmarked,
-    /// It is the one that was marked.
+    /// It is the library that was marked.
     Trusted,
-    /// It has been changed since, or it can not be told.
+    /// It has changed since, or can not be checked.
     Changed,
 }
 
 impl ValidationCode {
-    /// The code of a library as it is now; `None` when there is no such file. A library without a path, which the
-    /// system's loader looks for, has none.
+    /// The code of a library as it is now; `None` when there is no such file. A library without a path, which
+    /// the system's loader looks up, has none.
     pub fn of(library: &str) -> Option<ValidationCode> {
         let path = Path::new(library);
         path.is_absolute().then(|| identity(path).map(ValidationCode)).flatten()
@@ -52,7 +53,7 @@ impl fmt::Display for ValidationCode {
 }
 
 impl Service {
-    /// Whether its library is trusted, and still the one that was.
+    /// Whether its library is trusted and has not changed since.
     pub fn trust(&self) -> Trust {
         if !self.trusted {
             return Trust::Unmarked;
@@ -60,7 +61,7 @@ impl Service {
         let now = self.library.as_deref().and_then(ValidationCode::of);
         match (self.validation_code, now) {
             (Some(then), Some(now)) if then == now => Trust::Trusted,
-            // An INI file can say that a library is trusted before there is one.
+            // An INI file can mark a library as trusted before the library exists.
             (None, None) => Trust::Unmarked,
             _ => Trust::Changed,
         }
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_was_changed_is_no_longer_trusted() {
+    fn changed_library_is_not_trusted() {
         let path = std::env::temp_dir().join(format!("tallymon-trust-{}", std::process::id()));
         std::fs::write(&path, "one").unwrap();
         let library = path.display().to_string();
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_is_none() {
+    fn invalid_code_is_refused() {
         for text in ["", "0", &"0".repeat(63), &"0".repeat(65), &"x".repeat(64), &"é".repeat(32)] {
             assert_eq!(ValidationCode::parse(text), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Changes of a registry: what lodctr and unlodctr do.
+//! Changes of a registry: the work of lodctr and unlodctr.
 
 use std::fmt;
 use std::path::Path;
@@ -18,7 +18,8 @@ use super::store::{Store, Version};
 use super::trust::ValidationCode;
 use crate::titles;
 
-/// Changes one registry. Every change is made whole or not at all, and waits for those of other processes.
+/// Changes one registry. Every change is made completely or not at all, and waits for changes by other
+/// processes.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("tallymon-doc-{}", std::process::id()));
@@ -58,7 +59,8 @@ pub struct Removed {
 }
 
 impl Writer {
-    /// The registry of a scope; without one that of the system for those who may write it, else that of the user.
+    /// The registry of a scope. Without a scope: the system's registry if the process may write it, else the
+    /// user's.
     ///
     /// # Errors
     ///
@@ -66,7 +68,8 @@ impl Writer {
     pub fn open(roots: &Roots, scope: Option<Scope>) -> Result<Writer, RegistryError> {
         let writer = |scope: Scope| {
             let folder = roots.folder(scope).ok_or_else(|| {
-                let words = "there is no home folder for the user's registry; set HOME, XDG_STATE_HOME or TALLYMON_ROOT";
+                let words = "there is no home folder for the user's registry; set HOME, XDG_STATE_HOME or \
+                    TALLYMON_ROOT";
                 RegistryError::new(RegistryErrorKind::NotFound, words)
             })?;
             Ok(Writer { scope, roots: roots.clone(), store: Store::new(scope, folder) })
@@ -80,12 +83,12 @@ impl Writer {
         }
     }
 
-    /// The registry that a service is in: of the one that [`Writer::open`] would give and the other, the first that has
-    /// the service; the former when neither has it.
+    /// The registry with a service: first the one that [`Writer::open`] returns, then the other; the first
+    /// one when neither has it.
     ///
     /// # Errors
     ///
-    /// As those of [`Writer::open`].
+    /// As [`Writer::open`].
     pub fn of_service(roots: &Roots, scope: Option<Scope>, service: &str) -> Result<Writer, RegistryError> {
         let writer = Writer::open(roots, scope)?;
         if scope.is_some() {
@@ -118,7 +121,7 @@ impl Writer {
         self.store.read().map(|(_, contents)| contents)
     }
 
-    /// The indexes that the texts of a package would get now, when nothing would be refused. Writes nothing.
+    /// The indexes that the texts of a package would get now if nothing is refused. Writes nothing.
     ///
     /// # Errors
     ///
@@ -127,11 +130,12 @@ impl Writer {
         self.add_names(&mut self.contents()?, package)
     }
 
-    /// Registers services: their libraries, functions and time limits. The names of one that is there already stay.
+    /// Registers services: their libraries, functions and time limits. A service that is registered already
+    /// keeps its names.
     ///
     /// # Errors
     ///
-    /// A name can not be that of a service; the registry can not be written.
+    /// A name is not valid for a service; the registry can not be written.
     pub fn register(&self, services: &[Service]) -> Result<(), RegistryError> {
         self.change(|contents| {
             for service in services {
@@ -143,8 +147,8 @@ impl Writer {
         })
     }
 
-    /// Installs the names of a service, and registers it if it is not yet. What `registration` says about its library
-    /// is taken over; its name is not looked at.
+    /// Installs the names of a service, and registers it if needed. Takes everything about its library from
+    /// `registration`, except the name.
     ///
     /// # Errors
     ///
@@ -157,21 +161,25 @@ impl Writer {
         })
     }
 
-    /// Installs the names of a service that is registered already, as lodctr does.
+    /// Installs the names of a registered service, as lodctr does.
     ///
     /// # Errors
     ///
-    /// As those of [`Writer::install`]; the service is not registered.
+    /// As [`Writer::install`]; the service is not registered.
     pub fn install_names(&self, package: &Package) -> Result<TitleRange, RegistryError> {
         self.change(|contents| {
             if contents.service(&package.service).is_none() {
                 let words = format!(
-                    "no service {:?} is registered; register it with 'tally provider add FILE.reg', or register and \
+                    "no service {:?} is registered; register it with 'tally provider add FILE.reg', or \
+                    register and \
                      install at once with 'tally provider add {} --library FILE'",
                     package.service,
                     package.path.display()
                 );
-                return Err(RegistryError::of(RegistryErrorKind::NotInstalled, Problem::of(&package.path, words)));
+                return Err(RegistryError::of(
+                    RegistryErrorKind::NotInstalled,
+                    Problem::of(&package.path, words),
+                ));
             }
             contents.change = format!("lodctr {}", package.service);
             self.add_names(contents, package)
@@ -199,8 +207,8 @@ impl Writer {
         })
     }
 
-    /// Removes a service: its names and its registration. A provider of a manifest is named by its GUID, or by its name
-    /// if no other has it.
+    /// Removes a service: its names and its registration. A provider of a manifest is selected by its GUID,
+    /// or by its name if no other provider has it.
     ///
     /// # Errors
     ///
@@ -257,7 +265,8 @@ impl Writer {
         })
     }
 
-    /// Goes back to a version, or to the one that the one in use was made from. Gives the numbers of both.
+    /// Returns to an earlier version, or to the one that the version in use was based on. Returns the numbers
+    /// of both.
     ///
     /// # Errors
     ///
@@ -266,12 +275,12 @@ impl Writer {
         self.store.rollback(to)
     }
 
-    /// Goes back to the newest version that is whole if the one in use is damaged, and gives the numbers of both; `None`
-    /// when it is whole.
+    /// Returns to the newest undamaged version if the one in use is damaged. Returns the numbers of both;
+    /// `None` when nothing is damaged.
     ///
     /// # Errors
     ///
-    /// No version is whole; the registry can not be written.
+    /// All versions are damaged; the registry can not be written.
     pub fn repair(&self) -> Result<Option<(u32, u32)>, RegistryError> {
         self.store.repair()
     }
@@ -294,12 +303,13 @@ impl Writer {
         Ok(backup::to_text(&self.contents()?))
     }
 
-    /// Puts back what [`Writer::export`] gave, in place of everything that is installed now, whatever state that is in.
-    /// Gives the number of services.
+    /// Restores the text of [`Writer::export`] in place of everything that is installed now, whatever state
+    /// that is in. Returns the number of services.
     ///
     /// # Errors
     ///
-    /// The text is none of those, or one of the registry of another scope; the registry can not be written.
+    /// The text is not such an export, or one of the registry of another scope; the registry can not be
+    /// written.
     pub fn restore(&self, path: &Path, text: &str) -> Result<usize, RegistryError> {
         let mut contents = backup::from_text(self.scope, path, text)
             .map_err(|problem| RegistryError::of(RegistryErrorKind::Refused, problem))?;
@@ -325,7 +335,8 @@ impl Writer {
     fn add_names(&self, contents: &mut Contents, package: &Package) -> Result<TitleRange, RegistryError> {
         if let Some(range) = contents.service(&package.service).and_then(|service| service.titles) {
             let words = format!(
-                "the names of {} are installed already, at {} to {}; remove them first with 'tally provider remove {}' \
+                "the names of {} are installed already, at {} to {}; remove them first with 'tally provider \
+                remove {}' \
                  or 'tally unlodctr'",
                 package.service, range.first_counter, range.last_help, package.service
             );
@@ -342,7 +353,7 @@ impl Writer {
             package.titles.iter().filter(|title| title.is_object).map(|title| object(title.offset)).collect();
         let service = match contents.service_mut(&package.service) {
             Some(service) => service,
-            // Only a check comes here: everybody else has registered the service before.
+            // Only a check gets here: every other caller has registered the service before.
             None => return Ok(range),
         };
         service.titles = Some(range);
@@ -366,7 +377,8 @@ impl Writer {
         for package in &manifest.providers {
             if contents.service(package.guid()).is_some() {
                 let words = format!(
-                    "the provider {} {} is installed already; remove it first with 'tally provider remove {}'",
+                    "the provider {} {} is installed already; remove it first with 'tally provider remove \
+                    {}'",
                     package.name(),
                     package.guid(),
                     package.guid()
@@ -394,7 +406,7 @@ impl Writer {
         Ok(ranges)
     }
 
-    /// The languages that must have a table: those that NT's own texts are in, and those of the other registry.
+    /// The languages that must have a table: those of NT's own texts, and those of the other registry.
     fn languages(&self) -> Vec<Language> {
         let (installed, _) = Installed::read_what_is_whole(&self.roots);
         let mut languages = titles::languages();
@@ -402,7 +414,7 @@ impl Writer {
         languages
     }
 
-    /// The name of the key of a service that is called by its name, its GUID, or the name of its provider.
+    /// The key of a service, for its name, its GUID, or the name of its provider.
     pub(super) fn name_of(&self, contents: &Contents, called: &str) -> Result<String, RegistryError> {
         let guid = parse_guid(called);
         if let Some(service) = contents.service(guid.as_deref().unwrap_or(called)) {
@@ -446,7 +458,7 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// Adds a service or, to one that is there, what the new registration says.
+/// Adds a service, or updates an existing one by the new registration.
 fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError> {
     if let Some(words) = wrong_name(&new.name) {
         return Err(RegistryError::new(RegistryErrorKind::Usage, words));
@@ -480,7 +492,8 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
 
 fn no_indexes(path: &Path, out: &OutOfIndexes) -> RegistryError {
     let words = format!(
-        "there are no more indexes: the highest offset is {}, and indexes end at {}; remove services that are no longer \
+        "there are no more indexes: the highest offset is {}, and indexes end at {}; remove services that \
+        are no longer \
          needed",
         out.wanted, out.highest
     );

@@ -1,16 +1,16 @@
 //! The clocks of the machine and of its processes.
 //!
-//! This file has unsafe code: the kernel numbers the CPU clock of another process in a way
-//! that no safe interface accepts, so that one call goes through the C library.
+//! This file has unsafe code: the kernel's number for the CPU clock of another process is not accepted by any
+//! safe interface, so one call goes through the C library.
 
 use rustix::time::{ClockId, Timespec};
 
 /// The same moment on the two clocks that a sample needs, which are read some 30 ns apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// Nanoseconds since the machine started, sleep included (CLOCK_BOOTTIME): never steps, never goes back.
+    /// Nanoseconds since boot, including sleep (CLOCK_BOOTTIME): never steps, never goes back.
     pub since_boot: u64,
-    /// Nanoseconds since 1970-01-01 00:00 UTC (CLOCK_REALTIME): steps when somebody sets the clock.
+    /// Nanoseconds since 1970-01-01 00:00 UTC (CLOCK_REALTIME): steps when the clock is set.
     pub civil: u64,
 }
 
@@ -23,7 +23,7 @@ impl Moment {
         }
     }
 
-    /// The civil time as NT counts it: 100 ns units since 1601-01-01 00:00 UTC.
+    /// The wall clock time as NT counts it: 100 ns units since 1601-01-01 00:00 UTC.
     ///
     /// file time = civil / 100 + 116 444 736 000 000 000
     pub(crate) fn file_time(self) -> u64 {
@@ -41,15 +41,16 @@ pub(crate) const FILE_TIME_OF_1970: u64 = 116_444_736_000_000_000;
 
 /// The CPU time that the process `pid` has used, all its threads together, in nanoseconds.
 ///
-/// This costs a tenth of reading `/proc/PID/stat` (0.37 µs) and is exact to the nanosecond, but does not tell user
-/// from kernel time. `None` when there is no such process, when `pid` is a thread and not the first of its process,
-/// and for 0 (which the kernel would take for the caller itself).
+/// This costs a tenth of reading `/proc/PID/stat` (0.37 µs) and is exact to the nanosecond, but does not
+/// separate user and kernel time. `None` when there is no such process, when `pid` is a thread other than the
+/// first of its process, and for 0 (which the kernel would take for the caller itself).
 pub fn process_cpu_time(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0)?;
     let clock = (!pid << 3) | CPU_CLOCK_OF_SCHEDULER;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: clock_gettime writes one timespec through the pointer and nothing else: the pointer is to a live, aligned,
-    // exclusively borrowed timespec. Any clock number is allowed, one that names no clock makes the call fail.
+    // SAFETY: clock_gettime writes one timespec through the pointer and nothing else: the pointer is to a
+    // live, aligned, exclusively borrowed timespec. Any clock number is allowed, one that names no clock
+    // makes the call fail.
     let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
     if result != 0 {
         return None;
@@ -59,15 +60,15 @@ pub fn process_cpu_time(pid: u32) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(rest)
 }
 
-/// Whether the CPU clocks of processes are finer than a system call, so that one which shows the same as before tells
-/// that its process has not run.
+/// Whether the CPU clocks of processes are finer than a system call, so that an unchanged clock shows that
+/// its process has not run.
 ///
-/// They are on every machine with a counter of cycles. Elsewhere the scheduler counts its own ticks, and what runs
-/// between two of them may never show.
+/// They are on every machine with a cycle counter. Elsewhere the scheduler counts its own ticks, and work
+/// between two ticks may never show.
 pub(crate) fn process_clocks_show_runs() -> bool {
     let own = std::process::id();
     let mut last = process_cpu_time(own);
-    // A tick falls between two of these readings, but hardly between each.
+    // A tick may fall between two of these readings, but hardly between all of them.
     (0..4).all(|_| {
         let before = std::mem::replace(&mut last, process_cpu_time(own));
         before.is_some() && before < last
@@ -77,7 +78,7 @@ pub(crate) fn process_clocks_show_runs() -> bool {
 /// CPUCLOCK_SCHED of the kernel: the time that the scheduler accounts, to the nanosecond.
 const CPU_CLOCK_OF_SCHEDULER: libc::clockid_t = 2;
 
-/// A time of the kernel in nanoseconds; before the zero of its clock is 0, beyond 584 years is the largest number.
+/// A kernel time in nanoseconds: 0 for negative times, the largest number beyond 584 years.
 fn nanoseconds(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_of_this_machine_tell_runs() {
+    fn process_clocks_of_this_machine_show_runs() {
         assert!(process_clocks_show_runs());
     }
 

@@ -1,4 +1,5 @@
-//! What the kernel says, and the ways to ask it: files, sockets, clocks, and programs that run in it.
+//! Interfaces of the kernel: files, netlink, clocks, event counters, BPF programs, and the print server's
+//! socket.
 
 pub(crate) mod bpf;
 #[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]

@@ -1,8 +1,8 @@
-//! The process numbers in `/proc` and the thread numbers in `/proc/PID/task`, listed through a kept descriptor.
+//! Lists the process ids in `/proc` and the thread ids in `/proc/PID/task`, through an open directory.
 //!
-//! The folder is listed with `getdents64` into a buffer that is kept, which costs 0.4 to 0.5 µs per process; nothing
-//! is allocated per entry. How many processes there are is also in the number of links of `/proc`, for the price of one
-//! question.
+//! The directory is listed with `getdents64` into a reused buffer, which costs 0.4 to 0.5 µs per process;
+//! nothing is allocated per entry. The link count of `/proc` also gives the number of processes, for one
+//! system call.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,35 +16,35 @@ use crate::kernel::reusable_file::{ReadError, Step};
 /// The size of the listing buffer, in bytes: about 1300 entries per system call.
 const LISTING_SIZE: usize = 32 << 10;
 
-/// How often the number of links may tell how many processes there are, until the folder is listed again: a folder that the
-/// kernel puts into `/proc` meanwhile would count as a process.
+/// How often the link count may be used before the directory is listed again: a directory that the kernel
+/// adds to `/proc` meanwhile would count as a process.
 const LOOKS_BETWEEN_LISTINGS: u32 = 60;
 
-/// A folder whose entries with a number for a name are listed again and again.
+/// A directory whose numeric entries are listed again and again.
 #[derive(Debug)]
 pub(crate) struct NumberFolder {
     path: PathBuf,
     folder: OwnedFd,
     listing: Vec<u8>,
-    /// The links of the folder that are of no process, when they are known, and how often that may still be used.
+    /// The links that are not processes, if known, and how often that number may still be used.
     other_links: Option<(u64, u32)>,
 }
 
 impl NumberFolder {
-    /// Opens `/proc`, or the folder that stands for it.
+    /// Opens `/proc`, or the directory that stands for it.
     ///
     /// # Errors
     ///
-    /// When it is not there, is not a folder, or may not be opened.
+    /// It does not exist, is no directory, or can not be opened.
     pub(crate) fn open(path: &Path) -> Result<NumberFolder, ReadError> {
         NumberFolder::open_in(rustix::fs::CWD, path)
     }
 
-    /// Opens a folder below an open one, for example `4711/task` below `/proc`.
+    /// Opens a directory below an open one, for example `4711/task` below `/proc`.
     ///
     /// # Errors
     ///
-    /// As [`NumberFolder::open`]; [`ReadError::is_gone`] when the process has ended.
+    /// As [`NumberFolder::open`]; [`ReadError::is_gone`] when the process has exited.
     pub(crate) fn open_in<Folder: AsFd>(folder: Folder, path: &Path) -> Result<NumberFolder, ReadError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(folder, path, flags, Mode::empty())
@@ -52,18 +52,18 @@ impl NumberFolder {
         Ok(NumberFolder { path: path.to_path_buf(), folder, listing: Vec::new(), other_links: None })
     }
 
-    /// Replaces what is in `numbers` by the numbers that name an entry now, in the kernel's order (ascending).
+    /// Replaces `numbers` by the current numeric entries, in the kernel's order (ascending).
     ///
-    /// A process that starts or ends during the call may be listed or not.
+    /// A process that starts or exits during the call may be listed or not.
     ///
     /// # Errors
     ///
-    /// When the folder can not be listed; `numbers` holds what came before the error then.
+    /// The directory can not be listed; `numbers` then holds the entries before the error.
     pub(crate) fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
         self.list_by_own(numbers).map(|_| ())
     }
 
-    /// As [`NumberFolder::list_with`], with the buffer of this folder.
+    /// As [`NumberFolder::list_with`], with this directory's own buffer.
     fn list_by_own(&mut self, numbers: &mut Vec<u32>) -> Result<u64, ReadError> {
         let mut listing = std::mem::take(&mut self.listing);
         let result = self.list_with(&mut listing, numbers);
@@ -71,10 +71,10 @@ impl NumberFolder {
         result
     }
 
-    /// How many numbers name an entry now. `numbers` is replaced by them when that takes a listing.
+    /// How many numeric entries there are. If that takes a listing, `numbers` is replaced by them.
     ///
-    /// The kernel makes the links of `/proc` of its folders and of all processes that there are, so nothing is listed as long
-    /// as both add up: they do not in a process namespace, and where processes are hidden from this user.
+    /// The link count of `/proc` is the sum of its directories and all processes. Nothing is listed while
+    /// that sum holds; it does not hold in a pid namespace, or where processes are hidden from this user.
     ///
     /// # Errors
     ///
@@ -83,13 +83,13 @@ impl NumberFolder {
         if let Some((others, looks @ 1..)) = self.other_links
             && let Some(count) = self.links().and_then(|links| links.checked_sub(others))
         {
-            self.other_links = Some((others, looks - 1));
+            self.other_links = Some((others, looks.saturating_sub(1)));
             return Ok(count);
         }
         let before = self.links();
         let folders = self.list_by_own(numbers)?;
         let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
-        // A process that came or went meanwhile makes them differ; the next listing tries again.
+        // A process that started or exited meanwhile makes them differ; the next listing tries again.
         let adds_up =
             before.is_some_and(|links| count.checked_add(folders) == Some(links)) && before == self.links();
         self.other_links = adds_up.then_some((folders, LOOKS_BETWEEN_LISTINGS));
@@ -102,8 +102,8 @@ impl NumberFolder {
         rustix::fs::fstat(&self.folder).ok().map(|stat| u64::from(stat.st_nlink))
     }
 
-    /// As [`NumberFolder::list`], with a buffer that many folders share: one buffer a folder would be 32 KiB a process. It
-    /// gives the number of folders that are no number, `.` and `..` among them.
+    /// As [`NumberFolder::list`], with a buffer that many directories share: a buffer each would take 32 KiB
+    /// per process. Returns the number of directories that are not numeric, including `.` and `..`.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl NumberFolder {
         let NumberFolder { path, folder, .. } = self;
         let failed = |errno| ReadError::new(path, Step::Read, errno);
         rustix::fs::seek(folder, SeekFrom::Start(0)).map_err(failed)?;
-        // Only the unused capacity of the vector is lent out; it stays empty, so nothing unset is ever read.
+        // Only the unused capacity of the vector is used; it stays empty, so nothing uninitialized is read.
         listing.clear();
         listing.reserve(LISTING_SIZE);
         let space: &mut [MaybeUninit<u8>] = listing.spare_capacity_mut();
@@ -133,11 +133,11 @@ impl NumberFolder {
         Ok(folders)
     }
 
-    /// How many files the process `pid` has open, `None` when this can not be told.
+    /// How many files the process `pid` has open; `None` when unknown.
     ///
-    /// This is the size that the kernel gives the folder `PID/fd`, which needs no right to list it. It is told since
-    /// Linux 6.2; before that it is always 0, which no caller may take for a count, so 0 is `None` here. A process
-    /// that has truly no file open is `None` too.
+    /// This is the size of the directory `PID/fd`, which needs no right to list it. The kernel reports it
+    /// since Linux 6.2; before that it is always 0, so 0 is returned as `None`. A process without any open
+    /// file gives `None` too.
     pub(crate) fn open_files(&self, pid: u32) -> Option<u64> {
         let path = format!("{pid}/fd");
         let stat = rustix::fs::statat(&self.folder, path.as_str(), rustix::fs::AtFlags::empty()).ok()?;
@@ -151,7 +151,7 @@ impl AsFd for NumberFolder {
     }
 }
 
-/// The number that a name consists of, `None` for any other name (`self`, `4x`) and above 4 294 967 295.
+/// The number in a name; `None` for any other name (`self`, `4x`) and above 4 294 967 295.
 fn number(name: &[u8]) -> Option<u32> {
     let mut value: Option<u32> = None;
     for byte in name {
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_numbers_are_numbers() {
+    fn only_numeric_names_are_listed() {
         let cases: [(&[u8], Option<u32>); 9] = [
             (b"1", Some(1)),
             (b"4194304", Some(4_194_304)),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_our_own_is_listed_twice() {
+    fn a_test_directory_is_listed_twice() {
         let folder = std::env::temp_dir().join(format!("tallymon-pids-{}", std::process::id()));
         for name in ["17", "4", "self", "meminfo", "9x"] {
             std::fs::create_dir_all(folder.join(name)).unwrap();
@@ -207,10 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn links_tell_how_many_processes_there_are() {
+    fn the_link_count_gives_the_number_of_processes() {
         let mut proc = NumberFolder::open(Path::new("/proc")).unwrap();
         let mut numbers = Vec::new();
-        // Others start and end programs at any time, so some looks are needed for one that nobody disturbs.
+        // Other programs start and exit at any time, so it may take some tries until none interferes.
         assert!((0..1000).any(|_| proc.count(&mut numbers).is_ok() && proc.other_links.is_some()));
         let of_links = (0..1000).any(|_| {
             proc.list(&mut numbers).unwrap();
@@ -233,10 +233,10 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_add_up_is_listed_each_time() {
+    fn a_link_count_that_does_not_add_up_is_not_used() {
         let folder = std::env::temp_dir().join(format!("tallymon-links-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("17")).unwrap();
-        // A file that has a number for a name is none of the links.
+        // A file with a numeric name does not count as a link.
         std::fs::write(folder.join("4"), "").unwrap();
         let mut pids = NumberFolder::open(&folder).unwrap();
         for name in ["5", "6", "7"] {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_and_its_threads_are_there() {
+    fn this_process_and_its_threads_are_listed() {
         let mut proc = NumberFolder::open(Path::new("/proc")).unwrap();
         let mut numbers = Vec::new();
         proc.list(&mut numbers).unwrap();

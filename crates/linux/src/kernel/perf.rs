@@ -1,29 +1,29 @@
-//! Events that the kernel counts for each processor: of its hardware, and a few of its own.
+//! Event counters of a CPU: hardware events, and a few of the kernel.
 //!
-//! This file has unsafe code: no safe interface opens such a counter. Counting is on while the descriptor is open, so it
-//! is opened only when somebody asks for it.
+//! This file has unsafe code: no safe interface opens such a counter. Events are counted while the descriptor
+//! is open, so it is opened only when an object needs it.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
-/// What is counted: a kind of event and its number, as in the kernel's `linux/perf_event.h`.
+/// The event to count: its kind and number, as in the kernel's `linux/perf_event.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     /// `PERF_TYPE_HARDWARE` is 0, `PERF_TYPE_SOFTWARE` is 1.
     pub kind: u32,
-    /// The number of the event in its kind.
+    /// The number of the event within its kind.
     pub config: u64,
 }
 
-/// An open counter of one event on one processor.
+/// An open counter of one event on one CPU.
 #[derive(Debug)]
 pub(crate) struct PerfCounter {
     file: OwnedFd,
 }
 
-/// `struct perf_event_attr` of its first version, in 8-byte words: type and size, config, period, sample type, read format,
-/// flags, wakeup and breakpoint type, breakpoint address.
+/// `struct perf_event_attr` of its first version, in 8-byte words: type and size, config, period, sample
+/// type, read format, flags, wakeup and breakpoint type, breakpoint address.
 #[repr(C)]
 struct Attributes {
     kind: u32,
@@ -42,16 +42,16 @@ struct Attributes {
 const SIZE: u32 = 64;
 const _: () = assert!(size_of::<Attributes>() == 64);
 
-/// The answer tells also for how long the event was wanted and for how long it was counted.
+/// The result also contains how long the event was enabled and how long it was counted.
 const TIMES: u64 = 3;
 
 impl PerfCounter {
-    /// Begins to count an event of all programs on a processor.
+    /// Begins to count an event of all programs on a CPU.
     ///
     /// # Errors
     ///
-    /// The processor or the kernel does not have the event (ENOENT, EOPNOTSUPP), or counting is not allowed (EACCES, EPERM):
-    /// it needs CAP_PERFMON, or a `kernel.perf_event_paranoid` of 0 or less.
+    /// The CPU or the kernel does not have the event (ENOENT, EOPNOTSUPP), or counting is not allowed
+    /// (EACCES, EPERM): it needs CAP_PERFMON, or a `kernel.perf_event_paranoid` of 0 or less.
     pub(crate) fn open(event: Event, processor: u32) -> Result<PerfCounter, Errno> {
         let attributes = Attributes {
             kind: event.kind,
@@ -67,29 +67,30 @@ impl PerfCounter {
         };
         let processor = i32::try_from(processor).map_err(|_| Errno::INVAL)?;
         const CLOSE_ON_EXEC: libc::c_ulong = 8;
-        // SAFETY: the kernel reads `size` bytes at the pointer, which are those of `attributes`, and keeps no pointer to them.
+        // SAFETY: the kernel reads `size` bytes at the pointer, which are those of `attributes`, and keeps no
+        // pointer to them.
         let result = unsafe {
             libc::syscall(libc::SYS_perf_event_open, &raw const attributes, -1, processor, -1, CLOSE_ON_EXEC)
         };
         match i32::try_from(result) {
-            // SAFETY: the kernel has just opened this descriptor for us, and nobody else knows it.
+            // SAFETY: the kernel has just opened this descriptor for us, and nobody else owns it.
             Ok(file) if file >= 0 => Ok(PerfCounter { file: unsafe { OwnedFd::from_raw_fd(file) } }),
             _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
         }
     }
 
-    /// How often the event happened since it was opened. A processor that has fewer counters than are wanted takes turns; then
-    /// it is what was counted, in proportion to the time.
+    /// How often the event happened since the counter was opened. A CPU with too few hardware counters
+    /// alternates between events; the count is then scaled by time.
     ///
-    /// count * time wanted / time counted
+    /// count * time enabled / time counted
     ///
     /// # Errors
     ///
-    /// The processor has gone.
+    /// The CPU is gone.
     pub(crate) fn read(&self) -> Result<u64, Errno> {
         let mut bytes = [0_u8; 24];
         let length = crate::kernel::reusable_file::retry(|| rustix::io::read(&self.file, &mut bytes))?;
-        // A processor that was switched off reads as the end of the file.
+        // The counter of an offline CPU reads as an empty file.
         if length != bytes.len() {
             return Err(Errno::NODEV);
         }
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_made_up_for() {
+    fn counts_are_scaled_when_events_alternate() {
         assert_eq!(scaled(10, 100, 100), 10);
         assert_eq!(scaled(10, 100, 25), 40);
         assert_eq!(scaled(10, 100, 0), 0, "it was never counted");
@@ -135,7 +136,8 @@ mod tests {
         };
         let sum = || counters.iter().map(|counter| counter.read().unwrap()).sum::<u64>();
         let before = sum();
-        // Memory of this process may be there already, or come in pages that are huge; a program that starts has neither.
+        // The memory of this process may be mapped already, or use huge pages; a starting program has neither
+        // problem.
         for _ in 0..5 {
             assert!(std::process::Command::new("true").status().unwrap().success());
         }

@@ -1,11 +1,11 @@
 //! Files of `/proc` and `/sys` that are opened once and read again and again.
 //!
-//! Opening such a file costs more than half of a read (3 µs of 8 for a process, 9 to 45 µs below `/proc/net`), so the
-//! descriptor is kept and every sample is one `pread` from offset 0 into a buffer that is used again. Keeping a
-//! descriptor of `/proc/PID/...` also pins the identity of the process: when it has ended the read fails, even if the
-//! number has been given to another process since.
+//! Opening such a file costs more than half of a read (3 µs of 8 for a process, 9 to 45 µs below
+//! `/proc/net`), so the descriptor stays open and each sample is one `pread` from offset 0 into a reused
+//! buffer. An open descriptor of `/proc/PID/...` also pins the identity of the process: when the process has
+//! exited the read fails, even if its id was given to another process since.
 //!
-//! There is no cache here and nothing is parsed.
+//! This module caches no content and parses nothing.
 
 use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,43 +15,43 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// How the kernel hands out a file, which decides how it can be read completely.
+/// How the kernel produces a file, which decides how to read all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadMode {
-    /// The whole text is made by the first read (`/proc/stat`, `/proc/net/snmp`, `/proc/PID/*`, `/sys` values): a read
-    /// that does not fill the buffer has reached the end, which saves the second system call.
+    /// The first read produces the whole text (`/proc/stat`, `/proc/net/snmp`, `/proc/PID/*`, `/sys` values):
+    /// a read that does not fill the buffer has reached the end, which saves a second system call.
     Whole,
-    /// The text is made record by record (`diskstats`, `mountinfo`, `vmstat`, `swaps`, `interrupts`, `softirqs`): one
-    /// read gives at most about a page, so reading goes on until a read gives nothing.
+    /// The text is produced record by record (`diskstats`, `mountinfo`, `vmstat`, `swaps`, `interrupts`,
+    /// `softirqs`): one read returns at most about a page, so reading continues until a read returns nothing.
     Records,
-    /// The first lines of such a file: as many as there are in so many bytes.
+    /// Only the first lines of such a file: as many as fit into so many bytes.
     Head(usize),
-    /// A file below `/proc/sys`: the kernel allocates and clears as many bytes as are asked for, and a second read at
-    /// a later offset gives nothing. The buffer is therefore exactly this small, and a text that fills it is read
-    /// again from the start with twice the size.
+    /// A file below `/proc/sys`: the kernel allocates and clears as many bytes as are requested, and a second
+    /// read at a later offset returns nothing. So the buffer has exactly this small size, and a text that
+    /// fills it is read again from the start with twice the size.
     Sysctl(usize),
 }
 
-/// The largest text that is read, in bytes; anything longer is an error, so that a damaged or hostile file can not
-/// take all memory.
+/// The largest text that is read, in bytes. A longer one is an error, so that a damaged or hostile file can
+/// not take all memory.
 pub(crate) const MAX_TEXT: usize = 64 << 20;
 
-/// The first size of a buffer, in bytes: two pages, enough for most files at once.
+/// The initial size of a buffer, in bytes: two pages, enough for most files at once.
 const FIRST_SIZE: usize = 8192;
 
-/// A buffer that reads share: it only ever grows, so after the first samples nothing is allocated any more.
+/// A buffer shared by reads. It only grows, so after the first samples nothing is allocated.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
 }
 
 impl Buffer {
-    /// An empty buffer; memory is taken at the first read.
+    /// An empty buffer; the first read allocates.
     pub(crate) fn new() -> Buffer {
         Buffer::default()
     }
 
-    /// The first `size` bytes, made if they are not there yet.
+    /// The first `size` bytes, allocated if necessary.
     fn at_least(&mut self, size: usize) -> &mut [u8] {
         if self.bytes.len() < size {
             self.bytes.resize(size, 0);
@@ -66,13 +66,13 @@ pub(crate) struct ReusableFile {
     path: PathBuf,
     shape: ReadMode,
     file: Option<OwnedFd>,
-    /// Whether the path may be opened again after an error. Not for files of a process: the path could lead to
-    /// another process by then.
+    /// Whether the path may be opened again after an error. Not for files of a process: the path could belong
+    /// to another process by then.
     reopens: bool,
 }
 
 impl ReusableFile {
-    /// A file that is opened at the first read, and once more when reading the kept descriptor fails.
+    /// A file that is opened at the first read, and opened again when reading the open descriptor fails.
     pub(crate) fn new(path: PathBuf, shape: ReadMode) -> ReusableFile {
         ReusableFile { path, shape, file: None, reopens: true }
     }
@@ -83,7 +83,7 @@ impl ReusableFile {
     ///
     /// # Errors
     ///
-    /// When it can not be opened: the process has ended, or access is denied.
+    /// It can not be opened: the process has exited, or access is denied.
     pub(crate) fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<ReusableFile, ReadError> {
         let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
@@ -100,16 +100,16 @@ impl ReusableFile {
         &self.path
     }
 
-    /// The whole text as it is now.
+    /// The current text.
     ///
-    /// A kept descriptor that fails is closed and the path opened and read once more, because a device or a module
-    /// may have gone and come back under the same name. One whose file has no value at present (EINVAL, as the speed of a network
-    /// interface without a cable) stays.
+    /// If reading the open descriptor fails, the path is opened and read once more, because a device or
+    /// module may have gone and come back under the same name. A file without a value at present (EINVAL,
+    /// such as the speed of an interface without a cable) stays open.
     ///
     /// # Errors
     ///
-    /// When the file can not be opened or read, also the second time, or holds more than [`MAX_TEXT`] bytes. The next
-    /// call tries again, except for a file made with [`ReusableFile::pinned`].
+    /// The file can not be opened or read, also the second time, or has more than [`MAX_TEXT`] bytes. The
+    /// next call tries again, except for a file from [`ReusableFile::pinned`].
     pub(crate) fn read<'b>(&mut self, buffer: &'b mut Buffer) -> Result<&'b [u8], ReadError> {
         let was_open = self.file.is_some();
         let length = match self.read_once(buffer) {
@@ -122,10 +122,11 @@ impl ReusableFile {
         Ok(buffer.bytes.get(..length).unwrap_or_default())
     }
 
-    /// Whether the kernel says that the file has changed since it was opened or this was last asked; never waits.
+    /// Whether the kernel signals that the file has changed since it was opened or last checked; never waits.
     ///
-    /// Only few files tell: `/proc/self/mountinfo` and `/proc/swaps` do, which spares reading them again. Also true
-    /// when the file is not open, since then nothing is known; false for a file that never tells.
+    /// Only few files signal changes: `/proc/self/mountinfo` and `/proc/swaps`, which saves reading them
+    /// again. Also true when the file is not open, since its state is unknown then; false for files without
+    /// signals.
     pub(crate) fn has_changed(&self) -> bool {
         let Some(file) = &self.file else { return true };
         let mut asked = [PollFd::new(file, PollFlags::PRI)];
@@ -139,7 +140,7 @@ impl ReusableFile {
         }
     }
 
-    /// Opens the file if it is not open, reads it, and closes it when that fails for another reason than that it has no value.
+    /// Opens the file if necessary and reads it; closes it after an error, unless the file only has no value.
     fn read_once(&mut self, buffer: &mut Buffer) -> Result<usize, ReadError> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -147,7 +148,7 @@ impl ReusableFile {
                 rustix::fs::open(&self.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
                     .map_err(|errno| ReadError::new(&self.path, Step::Open, errno))?
             }
-            // ESRCH is what the kernel itself says about a process that has ended.
+            // The kernel itself reports an exited process with ESRCH.
             None => return Err(ReadError::new(&self.path, Step::Read, Errno::SRCH)),
         };
         let read = read_all(&file, self.shape, buffer);
@@ -158,7 +159,7 @@ impl ReusableFile {
     }
 }
 
-/// Reads the whole text from offset 0 and gives its length.
+/// Reads the whole text from offset 0 and returns its length.
 fn read_all(file: &OwnedFd, shape: ReadMode, buffer: &mut Buffer) -> Result<usize, Errno> {
     match shape {
         ReadMode::Whole => read_on(file, buffer, true),
@@ -168,7 +169,7 @@ fn read_all(file: &OwnedFd, shape: ReadMode, buffer: &mut Buffer) -> Result<usiz
     }
 }
 
-/// Reads on at the end of what is there until a read gives nothing, or (`short_is_end`) less than it could.
+/// Reads until a read returns nothing, or (`short_is_end`) less than requested.
 fn read_on(file: &OwnedFd, buffer: &mut Buffer, short_is_end: bool) -> Result<usize, Errno> {
     let mut length = 0_usize;
     loop {
@@ -188,7 +189,7 @@ fn read_on(file: &OwnedFd, buffer: &mut Buffer, short_is_end: bool) -> Result<us
     }
 }
 
-/// Reads at most `size` bytes from the start, and no line that is cut.
+/// Reads at most `size` bytes from the start, and drops an incomplete last line.
 fn read_head(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize, Errno> {
     let space = buffer.at_least(size).get_mut(..size).unwrap_or_default();
     let got = retry(|| rustix::io::pread(file, &mut *space, 0))?;
@@ -196,7 +197,7 @@ fn read_head(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize, 
     Ok(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last.saturating_add(1)))
 }
 
-/// Reads from the start with a buffer of exactly `size` bytes, twice as many when the text fills it.
+/// Reads from the start with a buffer of exactly `size` bytes, doubled while the text fills it.
 fn read_again(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize, Errno> {
     let mut size = size;
     loop {
@@ -212,7 +213,7 @@ fn read_again(file: &OwnedFd, buffer: &mut Buffer, size: usize) -> Result<usize,
     }
 }
 
-/// Repeats a system call that a signal has interrupted.
+/// Repeats a system call that was interrupted by a signal.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {
@@ -222,16 +223,16 @@ pub(crate) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, 
     }
 }
 
-/// What was being done to a file when it failed.
+/// What failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The file was being opened.
+    /// Opening the file.
     Open,
-    /// The open file was being read or listed.
+    /// Reading or listing the open file.
     Read,
 }
 
-/// Why a file of the kernel could not be read.
+/// Why a kernel file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     path: Box<Path>,
@@ -259,7 +260,7 @@ impl ReadError {
         self.errno.raw_os_error()
     }
 
-    /// Whether the thing is not there (any more): no such file, device or process.
+    /// Whether it does not exist (any more): no such file, device or process.
     pub fn is_gone(&self) -> bool {
         matches!(self.errno, Errno::NOENT | Errno::SRCH | Errno::NODEV | Errno::NXIO | Errno::NOTDIR)
     }
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_again_and_larger() {
+    fn a_file_that_grows_is_read_completely() {
         let folder = scratch("larger");
         let path = folder.join("text");
         for shape in [ReadMode::Whole, ReadMode::Records, ReadMode::Sysctl(4)] {
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn first_lines_are_whole() {
+    fn the_head_ends_with_a_whole_line() {
         let folder = scratch("front");
         let path = folder.join("text");
         let mut file = ReusableFile::new(path.clone(), ReadMode::Head(6));
@@ -340,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_file_without_a_value_stays_open() {
-        // The speed of a network within the machine.
+        // The speed of a loopback interface.
         let path = Path::new("/sys/class/net/lo/speed");
         if !path.exists() {
             return tallymon_testkit::skip("there is no /sys/class/net/lo/speed");
@@ -365,14 +366,14 @@ mod tests {
         assert!(error.to_string().starts_with(&format!("can not open {}: No such file", path.display())));
         std::fs::write(&path, b"now").unwrap();
         assert_eq!(file.read(&mut buffer).unwrap(), b"now");
-        // A folder opens but can not be read.
+        // A directory can be opened but not read.
         let mut file = ReusableFile::new(folder.clone(), ReadMode::Whole);
         assert_eq!(file.read(&mut buffer).unwrap_err().step(), Step::Read);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn a_process_that_has_ended_is_gone_for_good() {
+    fn reads_of_an_exited_process_keep_failing() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let folder = rustix::fs::open("/proc", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
         let path = PathBuf::from(format!("{}/stat", child.id()));
@@ -389,13 +390,13 @@ mod tests {
     }
 
     #[test]
-    fn mounts_tell_of_a_change() {
+    fn a_change_of_mounts_is_signalled() {
         let mut file = ReusableFile::new(PathBuf::from("/proc/self/mountinfo"), ReadMode::Records);
         assert!(file.has_changed());
         file.read(&mut Buffer::new()).unwrap();
         // Another process may mount something now and then, but hardly in each of these moments.
         assert!((0..100).any(|_| !file.has_changed()));
-        // What is in a file that never tells is no news.
+        // A file without signals never reports a change.
         let mut file = ReusableFile::new(PathBuf::from("/proc/uptime"), ReadMode::Whole);
         file.read(&mut Buffer::new()).unwrap();
         assert!(!file.has_changed());

@@ -1,19 +1,18 @@
-//! Where `/proc` and `/sys` are: the kernel's own, or a folder that a test has filled.
+//! The roots below which files are read: the kernel's own, or directories that a test has filled.
 
 use std::path::{Path, PathBuf};
 
-/// The folders that every collector reads below.
+/// The directories below which all kernel files are read.
 ///
-/// Collectors never write `/proc` or `/sys` themselves: they ask this value, so that the whole collection can be
-/// pointed at a copy of another machine's files, and so that a container can be given the host's folders under
-/// another name.
+/// No other code writes `/proc` or `/sys` into a path, so a whole collection can be pointed at a copy of
+/// another machine's files, and a container can use the host's directories under another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The folder that stands for `/proc`.
+    /// The directory used as `/proc`.
     pub proc: PathBuf,
-    /// The folder that stands for `/sys`.
+    /// The directory used as `/sys`.
     pub sys: PathBuf,
-    /// The folder that stands for `/run`, where services keep what they know of the running machine.
+    /// The directory used as `/run`, where services keep their state.
     pub run: PathBuf,
 }
 
@@ -23,22 +22,23 @@ impl Root {
         Root { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys"), run: PathBuf::from("/run") }
     }
 
-    /// The folders `proc` and `sys` below `folder`; neither has to exist.
+    /// The directories `proc`, `sys` and `run` below `folder`; they do not have to exist.
     pub fn below(folder: &Path) -> Root {
         Root { proc: folder.join("proc"), sys: folder.join("sys"), run: folder.join("run") }
     }
 
     /// Whether this is the running kernel's own `/proc`.
     ///
-    /// What does not come from files (clocks of processes, netlink, free space) belongs to the running kernel only,
-    /// so collectors leave it out when they are pointed elsewhere instead of mixing two machines.
+    /// Process clocks, netlink and free space always belong to the running kernel. With other roots they are
+    /// left out, so that two machines are never mixed.
     pub fn is_system(&self) -> bool {
         self.proc == Path::new("/proc")
     }
 
     /// The path of a file below `/proc`, for example `net/snmp`.
     ///
-    /// A relative path is needed: an absolute one would leave the folder, and its leading `/` is dropped.
+    /// The path has to be relative: the leading `/` of an absolute one is dropped, so that it can not leave
+    /// the directory.
     pub fn proc(&self, relative: &str) -> PathBuf {
         self.proc.join(relative.trim_start_matches('/'))
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_stay_below_the_folder() {
+    fn paths_stay_below_the_root() {
         let root = Root::below(Path::new("/tmp/machine"));
         assert_eq!(root.proc("net/snmp"), Path::new("/tmp/machine/proc/net/snmp"));
         assert_eq!(root.proc("/net/snmp"), Path::new("/tmp/machine/proc/net/snmp"));

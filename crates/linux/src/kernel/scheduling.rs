@@ -1,27 +1,29 @@
-//! How the scheduler treats a thread.
+//! The scheduling policy and priorities of a thread.
 //!
-//! This file has unsafe code: neither the standard library nor the safe one asks for the policy of another thread.
+//! This file has unsafe code: neither the standard library nor rustix can query the policy of another thread.
 
-/// What somebody has chosen for a thread: `sched_setattr`, `setpriority`.
+/// What was set for a thread by `sched_setattr` or `setpriority`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scheduling {
-    /// 0 ordinary, 1 first in first out, 2 round robin, 3 batch, 5 idle, 6 deadline, 7 a program's.
+    /// 0 ordinary, 1 first in first out, 2 round robin, 3 batch, 5 idle, 6 deadline, 7 a BPF scheduler's.
     pub policy: u32,
-    /// -20 to 19; 0 of a policy that does not know it.
+    /// -20 to 19; 0 for a policy without nice values.
     pub nice: i32,
-    /// Real-time priority 1 to 99, 0 of others.
+    /// Real-time priority 1 to 99, 0 for other policies.
     pub realtime_priority: u32,
 }
 
-/// How the thread `id` is scheduled, or the first one of the process `id`.
+/// The scheduling of thread `id`, or of the first thread of process `id`.
 ///
-/// It costs a tenth of reading `/proc/PID/stat` (0.4 µs), and has no priority that the kernel lends. `None` when there
-/// is no such thread, for 0 (which the kernel would take for the caller itself), and where asking is forbidden.
+/// It costs a tenth of reading `/proc/PID/stat` (0.4 µs), and does not show priorities that the kernel lends.
+/// `None` when there is no such thread, for 0 (which the kernel would take for the caller itself), and where
+/// the query is forbidden.
 pub(crate) fn scheduling(id: u32) -> Option<Scheduling> {
     let id = libc::pid_t::try_from(id).ok().filter(|id| *id > 0)?;
     let mut attributes = Attributes::default();
-    // SAFETY: the kernel writes one structure of the size that is given, which it knows since Linux 3.14, and the pointer
-    // is to a live one that is borrowed exclusively. Any number of a thread is allowed, one that names none makes the call fail.
+    // SAFETY: the kernel writes one structure of the given size, which it knows since Linux 3.14, and the
+    // pointer refers to a live one that is borrowed exclusively. Any thread id is allowed; an unknown one
+    // makes the call fail.
     let result = unsafe {
         libc::syscall(libc::SYS_sched_getattr, id, &raw mut attributes, size_of::<Attributes>(), 0)
     };
@@ -29,7 +31,7 @@ pub(crate) fn scheduling(id: u32) -> Option<Scheduling> {
     (result == 0).then_some(Scheduling { policy, nice, realtime_priority: priority })
 }
 
-/// `struct sched_attr` of the kernel, as it was first.
+/// The kernel's `struct sched_attr` in its first version.
 #[repr(C)]
 #[derive(Debug, Default)]
 struct Attributes {
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_chosen_for_a_process() {
+    fn policy_and_nice_of_a_process() {
         let child = Ends(Command::new("sleep").arg("60").spawn().unwrap());
         let id = child.0.id();
         let own = scheduling(std::process::id()).unwrap();
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_no_scheduling() {
+    fn a_missing_process_has_no_scheduling() {
         assert_eq!([0, u32::MAX, 0x7fff_ffff].map(scheduling), [None; 3]);
     }
 }

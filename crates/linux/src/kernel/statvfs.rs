@@ -1,8 +1,9 @@
-//! The free space of mounted file systems, asked in threads of its own because the question can hang.
+//! The free space of mounted file systems, queried in threads because the query can hang.
 //!
-//! `statvfs` on a mount whose server or FUSE process is dead does not return. So a few worker threads ask, the caller
-//! waits until a deadline, and a mount that has not answered by then keeps its last value, marked as stale. A mount is
-//! not asked again while a question about it is open, so one dead mount holds one thread for ever and no more.
+//! `statvfs` on a mount whose server or FUSE process is dead does not return. So a few worker threads make
+//! the queries, the caller waits until a deadline, and a mount that has not answered by then keeps its last
+//! value, marked as stale. A mount is not queried again while its last query is pending, so one dead mount
+//! blocks one thread forever and no more.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -10,37 +11,37 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most threads that ask at the same time; when all hang, further mounts stay without an answer.
+/// The most worker threads. When all hang, other mounts get no answer.
 pub(crate) const MAX_WORKERS: usize = 8;
 
-/// How long a worker without work stays.
+/// How long an idle worker lives.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 
-/// The sizes of one file system, in bytes and counts as the kernel tells them.
+/// The sizes of one file system, in bytes and counts, as the kernel reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
     /// All bytes of the file system.
     pub total: u64,
-    /// Bytes that nobody uses, those kept back for root included.
+    /// Free bytes, including those reserved for root.
     pub free: u64,
     /// Bytes that an ordinary user can still write: what NT calls free.
     pub available: u64,
-    /// All inodes; 0 where the file system makes them as needed.
+    /// All inodes; 0 where the file system creates them on demand.
     pub inodes: u64,
-    /// Inodes that nobody uses.
+    /// Free inodes.
     pub inodes_free: u64,
     /// Whether it is mounted read-only.
     pub read_only: bool,
 }
 
-/// What is known about one mount after a call of [`Spaces::ask`].
+/// The result for one mount of a call of [`Spaces::ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It answered during this call.
     Now(Space),
-    /// It did not answer before the deadline; this is its last answer and its age.
+    /// It did not answer before the deadline; this is its last answer, with its age.
     Stale(Space, Duration),
-    /// It has not answered before the deadline, and never before.
+    /// It did not answer before the deadline, and never did before.
     Silent,
     /// The kernel refused with this error number, for example 2 (ENOENT) or 13 (EACCES).
     Refused(i32),
@@ -56,10 +57,10 @@ impl Answer {
     }
 }
 
-/// The question that a worker asks; an error is the kernel's error number.
+/// The query that a worker makes; an error is the kernel's error number.
 type Question = dyn Fn(&Path) -> Result<Space, i32> + Send + Sync;
 
-/// Asks for the space of mounts and remembers the answers.
+/// Queries the space of mounts and remembers the answers.
 pub(crate) struct Spaces {
     shared: Arc<Shared>,
 }
@@ -67,9 +68,9 @@ pub(crate) struct Spaces {
 struct Shared {
     question: Box<Question>,
     state: Mutex<State>,
-    /// Told when there is work, or none will come any more.
+    /// Signalled when there is work, or when no more will come.
     work: Condvar,
-    /// Told when an answer has come.
+    /// Signalled when an answer has arrived.
     answered: Condvar,
 }
 
@@ -84,16 +85,16 @@ struct State {
 
 #[derive(Default)]
 struct Mount {
-    /// Whether it is in the queue or a worker is asking.
+    /// Whether it is queued or a worker is querying it.
     is_open: bool,
-    /// The last sizes and when they came.
+    /// The last sizes and when they arrived.
     last: Option<(Space, Instant)>,
-    /// The last outcome, if one has come since the mount was last asked for.
+    /// The last result, if one has arrived since the mount was last requested.
     fresh: Option<Result<Space, i32>>,
 }
 
 impl Spaces {
-    /// Asks the running kernel.
+    /// Queries the running kernel.
     pub(crate) fn new() -> Spaces {
         Spaces::with_question(Box::new(statvfs))
     }
@@ -105,10 +106,10 @@ impl Spaces {
         }
     }
 
-    /// Asks for all `mounts` at the same time and gives one answer each, in the order of `mounts`, after `patience` at
-    /// the latest.
+    /// Queries all `mounts` at the same time and returns one answer each, in the order of `mounts`, after
+    /// `patience` at the latest.
     ///
-    /// Mounts that are not asked for any more are forgotten, once their question is answered.
+    /// Mounts that are no longer requested are forgotten, once their pending query has returned.
     pub(crate) fn ask(&self, mounts: &[&Path], patience: Duration) -> Vec<Answer> {
         let start = Instant::now();
         let mut state = self.shared.lock();
@@ -121,8 +122,9 @@ impl Spaces {
                 state.queue.push_back(path.to_path_buf());
             }
         }
-        // A worker that does not come back within a quarter of the patience hangs: another one takes the rest.
-        let step = (patience / 4).max(Duration::from_millis(1));
+        // A worker that does not return within a quarter of the patience hangs: another one takes over the
+        // rest.
+        let step = patience.checked_div(4).unwrap_or_default().max(Duration::from_millis(1));
         let mut one_more = state.workers == 0;
         loop {
             self.shared.give_work(&mut state, one_more);
@@ -147,7 +149,7 @@ impl Default for Spaces {
 }
 
 impl Drop for Spaces {
-    /// Lets the workers end; none is waited for, since it may hang.
+    /// Lets the workers end without waiting for them, since they may hang.
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.work.notify_all();
@@ -176,12 +178,12 @@ impl Mount {
 }
 
 impl Shared {
-    /// A worker only ever stores finished values, so the state is whole even if one has panicked.
+    /// A worker only stores complete values, so the state is consistent even if a worker has panicked.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes workers for what is queued, and starts one more if that is wanted and none is free.
+    /// Wakes workers for the queue, and starts one more if requested and none is idle.
     fn give_work(self: &Arc<Shared>, state: &mut State, one_more: bool) {
         if state.queue.is_empty() {
             return;
@@ -189,7 +191,7 @@ impl Shared {
         if one_more && state.idle == 0 && state.workers < MAX_WORKERS {
             let shared = Arc::clone(self);
             let thread = std::thread::Builder::new().name("tally-statvfs".into()).stack_size(64 << 10);
-            // Without a thread the mounts stay silent, which the answer says.
+            // Without a thread the mounts get no answer, which the result shows.
             if thread.spawn(move || shared.run()).is_ok() {
                 state.workers = state.workers.saturating_add(1);
             }
@@ -197,7 +199,7 @@ impl Shared {
         self.work.notify_all();
     }
 
-    /// The life of a worker.
+    /// The main loop of a worker.
     fn run(&self) {
         let mut state = self.lock();
         while !state.closed {
@@ -226,15 +228,15 @@ impl Shared {
     }
 }
 
-/// Asks for a mount in the thread of the caller, who knows that it can not hang.
+/// Queries a mount in the caller's thread; only for mounts that can not hang.
 pub(crate) fn now_and_here(mount: &Path) -> Answer {
     statvfs(mount).map_or_else(Answer::Refused, Answer::Now)
 }
 
-/// Asks the kernel for one mount, in this thread: it can hang.
+/// Queries the kernel for one mount, in this thread: it can hang.
 fn statvfs(path: &Path) -> Result<Space, i32> {
     let found = rustix::fs::statvfs(path).map_err(|errno| errno.raw_os_error())?;
-    // Some file systems leave the fragment size 0; the block size is the unit then.
+    // Some file systems report the fragment size 0; the block size is the unit then.
     let unit = if found.f_frsize == 0 { found.f_bsize } else { found.f_frsize };
     Ok(Space {
         total: found.f_blocks.saturating_mul(unit),
@@ -260,7 +262,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(400);
 
     #[test]
-    fn the_kernel_answers() {
+    fn the_kernel_reports_the_space_of_a_mount() {
         let spaces = Spaces::new();
         let answers = spaces.ask(&[Path::new("/"), Path::new("/does/not/exist"), Path::new("/proc")], LONG);
         let [Answer::Now(root), Answer::Refused(2), Answer::Now(proc)] = answers[..] else {
@@ -290,7 +292,7 @@ mod tests {
         let (dead, live) = (Path::new("/dead"), Path::new("/live"));
         assert_eq!(spaces.ask(&[dead, live], LONG), [Answer::Now(space(8)), Answer::Now(space(1))]);
         for _ in 0..3 {
-            // The live mount is queued behind the dead one and answers all the same.
+            // The live mount is queued after the dead one and still answers.
             let answers = spaces.ask(&[dead, live], SHORT);
             let [Answer::Stale(old, age), Answer::Now(new)] = answers[..] else { panic!("{answers:?}") };
             assert_eq!((old, new), (space(8), space(1)));
@@ -298,7 +300,7 @@ mod tests {
         }
         assert_eq!(calls.lock().unwrap().iter().filter(|path| path.ends_with("dead")).count(), 2);
         assert!(spaces.shared.lock().workers <= 2);
-        // It comes back to life: the open question ends, and the next one is answered.
+        // It comes back to life: the pending query ends, and the next one is answered.
         send.send(()).unwrap();
         let answers = spaces.ask(&[dead], LONG);
         assert!(matches!(answers[..], [Answer::Now(Space { total: 9 | 10, .. })]), "{answers:?}");
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_that_never_answered_is_silent() {
+    fn a_mount_that_never_answered_has_no_value() {
         let (send, gate) = mpsc::channel::<()>();
         let gate = Mutex::new(gate);
         let spaces = Spaces::with_question(Box::new(move |_| {

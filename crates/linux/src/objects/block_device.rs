@@ -1,4 +1,5 @@
-//! Block Device, MD RAID and Bonding Member: what Linux knows of devices beside the disk objects of NT.
+//! Block Device, MD RAID and Bonding Member: devices, as far as NT's disk and network objects do not cover
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,7 @@ rows! { MEMBER_COUNTERS, MEMBER_ORIGINS {
     905_208 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "bonding_slave/queue_id" "3.14";
 }}
 
-/// The object Block Device: every device that has a size, loops and compressed memory too.
+/// The object Block Device: every device with a size, including loop devices and compressed memory.
 pub(super) fn devices() -> Table {
     Table::many(904_600, COUNTERS, ORIGINS, |sources| {
         let mut found = folders(sources, "block", |_| true)?;
@@ -54,7 +55,7 @@ pub(super) fn devices() -> Table {
     })
 }
 
-/// The object MD RAID: the arrays of the kernel's own driver.
+/// The object MD RAID: arrays of the kernel's own driver.
 pub(super) fn arrays() -> Table {
     Table::many(905_000, RAID_COUNTERS, RAID_ORIGINS, |sources| {
         let mut found = folders(sources, "block", |name| name.starts_with("md"))?;
@@ -64,12 +65,13 @@ pub(super) fn arrays() -> Table {
     .of_devices()
 }
 
-/// The object Bonding Member: the interfaces that a bond is made of.
+/// The object Bonding Member: the interfaces of each bond.
 pub(super) fn members() -> Table {
     Table::many(905_200, MEMBER_COUNTERS, MEMBER_ORIGINS, interfaces)
 }
 
-/// Whether an interface is one of this network namespace. The files may be those of another one, with other names or numbers.
+/// Whether an interface belongs to this network namespace. The files may be those of another one, with other
+/// names or indexes.
 fn is_here(sources: &mut Sources, name: &str, folder: &Path) -> Result<bool, Absence> {
     if !sources.root.is_system() {
         return Ok(true);
@@ -143,7 +145,7 @@ mod tests {
         assert_eq!(named(&member, 905_206), MISSING);
     }
 
-    /// The form of both files is that of the kernel's admin-guide/md.rst.
+    /// Both files have the format of the kernel's admin-guide/md.rst.
     #[test]
     fn an_array_that_is_rebuilt() {
         let mut machine = Machine::new(&[

@@ -1,4 +1,5 @@
-//! Cache (86): NT's cache manager has no counterpart in Linux; few of its counters have one in the page cache.
+//! Cache (86): Linux has no counterpart of NT's cache manager; the page cache has values for few of its
+//! counters.
 
 use super::spec::rows;
 use super::table::Table;
@@ -52,7 +53,7 @@ mod tests {
     use tallymon_provider::{Absence, ValueState};
 
     #[test]
-    fn what_the_page_cache_has_and_what_it_has_not() {
+    fn cache_counters_with_and_without_a_page_cache_value() {
         let text = String::from_utf8(fixture("6.18/vmstat")).unwrap();
         let line = |name: &str| {
             text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap()
@@ -63,7 +64,7 @@ mod tests {
         assert_eq!(named(&values, 136), Ok(line("nr_written ") & 0xffff_ffff));
         assert_eq!(named(&values, 906_002), Ok(line("nr_dirty ")));
         assert_eq!(named(&values, 906_004), Ok(line("nr_dirty_threshold ")));
-        // They are read alone, or stand behind so much else that all is read.
+        // The lines are read alone, or stand so far down that the whole file is read.
         for more in [0, 100, 1000] {
             let text = "nr_other 1\n".repeat(more) + &text;
             machine.write("proc/vmstat", text.as_bytes());

@@ -1,4 +1,4 @@
-//! Job Object (1500) and Control Group: one instance a control group, by its path, of both versions.
+//! Job Object (1500) and Control Group: one instance per control group of either version, named by its path.
 
 use std::path::{Path, PathBuf};
 
@@ -11,39 +11,63 @@ use crate::sources::Sources;
 use crate::sources::control_groups::{Groups, group_file, process_lists};
 
 rows! { JOB_COUNTERS, JOB_ORIGINS {
-    1502 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:usage_usec * 10 | cpuacct/cpuacct.usage / 100" "2.6.24";
-    1504 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:user_usec * 10 | cpuacct/cpuacct.usage_user / 100" "4.7";
-    1506 PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:system_usec * 10 | cpuacct/cpuacct.usage_sys / 100" "4.7";
-    1508 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:usage_usec / 1000 | cpuacct/cpuacct.usage / 1000000" "2.6.24";
-    1510 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:user_usec / 1000 | cpuacct/cpuacct.usage_user / 1000000" "4.7";
-    1512 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:system_usec / 1000 | cpuacct/cpuacct.usage_sys / 1000000" "4.7";
-    1514 PERF_COUNTER_COUNTER 0 NOVICE: E "unified/memory.stat:pgfault | memory/memory.stat:total_pgfault | memory/memory.stat:pgfault" "3.0";
+    1502 PERF_100NSEC_TIMER 0 NOVICE:
+        E "unified/cpu.stat:usage_usec * 10 | cpuacct/cpuacct.usage / 100" "2.6.24";
+    1504 PERF_100NSEC_TIMER 0 NOVICE:
+        E "unified/cpu.stat:user_usec * 10 | cpuacct/cpuacct.usage_user / 100" "4.7";
+    1506 PERF_100NSEC_TIMER 0 NOVICE:
+        E "unified/cpu.stat:system_usec * 10 | cpuacct/cpuacct.usage_sys / 100" "4.7";
+    1508 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE:
+        E "unified/cpu.stat:usage_usec / 1000 | cpuacct/cpuacct.usage / 1000000" "2.6.24";
+    1510 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE:
+        E "unified/cpu.stat:user_usec / 1000 | cpuacct/cpuacct.usage_user / 1000000" "4.7";
+    1512 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE:
+        E "unified/cpu.stat:system_usec / 1000 | cpuacct/cpuacct.usage_sys / 1000000" "4.7";
+    1514 PERF_COUNTER_COUNTER 0 NOVICE:
+        E "unified/memory.stat:pgfault | memory/memory.stat:total_pgfault | memory/memory.stat:pgfault" "3.0";
     1516 PERF_COUNTER_RAWCOUNT 0 NOVICE: N;
-    1518 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "unified/cgroup.procs | cpuacct/cgroup.procs | memory/cgroup.procs | pids/cgroup.procs" "2.6.32";
-    1520 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "unified/memory.events:oom_kill | memory/memory.oom_control:oom_kill" "4.13";
-    1522 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:usage_usec / 1000 | cpuacct/cpuacct.usage / 1000000" "2.6.24";
-    1524 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:user_usec / 1000 | cpuacct/cpuacct.usage_user / 1000000" "4.7";
-    1526 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE: E "unified/cpu.stat:system_usec / 1000 | cpuacct/cpuacct.usage_sys / 1000000" "4.7";
+    1518 PERF_COUNTER_RAWCOUNT 0 NOVICE:
+        C "unified/cgroup.procs | cpuacct/cgroup.procs | memory/cgroup.procs | pids/cgroup.procs" "2.6.32";
+    1520 PERF_COUNTER_RAWCOUNT 0 NOVICE:
+        C "unified/memory.events:oom_kill | memory/memory.oom_control:oom_kill" "4.13";
+    1522 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE:
+        E "unified/cpu.stat:usage_usec / 1000 | cpuacct/cpuacct.usage / 1000000" "2.6.24";
+    1524 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE:
+        E "unified/cpu.stat:user_usec / 1000 | cpuacct/cpuacct.usage_user / 1000000" "4.7";
+    1526 PERF_COUNTER_LARGE_RAWCOUNT 0 NOVICE:
+        E "unified/cpu.stat:system_usec / 1000 | cpuacct/cpuacct.usage_sys / 1000000" "4.7";
 }}
 
 rows! { COUNTERS, ORIGINS {
-    902_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "unified/memory.current | memory/memory.usage_in_bytes" "2.6.25";
-    902_404 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.peak | memory/memory.max_usage_in_bytes" "2.6.26";
-    902_406 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.max | memory/memory.limit_in_bytes" "2.6.25";
+    902_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        E "unified/memory.current | memory/memory.usage_in_bytes" "2.6.25";
+    902_404 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED:
+        E "unified/memory.peak | memory/memory.max_usage_in_bytes" "2.6.26";
+    902_406 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED:
+        E "unified/memory.max | memory/memory.limit_in_bytes" "2.6.25";
     902_408 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.high" "4.5";
-    902_410 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: E "unified/memory.low | memory/memory.soft_limit_in_bytes" "2.6.32";
+    902_410 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT:
+        E "unified/memory.low | memory/memory.soft_limit_in_bytes" "2.6.32";
     902_412 PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: E "unified/memory.min" "4.18";
     902_414 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.swap.current" "4.5";
-    902_416 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.30";
-    902_418 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "unified/memory.stat:file | memory/memory.stat:total_cache" "2.6.30";
-    902_420 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.stat:pgmajfault | memory/memory.stat:total_pgmajfault" "3.0";
+    902_416 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED:
+        E "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.30";
+    902_418 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED:
+        E "unified/memory.stat:file | memory/memory.stat:total_cache" "2.6.30";
+    902_420 PERF_COUNTER_BULK_COUNT 0 ADVANCED:
+        E "unified/memory.stat:pgmajfault | memory/memory.stat:total_pgmajfault" "3.0";
     902_422 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.events:high" "4.5";
-    902_424 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/memory.events:max | memory/memory.failcnt" "2.6.25";
+    902_424 PERF_COUNTER_BULK_COUNT 0 ADVANCED:
+        E "unified/memory.events:max | memory/memory.failcnt" "2.6.25";
     902_426 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "unified/memory.events:oom" "4.5";
-    902_428 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED: E "unified/memory.events:oom_kill | memory/memory.oom_control:oom_kill" "4.13";
-    902_430 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/cpu.stat:nr_periods | cpu/cpu.stat:nr_periods" "3.2";
-    902_432 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/cpu.stat:nr_throttled | cpu/cpu.stat:nr_throttled" "3.2";
-    902_434 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.stat:throttled_usec * 10 | cpu/cpu.stat:throttled_time / 100" "3.2";
+    902_428 PERF_COUNTER_LARGE_RAWCOUNT 0 ADVANCED:
+        E "unified/memory.events:oom_kill | memory/memory.oom_control:oom_kill" "4.13";
+    902_430 PERF_COUNTER_BULK_COUNT 0 ADVANCED:
+        E "unified/cpu.stat:nr_periods | cpu/cpu.stat:nr_periods" "3.2";
+    902_432 PERF_COUNTER_BULK_COUNT 0 ADVANCED:
+        E "unified/cpu.stat:nr_throttled | cpu/cpu.stat:nr_throttled" "3.2";
+    902_434 PERF_100NSEC_TIMER 0 ADVANCED:
+        E "unified/cpu.stat:throttled_usec * 10 | cpu/cpu.stat:throttled_time / 100" "3.2";
     902_436 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "unified/io.stat:rbytes" "4.5";
     902_438 PERF_COUNTER_BULK_COUNT -4 ADVANCED: E "unified/io.stat:wbytes" "4.5";
     902_440 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "unified/io.stat:rios" "4.5";
@@ -58,12 +82,12 @@ rows! { COUNTERS, ORIGINS {
     902_458 PERF_100NSEC_TIMER 0 ADVANCED: E "unified/io.pressure:full.total * 10" "4.20";
 }}
 
-/// The object Job Object: what NT tells of its groups of processes.
+/// The object Job Object: NT's counters for groups of processes.
 pub(super) fn jobs() -> Table {
     Table::many(1500, JOB_COUNTERS, JOB_ORIGINS, groups).at(place).of_groups()
 }
 
-/// The object Control Group: what Linux tells beside that.
+/// The object Control Group: the other counters of Linux.
 pub(super) fn control_groups() -> Table {
     Table::many(902_400, COUNTERS, ORIGINS, groups).at(place).of_groups()
 }
@@ -168,9 +192,9 @@ mod tests {
         assert!(names(&Machine::new(&[]).read(1500)).is_empty());
     }
 
-    /// A group of the running kernel with one busy process in it.
+    /// A new group of the running kernel with one busy process in it.
     #[test]
-    fn a_group_that_was_made_here() {
+    fn a_new_control_group_of_this_machine() {
         let name = format!("tallymon-test-{}", std::process::id());
         let made = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"]
             .into_iter()

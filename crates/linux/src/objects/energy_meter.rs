@@ -1,11 +1,12 @@
-//! Energy Meter: one instance a meter of the processor (RAPL).
+//! Energy Meter: one instance per energy meter of the CPU (RAPL).
 //!
-//! The kernel lets only root read the energy, because its course tells about what is computed.
+//! Only root may read the energy, because its course reveals what is being computed.
 
 use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::object::Object;
@@ -32,16 +33,16 @@ pub(super) struct EnergyMeter {
 /// What is remembered of a meter between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Meter {
-    /// Microjoules as the file said.
+    /// The last reading, in microjoules.
     seen: u64,
-    /// Microjoules of the rounds that the file began anew.
+    /// Microjoules of the wraps of the file.
     rounds: u64,
-    /// When, in 100 ns units.
+    /// The time of the reading, in 100 ns units.
     time: i64,
 }
 
 impl Meter {
-    /// The next sample: the meter, microjoules in all and milliwatts since the last one.
+    /// The next sample: the new state, the total in microjoules, and the milliwatts since the last one.
     fn next(
         before: Option<Meter>,
         seen: u64,
@@ -77,8 +78,8 @@ impl Object for EnergyMeter {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
-        // `intel-rapl` itself is the driver; what has a colon is a meter or a part of one.
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+        // `intel-rapl` itself is the driver; names with a colon are meters or parts of one.
         let found = folders(sources, "class/powercap", |name| name.contains(':')).unwrap_or_default();
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let mut meters = BTreeMap::new();
@@ -114,8 +115,8 @@ mod tests {
     use tallymon_provider::ValueState;
 
     #[test]
-    fn a_round_of_the_meter_is_no_step_back() {
-        // 500 µJ before the end of the range, then 500 behind it: 1001 µJ in 1 ms.
+    fn a_wrap_of_the_energy_file_is_no_decrease() {
+        // 500 µJ before the end of the range, then 500 after it: 1001 µJ in 1 ms.
         let (meter, total, power) = Meter::next(None, 9_500, Some(10_000), 0);
         assert_eq!((total, power), (9_500, Err(Absence::FirstSample)));
         let (meter, total, power) = Meter::next(Some(meter), 500, Some(10_000), 10_000);

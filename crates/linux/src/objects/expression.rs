@@ -1,19 +1,21 @@
-//! Where a value comes from, in one line that is both read by the collector and shown to people.
+//! A source expression: one line that the collector evaluates, and that the reference of the counters shows
+//! to people.
 //!
 //! ```text
 //! /proc/vmstat:nr_dirty + :nr_writeback * page | /proc/meminfo:Dirty * 1024
 //! ```
 //!
-//! A term is a file and the key in it ([`Key`]); a file that is left out is that of the term before. A path that does not
-//! begin with `/` belongs to the folder of the instance. What follows `*`, `/` or `-` behind the terms scales their sum;
-//! `> 0` behind them says that a kernel that does not count it writes 0, which is no value then; `|` separates sources of
-//! which the first that there is counts. A number alone is itself.
+//! A term is a file and a key in it ([`Key`]); without a file, that of the term before is meant. A path that
+//! does not begin with `/` is relative to the directory of the instance. `*`, `/` or `-` after the terms
+//! scale their sum; `> 0` after them means that 0 is no value, because kernels that do not count it write 0;
+//! `|` separates alternative sources, of which the first existing one is used. A single number stands for
+//! itself.
 
 use tallymon_provider::Absence;
 
 use crate::kernel::proc::flat::{Form, Key, Number};
 
-/// A source in words, made ready for reading.
+/// A parsed source expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expression {
     alternatives: Vec<Sum>,
@@ -43,7 +45,7 @@ enum Scale {
     Times(i128),
     TimesPage,
     Over(i128),
-    /// Nothing is changed: 0 is what stands there without a count.
+    /// The sum, unless it is 0: kernels that do not count it write 0.
     AboveZero,
 }
 
@@ -52,7 +54,7 @@ enum Scale {
 pub(crate) struct File(pub(crate) &'static str);
 
 impl File {
-    /// How it is written.
+    /// The format of the file.
     pub(crate) fn form(self) -> Form {
         let name = self.0.rsplit('/').next().unwrap_or(self.0);
         match name {
@@ -70,13 +72,13 @@ impl File {
 }
 
 impl Expression {
-    /// Reads the words; `None` when they are not as described above.
+    /// Parses an expression; `None` when it does not have the form described above.
     pub(crate) fn parse(text: &'static str) -> Option<Expression> {
         let alternatives = text.split('|').map(Sum::parse).collect::<Option<Vec<Sum>>>()?;
         Some(Expression { alternatives })
     }
 
-    /// The largest step that the value grows in: what one more in a file makes of it.
+    /// The largest step in which the value grows: what one more in a file adds to it.
     pub(crate) fn quantum(&self) -> u64 {
         let page = rustix::param::page_size();
         let steps = self.alternatives.iter().map(|sum| {
@@ -90,7 +92,7 @@ impl Expression {
         steps.filter_map(|step| u64::try_from(step).ok()).max().unwrap_or(1).max(1)
     }
 
-    /// The files and keys that are needed.
+    /// All files and keys of the expression.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (File, Key)> {
         self.alternatives.iter().flat_map(|sum| &sum.terms).filter_map(|(_, term)| match term {
             Term::Key(file, key) => Some((*file, *key)),
@@ -98,8 +100,8 @@ impl Expression {
         })
     }
 
-    /// The value. `look` tells the number of a key, `None` for one that is not in its file, or why the file is not
-    /// there. A sum below 0 is 0: its parts were not read at the same moment.
+    /// The value. `look` returns the number of a key, `None` if its file does not have it, or why the file is
+    /// absent. A negative sum is 0: its parts were not read at the same moment.
     pub(crate) fn value(
         &self,
         page_size: u64,
@@ -109,7 +111,7 @@ impl Expression {
         for sum in &self.alternatives {
             match sum.value(page_size, &mut look) {
                 Ok(value) => return Ok(value),
-                // Missing rights say more than a missing file.
+                // Missing rights are more important to know than a missing file.
                 Err(Absence::AccessDenied) => first = Some(Absence::AccessDenied),
                 Err(absence) => first = first.or(Some(absence)),
             }
@@ -187,7 +189,7 @@ impl Sum {
                 Scale::AboveZero => total,
             };
         }
-        // A count wraps, as the counter does.
+        // A sum of counts wraps, as a counter does.
         u64::try_from(total.max(0) & i128::from(u64::MAX)).map_err(|_| Absence::OutOfRange)
     }
 }
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_source() {
+    fn malformed_expressions_are_rejected() {
         for text in ["", ":a", "/f:a +", "/f:a * x", "/f:a / 0", "/f:a > 1", "/f:a b", "/f:a |"] {
             assert_eq!(Expression::parse(text), None, "{text}");
         }

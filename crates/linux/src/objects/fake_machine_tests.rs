@@ -1,24 +1,24 @@
-//! For the tests: a machine made of files, and the values that its objects give for them.
+//! A machine made of files, and the values of its objects, for the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tallymon_core::block::{BlockWriter, RawValue, Snapshot, SnapshotInstance, WriteHeader};
-use tallymon_provider::{Ask, Interest, Provider, TitleIndex, ValueState};
+use tallymon_provider::{CollectRequest, Interest, Provider, TitleIndex, ValueState};
 
 use crate::kernel::root::Root;
 use crate::kernel::time::clocks;
 pub(super) use crate::system::System;
 
-/// A machine whose `/proc` and `/sys` are in a folder of its own, which is removed with it.
+/// A machine whose `/proc` and `/sys` are in a directory of its own, which is removed with it.
 pub(super) struct Machine {
     pub(super) folder: PathBuf,
     system: System,
 }
 
 impl Machine {
-    /// A machine with these files; a name that ends with `/` is a folder.
+    /// A machine with these files; a name that ends with `/` is a directory.
     pub(super) fn new(files: &[(&str, &[u8])]) -> Machine {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -31,7 +31,7 @@ impl Machine {
         Machine { folder, system }
     }
 
-    /// Makes or changes a file.
+    /// Creates or changes a file.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) {
         write(&self.folder, name, bytes);
     }
@@ -49,7 +49,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // What can not be removed stays in the folder for temporary files.
+        // Files that can not be removed stay in the temporary directory.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -64,10 +64,10 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
     }
 }
 
-/// Asks a machine for one object.
+/// Collects one object of a machine.
 pub(super) fn collect(system: &mut System, object: u32, interest: &Interest) -> Snapshot {
     let objects = [TitleIndex(object)];
-    let ask = Ask { objects: &objects, interest };
+    let ask = CollectRequest { objects: &objects, interest };
     let now = clocks();
     let header = WriteHeader {
         system_name: "FAKE",
@@ -90,14 +90,14 @@ pub(super) fn names(snapshot: &Snapshot) -> Vec<String> {
     object.instances().map(|instance| instance.name().to_string_lossy()).collect()
 }
 
-/// An instance of the only object by its name; the empty name is that of an object without instances.
+/// An instance of the only object by its name; empty for an object without instances.
 pub(super) fn instance<'s>(snapshot: &'s Snapshot, name: &str) -> SnapshotInstance<'s> {
     let object = snapshot.objects().next().unwrap();
     let found = object.instances().find(|instance| instance.name().to_string_lossy() == name);
     found.unwrap_or_else(|| panic!("no instance {name:?} among {:?}", names(snapshot)))
 }
 
-/// A raw value that is there, `Err` with its state when it is not.
+/// A present raw value, or `Err` with its state.
 pub(super) fn raw(instance: &SnapshotInstance<'_>, position: usize) -> Result<u64, ValueState> {
     match (instance.state(position), instance.raw(position)) {
         (ValueState::Present, Some(RawValue::Number(number))) => Ok(number),
@@ -105,7 +105,7 @@ pub(super) fn raw(instance: &SnapshotInstance<'_>, position: usize) -> Result<u6
     }
 }
 
-/// The raw value that is there for a counter by its name.
+/// The present raw value of a counter, by its name index.
 pub(super) fn named(instance: &SnapshotInstance<'_>, counter: u32) -> Result<u64, ValueState> {
     raw(instance, instance.object().position(TitleIndex(counter)).unwrap())
 }

@@ -1,8 +1,8 @@
-//! File System: the space and the files of each mounted file system.
+//! File System: the space and the inodes of each mounted file system.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
-    ValueState,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime, ValueState,
 };
 
 use super::logical_disk::LogicalDisk;
@@ -21,7 +21,7 @@ rows! { COUNTERS, ORIGINS {
     904_812 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "statvfs(3): f_flag, ST_RDONLY" "2.6.0";
 }}
 
-/// The object File System: an instance a mounted file system by its place, as of LogicalDisk.
+/// The object File System: one instance per mounted file system, named by its mount point as in LogicalDisk.
 pub(super) struct FileSystems {
     layout: ObjectLayout<'static>,
     mounts: LogicalDisk,
@@ -35,7 +35,7 @@ impl FileSystems {
 }
 
 fn values(space: Space) -> [Result<u64, Absence>; 6] {
-    // A file system that makes inodes as it needs them has no number of them.
+    // A file system that creates inodes on demand has no number of them.
     let files = |count: u64| if space.inodes == 0 { Err(Absence::NotFromThisDevice) } else { Ok(count) };
     [
         Ok(space.total),
@@ -56,7 +56,7 @@ impl Object for FileSystems {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.mounts.spaces(sources, true);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for (file_system, space) in &found {
@@ -83,7 +83,7 @@ mod tests {
     use tallymon_provider::Interest;
 
     #[test]
-    fn inodes_that_are_made_as_needed_are_no_number() {
+    fn inodes_created_on_demand_have_no_count() {
         let space = Space { total: 9, free: 5, available: 4, inodes: 0, inodes_free: 0, read_only: true };
         let none = Err(Absence::NotFromThisDevice);
         assert_eq!(values(space), [Ok(9), Ok(5), Ok(4), none, none, Ok(1)]);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_mounted_here() {
+    fn a_tmpfs_mounted_by_the_test() {
         let folder = std::env::temp_dir().join(format!("tallymon-tmpfs-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let place = folder.to_str().unwrap();
@@ -108,7 +108,7 @@ mod tests {
         let found: Vec<_> = (904_802..).step_by(2).take(6).map(|counter| named(&values, counter)).collect();
         assert!(run(&["umount", place]));
         std::fs::remove_dir(&folder).unwrap();
-        // The folder itself is the other file.
+        // The directory itself is the other file.
         assert_eq!(found, [Ok(8 << 20), Ok(7 << 20), Ok(7 << 20), Ok(2), Ok(98), Ok(0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! XFS, Ext4 and Btrfs: what the drivers of these file systems count of each mounted one.
+//! XFS, Ext4 and Btrfs: counters of the drivers of these file systems, for each mounted one.
 
 use super::spec::rows;
 use super::table::{Table, folders};
@@ -36,24 +36,25 @@ rows! { BTRFS_COUNTERS, BTRFS_ORIGINS {
     907_214 PERF_100NSEC_TIMER 0 ADVANCED: E "commit_stats:total_commit_ms * 10000" "6.0";
 }}
 
-/// The object XFS, an instance a device.
+/// The object XFS, one instance per device.
 pub(super) fn xfs() -> Table {
     Table::many(906_800, XFS_COUNTERS, XFS_ORIGINS, |sources| {
         let mut found = folders(sources, "fs/xfs", |_| true)?;
-        // Beside the devices there are a folder for the sum of all and one for settings.
+        // Besides the devices there is a directory for the sum of all, and one for settings.
         found.retain(|(_, folder)| folder.join("stats/stats").is_file());
         Ok(found)
     })
 }
 
-/// The object Ext4, an instance a device.
+/// The object Ext4, one instance per device.
 pub(super) fn ext4() -> Table {
     Table::many(907_000, EXT4_COUNTERS, EXT4_ORIGINS, |sources| {
         folders(sources, "fs/ext4", |name| name != "features")
     })
 }
 
-/// The object Btrfs: an instance a file system, by the identifier that stays the same when it is renamed.
+/// The object Btrfs: one instance per file system, named by its identifier, which stays the same when the
+/// file system is renamed.
 pub(super) fn btrfs() -> Table {
     Table::many(907_200, BTRFS_COUNTERS, BTRFS_ORIGINS, |sources| {
         let mut found = folders(sources, "fs/btrfs", |_| true)?;
@@ -72,7 +73,8 @@ mod tests {
 
     #[test]
     fn each_kind() {
-        let xfs = b"extent_alloc 1 2 3 4\ndir 5 6 7 8\ntrans 9 10 11\nig 1 2 3 12 5 6 7\nlog 13 14 15 16 17\nrw 18 19\nxpc 20 21 22\n";
+        let xfs = b"extent_alloc 1 2 3 4\ndir 5 6 7 8\ntrans 9 10 11\nig 1 2 3 12 5 6 7\nlog 13 14 15 16 \
+            17\nrw 18 19\nxpc 20 21 22\n";
         let mut machine = Machine::new(&[
             ("sys/fs/xfs/stats/stats", b"xpc 1 1 1\n"),
             ("sys/fs/xfs/sda1/stats/stats", xfs),
@@ -104,9 +106,10 @@ mod tests {
         );
     }
 
-    /// Each kind on a loop device, written to and compared with what the kernel and the tools say.
+    /// Creates each kind on a loop device, writes to it, and compares the counters with the kernel and its
+    /// tools.
     #[test]
-    fn file_systems_that_were_made_here() {
+    fn file_systems_created_by_the_test() {
         for (kind, object, size) in
             [("ext4", 907_000, "16M"), ("xfs", 906_800, "320M"), ("btrfs", 907_200, "160M")]
         {
@@ -146,12 +149,12 @@ mod tests {
             // Bytes that were written.
             "ext4" => (907_002, 1 << 20),
             "xfs" => (906_804, 1 << 20),
-            // Bytes of data that are there.
+            // Bytes of data in use.
             _ => (907_202, 1 << 20),
         };
         let written = named(&values, counter).unwrap();
         assert!((least..least * 16).contains(&written), "{kind}: {written}");
-        // The file system object knows it by its place.
+        // The object File System names it by its mount point.
         let snapshot = collect(&mut system, 904_800, &Interest::everything());
         let text = String::from_utf8(run("df", &["-B1", "--output=size,used,itotal,iused", mount]).unwrap())
             .unwrap();

@@ -1,14 +1,14 @@
-//! GPU Engine, GPU Process Memory and GPU Adapter Memory: what programs use of the graphics devices.
+//! GPU Engine, GPU Process Memory and GPU Adapter Memory: how programs use graphics devices.
 //!
-//! The drivers of the kernel tell it in the descriptors of each program that has a device open, so all descriptors of all
-//! processes have to be looked at: these objects are read by name only. A driver from elsewhere, as the closed one of NVIDIA,
-//! tells nothing there.
+//! Kernel drivers report usage in the descriptors of programs that have the device open, so all descriptors
+//! of all processes have to be read: these objects are read by name only. Drivers from outside the kernel,
+//! such as NVIDIA's closed one, report nothing there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use tallymon_provider::{
-    Absence, Ask, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    PerfTime,
+    Absence, CollectRequest, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
@@ -23,19 +23,26 @@ rows! { ENGINE_COUNTERS, ENGINE_ORIGINS {
 }}
 
 rows! { PROCESS_COUNTERS, PROCESS_ORIGINS {
-    906_202 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/proc/PID/fdinfo: drm-total-REGION, or drm-memory-REGION" "5.19";
-    906_204 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/proc/PID/fdinfo: drm-resident-REGION of the device itself" "5.19";
-    906_206 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/proc/PID/fdinfo: drm-resident-REGION of the machine" "5.19";
+    906_202 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        O "/proc/PID/fdinfo: drm-total-REGION, or drm-memory-REGION" "5.19";
+    906_204 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        O "/proc/PID/fdinfo: drm-resident-REGION of the device itself" "5.19";
+    906_206 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        O "/proc/PID/fdinfo: drm-resident-REGION of the machine" "5.19";
 }}
 
 rows! { ADAPTER_COUNTERS, ADAPTER_ORIGINS {
-    906_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/proc/PID/fdinfo: drm-total-REGION of all clients" "5.19";
-    906_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/sys/class/drm: mem_info_vram_used | /proc/PID/fdinfo: drm-resident-REGION of the device itself" "5.2";
-    906_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: O "/sys/class/drm: mem_info_gtt_used | /proc/PID/fdinfo: drm-resident-REGION of the machine" "5.2";
+    906_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        O "/proc/PID/fdinfo: drm-total-REGION of all clients" "5.19";
+    906_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        O "/sys/class/drm: mem_info_vram_used | /proc/PID/fdinfo: drm-resident-REGION of the device itself"
+         "5.2";
+    906_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        O "/sys/class/drm: mem_info_gtt_used | /proc/PID/fdinfo: drm-resident-REGION of the machine" "5.2";
     906_408 PERF_COUNTER_RAWCOUNT 0 NOVICE: O "/sys/class/drm: gpu_busy_percent" "4.19";
 }}
 
-/// Which of the three objects.
+/// Which of the three objects it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Engines,
@@ -51,17 +58,17 @@ pub(super) struct Gpu {
 }
 
 impl Gpu {
-    /// The object GPU Engine: an instance a process, device and engine.
+    /// The object GPU Engine: one instance per process, device and engine.
     pub(super) fn engines() -> Gpu {
         Gpu::new(905_600, ENGINE_COUNTERS, ENGINE_ORIGINS, Part::Engines)
     }
 
-    /// The object GPU Process Memory: an instance a process and device.
+    /// The object GPU Process Memory: one instance per process and device.
     pub(super) fn processes() -> Gpu {
         Gpu::new(906_200, PROCESS_COUNTERS, PROCESS_ORIGINS, Part::Processes)
     }
 
-    /// The object GPU Adapter Memory: an instance a device.
+    /// The object GPU Adapter Memory: one instance per device.
     pub(super) fn adapters() -> Gpu {
         Gpu::new(906_400, ADAPTER_COUNTERS, ADAPTER_ORIGINS, Part::Adapters)
     }
@@ -86,7 +93,7 @@ impl Object for Gpu {
         true
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let clients = clients(sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let rows = match self.part {
@@ -102,10 +109,10 @@ impl Object for Gpu {
 
 type Rows = BTreeMap<String, Vec<Result<u64, Absence>>>;
 
-/// The clients of each process, each once, however many descriptors it has.
+/// The clients of all processes, each once, however many descriptors it has.
 type Clients = BTreeMap<(u32, String, u64), DrmClient>;
 
-/// Looks at the descriptors of all processes; what may not be looked at is passed over.
+/// Reads the descriptors of all processes, as far as that is allowed.
 fn clients(sources: &mut Sources) -> Clients {
     let mut found = Clients::new();
     let processes = list(sources.root.proc(""), |name| name.bytes().all(|byte| byte.is_ascii_digit()));
@@ -128,7 +135,7 @@ fn engines(clients: &Clients) -> Rows {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for ((pid, device, _), client) in clients {
         for (engine, nanoseconds) in &client.engines {
-            // The names of Windows, with the address of the device as its identifier.
+            // The names are those of Windows, with the address of the device as identifier.
             let sum = sums.entry(format!("pid_{pid}_luid_{device}_phys_0_engtype_{engine}")).or_default();
             let capacity = client.capacities.get(engine).copied().unwrap_or(1).max(1);
             *sum = sum.saturating_add(nanoseconds.checked_div(capacity).unwrap_or(0));
@@ -137,7 +144,7 @@ fn engines(clients: &Clients) -> Rows {
     sums.into_iter().map(|(name, sum)| (name, vec![Ok(sum / 100); 2])).collect()
 }
 
-/// Bytes that were asked for, and that are there: in the device, and in the memory of the machine.
+/// Allocated bytes, and resident bytes in the device and in main memory.
 #[derive(Clone, Copy, Default)]
 struct Memory {
     committed: u64,
@@ -168,12 +175,13 @@ fn processes(clients: &Clients) -> Rows {
     sums.into_iter().map(|(name, memory)| (name, memory.values())).collect()
 }
 
-/// The devices that have a card in `/sys` or a client. What the driver tells of the whole device is better than a sum.
+/// Devices that have a card in `/sys` or a client. The driver's number for the whole device is better than a
+/// sum.
 fn adapters(sources: &mut Sources, clients: &Clients) -> Rows {
     let mut sums: BTreeMap<String, Memory> = BTreeMap::new();
     let mut known = BTreeSet::new();
     for ((_, device, number), client) in clients {
-        // A client that two processes share is one.
+        // A client shared by two processes counts once.
         if known.insert((device, number)) {
             sums.entry(device.clone()).or_default().add(client);
         }
@@ -216,8 +224,10 @@ mod tests {
 
     #[test]
     fn engines_and_memory_of_clients() {
-        let client = b"drm-pdev:\t0000:03:00.0\ndrm-client-id:\t7\ndrm-engine-gfx:\t5000 ns\ndrm-engine-dec:\t400 ns\n\
-            drm-engine-capacity-dec:\t2\ndrm-total-vram:\t8 KiB\ndrm-resident-vram:\t4 KiB\ndrm-total-gtt:\t2 KiB\ndrm-resident-gtt:\t1 KiB\n";
+        let client = b"drm-pdev:\t0000:03:00.0\ndrm-client-id:\t7\ndrm-engine-gfx:\t5000 \
+            ns\ndrm-engine-dec:\t400 ns\n\
+            drm-engine-capacity-dec:\t2\ndrm-total-vram:\t8 KiB\ndrm-resident-vram:\t4 \
+            KiB\ndrm-total-gtt:\t2 KiB\ndrm-resident-gtt:\t1 KiB\n";
         let mut machine = Machine::new(&[
             ("proc/12/fdinfo/3", client),
             ("proc/12/fdinfo/4", client),

@@ -1,7 +1,7 @@
 //! ICMP (582): messages of the Internet Control Message Protocol, version 4, in this network namespace.
 //!
-//! No machine sends Source Quench or Address Mask messages any more, and the kernel still counts them: these counters
-//! are truly 0.
+//! No machine sends Source Quench or Address Mask messages any more, but the kernel still counts them: these
+//! counters are truly 0.
 
 use tallymon_provider::Absence;
 
@@ -12,33 +12,46 @@ use crate::kernel::proc::snmp::Icmp;
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.InMsgs + :Icmp.OutMsgs";
+        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED:
+            E "/proc/net/snmp:Icmp.InMsgs + :Icmp.OutMsgs";
         MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.InMsgs";
-        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.InErrors";
-        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.InDestUnreachs";
-        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.InTimeExcds";
-        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.InParmProbs";
-        ReceivedSourceQuench: 596, 597, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc/net/snmp:Icmp.InSrcQuenchs";
+        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Icmp.InErrors";
+        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Icmp.InDestUnreachs";
+        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Icmp.InTimeExcds";
+        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT:
+            E "/proc/net/snmp:Icmp.InParmProbs";
+        ReceivedSourceQuench: 596, 597, PERF_COUNTER_RAWCOUNT, 0, WIZARD:
+            E "/proc/net/snmp:Icmp.InSrcQuenchs";
         ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.InRedirects";
         ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InEchos";
         ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InEchoReps";
         ReceivedTimestamp: 604, 605, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InTimestamps";
-        ReceivedTimestampReply: 606, 607, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.InTimestampReps";
+        ReceivedTimestampReply: 606, 607, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp:Icmp.InTimestampReps";
         ReceivedAddressMask: 608, 609, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.InAddrMasks";
-        ReceivedAddressMaskReply: 610, 611, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.InAddrMaskReps";
+        ReceivedAddressMaskReply: 610, 611, PERF_COUNTER_RAWCOUNT, 0, EXPERT:
+            E "/proc/net/snmp:Icmp.InAddrMaskReps";
         MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.OutMsgs";
-        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.OutErrors";
-        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.OutDestUnreachs";
+        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Icmp.OutErrors";
+        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Icmp.OutDestUnreachs";
         SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Icmp.OutTimeExcds";
-        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.OutParmProbs";
+        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT:
+            E "/proc/net/snmp:Icmp.OutParmProbs";
         SentSourceQuench: 622, 623, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc/net/snmp:Icmp.OutSrcQuenchs";
         SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Icmp.OutRedirects";
         SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutEchos";
         SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutEchoReps";
         SentTimestamp: 630, 631, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutTimestamps";
-        SentTimestampReply: 632, 633, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp:Icmp.OutTimestampReps";
+        SentTimestampReply: 632, 633, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp:Icmp.OutTimestampReps";
         SentAddressMask: 634, 635, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.OutAddrMasks";
-        SentAddressMaskReply: 636, 637, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp:Icmp.OutAddrMaskReps";
+        SentAddressMaskReply: 636, 637, PERF_COUNTER_RAWCOUNT, 0, EXPERT:
+            E "/proc/net/snmp:Icmp.OutAddrMaskReps";
     }
 }
 
@@ -90,9 +103,9 @@ mod tests {
     use super::*;
     use crate::kernel::proc::fixture::fixture;
 
-    /// The numbers of the fixture count up in the order in which the counters stand.
+    /// The numbers of the fixture increase in the order of the counters.
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let snmp = fixture("2.6.32/net-snmp");
         let mut machine = Machine::new(&[("proc/net/snmp", &snmp)]);
         let snapshot = machine.read(582);

@@ -1,6 +1,7 @@
 //! ICMPv6 (1534): messages of the Internet Control Message Protocol for version 6 in this network namespace.
 //!
-//! Multicast Listener Reports of version 2 are not among the Membership Reports, because the kernel counts them apart.
+//! Multicast Listener Reports of version 2 are not part of the Membership Reports, because the kernel counts
+//! them separately.
 
 use tallymon_provider::Absence;
 
@@ -11,38 +12,62 @@ use crate::kernel::proc::snmp6::Icmp6;
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6InMsgs + :Icmp6OutMsgs";
+        Messages: 584, 585, PERF_COUNTER_COUNTER, -1, ADVANCED:
+            E "/proc/net/snmp6:Icmp6InMsgs + :Icmp6OutMsgs";
         MessagesReceived: 586, 587, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6InMsgs";
-        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6InErrors";
-        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6InDestUnreachs";
-        ReceivedPacketTooBig: 1536, 1537, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InPktTooBigs";
-        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6InTimeExcds";
-        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp6:Icmp6InParmProblems";
+        MessagesReceivedErrors: 588, 589, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp6:Icmp6InErrors";
+        ReceivedDestUnreachable: 590, 591, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp6:Icmp6InDestUnreachs";
+        ReceivedPacketTooBig: 1536, 1537, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InPktTooBigs";
+        ReceivedTimeExceeded: 592, 593, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp6:Icmp6InTimeExcds";
+        ReceivedParameterProblem: 594, 595, PERF_COUNTER_RAWCOUNT, 0, EXPERT:
+            E "/proc/net/snmp6:Icmp6InParmProblems";
         ReceivedEcho: 600, 601, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InEchos";
         ReceivedEchoReply: 602, 603, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InEchoReplies";
-        ReceivedMembershipQuery: 1538, 1539, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InGroupMembQueries";
-        ReceivedMembershipReport: 1540, 1541, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InGroupMembResponses";
-        ReceivedMembershipReduction: 1542, 1543, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InGroupMembReductions";
-        ReceivedRouterSolicit: 1544, 1545, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InRouterSolicits";
-        ReceivedRouterAdvert: 1546, 1547, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InRouterAdvertisements";
-        ReceivedNeighborSolicit: 1550, 1551, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InNeighborSolicits";
-        ReceivedNeighborAdvert: 1552, 1553, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6InNeighborAdvertisements";
+        ReceivedMembershipQuery: 1538, 1539, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InGroupMembQueries";
+        ReceivedMembershipReport: 1540, 1541, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InGroupMembResponses";
+        ReceivedMembershipReduction: 1542, 1543, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InGroupMembReductions";
+        ReceivedRouterSolicit: 1544, 1545, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InRouterSolicits";
+        ReceivedRouterAdvert: 1546, 1547, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InRouterAdvertisements";
+        ReceivedNeighborSolicit: 1550, 1551, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InNeighborSolicits";
+        ReceivedNeighborAdvert: 1552, 1553, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6InNeighborAdvertisements";
         ReceivedRedirect: 598, 599, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6InRedirects";
         MessagesSent: 612, 613, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6OutMsgs";
-        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6OutErrors" "2.6.35";
-        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6OutDestUnreachs";
-        SentPacketTooBig: 1554, 1555, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutPktTooBigs";
+        MessagesOutboundErrors: 614, 615, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp6:Icmp6OutErrors" "2.6.35";
+        SentDestinationUnreachable: 616, 617, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp6:Icmp6OutDestUnreachs";
+        SentPacketTooBig: 1554, 1555, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutPktTooBigs";
         SentTimeExceeded: 618, 619, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp6:Icmp6OutTimeExcds";
-        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT: E "/proc/net/snmp6:Icmp6OutParmProblems";
+        SentParameterProblem: 620, 621, PERF_COUNTER_RAWCOUNT, 0, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutParmProblems";
         SentEcho: 626, 627, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutEchos" "2.6.24";
         SentEchoReply: 628, 629, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutEchoReplies";
-        SentMembershipQuery: 1556, 1557, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutGroupMembQueries" "2.6.24";
-        SentMembershipReport: 1558, 1559, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutGroupMembResponses";
-        SentMembershipReduction: 1560, 1561, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutGroupMembReductions";
-        SentRouterSolicit: 1562, 1563, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutRouterSolicits";
-        SentRouterAdvert: 1564, 1565, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutRouterAdvertisements" "2.6.24";
-        SentNeighborSolicit: 1566, 1567, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutNeighborSolicits";
-        SentNeighborAdvert: 1568, 1569, PERF_COUNTER_COUNTER, -1, EXPERT: E "/proc/net/snmp6:Icmp6OutNeighborAdvertisements";
+        SentMembershipQuery: 1556, 1557, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutGroupMembQueries" "2.6.24";
+        SentMembershipReport: 1558, 1559, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutGroupMembResponses";
+        SentMembershipReduction: 1560, 1561, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutGroupMembReductions";
+        SentRouterSolicit: 1562, 1563, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutRouterSolicits";
+        SentRouterAdvert: 1564, 1565, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutRouterAdvertisements" "2.6.24";
+        SentNeighborSolicit: 1566, 1567, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutNeighborSolicits";
+        SentNeighborAdvert: 1568, 1569, PERF_COUNTER_COUNTER, -1, EXPERT:
+            E "/proc/net/snmp6:Icmp6OutNeighborAdvertisements";
         SentRedirect: 624, 625, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp6:Icmp6OutRedirects";
     }
 }
@@ -101,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let names = [
             "InMsgs",
             "InErrors",

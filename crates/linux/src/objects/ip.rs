@@ -10,20 +10,29 @@ use crate::kernel::proc::snmp6::Ip6;
 counters! {
     /// Positions of the counters, which both versions share.
     At, COUNTERS, ORIGINS {
-        Datagrams: 438, 439, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.InReceives + :Ip.OutRequests";
+        Datagrams: 438, 439, PERF_COUNTER_COUNTER, -1, ADVANCED:
+            E "/proc/net/snmp:Ip.InReceives + :Ip.OutRequests";
         DatagramsReceived: 446, 447, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.InReceives";
-        DatagramsReceivedHeaderErrors: 552, 553, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InHdrErrors";
-        DatagramsReceivedAddressErrors: 554, 555, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InAddrErrors";
+        DatagramsReceivedHeaderErrors: 552, 553, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.InHdrErrors";
+        DatagramsReceivedAddressErrors: 554, 555, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.InAddrErrors";
         DatagramsForwarded: 556, 557, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.ForwDatagrams";
-        DatagramsReceivedUnknownProtocol: 558, 559, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InUnknownProtos";
-        DatagramsReceivedDiscarded: 560, 561, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.InDiscards";
-        DatagramsReceivedDelivered: 562, 563, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.InDelivers";
+        DatagramsReceivedUnknownProtocol: 558, 559, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.InUnknownProtos";
+        DatagramsReceivedDiscarded: 560, 561, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.InDiscards";
+        DatagramsReceivedDelivered: 562, 563, PERF_COUNTER_COUNTER, -1, ADVANCED:
+            E "/proc/net/snmp:Ip.InDelivers";
         DatagramsSent: 442, 443, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.OutRequests";
-        DatagramsOutboundDiscarded: 566, 567, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.OutDiscards";
-        DatagramsOutboundNoRoute: 568, 569, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.OutNoRoutes";
+        DatagramsOutboundDiscarded: 566, 567, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.OutDiscards";
+        DatagramsOutboundNoRoute: 568, 569, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.OutNoRoutes";
         FragmentsReceived: 570, 571, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.ReasmReqds";
         FragmentsReAssembled: 572, 573, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.ReasmOKs";
-        FragmentReAssemblyFailures: 574, 575, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.ReasmFails";
+        FragmentReAssemblyFailures: 574, 575, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Ip.ReasmFails";
         FragmentedDatagrams: 576, 577, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.FragOKs";
         FragmentationFailures: 578, 579, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Ip.FragFails";
         FragmentsCreated: 580, 581, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Ip.FragCreates";
@@ -85,7 +94,8 @@ fn from_v4(ip: &Ip) -> Values {
         (At::DatagramsReceivedUnknownProtocol, ip.in_unknown_protos),
         (At::DatagramsReceivedDiscarded, ip.in_discards),
         (At::DatagramsReceivedDelivered, ip.in_delivers),
-        // Not OutTransmits of newer kernels: NT counts what this machine sends of its own, without the forwarded.
+        // Not OutTransmits of newer kernels: NT counts what this machine sends itself, without forwarded
+        // datagrams.
         (At::DatagramsSent, ip.out_requests),
         (At::DatagramsOutboundDiscarded, ip.out_discards),
         (At::DatagramsOutboundNoRoute, ip.out_no_routes),
@@ -126,9 +136,9 @@ mod tests {
     use super::*;
     use crate::kernel::proc::fixture::fixture;
 
-    /// The numbers of these fixtures count up, so that each tells its column.
+    /// The numbers of these fixtures increase, so that each identifies its column.
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let [snmp, snmp6] = [fixture("2.6.32/net-snmp"), fixture("2.6.32/net-snmp6")];
         let mut machine = Machine::new(&[("proc/net/snmp", &snmp), ("proc/net/snmp6", &snmp6)]);
         for (object, expected) in [

@@ -1,11 +1,12 @@
-//! Job Object Details (1548): the counters of Process, one instance a program of each control group.
+//! Job Object Details (1548): the counters of Process, one instance per program in each control group.
 //!
-//! A process is in the deepest group that names it; with version 1 of control groups it has a place in each hierarchy.
+//! A process belongs to the deepest group that lists it; with version 1 of control groups it is listed in
+//! each hierarchy.
 
 use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Ask, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, ReadWindow,
+    CollectRequest, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent, ReadWindow,
 };
 
 use super::control_groups::processes;
@@ -18,7 +19,7 @@ use crate::sources::{Needs, Sources};
 const SPEC: ObjectSpec<'static> =
     object(JOB_OBJECT_DETAILS.0, 1549, DetailLevel::ADVANCED, 0, InstanceKind::Many, PROCESS_COUNTERS);
 
-/// The object Job Object Details. The processes of all groups are listed for it, so it is read by name only.
+/// The object Job Object Details. It lists the processes of all groups, so it is read by name only.
 pub(super) struct JobObjectDetails {
     layout: ObjectLayout<'static>,
 }
@@ -46,18 +47,18 @@ impl Object for JobObjectDetails {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: process::needs(request, SPEC.name) }
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
-        // The processes first: looking for groups takes longer, and no value is of that time.
+        // Read the processes first: finding the groups takes longer, and no value depends on them.
         if sources.all_processes().is_err() {
             return;
         }
         let Ok(groups) = sources.groups().cloned() else { return };
-        // Parents stand before their children, so that the deepest group stays.
+        // Parents come before their children, so that the deepest group wins.
         let mut members: BTreeMap<u32, usize> = BTreeMap::new();
         for (position, (_, path)) in groups.iter().enumerate() {
             for process in processes(sources, path) {
@@ -83,7 +84,7 @@ mod tests {
     use std::process::Command;
 
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
-    use tallymon_provider::{Ask, FileTime, Frequency, PerfTime, Provider, TitleIndex};
+    use tallymon_provider::{CollectRequest, FileTime, Frequency, PerfTime, Provider, TitleIndex};
 
     use super::super::fake_machine_tests::{System, named};
     use super::super::object::{PROCESS, THREAD};
@@ -91,7 +92,7 @@ mod tests {
 
     const SYSTEM: TitleIndex = TitleIndex(2);
 
-    /// Objects in one block, as a host asks for them.
+    /// Several objects in one block, as a host requests them.
     fn of(system: &mut System, objects: &[TitleIndex]) -> Snapshot {
         let header = WriteHeader {
             system_name: "FAKE",
@@ -103,14 +104,14 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let mut block = BlockWriter::growing(&mut bytes, &header);
-        system.collect(&Ask::everything(objects), block.objects()).unwrap();
+        system.collect(&CollectRequest::everything(objects), block.objects()).unwrap();
         block.finish().unwrap();
         Snapshot::new(bytes).unwrap()
     }
 
     #[test]
-    fn objects_of_one_pass_agree() {
-        // The first looks read the files, later ones may have a program in the kernel.
+    fn objects_of_one_sample_agree() {
+        // The first samples read the files, later ones may use a BPF program.
         let mut system = System::open().unwrap();
         for _ in 0..20 {
             let snapshot = of(&mut system, &[SYSTEM, PROCESS, THREAD, JOB_OBJECT, JOB_OBJECT_DETAILS]);
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_a_group_that_was_made_here() {
+    fn a_process_in_a_new_control_group_of_this_machine() {
         let name = format!("tallymon-details-{}", std::process::id());
         let made = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"]
             .into_iter()

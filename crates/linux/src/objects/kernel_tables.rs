@@ -1,4 +1,4 @@
-//! What Linux counts of the kernel itself: Kernel Objects and System Extended.
+//! Kernel Objects, System Extended and Soft Interrupts: counters of the kernel itself.
 
 use super::spec::rows;
 use super::table::Table;
@@ -57,12 +57,13 @@ pub(super) fn objects() -> Table {
     Table::one(902_200, OBJECT_COUNTERS, OBJECT_ORIGINS)
 }
 
-/// The object System Extended. Its times are those of all processors together.
+/// The object System Extended. Its times are those of all CPUs together.
 pub(super) fn system() -> Table {
     Table::one(905_800, SYSTEM_COUNTERS, SYSTEM_ORIGINS)
 }
 
-/// The object Soft Interrupts. The line has no names; its order is part of the kernel's interface since 2.6.31.
+/// The object Soft Interrupts. The line has no names; its order is part of the kernel's interface since
+/// 2.6.31.
 pub(super) fn softirqs() -> Table {
     Table::one(901_800, SOFTIRQ_COUNTERS, SOFTIRQ_ORIGINS)
 }
@@ -76,7 +77,11 @@ mod tests {
     #[test]
     fn counts_and_times() {
         let mut machine = Machine::new(&[
-            ("proc/stat", b"cpu  10 20 30 40 50 60 70 80 90 7\nsoftirq 15 1 2 3 4 5\nprocs_running 4\nprocs_blocked 1\nprocesses 4711\n"),
+            (
+                "proc/stat",
+                b"cpu  10 20 30 40 50 60 70 80 90 7\nsoftirq 15 1 2 3 4 5\nprocs_running \
+                4\nprocs_blocked 1\nprocesses 4711\n",
+            ),
             ("proc/sys/fs/file-nr", b"834\t0\t2466177\n"),
             ("proc/sys/fs/dentry-state", b"294146\t292301\t45\t0\t88459\t0\n"),
             ("proc/loadavg", b"1.25 0.50 12.00 3/240 812\n"),
@@ -86,7 +91,7 @@ mod tests {
         let values = instance(&snapshot, "");
         let found = [902_202, 902_204, 902_212, 902_214].map(|counter| named(&values, counter));
         assert_eq!(found, [Ok(834), Ok(2_466_177), Ok(292_301), Ok(88_459)]);
-        // Before 5.0 there is 0 at this place, which counts nothing.
+        // Before 5.0 this column is 0, which is no count.
         let mut old = Machine::new(&[("proc/sys/fs/dentry-state", b"294146\t292301\t45\t0\t0\t0\n")]);
         let absent = named(&instance(&old.read(902_200), ""), 902_214);
         assert_eq!(absent, Err(ValueState::Absent(Absence::NotInThisKernel)));
@@ -109,9 +114,9 @@ mod tests {
         assert!(named(&values, 901_822).is_err(), "no number in the line");
     }
 
-    /// The positions of the kinds are those of the file that names them.
+    /// The kinds have the same order as in the file that names them.
     #[test]
-    fn kinds_of_soft_interrupts_stand_in_the_order_of_their_names() {
+    fn soft_interrupt_kinds_have_the_order_of_the_named_file() {
         let [stat, softirqs] =
             ["6.18/stat", "6.18/softirqs"].map(|file| String::from_utf8(fixture(file)).unwrap());
         let line: Vec<u64> = stat
@@ -145,13 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_opened_are_counted() {
+    fn opened_files_are_counted() {
         let mut system = System::open().unwrap();
         let mut open = || {
             let snapshot = collect(&mut system, 902_200, &Interest::everything());
             named(&instance(&snapshot, ""), 902_202).unwrap()
         };
-        // The kernel counts in batches of each processor, and others open and close too: thousands at once, now and then.
+        // The kernel counts per CPU in batches, and other programs open and close files too: sometimes
+        // thousands at once.
         let mut seen = Vec::new();
         for _ in 0..5 {
             let before = open();

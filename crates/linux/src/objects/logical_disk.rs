@@ -1,16 +1,17 @@
-//! LogicalDisk (236): one instance a mounted file system, and `_Total`.
+//! LogicalDisk (236): one instance per mounted file system, and `_Total`.
 //!
-//! Traffic is that of the block device below a file system; one without a block device has only its space. Space is
-//! asked for in other threads with a deadline, because the question can hang: an answer that comes late is stale.
+//! The traffic is that of the block device below a file system; a file system without one only has its space.
+//! Space is queried in other threads with a deadline, because the query can hang: a late answer is stale.
 //!
-//! `_Total` sums up the space of file systems that own it: that of memory and of overlays belongs to something else.
+//! `_Total` is the sum over file systems with space of their own: that of memory and overlays belongs to
+//! something else.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectsWriter, PerfTime, ValueState,
 };
 
@@ -31,32 +32,32 @@ disk_counters! {
 const SPEC: ObjectSpec<'static> =
     object(236, 237, DetailLevel::NOVICE, At::PercentDiskTime.at(), InstanceKind::Many, COUNTERS);
 
-/// Where the counters of the traffic begin.
+/// The position of the first traffic counter.
 const FIRST_OF_TRAFFIC: usize = At::CurrentDiskQueueLength.at();
 
-/// How long all file systems together are waited for.
+/// How long to wait for all file systems together.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long a file system that did not answer in time is not asked again, so that a dead server costs the patience
-/// rarely.
+/// How long a file system that missed the deadline is not queried again, so that a dead server rarely costs
+/// the whole wait.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// The object LogicalDisk.
 pub(super) struct LogicalDisk {
     layout: ObjectLayout<'static>,
-    /// Whether the file systems without a device have any blocks, so that there is something to show.
+    /// Whether the file systems without a device have any blocks, that is, something to show.
     blocks: HashMap<(Device, PathBuf), bool>,
     late: HashMap<PathBuf, Late>,
 }
 
-/// A file system that did not answer in time.
+/// A file system that missed the deadline.
 struct Late {
     asked: Instant,
-    /// What it last said.
+    /// Its last answer.
     space: Option<Space>,
 }
 
-/// The space of a file system, and whether it is old.
+/// The space of a file system, and whether it is stale.
 pub(super) type Known = Result<(Space, ValueState), Absence>;
 
 impl LogicalDisk {
@@ -64,7 +65,7 @@ impl LogicalDisk {
         LogicalDisk { layout: ObjectLayout::new(SPEC), blocks: HashMap::new(), late: HashMap::new() }
     }
 
-    /// The file systems that are shown, each with its space if that is wanted.
+    /// The file systems that are shown, with their space if that is needed.
     pub(super) fn spaces(&mut self, sources: &mut Sources, wanted: bool) -> Vec<(FileSystem, Known)> {
         let found = sources.file_systems().map(|(found, _)| found.to_vec());
         let is_system = sources.root.is_system();
@@ -74,14 +75,14 @@ impl LogicalDisk {
         } else if is_system {
             self.ask(&file_systems, Instant::now(), |paths| sources.spaces.ask(paths, PATIENCE))
         } else {
-            // The mounts are of another machine, and its space is in none of its files.
+            // The mounts are those of another machine, whose space is in none of its files.
             vec![Err(Absence::Other); file_systems.len()]
         };
         file_systems.into_iter().zip(spaces).collect()
     }
 
-    /// Whether a file system is shown. Those that are not known yet are asked, whatever counters are wanted, so that the
-    /// instances are the same for everybody.
+    /// Selects the file systems to show. Unknown ones are queried whichever counters are requested, so that
+    /// every request sees the same instances.
     fn shown(&mut self, all: Vec<FileSystem>, spaces: &Spaces, is_system: bool) -> Vec<FileSystem> {
         if !is_system {
             return all;
@@ -104,7 +105,7 @@ impl LogicalDisk {
         all.into_iter().filter(is_shown).collect()
     }
 
-    /// The space of file systems, one answer each.
+    /// The space of each of these file systems.
     fn ask(
         &mut self,
         file_systems: &[FileSystem],
@@ -160,7 +161,7 @@ impl Object for LogicalDisk {
         super::physical_disk::quantum(COUNTERS, position)
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |positions: std::ops::Range<usize>| {
             let names = COUNTERS.get(positions).unwrap_or_default().iter();
             names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))
@@ -206,7 +207,8 @@ fn has_blocks(answer: Answer) -> bool {
     const EACCES: i32 = 13;
     match answer {
         Answer::Now(space) | Answer::Stale(space, _) => space.total > 0,
-        // Folders of other users' desktop programs; a file system that has failed is shown as such.
+        // These are mounts of other users' desktop programs; a file system that fails otherwise is shown as
+        // failed.
         Answer::Refused(EPERM | EACCES) => false,
         Answer::Refused(_) | Answer::Silent => true,
     }
@@ -239,9 +241,11 @@ fn write_space(values: &mut CounterBlockMut<'_>, space: Known) {
             for position in SPACE {
                 values.state(position, state);
             }
-            // Megabytes, as on NT, whose viewers take the size from the base; the smallest file systems have none.
+            // Megabytes, as on NT, whose viewers take the size from the base; the smallest file systems have
+            // less than one.
             let unit = if space.total < MEGABYTE { 1 } else { MEGABYTE };
-            let [free, total] = [space.available, space.total].map(|bytes| bytes / unit);
+            let [free, total] =
+                [space.available, space.total].map(|bytes| bytes.checked_div(unit).unwrap_or(0));
             values.set_fraction(At::PercentFreeSpace.at(), free, total);
             values.set(At::FreeMegabytes.at(), space.available / MEGABYTE);
         }
@@ -249,7 +253,7 @@ fn write_space(values: &mut CounterBlockMut<'_>, space: Known) {
     }
 }
 
-/// The space of several file systems.
+/// The sum of the space of several file systems.
 #[derive(Default)]
 struct SpaceSum {
     total: u64,
@@ -257,7 +261,7 @@ struct SpaceSum {
     stale: bool,
     /// Whether any was added.
     any: bool,
-    /// Why one of them is not in it.
+    /// Why one of them is missing in the sum.
     absence: Option<Absence>,
 }
 
@@ -291,7 +295,7 @@ impl SpaceSum {
     }
 }
 
-/// The traffic of both objects is set by one function, so their tables must agree.
+/// One function sets the traffic of both objects, so their tables must agree.
 const _: () = assert!(TRAFFIC.len() + FIRST_OF_TRAFFIC == COUNTERS.len());
 
 #[cfg(test)]
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counters_of_the_traffic_are_those_of_a_disk() {
+    fn traffic_counters_match_those_of_physical_disk() {
         for (own, other) in COUNTERS[FIRST_OF_TRAFFIC..].iter().zip(TRAFFIC) {
             assert_eq!((own.name, own.counter_type, own.size), (other.name, other.counter_type, other.size));
             let shared = other.shares.map(|position| usize::from(position) + FIRST_OF_TRAFFIC);
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_is_that_of_the_device() {
+    fn traffic_comes_from_the_block_device() {
         let mut machine = machine();
         let snapshot = machine.read(236);
         assert_eq!(names(&snapshot), ["/", "/boot", "/tmp", "/net home", "_Total"]);
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_read() {
+    fn only_requested_counters_are_read() {
         let mut machine = machine();
         let mut interest = Interest::everything();
         interest.add(TitleIndex(236), TitleIndex(410));
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_list_that_is_missing_or_damaged() {
+    fn a_missing_or_damaged_mount_list() {
         for (files, absence) in [
             (
                 &[("proc/diskstats", b"8 0 sda 9 0 9 9 9 0 9 9 0 9 9".as_slice())][..],
@@ -403,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_file_system_is_left_alone_for_a_while() {
+    fn a_late_file_system_is_not_queried_for_a_while() {
         let mut object = LogicalDisk::new();
         let all = [file_system("/live"), file_system("/dead")];
         let start = Instant::now();
@@ -429,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown() {
+    fn which_file_systems_are_shown() {
         assert!(has_blocks(Answer::Now(space(1, 0))) && has_blocks(Answer::Silent));
         assert!(!has_blocks(Answer::Now(space(0, 0))) && !has_blocks(Answer::Refused(13)));
         assert!(has_blocks(Answer::Refused(5)));
@@ -469,7 +473,7 @@ mod tests {
             return tallymon_testkit::skip("no file system is mounted at /, as below chroot");
         }
         let root = instance(&snapshot, "/");
-        // Others write at the same time.
+        // Other programs write at the same time.
         let slack = 1024 * MEGABYTE;
         let free = raw(&root, At::FreeMegabytes.at()).unwrap() * MEGABYTE;
         assert!(
@@ -480,7 +484,7 @@ mod tests {
         assert_eq!(raw(&root, At::PercentFreeSpaceBase.at()), Ok(size / MEGABYTE));
         let all = names(&snapshot);
         assert!(!all.iter().any(|name| name == "/proc" || name == "/sys" || name == "/dev/pts"), "{all:?}");
-        // A second request gives the same instances, whatever is wanted.
+        // A second request gives the same instances, whichever counters it needs.
         let mut interest = Interest::everything();
         interest.add(TitleIndex(236), TitleIndex(214));
         assert_eq!(names(&collect(&mut system, 236, &interest)), all);

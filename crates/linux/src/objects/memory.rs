@@ -1,7 +1,7 @@
 //! Memory (4): physical memory, commitment, page traffic and the kernel's own memory.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectsWriter, PerfTime,
 };
 
@@ -16,40 +16,57 @@ counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
         PageFaults: 28, 29, PERF_COUNTER_COUNTER, -1, NOVICE: E "/proc/vmstat:pgfault";
-        AvailableBytes: 24, 25, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: C "/proc/meminfo:MemAvailable * 1024" "3.14";
-        CommittedBytes: 26, 27, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: C "/proc/meminfo:Committed_AS * 1024";
+        AvailableBytes: 24, 25, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT:
+            C "/proc/meminfo:MemAvailable * 1024" "3.14";
+        CommittedBytes: 26, 27, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT:
+            C "/proc/meminfo:Committed_AS * 1024";
         CommitLimit: 30, 31, PERF_COUNTER_LARGE_RAWCOUNT, -6, WIZARD: C "/proc/meminfo:CommitLimit * 1024";
         WriteCopies: 32, 33, PERF_COUNTER_COUNTER, 0, WIZARD: N;
         TransitionFaults: 34, 35, PERF_COUNTER_COUNTER, -1, WIZARD: A "/proc/vmstat:pgfault - :pgmajfault";
-        CacheFaults: 36, 37, PERF_COUNTER_COUNTER, -1, WIZARD: A "/proc/vmstat:workingset_refault_file | /proc/vmstat:workingset_refault" "3.15";
+        CacheFaults: 36, 37, PERF_COUNTER_COUNTER, -1, WIZARD:
+            A "/proc/vmstat:workingset_refault_file | /proc/vmstat:workingset_refault" "3.15";
         DemandZeroFaults: 38, 39, PERF_COUNTER_COUNTER, -1, WIZARD: N;
         Pages: 40, 41, PERF_COUNTER_COUNTER, 0, NOVICE: C "Pages Input/sec + Pages Output/sec";
         PagesInput: 822, 823, PERF_COUNTER_COUNTER, 0, NOVICE: C "/proc/vmstat:pgpgin * 1024 / 4096";
         PageReads: 42, 43, PERF_COUNTER_COUNTER, 0, EXPERT: C "/proc/vmstat:pgmajfault";
         PagesOutput: 48, 49, PERF_COUNTER_COUNTER, 0, ADVANCED: C "/proc/vmstat:pswpout";
-        PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
-        PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:SUnreclaim + :KernelStack + :PageTables + :Percpu * 1024" "2.6.19";
+        PoolPagedBytes: 56, 57, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
+        PoolNonpagedBytes: 58, 59, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            A "/proc/meminfo:SUnreclaim + :KernelStack + :PageTables + :Percpu * 1024" "2.6.19";
         PageWrites: 50, 51, PERF_COUNTER_COUNTER, 0, EXPERT: A "/proc/vmstat:pswpout";
         PoolPagedAllocs: 60, 61, PERF_COUNTER_RAWCOUNT, -2, WIZARD: N;
         PoolNonpagedAllocs: 64, 65, PERF_COUNTER_RAWCOUNT, -2, WIZARD: N;
-        FreeSystemPageTableEntries: 678, 679, PERF_COUNTER_RAWCOUNT, -2, WIZARD: A "/proc/meminfo:VmallocTotal - :VmallocUsed * 1024 / 4096";
-        CacheBytes: 818, 819, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:Cached + :Buffers + :SwapCached - :Shmem + :SReclaimable * 1024";
-        CacheBytesPeak: 820, 821, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: D "the largest Cache Bytes since the reader started";
-        PoolPagedResidentBytes: 66, 63, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
+        FreeSystemPageTableEntries: 678, 679, PERF_COUNTER_RAWCOUNT, -2, WIZARD:
+            A "/proc/meminfo:VmallocTotal - :VmallocUsed * 1024 / 4096";
+        CacheBytes: 818, 819, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            A "/proc/meminfo:Cached + :Buffers + :SwapCached - :Shmem + :SReclaimable * 1024";
+        CacheBytesPeak: 820, 821, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            D "the largest Cache Bytes since the reader started";
+        PoolPagedResidentBytes: 66, 63, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            A "/proc/meminfo:KReclaimable * 1024 | /proc/meminfo:SReclaimable * 1024" "2.6.19";
         SystemCodeTotalBytes: 68, 69, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
         SystemCodeResidentBytes: 70, 71, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
         SystemDriverTotalBytes: 72, 73, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
         SystemDriverResidentBytes: 74, 75, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: N;
-        SystemCacheResidentBytes: 76, 77, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: C "/proc/meminfo:Cached + :Buffers - :Shmem * 1024";
+        SystemCacheResidentBytes: 76, 77, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            C "/proc/meminfo:Cached + :Buffers - :Shmem * 1024";
         PercentCommittedBytesInUse: 1406, 1407, PERF_RAW_FRACTION, 0, EXPERT: C "/proc/meminfo:Committed_AS";
         PercentCommittedBytesInUseBase: 1406, 1407, PERF_RAW_BASE, 0, EXPERT: C "/proc/meminfo:CommitLimit";
-        AvailableKBytes: 1380, 1381, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT: C "/proc/meminfo:MemAvailable" "3.14";
-        AvailableMBytes: 1382, 1383, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT: C "/proc/meminfo:MemAvailable / 1024" "3.14";
-        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD: C "/proc/vmstat:pgsteal_kswapd + :pgsteal_direct + :pgsteal_khugepaged + :pgsteal_proactive" "3.4";
-        FreeAndZeroPageListBytes: 1676, 1677, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: E "/proc/meminfo:MemFree * 1024";
-        ModifiedPageListBytes: 1678, 1679, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: C "/proc/meminfo:Dirty + :Writeback * 1024";
+        AvailableKBytes: 1380, 1381, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT:
+            C "/proc/meminfo:MemAvailable" "3.14";
+        AvailableMBytes: 1382, 1383, PERF_COUNTER_LARGE_RAWCOUNT, 0, EXPERT:
+            C "/proc/meminfo:MemAvailable / 1024" "3.14";
+        TransitionPagesRePurposed: 824, 825, PERF_COUNTER_COUNTER, -1, WIZARD:
+            C "/proc/vmstat:pgsteal_kswapd + :pgsteal_direct + :pgsteal_khugepaged + :pgsteal_proactive"
+             "3.4";
+        FreeAndZeroPageListBytes: 1676, 1677, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD:
+            E "/proc/meminfo:MemFree * 1024";
+        ModifiedPageListBytes: 1678, 1679, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD:
+            C "/proc/meminfo:Dirty + :Writeback * 1024";
         StandbyCacheReserveBytes: 1680, 1681, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: N;
-        StandbyCacheNormalPriorityBytes: 1682, 1683, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: A "/proc/meminfo:Active(file) + :Inactive(file) - :Dirty - :Writeback * 1024" "2.6.28";
+        StandbyCacheNormalPriorityBytes: 1682, 1683, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD:
+            A "/proc/meminfo:Active(file) + :Inactive(file) - :Dirty - :Writeback * 1024" "2.6.28";
         StandbyCacheCoreBytes: 1684, 1685, PERF_COUNTER_LARGE_RAWCOUNT, 0, WIZARD: N;
     }
 }
@@ -88,11 +105,12 @@ const OF_MEMINFO: [At; 16] = [
     At::StandbyCacheNormalPriorityBytes,
 ];
 
-/// Counters that nothing on Linux stands for.
+/// Counters without any equivalent on Linux.
 const NOWHERE: [At; 4] =
     [At::WriteCopies, At::DemandZeroFaults, At::StandbyCacheReserveBytes, At::StandbyCacheCoreBytes];
 
-/// Counters whose source only root can read, and which are dear: `/proc/slabinfo`, `/proc/iomem`, `/proc/modules`.
+/// Counters from files that only root can read and that are expensive: `/proc/slabinfo`, `/proc/iomem`,
+/// `/proc/modules`.
 const NOT_ENABLED: [At; 6] = [
     At::PoolPagedAllocs,
     At::PoolNonpagedAllocs,
@@ -105,7 +123,7 @@ const NOT_ENABLED: [At; 6] = [
 /// The object Memory.
 pub(super) struct Memory {
     layout: ObjectLayout<'static>,
-    /// The most that Cache Bytes was since this process looks: the kernel keeps no peak of it.
+    /// The largest Cache Bytes since this process started: the kernel keeps no peak of it.
     cache_peak: u64,
 }
 
@@ -124,7 +142,7 @@ impl Object for Memory {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |positions: &[At]| {
             let names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
             names.into_iter().any(|counter| ask.interest.wants(SPEC.name, counter.name))
@@ -148,7 +166,7 @@ impl Object for Memory {
         } else {
             values.absent(OF_EVENTS.map(At::at), Absence::NotRequested);
         }
-        // These are no event of a processor.
+        // Refaults are not among the per-CPU events.
         let refaults =
             if wants(&[At::CacheFaults]) { sources.file_refaults() } else { Err(Absence::NotRequested) };
         match refaults {
@@ -160,12 +178,12 @@ impl Object for Memory {
     }
 }
 
-/// The sum of what the kernel prints of some numbers; `None` when it prints none of them.
+/// The sum of the numbers that the kernel prints; `None` when it prints none of them.
 fn sum(numbers: &[Option<u64>]) -> Option<u64> {
     numbers.iter().flatten().copied().reduce(u64::saturating_add)
 }
 
-/// The file counts in KiB.
+/// The file is in KiB.
 fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: &mut CounterBlockMut<'_>) {
     values.set_or(At::AvailableKBytes.at(), m.available, Absence::NotInThisKernel);
     values.set_or(At::AvailableMBytes.at(), m.available.map(|kib| kib / 1024), Absence::NotInThisKernel);
@@ -175,7 +193,7 @@ fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: 
     set(At::AvailableBytes, m.available);
     set(At::CommittedBytes, m.committed);
     set(At::CommitLimit, m.commit_limit);
-    // Slab that the kernel can give back is NT's paged pool; nothing of it is ever paged out.
+    // Reclaimable slab is shown as NT's paged pool, although it is never paged out.
     set(At::PoolPagedBytes, m.slab_reclaimable);
     set(At::PoolPagedResidentBytes, m.slab_reclaimable);
     set(
@@ -195,7 +213,7 @@ fn from_meminfo(m: &MemInfo, facts: &SystemFacts, cache_peak: &mut u64, values: 
     set(At::StandbyCacheNormalPriorityBytes, file_pages.map(|kib| kib.saturating_sub(modified.unwrap_or(0))));
     let free_address_space =
         m.vmalloc_total.zip(m.vmalloc_used).map(|(total, used)| total.saturating_sub(used));
-    // 64-bit kernels have more than 32 bits can count: the value is then out of range, and says so.
+    // On 64-bit kernels the number does not fit into 32 bits: the value is then marked as out of range.
     let entries = free_address_space.and_then(|kib| kib_to_bytes(kib).checked_div(facts.page_size));
     values.set_or(At::FreeSystemPageTableEntries.at(), entries, Absence::NotInThisKernel);
     match m.committed.zip(m.commit_limit) {
@@ -212,8 +230,8 @@ fn from_events(v: &VmStat, facts: &SystemFacts, values: &mut CounterBlockMut<'_>
     };
     let pages = |kib: u64| kib.wrapping_mul(1024).checked_div(facts.page_size).unwrap_or(0);
     let input = v.read_kib.map(pages);
-    // Only what was written to make room counts, as on NT; pgpgout would be every write to any disk. `nr_vmscan_write` has
-    // the same pages once more, and those that were only compressed or found to be zeros.
+    // Only pages written to free memory count, as on NT; pgpgout would include every write to any disk.
+    // `nr_vmscan_write` counts the same pages again, and those that were only compressed or all zeros.
     let output = v.swapped_out;
     set(At::PageFaults, v.faults);
     set(At::TransitionFaults, v.faults.zip(v.major_faults).map(|(all, major)| all.wrapping_sub(major)));
@@ -232,7 +250,7 @@ mod tests {
     use tallymon_provider::{Interest, Tier, TierChoice, TitleIndex, ValueState};
 
     #[test]
-    fn a_page_that_is_written_counts_once() {
+    fn a_written_page_counts_once() {
         let vmstat = b"pgpgin 40\npgpgout 400\npswpout 7\nnr_vmscan_write 9\n";
         let snapshot = Machine::new(&[("proc/vmstat", vmstat)]).read(SPEC.name.0);
         let memory = instance(&snapshot, "");
@@ -243,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn refaults_that_nobody_wants_are_no_reason_to_read_a_file() {
+    fn unrequested_refaults_read_no_file() {
         let mut interest = Interest::everything();
         for counter in [28, 40] {
             interest.add(SPEC.name, TitleIndex(counter));

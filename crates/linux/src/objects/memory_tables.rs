@@ -1,4 +1,4 @@
-//! What Linux counts of its memory beside NT's counters: Page Cache and Memory Extended.
+//! Page Cache and Memory Extended: memory counters of Linux besides those of NT.
 
 use super::spec::rows;
 use super::table::Table;
@@ -12,7 +12,8 @@ rows! { CACHE_COUNTERS, CACHE_ORIGINS {
     902_012 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:nr_dirtied" "2.6.37";
     902_014 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:nr_written" "2.6.37";
     902_016 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:nr_throttled_written" "5.16";
-    902_018 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:workingset_refault_file | /proc/vmstat:workingset_refault" "3.15";
+    902_018 PERF_COUNTER_BULK_COUNT 0 ADVANCED:
+        E "/proc/vmstat:workingset_refault_file | /proc/vmstat:workingset_refault" "3.15";
     902_020 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:workingset_refault_anon" "5.9";
     902_022 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:pgactivate";
     902_024 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "/proc/vmstat:pgdeactivate";
@@ -59,7 +60,7 @@ mod tests {
     use tallymon_provider::{Absence, Interest, ValueState};
 
     #[test]
-    fn pages_and_kibibytes_are_bytes() {
+    fn pages_and_kibibytes_become_bytes() {
         let mut machine = Machine::new(&[
             ("proc/vmstat", b"nr_free_pages 1\nnr_dirty 3\nworkingset_refault 8\n"),
             ("proc/meminfo", &fixture("3.10/meminfo")),
@@ -88,7 +89,7 @@ mod tests {
             let line = text.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
         };
-        // The other file tells the same in other parts; both move a little between the reads.
+        // The other file has the same memory in other parts; both change a little between the reads.
         let expected = (kib("Cached:") + kib("Buffers:") + kib("SwapCached:")) * 1024;
         assert!(cached.abs_diff(expected) < expected / 10 + (64 << 20), "{cached} {expected}");
     }

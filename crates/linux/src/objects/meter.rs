@@ -1,22 +1,22 @@
-//! What an object costs, and what came of it.
+//! How much collecting an object costs, and whether it works.
 
 use std::time::Duration;
 
 use tallymon_provider::{Absence, Health, SourceName, SourceStatus, TitleIndex, WriteCounts};
 
-/// The collections of one object so far.
+/// Statistics about the collections of one object.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Meter {
     collections: u64,
     busy: Duration,
     last: Duration,
     errors: u64,
-    /// What was written the last time.
+    /// The values written by the last collection.
     written: WriteCounts,
 }
 
 impl Meter {
-    /// One more collection: how long it took, and what it wrote.
+    /// Adds a collection: how long it took, and what it wrote.
     pub(crate) fn note(&mut self, time: Duration, written: WriteCounts) {
         self.collections = self.collections.saturating_add(1);
         self.busy = self.busy.saturating_add(time);
@@ -25,7 +25,7 @@ impl Meter {
         self.written = written;
     }
 
-    /// How the object is. Words are made only here, when somebody wants to read them.
+    /// The health of the object. Texts are only built here, when they are requested.
     pub(crate) fn status(&self, object: TitleIndex) -> SourceStatus {
         let new = SourceStatus::new(SourceName::Object(object));
         if self.collections == 0 {

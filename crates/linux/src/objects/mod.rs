@@ -1,4 +1,4 @@
-//! One object a file: its table of counters, and how they are filled.
+//! The performance objects, one per file: a table of counters, and the code that fills it.
 
 mod control_groups;
 mod expression;
@@ -55,17 +55,18 @@ mod thermal;
 pub(crate) mod thread;
 mod udp;
 
-use tallymon_provider::{Ask, Profile};
+use tallymon_provider::{CollectRequest, Profile};
 
 use crate::sources::Needs;
 use object::Object;
 
-/// What the requested ones of these objects need together.
-pub(crate) fn needs(objects: &[Box<dyn Object>], request: &Ask<'_>) -> Needs {
+/// The sum of the needs of the requested objects.
+pub(crate) fn needs<'o>(
+    requested: impl Iterator<Item = &'o Box<dyn Object>>,
+    request: &CollectRequest<'_>,
+) -> Needs {
     let mut needs = Needs::default();
-    for object in objects.iter().filter(|object| request.wants(object.spec().name)) {
-        needs.merge(object.needs(request));
-    }
+    requested.for_each(|object| needs.merge(object.needs(request)));
     needs
 }
 
@@ -78,8 +79,8 @@ pub(crate) fn of(profile: Profile) -> Vec<Box<dyn Object>> {
     objects
 }
 
-/// Every object that this system has a source for. Process stands before Thread, whose instances name their parents by position,
-/// and System before both, so that what it reads beside the processes is of the same window.
+/// All objects with a source on Linux. Process comes before Thread, whose instances name their parents by
+/// position. System comes before both, so that its other files belong to the same window as the processes.
 fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(system::System::new()),

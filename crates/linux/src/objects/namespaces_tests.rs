@@ -1,4 +1,4 @@
-//! What is seen in a network namespace of its own, where nothing moves but what the test sends: counts are exact.
+//! Tests in a network namespace of their own, where only the test sends packets, so the counts are exact.
 
 use std::net::UdpSocket;
 use std::process::Command;
@@ -14,15 +14,17 @@ const INSIDE: &str = "TALLYMON_TEST_NETWORK";
 
 const DATAGRAMS: u64 = 40;
 const SIZE: u64 = 100;
-/// What is around the contents of a datagram: UDP and IPv4.
+/// The bytes around the content of a datagram: UDP and IPv4.
 const HEADERS: u64 = 8 + 20;
 
 #[test]
-fn in_a_network_namespace_only_its_own_is_counted() {
+fn a_network_namespace_counts_only_its_own_traffic() {
     if std::env::var_os(INSIDE).is_none() {
-        let name =
-            &crate::test_support::test_name(module_path!(), "in_a_network_namespace_only_its_own_is_counted");
-        // Its own /sys too: the one outside shows the interfaces of outside.
+        let name = &crate::test_support::test_name(
+            module_path!(),
+            "a_network_namespace_counts_only_its_own_traffic",
+        );
+        // It has its own /sys too, because the outer one shows the outer interfaces.
         return run_in_namespaces(&["--net", "--mount"], "mount -t sysfs sysfs /sys && exec", name, INSIDE);
     }
     let ip = |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());
@@ -51,7 +53,7 @@ fn in_a_network_namespace_only_its_own_is_counted() {
     assert_eq!(read(546, "", &ipv4), [DATAGRAMS, DATAGRAMS]);
     assert_eq!(read(658, "", &udp), [DATAGRAMS, DATAGRAMS, 0]);
     assert_eq!(read(510, "lo", &link), [DATAGRAMS, DATAGRAMS, bytes, bytes]);
-    // What is made here is seen here, and another link is none of RAS.
+    // Interfaces created here are shown here; another kind of link is not part of RAS.
     assert!(ip(&["tuntap", "add", "dev", "tun0", "mode", "tun"]) && ip(&["link", "add", "type", "veth"]));
     let links = [510, 870].map(|object| names(&collect(&mut system, object, &Interest::everything())));
     assert!(["lo", "tun0", "veth0", "veth1"].iter().all(|name| links[0].iter().any(|link| link == name)));
@@ -61,13 +63,13 @@ fn in_a_network_namespace_only_its_own_is_counted() {
     assert_eq!(everything.object(TitleIndex(510)).unwrap().instances().count(), files);
 }
 
-/// Who enters a network namespace keeps the `/sys` of outside, which shows the interfaces of outside.
+/// A process that enters a network namespace keeps the outer `/sys`, which shows the outer interfaces.
 #[test]
-fn the_files_of_another_namespace_are_not_believed() {
+fn interface_files_of_another_namespace_are_ignored() {
     if std::env::var_os(INSIDE).is_none() {
         let name = &crate::test_support::test_name(
             module_path!(),
-            "the_files_of_another_namespace_are_not_believed",
+            "interface_files_of_another_namespace_are_ignored",
         );
         return run_in_namespaces(&["--net"], "exec", name, INSIDE);
     }
@@ -77,7 +79,7 @@ fn the_files_of_another_namespace_are_not_believed() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| !name.starts_with("lo"))
         .collect();
-    // One end of the cable has the name of an interface of outside, as far as there is one.
+    // One end of the cable has the name of an outer interface, if there is one.
     let name = outside.first().map_or("tly0", String::as_str);
     if !ip(&["link", "add", name, "type", "veth", "peer", "name", "tly1"]) {
         return tallymon_testkit::skip("no cable can be made here");
@@ -86,7 +88,7 @@ fn the_files_of_another_namespace_are_not_believed() {
     let mut system = System::open().unwrap();
     let interfaces = collect(&mut system, 510, &Interest::everything());
     let bandwidth = |name: &str| named(&instance(&interfaces, name), 520);
-    // The speed that every such cable has, when it is switched on.
+    // The speed of every such cable that is switched on.
     assert_eq!(bandwidth(name), Ok(10_000_000_000), "{outside:?}");
     assert!(bandwidth("tly1").is_err());
     assert!(names(&interfaces).iter().all(|found| ["lo", "tly1", "tly2", name].contains(&found.as_str())));

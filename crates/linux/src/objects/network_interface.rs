@@ -1,17 +1,18 @@
-//! Network Interface (510): one instance an interface of this network namespace, the loopback included; no `_Total`, as
-//! on NT.
+//! Network Interface (510): one instance per interface of this network namespace, including the loopback; no
+//! `_Total`, as on NT.
 //!
-//! The kernel is asked through netlink, which knows only its own machine: pointed at files of another one, the object
-//! has no instances.
+//! The values come from netlink, which answers only for the running machine: with other roots the object has
+//! no instances.
 //!
-//! Which packets were for one receiver only, few drivers tell, and some must ask their hardware first. So they are asked when somebody
-//! names one of these counters; of the others, and before, what came in is told apart by the multicast that Linux itself counts.
+//! Only few drivers report how many packets were unicast, and some have to ask their hardware first. They are
+//! asked from the first request for one of these counters on; otherwise received packets are split by the
+//! multicast count of Linux itself.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectsWriter, PerfTime,
 };
 
@@ -28,23 +29,40 @@ use crate::sources::Sources;
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        BytesTotal: 388, 513, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): rx_bytes + tx_bytes" "2.6.35";
-        Packets: 400, 515, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): rx_packets + tx_packets" "2.6.35";
-        PacketsReceived: 266, 517, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): rx_packets" "2.6.35";
+        BytesTotal: 388, 513, PERF_COUNTER_BULK_COUNT, -4, ADVANCED:
+            E "rtnetlink(7): rx_bytes + tx_bytes" "2.6.35";
+        Packets: 400, 515, PERF_COUNTER_BULK_COUNT, -1, ADVANCED:
+            E "rtnetlink(7): rx_packets + tx_packets" "2.6.35";
+        PacketsReceived: 266, 517, PERF_COUNTER_BULK_COUNT, -1, ADVANCED:
+            E "rtnetlink(7): rx_packets" "2.6.35";
         PacketsSent: 452, 519, PERF_COUNTER_BULK_COUNT, -1, ADVANCED: E "rtnetlink(7): tx_packets" "2.6.35";
-        CurrentBandwidth: 520, 521, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: E "ethtool netlink: LINKMODES_SPEED * 1000000 | /sys/class/net/NAME/speed * 1000000" "2.6.33";
+        CurrentBandwidth: 520, 521, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED:
+            E "ethtool netlink: LINKMODES_SPEED * 1000000 | /sys/class/net/NAME/speed * 1000000" "2.6.33";
         BytesReceived: 264, 523, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): rx_bytes" "2.6.35";
-        PacketsReceivedUnicast: 524, 525, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "ethtool netlink, by name only: FramesReceivedOK - MulticastFramesReceivedOK - BroadcastFramesReceivedOK | rtnetlink(7): rx_packets - multicast" "2.6.35";
-        PacketsReceivedNonUnicast: 526, 527, PERF_COUNTER_BULK_COUNT, -1, EXPERT: A "ethtool netlink, by name only: MulticastFramesReceivedOK + BroadcastFramesReceivedOK | rtnetlink(7): multicast" "2.6.35";
-        PacketsReceivedDiscarded: 528, 529, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): rx_dropped + rx_missed_errors" "2.6.35";
-        PacketsReceivedErrors: 530, 531, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): rx_errors" "2.6.35";
-        PacketsReceivedUnknown: 532, 533, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): rx_nohandler" "4.6";
+        PacketsReceivedUnicast: 524, 525, PERF_COUNTER_BULK_COUNT, -1, EXPERT:
+            A "ethtool netlink, by name only: FramesReceivedOK - MulticastFramesReceivedOK - \
+             BroadcastFramesReceivedOK | rtnetlink(7): rx_packets - multicast" "2.6.35";
+        PacketsReceivedNonUnicast: 526, 527, PERF_COUNTER_BULK_COUNT, -1, EXPERT:
+            A "ethtool netlink, by name only: MulticastFramesReceivedOK + BroadcastFramesReceivedOK | \
+             rtnetlink(7): multicast" "2.6.35";
+        PacketsReceivedDiscarded: 528, 529, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED:
+            C "rtnetlink(7): rx_dropped + rx_missed_errors" "2.6.35";
+        PacketsReceivedErrors: 530, 531, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED:
+            E "rtnetlink(7): rx_errors" "2.6.35";
+        PacketsReceivedUnknown: 532, 533, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED:
+            C "rtnetlink(7): rx_nohandler" "4.6";
         BytesSent: 506, 535, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "rtnetlink(7): tx_bytes" "2.6.35";
-        PacketsSentUnicast: 536, 537, PERF_COUNTER_BULK_COUNT, -1, EXPERT: O "ethtool netlink, by name only: FramesTransmittedOK - MulticastFramesXmittedOK - BroadcastFramesXmittedOK" "5.13";
-        PacketsSentNonUnicast: 538, 539, PERF_COUNTER_BULK_COUNT, -1, EXPERT: O "ethtool netlink, by name only: MulticastFramesXmittedOK + BroadcastFramesXmittedOK" "5.13";
-        PacketsOutboundDiscarded: 540, 541, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: C "rtnetlink(7): tx_dropped" "2.6.35";
-        PacketsOutboundErrors: 542, 543, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): tx_errors" "2.6.35";
-        OutputQueueLength: 544, 545, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED: E "rtnetlink(7): qlen of the queueing disciplines" "2.6.35";
+        PacketsSentUnicast: 536, 537, PERF_COUNTER_BULK_COUNT, -1, EXPERT:
+            O "ethtool netlink, by name only: FramesTransmittedOK - MulticastFramesXmittedOK - \
+             BroadcastFramesXmittedOK" "5.13";
+        PacketsSentNonUnicast: 538, 539, PERF_COUNTER_BULK_COUNT, -1, EXPERT:
+            O "ethtool netlink, by name only: MulticastFramesXmittedOK + BroadcastFramesXmittedOK" "5.13";
+        PacketsOutboundDiscarded: 540, 541, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED:
+            C "rtnetlink(7): tx_dropped" "2.6.35";
+        PacketsOutboundErrors: 542, 543, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED:
+            E "rtnetlink(7): tx_errors" "2.6.35";
+        OutputQueueLength: 544, 545, PERF_COUNTER_LARGE_RAWCOUNT, 0, ADVANCED:
+            E "rtnetlink(7): qlen of the queueing disciplines" "2.6.35";
     }
 }
 
@@ -57,23 +75,25 @@ pub(super) struct NetworkInterface {
     route: RouteSocket,
     qdiscs: Vec<Qdisc>,
     ethtool: EthtoolSocket,
-    /// Numbers of interfaces, and their speed in 10^6 bits per second, with the changes of interfaces until then and the time.
+    /// Indexes and speeds of interfaces in 10^6 bits per second, with the change count of the interfaces at
+    /// that time, and the time.
     speeds: Vec<(u32, u32)>,
     speeds_of: Option<(u64, Instant)>,
-    /// The file with the speed of an interface, by number and name, where the kernel has no commands of ethtool.
+    /// The speed files of interfaces, by index and name, for kernels without ethtool netlink.
     files: HashMap<(u32, Vec<u8>), ReusableFile>,
     buffer: Buffer,
     mac_stats: Vec<(u32, MacStats)>,
-    /// Whether somebody has asked for what only hardware tells. From then on it is always asked, so that counts go on as they began.
+    /// Whether a hardware counter was ever requested. From then on it is always read, so that counts continue
+    /// as they began.
     asks_hardware: bool,
-    /// Whether the hardware of an interface told what it has counted, when it was shown last.
+    /// For each interface, whether its hardware counters were available at the last sample.
     told: HashMap<u32, bool>,
 }
 
-/// How long speeds are taken for the same without being asked for.
+/// How long speeds are considered unchanged.
 const SPEEDS_LAST: Duration = Duration::from_secs(10);
 
-/// The counters that the hardware of an interface may tell.
+/// The counters that may come from the hardware.
 const OF_HARDWARE: [At; 4] = [
     At::PacketsReceivedUnicast,
     At::PacketsReceivedNonUnicast,
@@ -98,9 +118,10 @@ impl NetworkInterface {
         }
     }
 
-    /// Whether drivers tell the speeds, which are asked for when an interface has changed, and now and then, since not every change is told.
+    /// Whether drivers report speeds. They are read again when an interface has changed, and now and then,
+    /// because not every change is signalled.
     fn has_speeds(&mut self, sources: &mut Sources) -> bool {
-        // What has changed is known when the interfaces were asked for.
+        // Reading the interfaces shows what has changed.
         let changes = sources.interfaces().map(|_| ()).map(|()| sources.changes_of_interfaces());
         let is_known = |(of, at): (u64, Instant)| changes == Ok(of) && at.elapsed() < SPEEDS_LAST;
         if !self.speeds_of.is_some_and(is_known) {
@@ -110,7 +131,8 @@ impl NetworkInterface {
         self.speeds_of.is_some()
     }
 
-    /// The speed of an interface in bits per second, once the drivers were asked; of one that is switched off the kernel says none.
+    /// The speed of an interface in bits per second, after the drivers were asked; unknown for an interface
+    /// that is switched off.
     fn bandwidth(&mut self, root: Option<&Root>, link: &Link) -> Option<u64> {
         if link.flags & FLAG_UP == 0 {
             return None;
@@ -122,7 +144,7 @@ impl NetworkInterface {
         let name = String::from_utf8_lossy(&link.name);
         let path = |file: &str| root.sys(&format!("class/net/{name}/{file}"));
         let speed = self.files.entry((link.index, link.name.clone())).or_insert_with(|| {
-            // What has another number there is an interface of another network namespace.
+            // A different index means an interface of another network namespace.
             let is_same = ReusableFile::new(path("ifindex"), ReadMode::Whole)
                 .read(&mut self.buffer)
                 .is_ok_and(|text| decimal(text.trim_ascii()) == Some(u64::from(link.index)));
@@ -141,7 +163,7 @@ impl Object for NetworkInterface {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(SPEC.name, counter.name))
         };
@@ -151,7 +173,7 @@ impl Object for NetworkInterface {
             false => Err(Absence::NotRequested),
         };
         let wants_speed = wants(At::CurrentBandwidth) && is_system;
-        // A kernel before 5.6 has them in files only.
+        // A kernel before 5.6 has speeds in files only.
         let root = (wants_speed && !self.has_speeds(sources)).then(|| sources.root.clone());
         let wants_packets = OF_HARDWARE.into_iter().any(wants);
         self.asks_hardware |= wants_packets && !ask.interest.wants_object_fully(SPEC.name);
@@ -183,7 +205,7 @@ impl Object for NetworkInterface {
             }
             let mac = self.mac_stats.iter().find(|(index, _)| *index == link.index).map(|(_, mac)| mac);
             told.insert(link.index, mac.is_some());
-            // Between two counts of different things there is no difference.
+            // Counts of different things must not be subtracted.
             let is_other =
                 wants_packets && self.told.get(&link.index).is_some_and(|was| *was != mac.is_some());
             let why = match (is_other, asks_hardware) {
@@ -216,7 +238,7 @@ fn write_stats(values: &mut CounterBlockMut<'_>, stats: &LinkStats) {
     values.set_or(At::PacketsReceivedUnknown.at(), stats.rx_nohandler, Absence::NotInThisKernel);
 }
 
-/// The packets for one receiver and for several: both that came in, then both that went out.
+/// Unicast and other packets: both received, then both sent.
 fn kinds_of_packets(stats: &LinkStats, mac: Option<&MacStats>) -> [Option<u64>; 4] {
     let sum = |one: Option<u64>, other: Option<u64>| Some(one?.wrapping_add(other?));
     let hardware = mac.copied().unwrap_or_default();
@@ -224,7 +246,7 @@ fn kinds_of_packets(stats: &LinkStats, mac: Option<&MacStats>) -> [Option<u64>; 
     let sent = sum(hardware.multicast_frames_xmitted_ok, hardware.broadcast_frames_xmitted_ok);
     let all_received = hardware.frames_received_ok.filter(|_| received.is_some()).unwrap_or(stats.rx_packets);
     let all_sent = hardware.frames_transmitted_ok.unwrap_or(stats.tx_packets);
-    // Linux itself counts multicast only; few drivers count broadcast in there.
+    // Linux itself counts only multicast; few drivers include broadcast.
     let received = received.unwrap_or(stats.multicast);
     [
         Some(all_received.saturating_sub(received)),
@@ -234,22 +256,24 @@ fn kinds_of_packets(stats: &LinkStats, mac: Option<&MacStats>) -> [Option<u64>; 
     ]
 }
 
-/// The packets that wait in the outermost queue of an interface, which includes those in the queues below it. An
-/// interface without a queue keeps none waiting.
+/// Packets waiting in the outermost queue of an interface, which includes the queues below it. An interface
+/// without a queue keeps none waiting.
 fn queue_length(qdiscs: &[Qdisc], index: u32) -> u64 {
     let outermost = qdiscs.iter().filter(|qdisc| qdisc.index == index && qdisc.parent == ROOT);
     let lengths = outermost.filter_map(|qdisc| qdisc.queue).map(|queue| u64::from(queue.length));
     lengths.fold(0, u64::saturating_add)
 }
 
-/// A speed as the kernel prints it, in 10^6 bits per second; `None` for -1, which drivers give that know none.
+/// A speed as the kernel prints it, in 10^6 bits per second; `None` for -1, which drivers report for an
+/// unknown speed.
 fn bits_per_second(text: &[u8]) -> Option<u64> {
     // Some drivers print the -1 as an unsigned number of 32 bits.
     let speed = decimal(text.trim_ascii()).filter(|speed| *speed != u64::from(u32::MAX))?;
     speed.checked_mul(1_000_000)
 }
 
-/// The name of an interface or a queue with the characters replaced that stand for something else in a counter path, as NT does.
+/// The name of an interface or a queue, with characters replaced that have a meaning in counter paths, as NT
+/// does.
 pub(super) fn instance_name(name: &[u8]) -> String {
     let replaced = |character| match character {
         '(' => '[',
@@ -283,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_queue_counts() {
+    fn the_outermost_queue_is_the_queue_length() {
         let queue = |index, parent, length| Qdisc {
             index,
             handle: 1,
@@ -300,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_has_no_interfaces_here() {
+    fn another_root_has_no_interfaces() {
         let snapshot = Machine::new(&[("proc/net/dev", b"eth0: 1 2 3")]).read(510);
         assert!(names(&snapshot).is_empty());
         assert!(snapshot.objects().next().unwrap().has_instances());
@@ -311,7 +335,7 @@ mod tests {
         raw(&instance(&collect(system, 510, &Interest::everything()), "lo"), position.at()).unwrap()
     }
 
-    /// The number behind a key that stands behind other keys in JSON text.
+    /// The number after the last of these keys in JSON text.
     fn number_behind(text: &str, keys: &[&str]) -> u64 {
         let rest = keys.iter().fold(text, |rest, key| rest.split_once(&format!("\"{key}\":")).unwrap().1);
         let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
@@ -344,7 +368,7 @@ mod tests {
         let bounds = [ip(0), ip(1)];
         let after = [At::BytesTotal, At::PacketsSent, At::BytesReceived].map(|at| loopback(&mut system, at));
         let [total, packets, bytes] = [0, 1, 2].map(|at| after[at] - before[at]);
-        // Each datagram has 8 bytes of UDP and 20 of IP around it; the loopback does not count its 14 of Ethernet.
+        // Each datagram has 8 bytes of UDP and 20 of IP; the loopback does not count its 14 of Ethernet.
         let least = DATAGRAMS * (SIZE + 28);
         assert!(bytes >= least && total >= 2 * least && packets >= DATAGRAMS, "{bytes} {total} {packets}");
         assert!(bytes < least + (1 << 30), "{bytes}");
@@ -358,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_wanted_is_asked_for() {
+    fn only_requested_counters_are_queried() {
         let mut system = System::open().unwrap();
         let mut interest = Interest::everything();
         interest.add(TitleIndex(510), TitleIndex(264));
@@ -382,14 +406,14 @@ mod tests {
         for interest in [&interest, &Interest::everything()] {
             let snapshot = collect(&mut system, 510, interest);
             let lo = instance(&snapshot, "lo");
-            // The loopback has no hardware; who has asked once goes on asking.
+            // The loopback has no hardware; once requested, hardware counters are always read.
             let expected = Err(ValueState::Absent(Absence::NotFromThisDevice));
             assert_eq!(raw(&lo, At::PacketsSentUnicast.at()), expected);
         }
     }
 
     #[test]
-    fn packets_are_told_apart_as_far_as_the_hardware_does() {
+    fn packets_are_split_by_hardware_counters_where_available() {
         let stats = LinkStats { rx_packets: 100, tx_packets: 50, multicast: 7, ..LinkStats::default() };
         assert_eq!(kinds_of_packets(&stats, None), [Some(93), Some(7), None, None]);
         let all = MacStats {
@@ -407,9 +431,9 @@ mod tests {
         assert_eq!(kinds_of_packets(&old, None)[0], Some(0), "counted at different moments");
     }
 
-    /// What goes into one end of a cable comes out at the other, and is what the kernel says in its files.
+    /// Packets sent into one end of a virtual cable arrive at the other, and match the kernel's files.
     #[test]
-    fn a_cable_that_was_made_here() {
+    fn a_virtual_cable_created_by_the_test() {
         let ends = ["a", "b"].map(|end| format!("tlv{end}{}", std::process::id() % 1_000_000));
         let [one, other] = &ends;
         let ip =
@@ -422,7 +446,7 @@ mod tests {
             text.trim().parse().unwrap()
         };
         assert!(ip(&["link", "set", one, "up"]) && ip(&["link", "set", other, "up"]));
-        // The kernel itself looks for neighbours as soon as a cable is plugged in.
+        // The kernel itself looks for neighbours as soon as the cable is up.
         for _ in 0..100 {
             if file(one, "tx_packets") > 0 && file(other, "tx_packets") > 0 {
                 break;

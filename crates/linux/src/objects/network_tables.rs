@@ -1,4 +1,4 @@
-//! What Linux counts of its network beside NT's protocols: TCP Extended, IP Extended, Sockets, Connection Tracking,
+//! Network counters of Linux besides NT's protocols: TCP Extended, IP Extended, Sockets, Connection Tracking,
 //! Network Backlog and IP Virtual Server, all of this network namespace.
 
 use super::spec::rows;
@@ -107,12 +107,12 @@ pub(super) fn tracking() -> Table {
     Table::one(902_800, TRACKING_COUNTERS, TRACKING_ORIGINS)
 }
 
-/// The object Network Backlog. Its counts are 32 bits wide and of all processors together.
+/// The object Network Backlog. Its counts are 32 bits wide, summed over all CPUs.
 pub(super) fn backlog() -> Table {
     Table::one(903_600, BACKLOG_COUNTERS, BACKLOG_ORIGINS)
 }
 
-/// The object IP Virtual Server: what the balancer of the kernel (IPVS) has passed on.
+/// The object IP Virtual Server: what the kernel's load balancer (IPVS) has forwarded.
 pub(super) fn virtual_server() -> Table {
     Table::one(907_800, SERVER_COUNTERS, SERVER_ORIGINS)
 }
@@ -186,7 +186,7 @@ mod tests {
         };
         let before = used();
         let listeners: Vec<_> = (0..40).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        // Others may close some meanwhile.
+        // Other programs may close some meanwhile.
         assert!(used() >= before.saturating_sub(20) + 40, "{before} {}", listeners.len());
     }
 }

@@ -1,9 +1,9 @@
-//! Redirector (262) and NFS Client Mount: what the mounts of NFS in this mount namespace have done, and in Redirector also those
-//! of SMB.
+//! Redirector (262) and NFS Client Mount: what the NFS mounts in this mount namespace have done; Redirector
+//! includes SMB mounts.
 
 use tallymon_provider::{
-    Absence, Ask, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    PerfTime,
+    Absence, CollectRequest, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
@@ -15,36 +15,57 @@ use crate::kernel::proc::mountstats::{Mount, Requests};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
-    388 PERF_COUNTER_BULK_COUNT -4 NOVICE: C "/proc/self/mountstats: bytes sent and received of all requests + /proc/fs/cifs/Stats: bytes read and written";
-    406 (908_009) PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ and WRITE requests + /proc/fs/cifs/Stats: Reads + Writes";
-    400 PERF_COUNTER_BULK_COUNT -1 NOVICE: C "/proc/self/mountstats: transmissions and requests + /proc/fs/cifs/Stats: SMBs twice";
-    264 PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/self/mountstats: bytes received of all requests + /proc/fs/cifs/Stats: Bytes read";
-    266 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: all requests + /proc/fs/cifs/Stats: SMBs";
+    388 PERF_COUNTER_BULK_COUNT -4 NOVICE:
+        C "/proc/self/mountstats: bytes sent and received of all requests + /proc/fs/cifs/Stats: bytes read \
+         and written";
+    406 (908_009) PERF_COUNTER_COUNTER 0 NOVICE:
+        A "/proc/self/mountstats: READ and WRITE requests + /proc/fs/cifs/Stats: Reads + Writes";
+    400 PERF_COUNTER_BULK_COUNT -1 NOVICE:
+        C "/proc/self/mountstats: transmissions and requests + /proc/fs/cifs/Stats: SMBs twice";
+    264 PERF_COUNTER_BULK_COUNT -4 ADVANCED:
+        C "/proc/self/mountstats: bytes received of all requests + /proc/fs/cifs/Stats: Bytes read";
+    266 PERF_COUNTER_BULK_COUNT -1 ADVANCED:
+        C "/proc/self/mountstats: all requests + /proc/fs/cifs/Stats: SMBs";
     268 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: pages read";
-    270 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes read + /proc/fs/cifs/Stats: Bytes read";
-    272 PERF_COUNTER_BULK_COUNT -4 EXPERT: A "/proc/self/mountstats: normal bytes read without those from the server";
-    274 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes read + /proc/fs/cifs/Stats: Bytes read";
-    276 PERF_COUNTER_BULK_COUNT -4 ADVANCED: C "/proc/self/mountstats: bytes sent of all requests + /proc/fs/cifs/Stats: Bytes written";
-    278 PERF_COUNTER_BULK_COUNT -1 ADVANCED: C "/proc/self/mountstats: transmissions + /proc/fs/cifs/Stats: SMBs";
+    270 PERF_COUNTER_BULK_COUNT -4 EXPERT:
+        C "/proc/self/mountstats: normal bytes read + /proc/fs/cifs/Stats: Bytes read";
+    272 PERF_COUNTER_BULK_COUNT -4 EXPERT:
+        A "/proc/self/mountstats: normal bytes read without those from the server";
+    274 PERF_COUNTER_BULK_COUNT -4 NOVICE:
+        E "/proc/self/mountstats: server bytes read + /proc/fs/cifs/Stats: Bytes read";
+    276 PERF_COUNTER_BULK_COUNT -4 ADVANCED:
+        C "/proc/self/mountstats: bytes sent of all requests + /proc/fs/cifs/Stats: Bytes written";
+    278 PERF_COUNTER_BULK_COUNT -1 ADVANCED:
+        C "/proc/self/mountstats: transmissions + /proc/fs/cifs/Stats: SMBs";
     280 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: pages written";
-    282 PERF_COUNTER_BULK_COUNT -4 EXPERT: C "/proc/self/mountstats: normal bytes written + /proc/fs/cifs/Stats: Bytes written";
+    282 PERF_COUNTER_BULK_COUNT -4 EXPERT:
+        C "/proc/self/mountstats: normal bytes written + /proc/fs/cifs/Stats: Bytes written";
     284 PERF_COUNTER_BULK_COUNT -4 EXPERT: N;
-    286 PERF_COUNTER_BULK_COUNT -4 NOVICE: E "/proc/self/mountstats: server bytes written + /proc/fs/cifs/Stats: Bytes written";
-    10 (908_005) PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
+    286 PERF_COUNTER_BULK_COUNT -4 NOVICE:
+        E "/proc/self/mountstats: server bytes written + /proc/fs/cifs/Stats: Bytes written";
+    10 (908_005) PERF_COUNTER_COUNTER 0 NOVICE:
+        A "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
     290 PERF_COUNTER_COUNTER -1 ADVANCED: N;
-    292 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
+    292 PERF_COUNTER_COUNTER -1 ADVANCED:
+        E "/proc/self/mountstats: READ requests + /proc/fs/cifs/Stats: Reads";
     294 PERF_COUNTER_COUNTER 0 EXPERT: N;
     296 PERF_COUNTER_COUNTER -1 EXPERT: N;
-    12 (908_007) PERF_COUNTER_COUNTER 0 NOVICE: A "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
+    12 (908_007) PERF_COUNTER_COUNTER 0 NOVICE:
+        A "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
     300 PERF_COUNTER_COUNTER -1 ADVANCED: N;
-    302 PERF_COUNTER_COUNTER -1 ADVANCED: E "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
+    302 PERF_COUNTER_COUNTER -1 ADVANCED:
+        E "/proc/self/mountstats: WRITE requests + /proc/fs/cifs/Stats: Writes";
     304 PERF_COUNTER_COUNTER 0 EXPERT: N;
     306 PERF_COUNTER_COUNTER -1 EXPERT: N;
     308 PERF_COUNTER_COUNTER 0 ADVANCED: N;
     310 PERF_COUNTER_COUNTER 0 ADVANCED: N;
-    312 PERF_COUNTER_COUNTER 0 NOVICE: C "/proc/self/mountstats: timeouts and errors of all requests + /proc/fs/cifs/Stats: the sum of failed";
-    314 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/proc/self/mountstats: servers of the mounts + /proc/fs/cifs/Stats: sessions";
-    316 PERF_COUNTER_RAWCOUNT 0 ADVANCED: C "/proc/self/mountstats: connects behind the first + /proc/fs/cifs/Stats: reconnects";
+    312 PERF_COUNTER_COUNTER 0 NOVICE:
+        C "/proc/self/mountstats: timeouts and errors of all requests + /proc/fs/cifs/Stats: the sum of \
+         failed";
+    314 PERF_COUNTER_RAWCOUNT 0 NOVICE:
+        C "/proc/self/mountstats: servers of the mounts + /proc/fs/cifs/Stats: sessions";
+    316 PERF_COUNTER_RAWCOUNT 0 ADVANCED:
+        C "/proc/self/mountstats: connects behind the first + /proc/fs/cifs/Stats: reconnects";
     318 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     320 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     322 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
@@ -71,7 +92,7 @@ rows! { MOUNT_COUNTERS, MOUNT_ORIGINS {
 
 type Values = Vec<Result<u64, Absence>>;
 
-/// The values of Redirector for one mount, in the order of its counters.
+/// The values of Redirector for one mount, in the order of the counters.
 fn redirector(mount: &Mount, page_size: u64) -> Values {
     let all = mount.all;
     let none = Err(Absence::NotOnThisSystem);
@@ -106,7 +127,7 @@ fn redirector(mount: &Mount, page_size: u64) -> Values {
         none,
         none,
         Ok(all.timeouts.wrapping_add(all.errors.unwrap_or(0))),
-        // Servers and connections are counted over all mounts below.
+        // Servers and connections are counted below, over all mounts.
         Ok(0),
         Ok(mount.connects.saturating_sub(1)),
         none,
@@ -119,9 +140,9 @@ fn redirector(mount: &Mount, page_size: u64) -> Values {
     ]
 }
 
-/// Where the number of servers stands.
+/// The position of the number of servers.
 const SESSIONS: usize = 28;
-/// Where the number of connections that were made again stands.
+/// The position of the number of reconnections.
 const RECONNECTS: usize = 29;
 
 /// The values of NFS Client Mount. A millisecond is 10,000 ticks of the performance clock.
@@ -155,7 +176,7 @@ impl NfsClient {
         NfsClient::new(262, InstanceKind::None, COUNTERS, ORIGINS)
     }
 
-    /// The object NFS Client Mount: each mount by its mount point.
+    /// The object NFS Client Mount: one instance per mount point.
     pub(super) fn mounts() -> NfsClient {
         NfsClient::new(901_000, InstanceKind::Many, MOUNT_COUNTERS, MOUNT_ORIGINS)
     }
@@ -180,7 +201,7 @@ impl Object for NfsClient {
         self.origins
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let spec = self.layout.spec();
         let page_size = sources.facts.page_size;
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
@@ -203,7 +224,7 @@ impl Object for NfsClient {
                 values.absent(0..spec.counters.len(), absence);
             }
             mounts => {
-                // A client without mounts has read and written nothing, and that is the truth.
+                // A client without mounts has truly read and written nothing.
                 let mut total = redirector(&Mount::default(), page_size);
                 for mount in mounts {
                     add(&mut total, &redirector(mount, page_size));
@@ -228,7 +249,7 @@ impl Object for NfsClient {
     }
 }
 
-/// A share of SMB in the words of NFS: what is known of its bytes are those of files, and each request has an answer.
+/// An SMB share in the terms of NFS: its byte counts are those of files, and each request has an answer.
 fn as_mount(share: &Share) -> Mount {
     let requests = |operations| Requests { operations, transmissions: operations, ..Requests::default() };
     let bytes = [share.bytes_read, share.bytes_written];
@@ -247,7 +268,7 @@ fn as_mount(share: &Share) -> Mount {
     }
 }
 
-/// Whether the kernel has a client of NFS: built in, or loaded since the first mount.
+/// Whether the kernel has an NFS client: built in, or loaded at the first mount.
 fn client(sources: &mut Sources) -> Result<(), Absence> {
     let text = sources.text("/proc/filesystems")?;
     let mut names = text.split(u8::is_ascii_whitespace);
@@ -290,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn without_mounts_nothing_was_moved_and_without_a_client_nothing_is_known() {
+    fn without_mounts_values_are_zero_and_without_a_client_absent() {
         let mut machine = Machine::new(&[
             ("proc/self/mountstats", b"device proc mounted on /proc with fstype proc\n"),
             ("proc/filesystems", b"nodev\tproc\n\text4\nnodev\tnfsd\n"),

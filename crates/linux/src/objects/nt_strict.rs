@@ -1,7 +1,7 @@
-//! The objects of NT that Linux has no source for, which the profile `nt-strict` shows.
+//! The objects of NT without a source on Linux, which the profile `nt-strict` shows.
 //!
-//! What a protocol, a line or a queue would be an instance of has no instances here. The two objects without instances,
-//! Browser and Telephony, have all their counters, and each says that Linux has nothing like it.
+//! Objects for protocols, lines or queues have no instances. The two objects without instances, Browser and
+//! Telephony, have all their counters, each marked as not available on Linux.
 
 use tallymon_provider::CounterSpec;
 
@@ -98,7 +98,7 @@ rows! { TELEPHONY_COUNTERS, TELEPHONY_ORIGINS {
     1168 PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
 }}
 
-/// The objects that only this profile shows. The protocols of NetWare count what NetBEUI counts.
+/// The objects that only this profile shows. The NetWare protocols have the counters of NetBEUI.
 pub(super) fn all() -> Vec<Box<dyn Object>> {
     vec![
         Box::new(Table::one(52, BROWSER_COUNTERS, BROWSER_ORIGINS)),
@@ -112,7 +112,7 @@ pub(super) fn all() -> Vec<Box<dyn Object>> {
     ]
 }
 
-/// An object of which there are no instances.
+/// An object without any instances.
 fn empty(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]) -> Table {
     Table::many(name, counters, origins, |_| Ok(Vec::new()))
 }
@@ -124,7 +124,7 @@ mod tests {
 
     /// NT's list of standard objects and counters, from its published pages.
     #[test]
-    fn every_counter_of_nt_is_there_with_its_index_and_type() {
+    fn every_nt_counter_exists_with_its_index_and_type() {
         let Some(path) = tallymon_testkit::shared("titles/standard_objects_counters.tsv") else { return };
         let text = std::fs::read_to_string(path).unwrap();
         let system = System::open().unwrap().with_profile(Profile::NtStrict);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_by_the_profile_only_and_with_its_reason() {
+    fn shown_only_by_nt_strict_and_absent_with_a_reason() {
         let hidden = System::open().unwrap();
         assert!(!hidden.objects().iter().any(|object| object.name == TitleIndex(1150)));
         let mut system = hidden.with_profile(Profile::NtStrict);

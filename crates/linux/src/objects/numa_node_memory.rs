@@ -1,4 +1,4 @@
-//! NUMA Node Memory: one instance a node of memory, and `_Total`.
+//! NUMA Node Memory: one instance per memory node, and `_Total`.
 
 use super::spec::rows;
 use super::table::{Table, folders};
@@ -7,7 +7,8 @@ rows! { COUNTERS, ORIGINS {
     900_402 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "meminfo:MemTotal / 1024";
     900_404 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "meminfo:MemFree / 1024";
     900_406 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:FilePages - :Dirty - :Shmem / 1024" "2.6.32";
-    900_408 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: A "meminfo:MemFree + :Active(file) + :Inactive(file) / 1024" "2.6.28";
+    900_408 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE:
+        A "meminfo:MemFree + :Active(file) + :Inactive(file) / 1024" "2.6.28";
     900_410 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "meminfo:Dirty + :Writeback / 1024";
     900_412 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:numa_hit";
     900_414 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:numa_miss";
@@ -15,7 +16,7 @@ rows! { COUNTERS, ORIGINS {
     900_418 PERF_COUNTER_BULK_COUNT 0 ADVANCED: E "numastat:other_node";
 }}
 
-/// The object NUMA Node Memory. Its first four counters are Windows' in MBytes.
+/// The object NUMA Node Memory. Its first four counters are those of Windows, in MBytes.
 pub(super) fn new() -> Table {
     Table::many(900_400, COUNTERS, ORIGINS, |sources| {
         let nodes = folders(sources, "devices/system/node", |name| node(name).is_some())?;

@@ -1,32 +1,32 @@
-//! The trait of a performance object, and the indexes of the objects that others name.
+//! The trait of a performance object, and the indexes of objects that other files name.
 
-use tallymon_provider::{Ask, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex};
+use tallymon_provider::{CollectRequest, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex};
 
 use super::spec::Origin;
 use crate::sources::{Needs, Sources};
 
 /// One performance object.
 pub(crate) trait Object: Send {
-    /// What it looks like.
+    /// Its index, type and counters.
     fn spec(&self) -> &ObjectSpec<'static>;
 
-    /// Where the values of its counters come from, one a counter.
+    /// Where the values of its counters come from, in the order of the counters.
     fn origins(&self) -> &'static [Origin];
 
-    /// The steps in which the raw value of the counter at a position grows.
+    /// The quantum of the counter at a position: the steps in which its raw value grows.
     fn quantum(&self, position: usize) -> u64 {
         let _ = position;
         1
     }
 
-    /// Whether `_Total` is the mean of the other instances, and not their sum, for the counter at a position.
+    /// Whether `_Total` is the mean of the other instances, not their sum, for the counter at a position.
     fn total_is_mean(&self, position: usize) -> bool {
         let _ = position;
         false
     }
 
-    /// What the tables that several objects share have to read for this request.
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    /// What the shared tables have to read for this request.
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         let _ = request;
         Needs::default()
     }
@@ -37,19 +37,20 @@ pub(crate) trait Object: Send {
         None
     }
 
-    /// Whether it is so dear that it is read only when it is asked for by name.
+    /// Whether it is so expensive that it is read by name only.
     fn costly(&self) -> bool {
         false
     }
 
-    /// The sources of an object that is a table, for the tests.
+    /// The source expressions of a table object, for the tests.
     #[cfg(test)]
     fn expressions(&self) -> Option<&[super::expression::Expression]> {
         None
     }
 
-    /// Writes it. A counter whose source is missing is marked as absent, one that nobody looks at need not be read.
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
+    /// Writes the object. A counter without a source is marked as absent; counters that are not requested
+    /// need not be read.
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>);
 }
 
 /// Process, the parent of Thread.

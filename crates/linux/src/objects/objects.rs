@@ -1,14 +1,15 @@
-//! Objects (260): kernel objects that exist now.
+//! Objects (260): the kernel objects that exist now.
 //!
-//! Semaphores are those of System V and the named ones of POSIX. Sections are segments of System V and the other files in
-//! the folder for shared memory. The latter is an approximation: mapped ordinary files are sections on NT too.
+//! Semaphores are those of System V and the named ones of POSIX. Sections are System V segments and the other
+//! files in the shared memory directory, which is an approximation: mapped ordinary files are sections on NT
+//! too.
 
 use std::path::PathBuf;
 
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectsWriter, PerfTime,
 };
 
@@ -24,9 +25,11 @@ counters! {
         Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 0, NOVICE: E "/proc: folders with a number";
         Threads: 250, 251, PERF_COUNTER_RAWCOUNT, -1, NOVICE: E "/proc/loadavg: the number behind the slash";
         Events: 252, 253, PERF_COUNTER_RAWCOUNT, -1, EXPERT: N;
-        Semaphores: 254, 255, PERF_COUNTER_RAWCOUNT, -1, EXPERT: A "/proc/sysvipc/sem: nsems, and files sem.* of /dev/shm";
+        Semaphores: 254, 255, PERF_COUNTER_RAWCOUNT, -1, EXPERT:
+            A "/proc/sysvipc/sem: nsems, and files sem.* of /dev/shm";
         Mutexes: 256, 257, PERF_COUNTER_RAWCOUNT, 0, EXPERT: N;
-        Sections: 258, 259, PERF_COUNTER_RAWCOUNT, -1, EXPERT: A "/proc/sysvipc/shm: segments, and files of /dev/shm";
+        Sections: 258, 259, PERF_COUNTER_RAWCOUNT, -1, EXPERT:
+            A "/proc/sysvipc/shm: segments, and files of /dev/shm";
     }
 }
 
@@ -53,7 +56,7 @@ impl Object for Objects {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(SPEC.name, counter.name))
         };
@@ -64,7 +67,7 @@ impl Object for Objects {
         };
         set(At::Processes, &mut || sources.process_count());
         set(At::Threads, &mut || sources.loadavg().map(|loadavg| loadavg.threads));
-        // The folder is listed once for both kinds.
+        // One listing of the directory serves both kinds.
         let files = if wants(At::Semaphores) || wants(At::Sections) {
             shared_files(&sources.root)
         } else {
@@ -78,8 +81,8 @@ impl Object for Objects {
             let system_v = or_none(sources.shared_memory().map(|found| found.segments))?;
             files.map(|files| system_v.saturating_add(files.sections))
         });
-        // Only a walk through all descriptors of all processes could find event objects, and a mutex is a number in the
-        // memory of a program.
+        // Event objects could only be found in the descriptors of all processes, and a mutex is a number in a
+        // program's memory.
         set(At::Events, &mut || Err(Absence::NotEnabled));
         set(At::Mutexes, &mut || Err(Absence::NotOnThisSystem));
     }
@@ -92,7 +95,7 @@ fn set(values: &mut CounterBlockMut<'_>, position: At, value: Result<u64, Absenc
     }
 }
 
-/// A kernel that was built without objects of System V has none of them.
+/// A kernel built without System V IPC has none of them.
 fn or_none(count: Result<u64, Absence>) -> Result<u64, Absence> {
     match count {
         Err(Absence::NotInThisKernel) => Ok(0),
@@ -100,19 +103,19 @@ fn or_none(count: Result<u64, Absence>) -> Result<u64, Absence> {
     }
 }
 
-/// What is in the folder for shared memory of POSIX.
+/// The content of the POSIX shared memory directory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct SharedFiles {
     semaphores: u64,
     sections: u64,
 }
 
-/// Counts the files in `/dev/shm`, which stands beside `/proc`; nothing below it when there is no such folder.
+/// Counts the files in `/dev/shm`, the directory beside `/proc`; zero if it does not exist.
 fn shared_files(root: &Root) -> Result<SharedFiles, Absence> {
     let folder: PathBuf = root.proc.with_file_name("dev").join("shm");
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = match retry(|| rustix::fs::open(&folder, flags, Mode::empty())) {
-        // Without the folder no program can make such an object.
+        // Without the directory no program can create such an object.
         Err(Errno::NOENT) => return Ok(SharedFiles::default()),
         Err(Errno::ACCESS | Errno::PERM) => return Err(Absence::AccessDenied),
         Err(_) => return Err(Absence::ReadFailed),
@@ -122,7 +125,7 @@ fn shared_files(root: &Root) -> Result<SharedFiles, Absence> {
     for entry in Dir::new(opened).map_err(|_| Absence::ReadFailed)? {
         let entry = entry.map_err(|_| Absence::ReadFailed)?;
         let name = entry.file_name().to_bytes();
-        // The C libraries begin the names of semaphores so. Folders are no shared memory.
+        // The C libraries begin the names of semaphores like this. Directories are no shared memory.
         if name.starts_with(b"sem.") {
             found.semaphores = found.semaphores.saturating_add(1);
         } else if !entry.file_type().is_dir() {
@@ -148,7 +151,7 @@ mod tests {
     const NO_MUTEXES: Result<u64, ValueState> = Err(ValueState::Absent(Absence::NotOnThisSystem));
 
     #[test]
-    fn objects_of_both_standards_are_added() {
+    fn posix_and_system_v_objects_are_added_up() {
         let [sem, shm] = [fixture("6.18/sysvipc-sem"), fixture("6.18/sysvipc-shm")];
         let mut machine = Machine::new(&[
             ("proc/loadavg", b"0.00 0.00 0.00 1/123 99\n"),
@@ -176,16 +179,16 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_system_v_has_no_such_objects() {
+    fn without_system_v_ipc_there_are_no_such_objects() {
         let mut machine = Machine::new(&[("dev/shm/area", b"")]);
         let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
-        // Nor has it processes, which no kernel is without: the folder is no /proc.
+        // A directory without any process is no /proc.
         let no_proc = Err(ValueState::Absent(Absence::ReadFailed));
         assert_eq!(values(&mut machine), [no_proc, missing, NO_EVENTS, Ok(0), NO_MUTEXES, Ok(1)]);
     }
 
     #[test]
-    fn what_can_not_be_read_is_not_zero() {
+    fn unreadable_values_are_absent_not_zero() {
         let mut machine = Machine::new(&[("proc/sysvipc/sem", b"key\n"), ("dev/shm", b"no folder")]);
         let failed = Err(ValueState::Absent(Absence::ReadFailed));
         let [_, _, _, semaphores, _, sections] = values(&mut machine);
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_folder_for_shared_memory_is_a_section() {
+    fn a_file_in_dev_shm_is_a_section() {
         let mut system = System::open().unwrap();
         let mut read = || {
             let snapshot = collect(&mut system, 260, &Interest::everything());
@@ -211,7 +214,7 @@ mod tests {
         let [_, _, with] = read();
         files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
         let [_, _, after] = read();
-        // Others may make and remove a few at the same time.
+        // Other programs may create and remove a few at the same time.
         assert!(with >= before + 30 && after + 30 <= with, "{before} {with} {after}");
     }
 }

@@ -1,9 +1,9 @@
-//! Paging File (700): one instance a swap area, and `_Total`.
+//! Paging File (700): one instance per swap area, and `_Total`.
 
 use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
@@ -15,7 +15,8 @@ counters! {
     At, COUNTERS, ORIGINS {
         PercentUsage: 702, 703, PERF_RAW_FRACTION, 0, ADVANCED: E "/proc/swaps:Used";
         PercentUsageBase: 702, 703, PERF_RAW_BASE, 0, ADVANCED: E "/proc/swaps:Size";
-        PercentUsagePeak: 704, 705, PERF_RAW_FRACTION, 0, ADVANCED: D "the largest Used of /proc/swaps since the reader started";
+        PercentUsagePeak: 704, 705, PERF_RAW_FRACTION, 0, ADVANCED:
+            D "the largest Used of /proc/swaps since the reader started";
         PercentUsagePeakBase: 704, 705, PERF_RAW_BASE, 0, ADVANCED: E "/proc/swaps:Size";
     }
 }
@@ -26,9 +27,9 @@ const SPEC: ObjectSpec<'static> =
 /// The object Paging File.
 pub(super) struct PagingFile {
     layout: ObjectLayout<'static>,
-    /// The most KiB that were in use of each area since this process looks: the kernel keeps no peak.
+    /// The most KiB in use of each area since this process started: the kernel keeps no peak.
     peaks: BTreeMap<String, u64>,
-    /// The most KiB that were in use of all areas together.
+    /// The most KiB in use of all areas together.
     peak: u64,
 }
 
@@ -47,7 +48,7 @@ impl Object for PagingFile {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let areas = match sources.swaps() {
             Ok(areas) => areas,
@@ -62,14 +63,14 @@ impl Object for PagingFile {
             size = size.saturating_add(area.size);
             used = used.saturating_add(area.used);
             let peak = self.peaks.entry(area.path.clone()).or_default();
-            // An area that was taken away and came back smaller can not have been fuller than full.
+            // An area that was removed and came back smaller can not have been fuller than full.
             *peak = (*peak).max(area.used).min(area.size);
             let mut values = object.instance(&area.path, None, None);
             values.set_fraction(At::PercentUsage.at(), area.used, area.size);
             values.set_fraction(At::PercentUsagePeak.at(), *peak, area.size);
         }
         self.peak = self.peak.max(used).min(size);
-        // Nothing is in use where there is nothing, and a base of 0 would be no share at all.
+        // Without swap nothing is in use; a base of 0 would be no valid share.
         let size = size.max(1);
         let mut values = object.instance("_Total", None, None);
         values.set_fraction(At::PercentUsage.at(), used, size);
@@ -112,7 +113,7 @@ mod tests {
         assert_eq!(numbers(&mut machine, "/a"), [20, 100, 90, 100]);
         assert_eq!(numbers(&mut machine, "/b"), [70, 200, 70, 200]);
         assert_eq!(numbers(&mut machine, "_Total"), [90, 300, 100, 300], "not the sum of 90 and 70");
-        // One is taken away: its peak goes with it, and the total can not be above what is left.
+        // One area is removed: its peak goes with it, and the total can not exceed the rest.
         machine.write("proc/swaps", format!("{HEADER}/a file 80 0 -2\n").as_bytes());
         assert_eq!(names(&machine.read(700)), ["/a", "_Total"]);
         assert_eq!(numbers(&mut machine, "/a"), [0, 80, 80, 80]);
@@ -163,7 +164,7 @@ mod tests {
         assert!(raw(&total, 0).unwrap() <= raw(&total, 1).unwrap());
     }
 
-    /// A column from the end but for the path, whose blanks are escaped.
+    /// A column counted from the end, because the path may contain blanks.
     fn column(line: &str, number: usize) -> u64 {
         let fields: Vec<&str> = line.split_whitespace().collect();
         fields[fields.len() - 5 + number].parse().unwrap()

@@ -1,62 +1,92 @@
-//! PhysicalDisk (234): one instance a disk, and `_Total`.
+//! PhysicalDisk (234): one instance per disk, and `_Total`.
 //!
-//! A disk is a whole block device that is not made of others. Loop devices and disks in memory are none, nor is a drive
-//! without a medium. Its name is a number, the name of the device, and the places where file systems on it are mounted,
-//! also those on its partitions and on volumes that lie on it: `0 sda / /home`.
+//! A disk is a whole block device that is not composed of others. Loop devices and RAM disks are not disks,
+//! nor is a drive without a medium. An instance name is a number, the device name, and the mount points of
+//! file systems on the disk, including those on its partitions and on volumes that use it: `0 sda / /home`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
+use std::collections::BTreeMap;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, FileTime, Frequency, InstanceKind,
-    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, CounterType, DetailLevel, FileTime, Frequency,
+    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
 use super::spec::{Origin, object};
-use crate::kernel::proc::scan::decimal;
-use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
-use crate::kernel::root::Root;
+use crate::kernel::reusable_file::Buffer;
 use crate::sources::Sources;
+use crate::sources::disk_topology::DiskTopology;
 use crate::sources::disks::{Device, DiskIo, DiskSum};
 
-/// Declares the counters of a disk: those that are given, then the traffic, which physical and logical disks share.
+/// Declares the counters of a disk: the given ones, then the traffic counters shared by physical and logical
+/// disks.
 macro_rules! disk_counters {
     ($($own:tt)*) => {
         $crate::objects::spec::counters! {
-            /// Positions of the counters: the object's own, then those of the traffic.
+            /// Positions of the counters: the object's own, then the traffic.
             At, COUNTERS, ORIGINS {
                 $($own)*
-                CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE: E "/proc/diskstats: in flight" "2.6.0";
-                PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE: E "/proc/diskstats: ms reading + ms writing * 10000" "2.6.0";
-                PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE: E "the clock of the sample" "2.6.0";
-                AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE: E "/proc/diskstats: weighted ms * 10000" "2.6.0";
-                PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE: E "/proc/diskstats: ms reading * 10000" "2.6.0";
-                PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp: E "the clock of the sample" "2.6.0";
-                AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE: E "/proc/diskstats: ms reading * 10000" "2.6.0";
-                PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE: E "/proc/diskstats: ms writing * 10000" "2.6.0";
-                PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE, sharing PercentDiskTimeStamp: E "the clock of the sample" "2.6.0";
-                AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE: E "/proc/diskstats: ms writing * 10000" "2.6.0";
-                AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED: E "/proc/diskstats: ms reading + ms writing a transfer" "2.6.0";
-                AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED: E "/proc/diskstats: reads + writes" "2.6.0";
-                AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED: E "/proc/diskstats: ms reading a read" "2.6.0";
-                AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED: E "/proc/diskstats: reads" "2.6.0";
-                AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED: E "/proc/diskstats: ms writing a write" "2.6.0";
-                AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED: E "/proc/diskstats: writes" "2.6.0";
-                DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE: E "/proc/diskstats: reads + writes" "2.6.0";
+                CurrentDiskQueueLength: 198, 199, PERF_COUNTER_RAWCOUNT, 1, NOVICE:
+                    E "/proc/diskstats: in flight" "2.6.0";
+                PercentDiskTime: 200, 201, PERF_PRECISION_100NS_TIMER, 0, NOVICE:
+                    E "/proc/diskstats: ms reading + ms writing * 10000" "2.6.0";
+                PercentDiskTimeStamp: 200, 201, PERF_PRECISION_TIMESTAMP, 0, NOVICE:
+                    E "the clock of the sample" "2.6.0";
+                AverageDiskQueueLength: 1400, 1401, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE:
+                    E "/proc/diskstats: weighted ms * 10000" "2.6.0";
+                PercentDiskReadTime: 202, 203, PERF_PRECISION_100NS_TIMER, 0, NOVICE:
+                    E "/proc/diskstats: ms reading * 10000" "2.6.0";
+                PercentDiskReadTimeStamp: 202, 203, PERF_PRECISION_TIMESTAMP, 0, NOVICE,
+                    sharing PercentDiskTimeStamp:
+                    E "the clock of the sample" "2.6.0";
+                AverageDiskReadQueueLength: 1402, 1403, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE:
+                    E "/proc/diskstats: ms reading * 10000" "2.6.0";
+                PercentDiskWriteTime: 204, 205, PERF_PRECISION_100NS_TIMER, 0, NOVICE:
+                    E "/proc/diskstats: ms writing * 10000" "2.6.0";
+                PercentDiskWriteTimeStamp: 204, 205, PERF_PRECISION_TIMESTAMP, 0, NOVICE,
+                    sharing PercentDiskTimeStamp:
+                    E "the clock of the sample" "2.6.0";
+                AverageDiskWriteQueueLength: 1404, 1405, PERF_COUNTER_100NS_QUEUELEN_TYPE, 2, NOVICE:
+                    E "/proc/diskstats: ms writing * 10000" "2.6.0";
+                AverageDiskSecPerTransfer: 206, 207, PERF_AVERAGE_TIMER, 3, ADVANCED:
+                    E "/proc/diskstats: ms reading + ms writing a transfer" "2.6.0";
+                AverageDiskSecPerTransferBase: 206, 207, PERF_AVERAGE_BASE, 0, ADVANCED:
+                    E "/proc/diskstats: reads + writes" "2.6.0";
+                AverageDiskSecPerRead: 208, 209, PERF_AVERAGE_TIMER, 3, ADVANCED:
+                    E "/proc/diskstats: ms reading a read" "2.6.0";
+                AverageDiskSecPerReadBase: 208, 209, PERF_AVERAGE_BASE, 0, ADVANCED:
+                    E "/proc/diskstats: reads" "2.6.0";
+                AverageDiskSecPerWrite: 210, 211, PERF_AVERAGE_TIMER, 3, ADVANCED:
+                    E "/proc/diskstats: ms writing a write" "2.6.0";
+                AverageDiskSecPerWriteBase: 210, 211, PERF_AVERAGE_BASE, 0, ADVANCED:
+                    E "/proc/diskstats: writes" "2.6.0";
+                DiskTransfers: 212, 213, PERF_COUNTER_COUNTER, 0, NOVICE:
+                    E "/proc/diskstats: reads + writes" "2.6.0";
                 DiskReads: 214, 215, PERF_COUNTER_COUNTER, 0, NOVICE: E "/proc/diskstats: reads" "2.6.0";
                 DiskWrites: 216, 217, PERF_COUNTER_COUNTER, 0, NOVICE: E "/proc/diskstats: writes" "2.6.0";
-                DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "/proc/diskstats: sectors read + sectors written * 512" "2.6.0";
-                DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "/proc/diskstats: sectors read * 512" "2.6.0";
-                DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: E "/proc/diskstats: sectors written * 512" "2.6.0";
-                AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT: E "/proc/diskstats: sectors read + sectors written * 512 a transfer" "2.6.0";
-                AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT: E "/proc/diskstats: reads + writes" "2.6.0";
-                AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT: E "/proc/diskstats: sectors read * 512 a read" "2.6.0";
-                AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT: E "/proc/diskstats: reads" "2.6.0";
-                AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT: E "/proc/diskstats: sectors written * 512 a write" "2.6.0";
-                AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT: E "/proc/diskstats: writes" "2.6.0";
-                PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED: C "/proc/diskstats: the clock of the sample - ms busy * 10000" "2.6.0";
-                PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED, sharing PercentDiskTimeStamp: E "the clock of the sample" "2.6.0";
+                DiskBytes: 218, 219, PERF_COUNTER_BULK_COUNT, -4, ADVANCED:
+                    E "/proc/diskstats: sectors read + sectors written * 512" "2.6.0";
+                DiskReadBytes: 220, 221, PERF_COUNTER_BULK_COUNT, -4, ADVANCED:
+                    E "/proc/diskstats: sectors read * 512" "2.6.0";
+                DiskWriteBytes: 222, 223, PERF_COUNTER_BULK_COUNT, -4, ADVANCED:
+                    E "/proc/diskstats: sectors written * 512" "2.6.0";
+                AverageDiskBytesPerTransfer: 224, 225, PERF_AVERAGE_BULK, -2, EXPERT:
+                    E "/proc/diskstats: sectors read + sectors written * 512 a transfer" "2.6.0";
+                AverageDiskBytesPerTransferBase: 224, 225, PERF_AVERAGE_BASE, 0, EXPERT:
+                    E "/proc/diskstats: reads + writes" "2.6.0";
+                AverageDiskBytesPerRead: 226, 227, PERF_AVERAGE_BULK, -2, EXPERT:
+                    E "/proc/diskstats: sectors read * 512 a read" "2.6.0";
+                AverageDiskBytesPerReadBase: 226, 227, PERF_AVERAGE_BASE, 0, EXPERT:
+                    E "/proc/diskstats: reads" "2.6.0";
+                AverageDiskBytesPerWrite: 228, 229, PERF_AVERAGE_BULK, -2, EXPERT:
+                    E "/proc/diskstats: sectors written * 512 a write" "2.6.0";
+                AverageDiskBytesPerWriteBase: 228, 229, PERF_AVERAGE_BASE, 0, EXPERT:
+                    E "/proc/diskstats: writes" "2.6.0";
+                PercentIdleTime: 1482, 1483, PERF_PRECISION_100NS_TIMER, 0, ADVANCED:
+                    C "/proc/diskstats: the clock of the sample - ms busy * 10000" "2.6.0";
+                PercentIdleTimeStamp: 1482, 1483, PERF_PRECISION_TIMESTAMP, 0, ADVANCED,
+                    sharing PercentDiskTimeStamp:
+                    E "the clock of the sample" "2.6.0";
                 SplitIO: 1484, 1485, PERF_COUNTER_COUNTER, 0, ADVANCED: N;
             }
         }
@@ -70,10 +100,10 @@ disk_counters! {}
 const SPEC: ObjectSpec<'static> =
     object(234, 235, DetailLevel::NOVICE, At::PercentDiskTime.at(), InstanceKind::Many, COUNTERS);
 
-/// The counters, which LogicalDisk has too, behind a few of its own.
+/// The traffic counters, which LogicalDisk has after a few of its own.
 pub(super) const TRAFFIC: &[CounterSpec] = COUNTERS;
 
-/// Counters that are made of the times of a device.
+/// Counters computed from the times of a device.
 const OF_TIMES: [At; 15] = [
     At::CurrentDiskQueueLength,
     At::PercentDiskTime,
@@ -92,8 +122,8 @@ const OF_TIMES: [At; 15] = [
     At::PercentIdleTimeStamp,
 ];
 
-/// Sets the counters of the traffic, the first of which stands at position `first`, from what `devices` devices have
-/// done together: shares are their mean, everything else is their sum.
+/// Sets the traffic counters, of which the first is at position `first`, from the sum over `devices` devices:
+/// shares are means, everything else is a sum.
 pub(super) fn write_traffic(
     values: &mut CounterBlockMut<'_>,
     first: usize,
@@ -129,7 +159,7 @@ pub(super) fn write_traffic(
     let [read, write] = [times.read, times.write].map(milliseconds_to_100ns);
     let both = read.wrapping_add(write);
     values.set(at(At::CurrentDiskQueueLength), times.in_flight);
-    // All shares have the time stamp at the same place.
+    // All shares use the same time stamp.
     values.set(at(At::PercentDiskTimeStamp), now.0);
     values.set(at(At::PercentDiskTime), mean(both));
     values.set(at(At::PercentDiskReadTime), mean(read));
@@ -145,7 +175,8 @@ pub(super) fn write_traffic(
     values.set(at(At::AverageDiskSecPerWrite), write);
 }
 
-/// `milliseconds x 10^4`: 100 ns units, which are also the ticks of the performance clock; wraps as a counter does.
+/// `milliseconds x 10^4`: 100 ns units, which are also the ticks of the performance clock; wraps as a counter
+/// does.
 fn milliseconds_to_100ns(milliseconds: u64) -> u64 {
     milliseconds.wrapping_mul(10_000)
 }
@@ -153,10 +184,12 @@ fn milliseconds_to_100ns(milliseconds: u64) -> u64 {
 /// The object PhysicalDisk.
 pub(super) struct PhysicalDisk {
     layout: ObjectLayout<'static>,
-    /// The numbers of the disks that were ever seen: one that comes back gets its number back.
+    /// The numbers of all disks seen so far: a disk that comes back gets its old number.
     numbers: BTreeMap<String, u32>,
-    disks: Disks,
-    /// Which lists of devices and of mounts `disks` was made at.
+    topology: DiskTopology,
+    /// The number of each disk of the topology.
+    disk_numbers: Vec<u32>,
+    /// The versions of the device and mount lists from which the topology was built.
     made_at: (u64, u64),
     buffer: Buffer,
 }
@@ -166,30 +199,46 @@ impl PhysicalDisk {
         PhysicalDisk {
             layout: ObjectLayout::new(SPEC),
             numbers: BTreeMap::new(),
-            disks: Disks::default(),
+            topology: DiskTopology::default(),
+            disk_numbers: Vec::new(),
             made_at: (0, 0),
             buffer: Buffer::new(),
         }
     }
 
-    /// Looks at the devices again when one has come or gone, or when something was mounted, perhaps from a volume that
-    /// was not complete before.
+    /// Finds the disks again when a device has come or gone, or something was mounted, perhaps from a volume
+    /// that was incomplete before.
     fn find_disks(&mut self, sources: &mut Sources) -> Result<(), Absence> {
         let mounts = sources.file_systems().map_or(0, |(_, version)| version);
         let (table, root) = sources.disks()?;
         let made_at = (table.generation(), mounts);
         if self.made_at != made_at {
             self.made_at = made_at;
-            self.disks = Disks::find(root, table.names());
-            for disk in &mut self.disks.disks {
-                disk.number = number(&mut self.numbers, &disk.name);
-            }
+            self.topology = DiskTopology::find(root, table.names());
+            let disks = self.topology.disks.iter();
+            self.disk_numbers = disks.map(|disk| number(&mut self.numbers, &disk.name)).collect();
         }
         Ok(())
     }
+
+    /// The first parts of the instance names: number and device.
+    fn instance_names(&self) -> Vec<String> {
+        let disks = self.disk_numbers.iter().zip(&self.topology.disks);
+        disks.map(|(number, disk)| format!("{number} {}", disk.name)).collect()
+    }
+
+    /// Adds a mount point to the names of the disks below its device.
+    fn add_mount(&self, names: &mut [String], device: Device, point: &str) {
+        for disk in self.topology.below(device) {
+            if let Some(name) = names.get_mut(*disk) {
+                name.push(' ');
+                name.push_str(point);
+            }
+        }
+    }
 }
 
-/// The step of a counter of a disk: times are in milliseconds, bytes in sectors.
+/// The quantum of a disk counter: milliseconds for times, sectors for bytes.
 pub(super) fn quantum(counters: &[CounterSpec], position: usize) -> u64 {
     match counters.get(position).map(|counter| counter.counter_type) {
         Some(
@@ -219,13 +268,13 @@ impl Object for PhysicalDisk {
         quantum(COUNTERS, position)
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.find_disks(sources);
-        let mut names = self.disks.instance_names();
-        // A disk has its number and name even when nobody knows what is mounted.
+        let mut names = self.instance_names();
+        // A disk has a number and a name even when the mounts are unknown.
         if let Ok((mounted, _)) = sources.file_systems() {
             for file_system in mounted {
-                self.disks.add_mount(&mut names, file_system.device, &file_system.name);
+                self.add_mount(&mut names, file_system.device, &file_system.name);
             }
         }
         let now = sources.now;
@@ -233,7 +282,7 @@ impl Object for PhysicalDisk {
         let mut sum = DiskSum::default();
         let found = found.and_then(|()| sources.disks());
         if let Ok((table, _)) = &found {
-            for (disk, name) in self.disks.disks.iter_mut().zip(&names) {
+            for (disk, name) in self.topology.disks.iter_mut().zip(&names) {
                 if let Some(io) = table.io(disk.device).filter(|_| disk.has_medium(&mut self.buffer)) {
                     sum.add(&io);
                     write_traffic(&mut object.instance(name, None, None), 0, &io, 1, now);
@@ -244,7 +293,7 @@ impl Object for PhysicalDisk {
     }
 }
 
-/// Sets the traffic of `_Total`, or says why it is not known.
+/// Sets the traffic of `_Total`, or why it is absent.
 pub(super) fn write_total(
     values: &mut CounterBlockMut<'_>,
     first: usize,
@@ -252,164 +301,22 @@ pub(super) fn write_total(
     missing: Option<Absence>,
     now: FileTime,
 ) {
-    // Without any device there is nothing to take a mean of.
+    // Without any device there is no mean.
     match missing.or((sum.devices == 0).then_some(Absence::NotFromThisDevice)) {
         Some(absence) => values.absent(first..first.saturating_add(COUNTERS.len()), absence),
         None => write_traffic(values, first, &sum.io, sum.devices, now),
     }
 }
 
-/// The number of a disk: the one that it had, else the lowest that no disk has had.
+/// The number of a disk: its previous one, else the lowest that was never used.
 fn number(numbers: &mut BTreeMap<String, u32>, name: &str) -> u32 {
     if let Some(number) = numbers.get(name) {
         return *number;
     }
-    // Numbers are never given back, so as many are taken as there are names.
+    // Numbers are never reused, so the next one is the count of names.
     let number = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
     numbers.insert(name.to_string(), number);
     number
-}
-
-/// Which devices are disks, and which lie on which disk.
-#[derive(Default)]
-struct Disks {
-    disks: Vec<Disk>,
-    /// The positions in `disks` of the disks that hold a device: one, or several below a volume that spans disks.
-    below: HashMap<Device, Vec<usize>>,
-}
-
-struct Disk {
-    device: Device,
-    name: String,
-    number: u32,
-    /// The size of a drive whose medium can be taken out; 0 without one.
-    size: Option<ReusableFile>,
-}
-
-impl Disks {
-    /// Finds the disks among the devices in `/sys/block`.
-    fn find(root: &Root, names: &[(Device, String)]) -> Disks {
-        let tree = Tree::read(root, names);
-        let mut disks: Vec<Disk> = Vec::new();
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-        for (device, name) in names {
-            if tree.is_disk(name) {
-                places.insert(name, disks.len());
-                let removable = tree.number(name, "removable") == Some(1);
-                let watched = removable || tree.number(name, "size") == Some(0);
-                let size = watched.then(|| ReusableFile::new(tree.path(name).join("size"), ReadMode::Whole));
-                disks.push(Disk { device: *device, name: name.clone(), number: 0, size });
-            }
-        }
-        let mut below = HashMap::new();
-        for (device, name) in names {
-            let found = tree.disks_below(name);
-            below.insert(*device, found.iter().filter_map(|disk| places.get(disk).copied()).collect());
-        }
-        Disks { disks, below }
-    }
-
-    /// The beginnings of the instance names: number and device.
-    fn instance_names(&self) -> Vec<String> {
-        self.disks.iter().map(|disk| format!("{} {}", disk.number, disk.name)).collect()
-    }
-
-    /// Adds a mounted file system to the names of the disks that it lies on.
-    fn add_mount(&self, names: &mut [String], device: Device, point: &str) {
-        for disk in self.below.get(&device).into_iter().flatten() {
-            if let Some(name) = names.get_mut(*disk) {
-                name.push(' ');
-                name.push_str(point);
-            }
-        }
-    }
-}
-
-impl Disk {
-    fn has_medium(&mut self, buffer: &mut Buffer) -> bool {
-        match &mut self.size {
-            None => true,
-            // A size that can not be read is of a drive that goes away just now.
-            Some(size) => size.read(buffer).is_ok_and(|text| decimal(text.trim_ascii()) != Some(0)),
-        }
-    }
-}
-
-/// The whole devices in `/sys/block`, and the partitions in them.
-struct Tree<'a> {
-    root: &'a Root,
-    /// The devices that a whole device is made of; nothing for a disk.
-    slaves: HashMap<&'a str, Vec<String>>,
-    /// The whole device of a partition.
-    whole: HashMap<&'a str, &'a str>,
-}
-
-impl<'a> Tree<'a> {
-    fn read(root: &'a Root, names: &'a [(Device, String)]) -> Tree<'a> {
-        let mut tree = Tree { root, slaves: HashMap::new(), whole: HashMap::new() };
-        for (_, name) in names {
-            if tree.path(name).is_dir() {
-                let slaves = fs::read_dir(tree.path(name).join("slaves")).into_iter().flatten().flatten();
-                // Below /sys a `/` of a name is a `!`.
-                let slave = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/");
-                tree.slaves.insert(name, slaves.map(slave).collect());
-            }
-        }
-        for (_, name) in names {
-            // The name of a partition begins with that of its device, so every device need not be looked into.
-            let of = |length: usize| {
-                let whole = name.get(..length).filter(|whole| tree.slaves.contains_key(whole))?;
-                tree.path(whole).join(name.replace('/', "!")).is_dir().then_some(whole)
-            };
-            if !tree.slaves.contains_key(name.as_str())
-                && let Some(whole) = (1..name.len()).rev().find_map(of)
-            {
-                tree.whole.insert(name, whole);
-            }
-        }
-        tree
-    }
-
-    /// The folder of a whole device.
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.root.sys("block").join(name.replace('/', "!"))
-    }
-
-    /// The number in a file of a whole device.
-    fn number(&self, name: &str, file: &str) -> Option<u64> {
-        decimal(fs::read(self.path(name).join(file)).ok()?.trim_ascii())
-    }
-
-    fn is_disk(&self, name: &str) -> bool {
-        // A volume that is only just being made has no slaves yet, so its kind is asked for too.
-        let is_volume = || ["dm", "md"].iter().any(|kind| self.path(name).join(kind).is_dir());
-        self.slaves.get(name).is_some_and(Vec::is_empty) && !is_in_memory(name) && !is_volume()
-    }
-
-    /// The disks that a device lies on; a disk lies on itself.
-    fn disks_below<'t>(&'t self, name: &'t str) -> BTreeSet<&'t str> {
-        let mut seen = BTreeSet::from([name]);
-        let mut open = vec![name];
-        let mut found = BTreeSet::new();
-        while let Some(name) = open.pop() {
-            if self.is_disk(name) {
-                found.insert(name);
-            }
-            let whole = self.whole.get(name).copied();
-            let slaves = self.slaves.get(name).into_iter().flatten().map(String::as_str);
-            // Each name is followed once, so that a loop in damaged files ends.
-            open.extend(whole.into_iter().chain(slaves).filter(|below| seen.insert(below)));
-        }
-        found
-    }
-}
-
-/// Whether a device is a file (`loop0`) or lies in memory (`ram0`, `zram0`).
-fn is_in_memory(name: &str) -> bool {
-    ["loop", "ram", "zram"].iter().any(|kind| {
-        let number = name.strip_prefix(kind);
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    })
 }
 
 #[cfg(test)]
@@ -422,7 +329,8 @@ mod tests {
     use tallymon_core::flow::Value;
     use tallymon_provider::{Interest, TitleIndex, ValueState};
 
-    /// Two disks: `sda` with two partitions, the second below the volume `dm-0`, and `cciss/c0d0`, which `md0` spans too.
+    /// Two disks: `sda` with two partitions, the second below the volume `dm-0`, and `cciss/c0d0`, which
+    /// `md0` spans too.
     const DEVICES: &str = "   7 0 loop0 1 0 2 3 4 0 5 6 0 7 8
    8 0 sda 100 10 2000 300 40 4 600 70 2 500 900 1 0 8 9 3 30
    8 1 sda1 9 0 8 7 6 0 5 4 0 3 2
@@ -469,7 +377,7 @@ mod tests {
     fn disks_and_their_names() {
         let mut machine = machine();
         assert_eq!(names(&machine.read(234)), [SDA, CCISS, "_Total"]);
-        // A medium is put in.
+        // A medium is inserted.
         machine.write("sys/block/sr0/size", b"700\n");
         machine.write(
             "proc/self/mountinfo",
@@ -479,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_goes_and_comes_back_keeps_its_number() {
+    fn a_disk_that_comes_back_keeps_its_number() {
         let mut machine = machine();
         machine.read(234);
         let without: String =
@@ -537,7 +445,7 @@ mod tests {
         {
             assert_eq!(raw(&sda, position.at()), Ok(stamp));
         }
-        // Both clocks are read a moment apart.
+        // The two clocks are read a moment apart.
         assert!(snapshot.header().perf_time_100ns.0.abs_diff(stamp) < 100_000_000);
         assert_eq!(raw(&sda, At::PercentIdleTime.at()), Ok(stamp - 5_000_000));
         let split = raw(&sda, At::SplitIO.at());
@@ -552,12 +460,12 @@ mod tests {
         assert_eq!(raw(&total, At::DiskTransfers.at()), Ok(154));
     }
 
-    /// What a reader makes of two samples of a disk whose times wrap at 32 bits in between.
+    /// The rates between two samples of a disk whose times wrap at 32 bits in between.
     #[test]
     fn rates_across_a_wrap() {
         let mut machine = machine();
         let before = machine.read(234);
-        // 16 ms later on the weighted clock, 10 more writes of 1 KiB each that took 12 ms together.
+        // 16 ms later on the weighted clock, with 10 more writes of 1 KiB each that took 12 ms together.
         machine.write(
             "proc/diskstats",
             DEVICES.replace(" 4 5 60 4294967290 1 80 4294967290", " 14 5 80 6 1 80 10").as_bytes(),
@@ -575,7 +483,7 @@ mod tests {
         };
         assert!((number(210) - 0.0012).abs() < 1e-12, "{}", number(210));
         assert!((number(228) - 1024.0).abs() < 1e-9);
-        // Shares of a time that is not known exactly: their ratios are.
+        // The exact time is unknown, but the ratios of the shares are.
         assert!((number(1400) / number(1404) - 16.0 / 12.0).abs() < 1e-9);
         assert_eq!(number(1482), 100.0);
     }
@@ -607,7 +515,7 @@ mod tests {
         }
     }
 
-    /// Writes a file through to the disk and finds it in the counts, which are compared with the kernel's text.
+    /// Writes a file through to the disk, and compares the counts with the kernel's text.
     #[test]
     fn the_running_kernel() {
         let mut system = System::open().unwrap();
@@ -617,7 +525,7 @@ mod tests {
             let total = instance(&snapshot, "_Total");
             (names(&snapshot), named(&total, 222).ok(), named(&total, 216).ok())
         };
-        // All whole disks in the kernel's own text, found without any code of ours.
+        // All whole disks in the kernel's own text, found without our code.
         let text = || {
             let text = std::fs::read_to_string("/proc/diskstats").unwrap();
             let mut bytes = 0;

@@ -5,7 +5,7 @@ use tallymon_provider::{Absence, ValueState};
 
 /// Samba's example took raw ticks for units of 100 ns, and Wine counted a guest's time twice.
 #[test]
-fn times_are_in_units_of_100_ns_and_a_guest_counts_once() {
+fn times_are_in_100_ns_units_and_guest_time_counts_once() {
     let stat = b"cpu  170 10 50 1000 200 3 4 5 60 7\ncpu0 170 10 50 1000 200 3 4 5 60 7\n";
     let mut machine = Machine::new(&[("proc/stat", stat)]);
     let snapshot = machine.read(238);
@@ -17,7 +17,7 @@ fn times_are_in_units_of_100_ns_and_a_guest_counts_once() {
 
 /// Samba's example read one element behind the last for `_Total`.
 #[test]
-fn the_total_is_of_the_processors_that_there_are() {
+fn the_total_covers_the_existing_cpus() {
     let stat = b"cpu  40 0 0 0\ncpu0 10 0 0 0\ncpu3 30 0 0 0\n";
     let mut machine = Machine::new(&[("proc/stat", stat)]);
     let snapshot = machine.read(238);
@@ -27,7 +27,7 @@ fn the_total_is_of_the_processors_that_there_are() {
 
 /// Samba's example took the number of threads, which `sysinfo` calls processes, for that of processes.
 #[test]
-fn threads_are_no_processes() {
+fn threads_are_not_counted_as_processes() {
     let mut machine = Machine::new(&[("proc/7/stat", b""), ("proc/loadavg", b"0.00 0.00 0.00 1/240 812\n")]);
     let snapshot = machine.read(260);
     let values = instance(&snapshot, "");
@@ -36,7 +36,7 @@ fn threads_are_no_processes() {
 
 /// Samba's example took free memory for available memory, Wine free memory with buffers and caches.
 #[test]
-fn available_memory_is_what_the_kernel_says() {
+fn available_memory_is_the_kernels_estimate() {
     let meminfo =
         b"MemTotal: 8000 kB\nMemFree: 1000 kB\nMemAvailable: 5000 kB\nBuffers: 100 kB\nCached: 6000 kB\n\
         SwapTotal: 0 kB\nSwapFree: 0 kB\nShmem: 3000 kB\nCommitLimit: 9000 kB\nCommitted_AS: 700 kB\n";
@@ -49,7 +49,7 @@ fn available_memory_is_what_the_kernel_says() {
 
 /// Samba's example looked for the name of a disk anywhere in the line, and found `sda1` for `sda`.
 #[test]
-fn a_partition_is_not_its_disk() {
+fn a_partition_is_not_taken_for_its_disk() {
     let diskstats = b"   8       1 sda1 7 0 70 0 0 0 0 0 0 0 0\n   8       0 sda 100 0 900 0 0 0 0 0 0 0 0\n";
     let mut machine = Machine::new(&[
         ("proc/diskstats", diskstats),
@@ -66,10 +66,11 @@ fn a_partition_is_not_its_disk() {
 
 /// .NET finds ICMP counts by position, Wine takes the fifth column of UDP for a number of addresses.
 #[test]
-fn columns_of_newer_kernels_shift_nothing() {
+fn new_columns_shift_nothing() {
     let snmp = b"Ip: InReceives\nIp: 1\n\
         Icmp: InMsgs InErrors OutMsgs OutErrors OutRateLimitGlobal OutRateLimitHost OutDestUnreachs\n\
-        Icmp: 1 2 30 4 500 600 7\nUdp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 1 2 3 4 5\n";
+        Icmp: 1 2 30 4 500 600 7\nUdp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 1 2 3 \
+        4 5\n";
     let mut machine = Machine::new(&[("proc/net/snmp", snmp)]);
     let snapshot = machine.read(582);
     assert_eq!(named(&instance(&snapshot, ""), 616), Ok(7));
@@ -80,7 +81,7 @@ fn columns_of_newer_kernels_shift_nothing() {
 
 /// Wine says that every link has 1 Mbit/s, and fills what it does not know with random bytes.
 #[test]
-fn what_is_not_known_is_not_made_up() {
+fn unknown_values_are_not_invented() {
     let mut machine = Machine::new(&[("proc/stat", b"cpu  1 0 0 0\ncpu0 1 0 0 0\n")]);
     let snapshot = machine.read(238);
     let values = instance(&snapshot, "0");
@@ -88,9 +89,10 @@ fn what_is_not_known_is_not_made_up() {
     assert_eq!(named(&values, 698), Err(ValueState::Absent(Absence::NotInThisKernel)), "no such column");
 }
 
-/// .NET calls the size of the data segment private bytes, swap the paging file's and paged pool's, and nice a priority.
+/// .NET calls the size of the data segment private bytes, swap the paging file's and paged pool's, and nice a
+/// priority.
 #[test]
-fn private_bytes_are_pages_and_a_priority_is_of_nt() {
+fn private_bytes_are_pages_and_priorities_are_nts() {
     let stat = format!("7 (worker) S 1 7 7 0 -1 64 10 0 2 0 150 50 0 0 25 5 3 0 900 {}", "0 ".repeat(30));
     let status = b"Name:\tworker\nVmPeak:\t9000 kB\nVmSize:\t8000 kB\nVmHWM:\t700 kB\nVmRSS:\t600 kB\n\
         RssAnon:\t400 kB\nVmData:\t5000 kB\nVmPTE:\t40 kB\nVmSwap:\t30 kB\nThreads:\t3\n";

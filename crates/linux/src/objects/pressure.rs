@@ -1,4 +1,4 @@
-//! Pressure: how long tasks waited for processors, memory, disks and interrupts.
+//! Pressure: how long tasks waited for CPUs, memory, disks and interrupts.
 
 use super::spec::rows;
 use super::table::Table;
@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn shares_of_time_and_means() {
-        let cpu = b"some avg10=1.53 avg60=0.00 avg300=100.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+        let cpu = b"some avg10=1.53 avg60=0.00 avg300=100.00 total=1234\nfull avg10=0.00 avg60=0.00 \
+            avg300=0.00 total=0\n";
         let mut machine = Machine::new(&[("proc/pressure/cpu", cpu)]);
         let snapshot = machine.read(900_200);
         let values = instance(&snapshot, "");

@@ -1,22 +1,22 @@
-//! Process (230): one instance a program that runs, `Idle`, `System` and `_Total`.
+//! Process (230): one instance per running program, `Idle`, `System` and `_Total`.
 //!
-//! As on NT, `Idle` is the time in which the processors had nothing to do, `System` stands for all threads of the
-//! kernel, and `_Total` is the sum of all instances, `Idle` included.
+//! As on NT, `Idle` is the idle time of the CPUs, `System` stands for all kernel threads, and `_Total` is the
+//! sum of all instances, including `Idle`.
 //!
-//! | what | from |
+//! | counter | source |
 //! |---|---|
-//! | % Processor Time | the CPU clock of the process, to the nanosecond; ticks of `stat` where there is none |
-//! | % User Time, % Privileged Time | `stat`, in ticks; they need not add up to % Processor Time in a short interval |
+//! | % Processor Time | the CPU clock of the process in ns; without it, ticks of `stat` |
+//! | % User Time, % Privileged Time | `stat`, in ticks; over a short time not exactly % Processor Time |
 //! | Virtual Bytes, Working Set | `statm` |
-//! | Working Set - Private | `statm`: pages of no file; an approximation |
-//! | peaks of both, Private Bytes, Page File Bytes | `status`; Private Bytes is what is in no file, in memory or in swap |
-//! | Pool Nonpaged Bytes | `status`: page tables, and 16 KiB of kernel stack a thread; an approximation |
+//! | Working Set - Private | `statm`: anonymous pages; an approximation |
+//! | peaks of both, Private Bytes, Page File Bytes | `status`; Private Bytes is anonymous memory and swap |
+//! | Pool Nonpaged Bytes | `status`: page tables, and 16 KiB of kernel stack per thread; an approximation |
 //! | Handle Count | open files |
 //! | IO ... | `io`: system calls on files, pipes, sockets and terminals; memory-mapped files do not count |
 
 use tallymon_provider::{
-    Absence, Ask, CachedInstances, CounterBlockMut, CounterSpec, DetailLevel, FileTime, InstanceKind,
-    ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
+    Absence, CachedInstances, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, FileTime,
+    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
 };
 
 use super::object::Object;
@@ -30,34 +30,47 @@ use crate::sources::{Needs, Sources};
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        PercentProcessorTime: 6, 189, PERF_100NSEC_TIMER, 0, NOVICE: E "clock_gettime(2): the CPU clock of the process | /proc/PID/stat: utime + stime * 100000" "2.6.12";
+        PercentProcessorTime: 6, 189, PERF_100NSEC_TIMER, 0, NOVICE:
+            E "clock_gettime(2): the CPU clock of the process | /proc/PID/stat: utime + stime * 100000"
+             "2.6.12";
         PercentUserTime: 142, 157, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/stat: utime * 100000";
         PercentPrivilegedTime: 144, 159, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/stat: stime * 100000";
-        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/status:VmPeak * 1024" "2.6.15";
+        VirtualBytesPeak: 172, 173, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT:
+            E "/proc/PID/status:VmPeak * 1024" "2.6.15";
         VirtualBytes: 174, 175, PERF_COUNTER_LARGE_RAWCOUNT, -6, EXPERT: E "/proc/PID/statm:#1 * page";
         PageFaults: 28, 177, PERF_COUNTER_COUNTER, -1, NOVICE: E "/proc/PID/stat: minflt + majflt";
-        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: E "/proc/PID/status:VmHWM * 1024" "2.6.15";
+        WorkingSetPeak: 178, 179, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            E "/proc/PID/status:VmHWM * 1024" "2.6.15";
         WorkingSet: 180, 181, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE: E "/proc/PID/statm:#2 * page";
-        PageFileBytesPeak: 182, 183, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: D "the largest Page File Bytes since the reader first saw the process";
-        PageFileBytes: 184, 185, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED: A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";
-        PrivateBytes: 186, 187, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED: A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";
+        PageFileBytesPeak: 182, 183, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED:
+            D "the largest Page File Bytes since the reader first saw the process";
+        PageFileBytes: 184, 185, PERF_COUNTER_LARGE_RAWCOUNT, -6, ADVANCED:
+            A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";
+        PrivateBytes: 186, 187, PERF_COUNTER_LARGE_RAWCOUNT, -5, ADVANCED:
+            A "/proc/PID/status:RssAnon + :VmSwap * 1024" "4.5";
         ThreadCount: 680, 681, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/PID/stat: num_threads" "2.6.0";
-        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/PID/stat: nice, rt_priority and policy";
+        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            C "/proc/PID/stat: nice, rt_priority and policy";
         ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED: E "/proc/PID/stat: starttime";
         IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, -1, NOVICE: E "/proc: the name of the folder";
         CreatingProcessID: 1410, 1411, PERF_COUNTER_RAWCOUNT, -1, NOVICE: E "/proc/PID/stat: ppid";
         PoolPagedBytes: 56, 57, PERF_COUNTER_RAWCOUNT, -5, ADVANCED: N;
-        PoolNonpagedBytes: 58, 59, PERF_COUNTER_RAWCOUNT, -5, ADVANCED: A "/proc/PID/status:VmPTE * 1024 + 16384 a thread" "2.6.10";
-        HandleCount: 952, 953, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/PID/fd: the size of the folder, or what is in it" "6.2";
+        PoolNonpagedBytes: 58, 59, PERF_COUNTER_RAWCOUNT, -5, ADVANCED:
+            A "/proc/PID/status:VmPTE * 1024 + 16384 a thread" "2.6.10";
+        HandleCount: 952, 953, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/PID/fd: the size of the folder, or what is in it" "6.2";
         IOReadOperations: 1412, 1413, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:syscr" "2.6.20";
         IOWriteOperations: 1414, 1415, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:syscw" "2.6.20";
-        IODataOperations: 1416, 1417, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:syscr + :syscw" "2.6.20";
+        IODataOperations: 1416, 1417, PERF_COUNTER_BULK_COUNT, 0, ADVANCED:
+            C "/proc/PID/io:syscr + :syscw" "2.6.20";
         IOOtherOperations: 1418, 1419, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: N;
         IOReadBytes: 1420, 1421, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:rchar" "2.6.20";
         IOWriteBytes: 1422, 1423, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:wchar" "2.6.20";
-        IODataBytes: 1424, 1425, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: C "/proc/PID/io:rchar + :wchar" "2.6.20";
+        IODataBytes: 1424, 1425, PERF_COUNTER_BULK_COUNT, 0, ADVANCED:
+            C "/proc/PID/io:rchar + :wchar" "2.6.20";
         IOOtherBytes: 1426, 1427, PERF_COUNTER_BULK_COUNT, 0, ADVANCED: N;
-        WorkingSetPrivate: 1478, 1479, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE: A "/proc/PID/statm:#2 - :#3 * page";
+        WorkingSetPrivate: 1478, 1479, PERF_COUNTER_LARGE_RAWCOUNT, -5, NOVICE:
+            A "/proc/PID/statm:#2 - :#3 * page";
     }
 }
 
@@ -102,13 +115,13 @@ const OF_IO: [At; 6] = [
 
 const OF_HANDLES: [At; 1] = [At::HandleCount];
 
-/// Counters that nothing on Linux stands for: nothing of the kernel's own memory is paged out, and system calls that
-/// neither read nor write are not counted.
+/// Counters without any equivalent on Linux: no kernel memory is paged out, and system calls that neither
+/// read nor write are not counted.
 const NOWHERE: [At; 3] = [At::PoolPagedBytes, At::IOOtherOperations, At::IOOtherBytes];
 
-/// What the requested counters of an object with the counters of Process need of each process. Number and start time
-/// cost nothing.
-pub(super) fn needs(request: &Ask<'_>, object: TitleIndex) -> ProcessNeeds {
+/// What the requested counters need of each process, for an object with the counters of Process. Id and start
+/// time cost nothing.
+pub(super) fn needs(request: &CollectRequest<'_>, object: TitleIndex) -> ProcessNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
         names.any(|counter| request.wants_counter(object, counter.name))
@@ -124,17 +137,17 @@ pub(super) fn needs(request: &Ask<'_>, object: TitleIndex) -> ProcessNeeds {
     }
 }
 
-/// The process that stands for all threads of the kernel has the number of their parent, kthreadd.
+/// The process that stands for all kernel threads has the id of their parent, kthreadd.
 const SYSTEM_ID: u64 = 2;
 
-/// Where the instances of Process stand, for the threads that name them as parents.
+/// The positions of the instances of Process, which threads name as their parents.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Positions {
-    /// Of `System`, when there is one. `Idle` is always 0.
+    /// That of `System`, if it exists. `Idle` is always 0.
     pub(super) system: Option<u32>,
-    /// Of the first program.
+    /// That of the first program.
     pub(super) first_program: u32,
-    /// Of `_Total`.
+    /// That of `_Total`.
     pub(super) total: u32,
 }
 
@@ -152,36 +165,36 @@ impl Positions {
 /// The object Process.
 pub(super) struct Process {
     layout: ObjectLayout<'static>,
-    kept: ReusableFile,
+    kept: ReusableInstances,
 }
 
 impl Process {
     pub(super) fn new() -> Process {
-        Process { layout: ObjectLayout::new(SPEC), kept: ReusableFile::default() }
+        Process { layout: ObjectLayout::new(SPEC), kept: ReusableInstances::default() }
     }
 }
 
-/// What was made of the programs at the last look, for the next one, when most of them have not changed.
+/// The instances of the programs as of the last sample: in the next one, most of them have not changed.
 #[derive(Default)]
-struct ReusableFile {
-    /// The look that it was made at; `None` when there is nothing.
-    look: Option<u64>,
-    /// By the position of the row; a thread of the kernel has none.
+struct ReusableInstances {
+    /// The sample that they belong to; `None` when there are none.
+    last_sample: Option<u64>,
+    /// By the position of the row; kernel threads have no instance.
     instances: CachedInstances,
     /// The sum of all programs.
     sum: Option<ProcessValues>,
 }
 
-impl ReusableFile {
-    /// Brings it up to date, and gives the sum of all programs. `None` when nobody knows what has changed: then nothing is
-    /// kept, because where processes come and go it would be made anew each time.
+impl ReusableInstances {
+    /// Updates the instances and returns the sum of all programs. `None` when the changes are unknown:
+    /// nothing is kept then, because it would be built again whenever a process comes or goes.
     fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<ProcessValues> {
-        let before = self.look.take();
+        let before = self.last_sample.take();
         let Some(changes) = table.changes() else {
             self.instances.clear();
             return None;
         };
-        if before.is_some_and(|before| before.wrapping_add(1) == table.look()) {
+        if before.is_some_and(|before| before.wrapping_add(1) == table.sample_number()) {
             for (position, before, row) in changes.filter(|(_, _, row)| !row.is_kernel_thread) {
                 self.instances.rewrite(layout, position, |block| write_program(block, row));
                 self.sum = self.sum.and_then(|mut sum| sum.replace(before, &row.values).then_some(sum));
@@ -197,7 +210,7 @@ impl ReusableFile {
             }
             self.sum = None;
         }
-        self.look = Some(table.look());
+        self.last_sample = Some(table.sample_number());
         let sum = self.sum.unwrap_or_else(|| {
             let mut sum = ProcessValues::zero(table.wants());
             table.programs().for_each(|row| sum.add(&row.values));
@@ -225,11 +238,11 @@ impl Object for Process {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: needs(request, SPEC.name) }
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let boot_time = sources.facts.boot_time;
         let table = match sources.all_processes() {
@@ -264,7 +277,7 @@ impl Object for Process {
     }
 }
 
-/// What tells a process from one that had its number before.
+/// Distinguishes a process from an earlier one with the same id.
 #[derive(Debug, Clone, Copy)]
 struct Identity {
     id: u64,
@@ -277,8 +290,7 @@ impl Identity {
     }
 }
 
-/// Nothing but the time in which the processors had nothing to do, and a thread for each. As on NT, that time is the
-/// kernel's own.
+/// Only the idle time of the CPUs, and one thread per CPU. As on NT, it counts as privileged time.
 fn idle(zero: &ProcessValues, processors: Available<&[IdleProcessor]>) -> ProcessValues {
     let time = processors
         .map(|processors| processors.iter().fold(0_u64, |sum, processor| sum.wrapping_add(processor.time)));
@@ -293,7 +305,7 @@ fn idle(zero: &ProcessValues, processors: Available<&[IdleProcessor]>) -> Proces
     }
 }
 
-/// All threads of the kernel together; `None` when none is seen, as in a container.
+/// The sum of all kernel threads; `None` when none is visible, as in a container.
 fn system(zero: &ProcessValues, table: &ProcessTable) -> Option<ProcessValues> {
     let mut sum = *zero;
     let mut first = None;
@@ -400,10 +412,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_would_be_written_anew() {
-        let Some(mut table) = tiers_tests::at_once() else { return };
+    fn reused_instances_equal_newly_written_ones() {
+        let Some(mut table) = tiers_tests::bpf_table() else { return };
         let layout = ObjectLayout::new(SPEC);
-        let mut kept = ReusableFile::default();
+        let mut kept = ReusableInstances::default();
         let _busy = Ends::start("while :; do :; done");
         let mut sleeps = Some(Ends::start("sleep 60"));
         let (mut known, mut changed, mut unknown, mut rounds) = (0, 0, 0, 0);

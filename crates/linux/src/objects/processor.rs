@@ -1,11 +1,11 @@
-//! Processor (238): one instance a processor that is online, and `_Total`.
+//! Processor (238): one instance per online CPU, and `_Total`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
 use super::object::Object;
@@ -20,21 +20,35 @@ use crate::sources::{CpuTotals, Sources};
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        PercentProcessorTime: 6, 7, PERF_100NSEC_TIMER_INV, 0, NOVICE: E "/proc/stat:cpuN: idle + iowait * 100000";
+        PercentProcessorTime: 6, 7, PERF_100NSEC_TIMER_INV, 0, NOVICE:
+            E "/proc/stat:cpuN: idle + iowait * 100000";
         PercentUserTime: 142, 143, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/stat:cpuN: user + nice * 100000";
-        PercentPrivilegedTime: 144, 145, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/stat:cpuN: system + irq + softirq * 100000";
-        Interrupts: 148, 149, PERF_COUNTER_COUNTER, -2, NOVICE: E "/proc/interrupts: the column of the processor | /proc/stat:intr for all";
-        PercentDPCTime: 696, 339, PERF_100NSEC_TIMER, 0, ADVANCED: C "/proc/stat:cpuN: softirq * 100000" "2.6.0";
-        PercentInterruptTime: 698, 397, PERF_100NSEC_TIMER, 0, ADVANCED: C "/proc/stat:cpuN: irq * 100000" "2.6.0";
-        DPCsQueued: 1334, 1335, PERF_COUNTER_COUNTER, 0, ADVANCED: C "/proc/softirqs: the column of the processor" "2.6.31";
-        DPCRate: 1336, 1337, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "/proc/softirqs: the column of the processor, a tick of the last sample" "2.6.31";
-        PercentIdleTime: 1746, 1747, PERF_100NSEC_TIMER, 0, WIZARD: E "/proc/stat:cpuN: idle + iowait * 100000";
-        PercentC1Time: 1748, 1749, PERF_100NSEC_TIMER, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
-        PercentC2Time: 1750, 1751, PERF_100NSEC_TIMER, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
-        PercentC3Time: 1752, 1753, PERF_100NSEC_TIMER, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
-        C1Transitions: 1754, 1755, PERF_COUNTER_BULK_COUNT, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
-        C2Transitions: 1756, 1757, PERF_COUNTER_BULK_COUNT, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
-        C3Transitions: 1758, 1759, PERF_COUNTER_BULK_COUNT, 0, WIZARD: C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
+        PercentPrivilegedTime: 144, 145, PERF_100NSEC_TIMER, 0, ADVANCED:
+            E "/proc/stat:cpuN: system + irq + softirq * 100000";
+        Interrupts: 148, 149, PERF_COUNTER_COUNTER, -2, NOVICE:
+            E "/proc/interrupts: the column of the processor | /proc/stat:intr for all";
+        PercentDPCTime: 696, 339, PERF_100NSEC_TIMER, 0, ADVANCED:
+            C "/proc/stat:cpuN: softirq * 100000" "2.6.0";
+        PercentInterruptTime: 698, 397, PERF_100NSEC_TIMER, 0, ADVANCED:
+            C "/proc/stat:cpuN: irq * 100000" "2.6.0";
+        DPCsQueued: 1334, 1335, PERF_COUNTER_COUNTER, 0, ADVANCED:
+            C "/proc/softirqs: the column of the processor" "2.6.31";
+        DPCRate: 1336, 1337, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            D "/proc/softirqs: the column of the processor, a tick of the last sample" "2.6.31";
+        PercentIdleTime: 1746, 1747, PERF_100NSEC_TIMER, 0, WIZARD:
+            E "/proc/stat:cpuN: idle + iowait * 100000";
+        PercentC1Time: 1748, 1749, PERF_100NSEC_TIMER, 0, WIZARD:
+            C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
+        PercentC2Time: 1750, 1751, PERF_100NSEC_TIMER, 0, WIZARD:
+            C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
+        PercentC3Time: 1752, 1753, PERF_100NSEC_TIMER, 0, WIZARD:
+            C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/time * 10" "2.6.24";
+        C1Transitions: 1754, 1755, PERF_COUNTER_BULK_COUNT, 0, WIZARD:
+            C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
+        C2Transitions: 1756, 1757, PERF_COUNTER_BULK_COUNT, 0, WIZARD:
+            C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
+        C3Transitions: 1758, 1759, PERF_COUNTER_BULK_COUNT, 0, WIZARD:
+            C "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage" "2.6.24";
     }
 }
 
@@ -56,20 +70,20 @@ pub(super) struct Processor {
     collector: Collector,
 }
 
-/// What both objects of processors are made of, and what has to be remembered for it.
+/// Collects the values of both CPU objects, and what they remember between samples.
 pub(super) struct Collector {
     object: TitleIndex,
     history: BTreeMap<u32, History>,
     buffer: Buffer,
-    /// When the DPCs of the rate were counted last, in 100 ns units.
+    /// When the DPCs of the rate were last counted, in 100 ns units.
     counted: Option<PerfTime>,
 }
 
-/// The values of all processors in one sample.
+/// The values of all CPUs in one sample.
 pub(super) struct Gathered {
-    /// By number.
+    /// By CPU number.
     pub(super) rows: Vec<(u32, Values)>,
-    /// Interrupts of all processors.
+    /// Interrupts of all CPUs.
     pub(super) all_interrupts: Option<u64>,
     /// Why there are no rows.
     pub(super) missing: Option<Absence>,
@@ -81,7 +95,7 @@ pub(super) const PROCESSOR_COUNTERS: &[CounterSpec] = COUNTERS;
 /// Where their values come from.
 pub(super) const PROCESSOR_ORIGINS: &[Origin] = ORIGINS;
 
-/// What is remembered of a processor between two samples.
+/// What is remembered of a CPU between two samples.
 #[derive(Default)]
 struct History {
     idle: MonotonicCounter,
@@ -91,7 +105,7 @@ struct History {
     idle_states: Option<IdleStates>,
 }
 
-/// The values of one instance, and sums of them.
+/// The values of one instance, or of a sum.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Values {
     pub(super) idle: u64,
@@ -102,7 +116,7 @@ pub(super) struct Values {
     pub(super) interrupts: Option<u64>,
     softirqs: Option<u64>,
     dpc_rate: Option<u64>,
-    /// Time in 100 ns units and entries, of C1, C2, C3.
+    /// Time in 100 ns units and number of entries, for C1, C2 and C3.
     pub(super) idle_states: Option<[(u64, u64); 3]>,
 }
 
@@ -129,14 +143,14 @@ impl Object for Processor {
         super::quantum::quantum_of_ticks(self.spec().counters, position)
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.collector.gather(ask, sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for (number, values) in &found.rows {
             found.write(&mut object.instance(&number.to_string(), None, None), values);
         }
         let mut total = found.mean(|_| true);
-        // One number of /proc/stat that needs no other file.
+        // A single number of /proc/stat, which needs no other file.
         total.interrupts = found.all_interrupts;
         found.write(&mut object.instance("_Total", None, None), &total);
     }
@@ -147,8 +161,8 @@ impl Collector {
         Collector { object, history: BTreeMap::new(), buffer: Buffer::new(), counted: None }
     }
 
-    /// Reads what somebody looks at.
-    pub(super) fn gather(&mut self, ask: &Ask<'_>, sources: &mut Sources) -> Gathered {
+    /// Reads what the requested counters need.
+    pub(super) fn gather(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources) -> Gathered {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(self.object, counter.name))
         };
@@ -157,7 +171,7 @@ impl Collector {
         let wants_states = IDLE_STATES.iter().any(|position| wants(*position));
         let facts = sources.facts;
         let now = sources.perf_time;
-        // Ticks of NT's clock, 10 ms each, since the DPCs were counted last.
+        // Ticks of NT's clock, 10 ms each, since the DPCs were last counted.
         let ticks = self.counted.map(|then| now.0.saturating_sub(then.0).cast_unsigned() / 100_000);
         let mut rows: Vec<(u32, Values)> = Vec::new();
         let mut missing = None;
@@ -205,7 +219,7 @@ impl Collector {
 }
 
 impl Gathered {
-    /// The instance of all processors that are meant: the mean of the shares and the sum of the counts.
+    /// The instance for a group of CPUs: the mean of shares and the sum of counts.
     pub(super) fn mean(&self, is_meant: impl Fn(u32) -> bool) -> Values {
         let mut total = Values::default();
         let mut count = 0_u64;
@@ -217,7 +231,7 @@ impl Gathered {
         total
     }
 
-    /// Writes an instance, or why there is none.
+    /// Writes an instance, with reasons for absent values.
     pub(super) fn write(&self, block: &mut CounterBlockMut<'_>, values: &Values) {
         match self.missing {
             None => write(block, values, &self.reasons),
@@ -226,22 +240,22 @@ impl Gathered {
     }
 }
 
-/// Why some values are not there.
+/// Why some values are absent.
 struct Reasons {
     interrupts: Option<Absence>,
     softirqs: Option<Absence>,
     idle_states: Absence,
 }
 
-/// The numbers of processors by theirs; the reason when it was not asked for or not read.
+/// The numbers by CPU, or why they were not read.
 fn by_number(read: Option<Result<CpuTotals, Absence>>) -> Result<BTreeMap<u32, u32>, Absence> {
     Ok(read.unwrap_or(Err(Absence::NotRequested))?.into_iter().collect())
 }
 
-/// Processor times in 100 ns units. Waiting for I/O is idle time, as NT knows no other; a guest's time is user time
+/// CPU times in 100 ns units. Waiting for I/O counts as idle, as on NT; guest time is part of user time
 /// already.
 fn times(cpu: &CpuTicks, history: &mut History, units: impl Fn(u64) -> u64) -> Values {
-    // Three seconds back is a processor that was unplugged; less is the kernel's known jitter.
+    // Three seconds back means that a CPU was unplugged; less is the kernel's known jitter.
     const RESTART: u64 = 300;
     let idle = history.idle.step(cpu.idle, RESTART);
     let iowait = history.iowait.step(cpu.iowait.unwrap_or(0), RESTART);
@@ -279,7 +293,7 @@ impl Values {
         }
     }
 
-    /// `_Total` is the mean of the shares and the sum of the counts.
+    /// `_Total` is the mean of shares and the sum of counts.
     fn divide(&mut self, processors: u64) {
         let mean = |value: u64| value.checked_div(processors).unwrap_or(value);
         self.idle = mean(self.idle);
@@ -311,9 +325,9 @@ fn write(block: &mut CounterBlockMut<'_>, values: &Values, reasons: &Reasons) {
     }
 }
 
-/// The files of a processor's idle states, by NT's three kinds: the shallowest is C1, the deepest C3, those between C2.
+/// The files of a CPU's idle states, by NT's three classes.
 struct IdleStates {
-    /// Which of the three, time in microseconds, entries.
+    /// The class, and the files of time (in microseconds) and entries.
     files: Vec<(usize, ReusableFile, ReusableFile)>,
 }
 
@@ -327,7 +341,7 @@ impl IdleStates {
         }
         let names: Vec<&[u8]> = states.iter().map(|(_, name)| name.as_slice()).collect();
         let kinds = idle_classes(&names).into_iter().map(|class| match class {
-            // Busy waiting is no sleep.
+            // Polling is no sleep.
             IdleClass::Polling => None,
             IdleClass::C1 => Some(0),
             IdleClass::C2 => Some(1),
@@ -340,7 +354,8 @@ impl IdleStates {
         IdleStates { files: files.collect() }
     }
 
-    /// Time in 100 ns units and entries of the three kinds; `None` without any state, or when one can not be read.
+    /// Time in 100 ns units and entries of the three classes; `None` without any state, or when one can not
+    /// be read.
     fn read(&mut self, buffer: &mut Buffer) -> Option<[(u64, u64); 3]> {
         let mut sums = [(0u64, 0u64); 3];
         for (kind, time, usage) in &mut self.files {
@@ -377,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_idle_and_interrupts_are_privileged() {
+    fn iowait_is_idle_and_interrupts_are_privileged() {
         let cpu = CpuTicks {
             user: 100,
             nice: 10,

@@ -1,4 +1,4 @@
-//! Processor Information: the counters of Processor and of processor speed, by node of memory.
+//! Processor Information: the counters of Processor, and CPU speed, by memory node.
 //!
 //! Instances are `node,processor`, `node,_Total` and `_Total`, as on Windows.
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime, TitleIndex,
 };
 
 use super::object::Object;
@@ -30,12 +30,18 @@ rows! { SPEED_COUNTERS, SPEED_ORIGINS {
     900_012 PERF_COUNTER_BULK_COUNT 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
     900_014 PERF_AVERAGE_BULK 0 ADVANCED: C "cpuidle/state*/time * 10" "2.6.24";
     900_014 PERF_AVERAGE_BASE 0 ADVANCED: C "cpuidle/state*/usage" "2.6.24";
-    900_016 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "thermal_throttle/core_throttle_count + thermal_throttle/package_throttle_count" "2.6.36";
-    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cpufreq/scaling_max_freq, or less by cpufreq/bios_limit (2.6.33), over cpufreq/cpuinfo_max_freq";
+    900_016 PERF_COUNTER_RAWCOUNT 0 ADVANCED:
+        A "thermal_throttle/core_throttle_count + thermal_throttle/package_throttle_count" "2.6.36";
+    900_018 PERF_COUNTER_RAWCOUNT 0 ADVANCED:
+        A "cpufreq/scaling_max_freq, or less by cpufreq/bios_limit (2.6.33), over cpufreq/cpuinfo_max_freq";
     900_020 PERF_COUNTER_RAWCOUNT 0 ADVANCED: Z "0";
     900_022 PERF_100NSEC_TIMER 0 ADVANCED: N;
-    900_024 PERF_100NSEC_TIMER 0 NOVICE: D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.20";
-    900_026 PERF_100NSEC_TIMER 0 ADVANCED: D "/proc/stat:cpuN: system + irq + softirq, times cpufreq/scaling_cur_freq over cpufreq/base_frequency" "4.20";
+    900_024 PERF_100NSEC_TIMER 0 NOVICE:
+        D "/proc/stat:cpuN: all but idle and iowait, times cpufreq/scaling_cur_freq over \
+         cpufreq/base_frequency" "4.20";
+    900_026 PERF_100NSEC_TIMER 0 ADVANCED:
+        D "/proc/stat:cpuN: system + irq + softirq, times cpufreq/scaling_cur_freq over \
+         cpufreq/base_frequency" "4.20";
 }}
 
 const COUNTERS: &[CounterSpec] =
@@ -45,6 +51,11 @@ const ORIGINS: &[Origin] =
     &both::<_, { PROCESSOR_ORIGINS.len() + SPEED_ORIGINS.len() }>(PROCESSOR_ORIGINS, SPEED_ORIGINS);
 
 /// One table behind the other.
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "evaluated by the compiler, which reports a wrong index"
+)]
 const fn both<T: Copy, const N: usize>(one: &[T], other: &[T]) -> [T; N] {
     let mut all = [one[0]; N];
     let mut at = 0;
@@ -58,7 +69,7 @@ const fn both<T: Copy, const N: usize>(one: &[T], other: &[T]) -> [T; N] {
 const SPEC: ObjectSpec<'static> =
     object(NAME.0, NAME.0 + 1, DetailLevel::NOVICE, 0, InstanceKind::Many, COUNTERS);
 
-/// Where the counters of speed stand in their table.
+/// The positions of the speed counters in their table.
 const FREQUENCY: usize = 0;
 const MAXIMUM: usize = 2;
 const BASE: usize = 4;
@@ -79,22 +90,22 @@ type Speeds = Vec<Result<u64, Absence>>;
 pub(super) struct ProcessorInformation {
     layout: ObjectLayout<'static>,
     collector: Collector,
-    /// How often each processor was slowed down because of heat, at the last sample.
+    /// The heat throttling count of each CPU at the last sample.
     throttled: BTreeMap<u32, u64>,
     utilities: BTreeMap<u32, Utility>,
 }
 
-/// The work of a processor, in time that it would have taken at its base frequency.
+/// The work of a CPU, as the time that it would have taken at base frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Utility {
-    /// When it was last looked at, with its idle and privileged time then, in 100 ns units.
+    /// The time of the last sample, with the idle and privileged time then, in 100 ns units.
     last: Option<(u64, u64, u64)>,
     all: u64,
     privileged: u64,
 }
 
 impl Utility {
-    /// Adds what was done since the last look: `utility = busy time * speed / base`.
+    /// Adds the work since the last sample: `utility = busy time * speed / base`.
     fn step(&mut self, now: u64, idle: u64, privileged: u64, speed: u64, base: u64) {
         let Some((time, idle_then, privileged_then)) = self.last.replace((now, idle, privileged)) else {
             return;
@@ -103,7 +114,7 @@ impl Utility {
             let scaled = u128::from(time).saturating_mul(u128::from(speed)).checked_div(u128::from(base));
             u64::try_from(scaled.unwrap_or(0)).unwrap_or(0)
         };
-        // Times of ticks may run ahead of the clock by one.
+        // Times counted in ticks may be ahead of the clock by one.
         let busy = now.saturating_sub(time).saturating_sub(idle.saturating_sub(idle_then));
         self.all = self.all.wrapping_add(scale(busy));
         self.privileged = self.privileged.wrapping_add(scale(privileged.saturating_sub(privileged_then)));
@@ -121,8 +132,14 @@ impl ProcessorInformation {
         }
     }
 
-    /// What the folder of a processor tells about its speed.
-    fn speeds(&mut self, number: u32, values: &Values, ask: &Ask<'_>, sources: &mut Sources) -> Speeds {
+    /// The speed values in the directory of a CPU.
+    fn speeds(
+        &mut self,
+        number: u32,
+        values: &Values,
+        ask: &CollectRequest<'_>,
+        sources: &mut Sources,
+    ) -> Speeds {
         let mut speeds = vec![Err(Absence::NotOnThisSystem); SPEED_COUNTERS.len()];
         let folder = sources.root.sys(&format!("devices/system/cpu/cpu{number}"));
         let mut set = |position: usize, value: Result<u64, Absence>| {
@@ -132,7 +149,7 @@ impl ProcessorInformation {
         };
         let time = sources.now.0;
         let mut read = |file: &str| file_number(sources, folder.join(file));
-        // Reading the frequency can take milliseconds a processor, so nobody gets it who did not ask for it.
+        // Reading the frequency can take milliseconds per CPU, so it is only read when requested.
         let is_asked = !ask.interest.is_everything()
             && SPEED_COUNTERS
                 .iter()
@@ -146,14 +163,14 @@ impl ProcessorInformation {
             set(FREQUENCY.saturating_add(1), now);
             let highest = read("cpufreq/cpuinfo_max_freq");
             set(MAXIMUM, highest);
-            // Not all firmware limits processors.
+            // Not all firmware limits CPUs.
             let bios = read("cpufreq/bios_limit").unwrap_or(u64::MAX);
             let limit = read("cpufreq/scaling_max_freq").map(|policy| policy.min(bios));
             set(LIMIT, limit.and_then(|limit| share(limit, highest?)));
             set(BASE.saturating_sub(1), now);
             let base = read("cpufreq/base_frequency");
             set(BASE, base);
-            // Not all drivers know a base frequency; the largest is the next best.
+            // Not all drivers know a base frequency; the highest one is the next best.
             let base = base.or(highest);
             let utility = now.and_then(|now| Ok((now, base?))).map(|(now, base)| {
                 let utility = self.utilities.entry(number).or_default();
@@ -165,10 +182,10 @@ impl ProcessorInformation {
         } else {
             let positions = (FREQUENCY..=BASE).chain([LIMIT, UTILITY, PRIVILEGED_UTILITY]);
             positions.for_each(|position| set(position, Err(Absence::NotRequested)));
-            // Nobody knows the speed meanwhile.
+            // The speed is unknown for this interval.
             self.utilities.entry(number).or_default().last = None;
         }
-        // A processor that works is not parked, and Linux has no states to flag.
+        // A CPU that works is not parked, and Linux has no states to flag.
         set(PARKING, Ok(0));
         set(STATE_FLAGS, Ok(0));
         let idle = values.idle_states.ok_or(Absence::NotFromThisDevice);
@@ -206,7 +223,7 @@ fn file_number(sources: &mut Sources, path: PathBuf) -> Result<u64, Absence> {
     decimal(text.trim_ascii()).ok_or(Absence::ReadFailed)
 }
 
-/// The processors of each node by its number; one node 0 with all of them where the kernel knows no nodes.
+/// The CPUs of each node by its number; a single node 0 with all CPUs where the kernel knows no nodes.
 fn nodes(sources: &mut Sources, processors: &[u32]) -> BTreeMap<u32, Vec<u32>> {
     let mut nodes = BTreeMap::new();
     for (name, folder) in
@@ -232,7 +249,7 @@ fn nodes(sources: &mut Sources, processors: &[u32]) -> BTreeMap<u32, Vec<u32>> {
     nodes
 }
 
-/// The sum of counts; of speeds and utilities the mean.
+/// Sums of counts; means of speeds and utilities.
 fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds>) -> Speeds {
     let mut total = vec![Err(Absence::NotRequested); SPEED_COUNTERS.len()];
     let mut count = 0_u64;
@@ -275,7 +292,7 @@ impl Object for ProcessorInformation {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.collector.gather(ask, sources);
         let numbers: Vec<u32> = found.rows.iter().map(|(number, _)| *number).collect();
         let clock = if SPEED_COUNTERS.get(CLOCK).is_some_and(|counter| ask.interest.wants(NAME, counter.name))
@@ -314,7 +331,7 @@ impl Object for ProcessorInformation {
     }
 }
 
-/// Interrupts of the clock of each processor.
+/// Timer interrupts of each CPU.
 fn clocks(sources: &mut Sources) -> Result<BTreeMap<u32, u64>, Absence> {
     Ok(sources.clock_interrupts()?.into_iter().map(|(number, clock)| (number, u64::from(clock))).collect())
 }
@@ -325,7 +342,8 @@ mod tests {
     use super::*;
     use tallymon_provider::{Interest, ValueState};
 
-    const STAT: &[u8] = b"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 20 300 0 0 0 0 0 0\ncpu1 30 0 40 100 0 0 0 0 0 0\ncpu2 0 0 0 500 0 0 0 0 0 0\nintr 99 1\n";
+    const STAT: &[u8] = b"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 20 300 0 0 0 0 0 0\ncpu1 30 0 40 100 0 0 0 0 \
+        0 0\ncpu2 0 0 0 500 0 0 0 0 0 0\nintr 99 1\n";
 
     #[test]
     fn processors_by_node() {
@@ -353,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn speed_when_it_is_asked_for() {
+    fn speed_is_read_only_when_requested() {
         let mut machine = Machine::new(&[
             ("proc/stat", STAT),
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", b"1200000\n"),

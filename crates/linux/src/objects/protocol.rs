@@ -1,18 +1,18 @@
-//! What the objects of the network protocols have in common: one set of values, all of them counts of one kernel file.
+//! Common code of the network protocol objects: a single set of values, all counted by one kernel file.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout,
-    ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind,
+    ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
 use super::object::Object;
 use super::spec::{Origin, object};
 use crate::sources::Sources;
 
-/// Sets all counters of an object from what the kernel file says, or says why the file can not be read.
+/// Sets all counters of an object from the kernel file, or returns why it can not be read.
 pub(super) type Fill = fn(&mut Sources, &mut CounterBlockMut<'_>) -> Result<(), Absence>;
 
-/// An object of a network protocol. It describes the network namespace in which this process runs.
+/// A network protocol object, for the network namespace of this process.
 pub(super) struct Protocol {
     layout: ObjectLayout<'static>,
     fill: Fill,
@@ -20,7 +20,7 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    /// An object whose help follows its name, and whose first counter is the one to be shown first.
+    /// An object whose help index follows its name index, and whose first counter is the default one.
     pub(super) fn new(
         name: u32,
         counters: &'static [CounterSpec],
@@ -42,7 +42,7 @@ impl Object for Protocol {
         self.origins
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let mut values = object.single();
         if let Err(absence) = (self.fill)(sources, &mut values) {
@@ -51,7 +51,7 @@ impl Object for Protocol {
     }
 }
 
-/// The sum of two counts; `None` unless both are there.
+/// The sum of two counts; `None` unless both exist.
 pub(super) fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     one.zip(other).map(|(one, other)| one.wrapping_add(other))
 }
@@ -76,7 +76,7 @@ mod tests {
             let counters = values.object().counters().len() - 1;
             assert!(counters >= 5);
             let absence = if object == 1530 { Absence::NotOnThisSystem } else { Absence::NotInThisKernel };
-            // That of connections is the only one of TCPv6 that has a source, which is not a file.
+            // The number of connections is the only counter of TCPv6 with a source, which is not a file.
             for position in (0..counters).filter(|position| object != 1530 || *position != 1) {
                 assert_eq!(values.state(position), ValueState::Absent(absence), "{object} at {position}");
             }
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Sends datagrams to itself and to a port where nobody listens, and finds them in the counts.
+    /// Sends datagrams to itself and to a port without a listener, and finds them in the counts.
     #[test]
     fn datagrams_of_the_running_kernel_are_counted() {
         const DATAGRAMS: u64 = 50;
@@ -133,7 +133,7 @@ mod tests {
         let closing = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         let closed = closing.local_addr().unwrap();
-        // Only now, so that the sender can not have got its port.
+        // Closed only now, so that the sender can not have got its port.
         drop(closing);
         let mut buffer = [0; 16];
         for _ in 0..DATAGRAMS {
@@ -143,7 +143,8 @@ mod tests {
         }
         let after = watched.map(|(object, counter)| read(&mut system, object, counter));
         let rise = |at: usize| after[at].wrapping_sub(before[at]) & 0xffff_ffff;
-        // Other programs may send too, so these are lower bounds, and an upper one that would show a wrong unit.
+        // Other programs may send too, so these are lower bounds, with an upper one that would reveal a wrong
+        // unit.
         for (at, least) in [2, 1, 3, 1, 2, 2].into_iter().enumerate() {
             let least = least * DATAGRAMS;
             assert!((least..least + 100_000).contains(&rise(at)), "{:?}: {}", watched[at], rise(at));

@@ -1,17 +1,18 @@
-//! The steps in which raw values grow, which bound the error of a rate.
+//! Quanta: the steps in which raw values grow, which bound the error of a rate.
 
 use tallymon_provider::{CounterSpec, CounterType, TitleIndex};
 
-/// The step of times that the kernel gives in ticks, in 100 ns units: it shows 100 a second, whatever it counts inside.
+/// The quantum of times in ticks, in 100 ns units: the kernel shows 100 ticks a second, whatever it counts
+/// internally.
 pub(crate) const TICK: u64 = 100_000;
 
-/// The step of disk times, in 100 ns units: milliseconds.
+/// The quantum of disk times, in 100 ns units: milliseconds.
 pub(crate) const MILLISECOND: u64 = 10_000;
 
-/// The step of what disks read and write, in bytes: a sector, of whatever disk.
+/// The quantum of bytes read and written by disks: a sector, whatever the disk.
 pub(crate) const SECTOR: u64 = 512;
 
-/// The step of a counter of ticks among counts.
+/// The quantum of a counter: ticks for times, 1 for counts.
 pub(crate) fn quantum_of_ticks(counters: &[CounterSpec], position: usize) -> u64 {
     match counters.get(position).map(|counter| counter.counter_type) {
         Some(CounterType::PERF_100NSEC_TIMER | CounterType::PERF_100NSEC_TIMER_INV) => TICK,
@@ -19,7 +20,8 @@ pub(crate) fn quantum_of_ticks(counters: &[CounterSpec], position: usize) -> u64
     }
 }
 
-/// The step of a counter of Process or Thread: the CPU clock is exact; the files give its two parts in ticks.
+/// The quantum of a counter of Process or Thread: the CPU clock is exact, but the files have user and kernel
+/// time in ticks.
 pub(crate) fn quantum_of_parts(counters: &[CounterSpec], position: usize) -> u64 {
     /// % User Time and % Privileged Time.
     const PARTS: [TitleIndex; 2] = [TitleIndex(142), TitleIndex(144)];
@@ -27,7 +29,7 @@ pub(crate) fn quantum_of_parts(counters: &[CounterSpec], position: usize) -> u64
     if is_part { TICK } else { 1 }
 }
 
-/// Whether a counter is a share of time, of which NT shows the mean of processors and disks.
+/// Whether a counter is a share of time; for those, NT shows the mean of CPUs and disks.
 pub(crate) fn is_share_of_time(counters: &[CounterSpec], position: usize) -> bool {
     let kind = counters.get(position).map(|counter| counter.counter_type);
     matches!(

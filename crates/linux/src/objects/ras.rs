@@ -1,7 +1,8 @@
-//! RAS Port (870) and RAS Total (906): links to another network over PPP, WireGuard or a tunnel device.
+//! RAS Port (870) and RAS Total (906): links to other networks over PPP, WireGuard or a tunnel device.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::network_interface::instance_name;
@@ -51,7 +52,7 @@ pub(super) fn port() -> Ras {
     Ras { layout: ObjectLayout::new(spec), origins: PORT_ORIGINS }
 }
 
-/// The object RAS Total: without links everything in it is 0, and that is the truth.
+/// The object RAS Total; without links all its values are truly 0.
 pub(super) fn total() -> Ras {
     let spec = object(906, 907, DetailLevel::ADVANCED, 0, InstanceKind::None, TOTAL_COUNTERS);
     Ras { layout: ObjectLayout::new(spec), origins: TOTAL_ORIGINS }
@@ -66,7 +67,7 @@ impl Object for Ras {
         self.origins
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let counters = self.layout.spec().counters;
         let links: Result<Vec<_>, Absence> =
             sources.interfaces().map(|all| all.filter(|(link, _)| is_dialled(link)).collect());
@@ -86,7 +87,7 @@ impl Object for Ras {
     }
 }
 
-/// The values of all links together; 0 without links, where there is a source.
+/// The sum over all links; 0 without links, for counters with a source.
 fn sum<'a>(origins: &[Origin], links: impl Iterator<Item = &'a LinkStats>) -> Vec<Result<u64, Absence>> {
     let nothing = LinkStats::default();
     let none = |origin: &Origin| if origin.source == ONE { Ok(0) } else { value(origin, &nothing) };
@@ -98,10 +99,10 @@ fn sum<'a>(origins: &[Origin], links: impl Iterator<Item = &'a LinkStats>) -> Ve
     total
 }
 
-/// Where the number of links comes from.
+/// The source of the number of links.
 const ONE: &str = "1";
 
-/// The value that an origin tells of.
+/// The value for an origin.
 fn value(origin: &Origin, stats: &LinkStats) -> Result<u64, Absence> {
     let name = origin.source.rsplit(": ").next().unwrap_or_default();
     match name {
@@ -119,7 +120,7 @@ fn value(origin: &Origin, stats: &LinkStats) -> Result<u64, Absence> {
     }
 }
 
-/// Whether an interface leads through another one: it is of type 512 (PPP), or a tunnel of a program or of WireGuard.
+/// Whether an interface is such a link: type 512 (PPP), or a tunnel of a program or of WireGuard.
 fn is_dialled(link: &Link) -> bool {
     const PPP: u16 = 512;
     link.hardware == PPP || [b"tun".as_slice(), b"wireguard"].contains(&link.made_by.as_slice())
@@ -134,7 +135,7 @@ mod tests {
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
-    fn what_is_a_link_and_what_is_not() {
+    fn which_interfaces_are_ras_links() {
         let link = |hardware, made_by: &str| Link {
             index: 1,
             name: b"x".to_vec(),
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_has_no_links_here() {
+    fn another_root_has_no_links() {
         let mut machine = Machine::new(&[("sys/class/net/ppp0/type", b"512\n")]);
         assert!(names(&machine.read(870)).is_empty());
         let snapshot = machine.read(906);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tunnel_that_was_made_here() {
+    fn a_tunnel_created_by_the_test() {
         let name = format!("tly{}", std::process::id() % 1_000_000);
         let ip =
             |words: &[&str]| Command::new("ip").args(words).output().is_ok_and(|out| out.status.success());

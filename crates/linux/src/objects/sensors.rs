@@ -1,4 +1,4 @@
-//! Power Supply, Fan and Voltage Sensor: what the drivers of batteries and of sensors tell.
+//! Power Supply, Fan and Voltage Sensor: values from the drivers of batteries and sensors.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ rows! { VOLTAGE_COUNTERS, VOLTAGE_ORIGINS {
     904_408 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "alarm";
 }}
 
-/// The object Power Supply: batteries and mains, by the names of their drivers. Energies are in milliwatt hours.
+/// The object Power Supply: batteries and mains, by the names of their drivers. Energy is in milliwatt hours.
 pub(super) fn supplies() -> Table {
     Table::many(904_000, SUPPLY_COUNTERS, SUPPLY_ORIGINS, |sources| {
         folders(sources, "class/power_supply", |_| true)
@@ -44,13 +44,13 @@ pub(super) fn fans() -> Table {
     Table::many(904_200, FAN_COUNTERS, FAN_ORIGINS, |sources| sensors(sources, "fan")).at(file_of_sensor)
 }
 
-/// The object Voltage Sensor. A voltage below 0 is shown as 0, because raw counts have no sign.
+/// The object Voltage Sensor. A negative voltage is shown as 0, because raw counts have no sign.
 pub(super) fn voltages() -> Table {
     Table::many(904_400, VOLTAGE_COUNTERS, VOLTAGE_ORIGINS, |sources| sensors(sources, "in"))
         .at(file_of_sensor)
 }
 
-/// The files of a sensor stand in the folder of its chip and begin with its name: `fan1_input`.
+/// The files of a sensor are in the directory of its chip and begin with its name: `fan1_input`.
 fn file_of_sensor(_: &Sources, sensor: &Path, file: &str) -> PathBuf {
     let mut path = sensor.as_os_str().to_owned();
     path.push("_");
@@ -58,7 +58,7 @@ fn file_of_sensor(_: &Sources, sensor: &Path, file: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// The sensors of one kind: the number and name of the chip, and the label of the sensor or its name.
+/// The sensors of one kind: the number and name of the chip, and the label or name of the sensor.
 fn sensors(sources: &mut Sources, kind: &str) -> Result<Vec<(String, PathBuf)>, Absence> {
     let read = |path: PathBuf| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
     let mut found = Vec::new();
@@ -72,7 +72,7 @@ fn sensors(sources: &mut Sources, kind: &str) -> Result<Vec<(String, PathBuf)>, 
         for (file, _) in list(folder.clone(), is_sensor)? {
             let sensor = file.strip_suffix("_input").unwrap_or(&file);
             let label = read(folder.join(format!("{sensor}_label")));
-            // Labels may be equal on a chip, its own names never are.
+            // Labels on a chip may be equal, its own names never are.
             let label = label.map_or(sensor.to_string(), |label| format!("{sensor} {label}"));
             found.push((format!("{number} {chip} {label}"), folder.join(sensor)));
         }

@@ -1,8 +1,10 @@
-//! Server (330) and Server Work Queues (1300): the NFS server of the kernel and its pools of threads, and what Samba's server
-//! keeps in its databases, which only root may read. A server of the kernel for SMB (ksmbd) tells nothing that NT counts.
+//! Server (330) and Server Work Queues (1300): the kernel's NFS server with its thread pools, and the
+//! databases of Samba's server, which only root may read. The kernel's SMB server (ksmbd) reports nothing
+//! that NT counts.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::object::Object;
@@ -65,7 +67,7 @@ pub(super) fn server() -> Table {
     Table::one(330, COUNTERS, ORIGINS)
 }
 
-/// The object Server Work Queues: one instance a pool of threads of the NFS server.
+/// The object Server Work Queues: one instance per thread pool of the NFS server.
 pub(super) struct ServerWorkQueues {
     layout: ObjectLayout<'static>,
 }
@@ -86,16 +88,16 @@ impl Object for ServerWorkQueues {
         QUEUE_ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let text = match sources.text("/proc/fs/nfsd/pool_stats") {
             Ok(text) => text,
-            // There are pools, which only root may see.
+            // There are pools, but only root may see them.
             Err(Absence::AccessDenied) => {
                 let mut hidden = object.instance("_Total", None, None);
                 return hidden.absent(0..QUEUE_COUNTERS.len(), Absence::AccessDenied);
             }
-            // Where no server runs there are no pools.
+            // Without a server there are no pools.
             Err(_) => return,
         };
         for pool in pools(text) {
@@ -110,18 +112,18 @@ impl Object for ServerWorkQueues {
     }
 }
 
-/// A pool of threads, and its counts since the server started.
+/// A thread pool, with its counts since the server started.
 #[derive(Debug, PartialEq, Eq)]
 struct Pool {
     name: String,
-    /// Messages that came for it.
+    /// Messages that arrived for it.
     arrived: Option<u64>,
     /// How often a connection had to wait because no thread was idle.
     enqueued: Option<u64>,
 }
 
-/// The rows of `pool_stats`, whose first line names the columns: `# pool packets-arrived sockets-enqueued`. A row without
-/// a number for its pool is passed over.
+/// The rows of `pool_stats`, whose first line names the columns: `# pool packets-arrived sockets-enqueued`. A
+/// row without a pool number is skipped.
 fn pools(text: &[u8]) -> Vec<Pool> {
     let words = |line: &'_ [u8]| -> Vec<Vec<u8>> {
         line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
@@ -160,7 +162,7 @@ mod tests {
     use tallymon_testkit::peer;
 
     #[test]
-    fn what_the_nfs_server_moved() {
+    fn nfs_server_traffic() {
         let mut machine = Machine::new(&[("proc/net/rpc/nfsd", &fixture("written/nfsd"))]);
         let snapshot = machine.read(330);
         let values = instance(&snapshot, "");
@@ -188,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn pools_of_other_columns_and_damaged_ones() {
+    fn pools_with_unknown_columns_or_damage() {
         let found = pools(b"# pool new packets-arrived\n3 9 x\nnone\n\n4 9 5\n");
         let pool = |name: &str, arrived| Pool { name: name.to_string(), arrived, enqueued: None };
         assert_eq!(found, [pool("3", None), pool("4", Some(5))]);
         assert!(pools(b"").is_empty());
     }
 
-    /// A server of Samba on a port of its own, with all of its files in a folder.
+    /// A Samba server on a port of its own, with all its files in one directory.
     struct Samba(Child);
 
     impl Samba {
@@ -209,7 +211,7 @@ mod tests {
 
     impl Drop for Samba {
         fn drop(&mut self) {
-            // It has a process group of its own, and ends the others when it is asked to end.
+            // It has its own process group, and ends the others when it is told to end.
             let own = rustix::process::Pid::from_child(&self.0);
             let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
             let _ = self.0.wait();
@@ -217,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn sessions_and_files_of_samba_are_those_of_smbstatus() {
+    fn samba_sessions_and_files_match_smbstatus() {
         let mut machine = Machine::new(&[("run/samba/", b""), ("share/a", b"text")]);
         let folder = machine.folder.clone();
-        // Nobody else has it at this moment.
+        // Nobody else uses it at this moment.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let run = folder.join("run/samba");
         let run = run.display();
@@ -235,7 +237,8 @@ mod tests {
         let own: String = own.iter().map(|name| format!("{name} = {run}\n")).collect();
         let configuration = folder.join("smb.conf");
         let text = format!(
-            "[global]\nserver role = standalone server\nmap to guest = Bad User\nguest account = root\ninterfaces = lo\n\
+            "[global]\nserver role = standalone server\nmap to guest = Bad User\nguest account = \
+                root\ninterfaces = lo\n\
              bind interfaces only = yes\nsmb ports = {port}\ndisable spoolss = yes\nload printers = no\n\
              log file = {run}/log\n{own}[share]\npath = {}\nguest ok = yes\nread only = no\n",
             folder.join("share").display()
@@ -246,7 +249,7 @@ mod tests {
         else {
             return;
         };
-        // What smbstatus knows: sessions and open files.
+        // The sessions and open files that smbstatus lists.
         let status = || {
             let output =
                 Command::new(&smbstatus).arg("-s").arg(&configuration).arg("--json").output().unwrap();

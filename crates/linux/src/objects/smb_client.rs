@@ -1,7 +1,8 @@
 //! SMB Client Share: what each mounted share of SMB has done.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::object::Object;
@@ -33,7 +34,7 @@ impl SmbClientShare {
     }
 }
 
-/// What the client of SMB counts; an error without one.
+/// The counters of the SMB client; an error without one.
 pub(super) fn stats(sources: &mut Sources) -> Result<CifsStats, Absence> {
     sources.text("/proc/fs/cifs/Stats").map(CifsStats::parse)
 }
@@ -61,7 +62,7 @@ impl Object for SmbClientShare {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let shares = stats(sources).map(|stats| stats.shares).unwrap_or_default();
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for share in &shares {

@@ -1,10 +1,10 @@
-//! Short words for the tables of counters: one line a counter, names, help, type, scale and detail beside each other.
+//! Short notation for the tables of counters: one line per counter, with name, help, type, scale and detail.
 
 use tallymon_provider::{
     CounterSpec, CounterType, DetailLevel, HelpIndex, InstanceKind, ObjectSpec, TitleIndex,
 };
 
-/// An object whose values may be missing one by one.
+/// An object whose values may be absent one by one.
 pub(super) const fn object(
     name: u32,
     help: u32,
@@ -41,27 +41,27 @@ pub(super) const fn counter(
     }
 }
 
-/// A counter that shares its data with the one at position `shares`, as all disk times share one time stamp.
+/// A counter that shares the data of the one at position `shares`, as all disk times share one time stamp.
 pub(super) const fn sharing(counter: CounterSpec, shares: u16) -> CounterSpec {
     CounterSpec { shares: Some(shares), ..counter }
 }
 
-/// How well a value on Linux is what NT means by the counter.
+/// How well a value on Linux matches the meaning of the NT counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quality {
     /// Exact.
     E,
-    /// Close: the same idea with a small difference.
+    /// Close: the same meaning with a small difference.
     C,
     /// An approximation.
     A,
-    /// Kept by the collector itself: a peak, or a difference of its own.
+    /// Computed by the collector: a peak, or a difference.
     D,
-    /// Only when it is asked for, because it costs or needs rights.
+    /// Read only on request, because it is expensive or needs rights.
     O,
-    /// Zero, and that is the truth.
+    /// Always 0, which is the true value.
     Z,
-    /// Linux has nothing like it: no data.
+    /// No equivalent on Linux: no data.
     N,
 }
 
@@ -83,16 +83,16 @@ impl Quality {
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// How good it is.
+    /// How well it matches.
     pub quality: Quality,
-    /// The file and the key in it. `file:key + :key * 10 | other` is a sum, scaled, and a second source that counts where
-    /// the first is missing. Empty for a value that has no source.
+    /// The file and the key in it. `file:key + :key * 10 | other` is a scaled sum, and a second source for
+    /// when the first is missing. Empty for a value without a source.
     pub source: &'static str,
-    /// The first kernel that has it; empty for all that we know of.
+    /// The first kernel version that has it; empty if all known ones do.
     pub since: &'static str,
 }
 
-/// The origin in a line of a table.
+/// The origin of a value, in the notation of the tables.
 macro_rules! origin {
     ($quality:ident $source:literal $since:literal) => {
         $crate::objects::spec::Origin {
@@ -109,11 +109,11 @@ macro_rules! origin {
     };
 }
 
-/// Declares the counters of an object that needs no code of its own: the counters, and where their values come from.
+/// Declares the counters and origins of an object without code of its own.
 ///
-/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help follows the name, unless it stands
-/// behind it: `name (help) type`, where objects mean different things by the same name. Such a help has NT's number, or one from
-/// 908001 on that is nothing else's.
+/// Each line is `name type scale detail: quality "expression" "first kernel";`. The help index follows the
+/// name index, unless it is given: `name (help) type`, where objects mean different things by the same name.
+/// Such a help has NT's number, or a unique one from 908001 on.
 macro_rules! rows {
     ($table:ident, $origins:ident {
         $($name:literal $(($help:literal))? $type:ident $scale:literal $detail:ident:
@@ -136,10 +136,10 @@ macro_rules! rows {
 
 pub(super) use {origin, rows};
 
-/// Declares the counters of an object: an enumeration of their positions, the table, and where their values come from.
+/// Declares the counters of an object: an enumeration of their positions, the table, and the origins.
 ///
-/// Each line is `Position: name, help, type, scale, detail: quality "source" "first kernel"`, and `, sharing Position`
-/// behind the detail for shared data. The source is for people; the code of the object reads it.
+/// Each line is `Position: name, help, type, scale, detail: quality "source" "first kernel"`, with `, sharing
+/// Position` after the detail for shared data. The source is documentation; the object's code reads it.
 macro_rules! counters {
     ($(#[$doc:meta])* $positions:ident, $table:ident, $origins:ident {
         $($position:ident: $name:literal, $help:literal, $type:ident, $scale:literal, $detail:ident
@@ -169,7 +169,7 @@ macro_rules! counters {
             &[$($crate::objects::spec::origin!($quality $($source)*)),*];
 
         impl $positions {
-            /// Position in the table.
+            /// The position in the table.
             const fn at(self) -> usize {
                 self as usize
             }

@@ -1,8 +1,8 @@
 //! System (2): the machine as a whole.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
-    ReadWindow, TitleIndex,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, InstanceKind, ObjectLayout, ObjectSpec,
+    ObjectsWriter, ReadWindow, TitleIndex,
 };
 
 use super::object::Object;
@@ -14,23 +14,31 @@ use crate::sources::{Needs, Sources};
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        FileReadOperations: 10, 11, PERF_COUNTER_COUNTER, 0, NOVICE: A "/proc/PID/io: syscr of all processes, and of those that ended since" "2.6.20";
-        FileWriteOperations: 12, 13, PERF_COUNTER_COUNTER, 0, NOVICE: A "/proc/PID/io: syscw of all processes, and of those that ended since" "2.6.20";
+        FileReadOperations: 10, 11, PERF_COUNTER_COUNTER, 0, NOVICE:
+            A "/proc/PID/io: syscr of all processes, and of those that ended since" "2.6.20";
+        FileWriteOperations: 12, 13, PERF_COUNTER_COUNTER, 0, NOVICE:
+            A "/proc/PID/io: syscw of all processes, and of those that ended since" "2.6.20";
         FileControlOperations: 14, 15, PERF_COUNTER_COUNTER, 0, ADVANCED: N;
-        FileReadBytes: 16, 17, PERF_COUNTER_BULK_COUNT, -4, EXPERT: A "/proc/PID/io: rchar of all processes, and of those that ended since" "2.6.20";
-        FileWriteBytes: 18, 19, PERF_COUNTER_BULK_COUNT, -4, EXPERT: A "/proc/PID/io: wchar of all processes, and of those that ended since" "2.6.20";
+        FileReadBytes: 16, 17, PERF_COUNTER_BULK_COUNT, -4, EXPERT:
+            A "/proc/PID/io: rchar of all processes, and of those that ended since" "2.6.20";
+        FileWriteBytes: 18, 19, PERF_COUNTER_BULK_COUNT, -4, EXPERT:
+            A "/proc/PID/io: wchar of all processes, and of those that ended since" "2.6.20";
         FileControlBytes: 20, 21, PERF_COUNTER_BULK_COUNT, -3, WIZARD: N;
         ContextSwitches: 146, 147, PERF_COUNTER_COUNTER, -2, ADVANCED: E "/proc/stat:ctxt";
         SystemCalls: 150, 151, PERF_COUNTER_COUNTER, -1, ADVANCED: N;
-        FileDataOperations: 406, 407, PERF_COUNTER_COUNTER, 0, NOVICE: A "/proc/PID/io: syscr + syscw of all processes, and of those that ended since" "2.6.20";
+        FileDataOperations: 406, 407, PERF_COUNTER_COUNTER, 0, NOVICE:
+            A "/proc/PID/io: syscr + syscw of all processes, and of those that ended since" "2.6.20";
         SystemUpTime: 674, 675, PERF_ELAPSED_TIME, -5, NOVICE: E "clock_gettime(2): CLOCK_BOOTTIME" "2.6.39";
-        ProcessorQueueLength: 44, 45, PERF_COUNTER_RAWCOUNT, 1, WIZARD: C "/proc/stat:procs_running without those that run" "2.6.0";
+        ProcessorQueueLength: 44, 45, PERF_COUNTER_RAWCOUNT, 1, WIZARD:
+            C "/proc/stat:procs_running without those that run" "2.6.0";
         Processes: 248, 249, PERF_COUNTER_RAWCOUNT, 1, WIZARD: E "/proc: folders with a number";
         Threads: 250, 251, PERF_COUNTER_RAWCOUNT, 1, WIZARD: E "/proc/loadavg: the number behind the slash";
         AlignmentFixups: 686, 687, PERF_COUNTER_COUNTER, 0, WIZARD: Z "0 on processors that need no fixups";
         ExceptionDispatches: 688, 689, PERF_COUNTER_COUNTER, 0, WIZARD: N;
-        FloatingEmulations: 690, 691, PERF_COUNTER_COUNTER, 0, WIZARD: Z "0 on processors that need no emulation";
-        PercentRegistryQuotaInUse: 1350, 1351, PERF_RAW_FRACTION, 0, ADVANCED: Z "0, because there is no quota";
+        FloatingEmulations: 690, 691, PERF_COUNTER_COUNTER, 0, WIZARD:
+            Z "0 on processors that need no emulation";
+        PercentRegistryQuotaInUse: 1350, 1351, PERF_RAW_FRACTION, 0, ADVANCED:
+            Z "0, because there is no quota";
         PercentRegistryQuotaInUseBase: 1350, 1351, PERF_RAW_BASE, 0, ADVANCED: Z "1";
     }
 }
@@ -38,7 +46,7 @@ counters! {
 const SPEC: ObjectSpec<'static> =
     object(2, 3, DetailLevel::NOVICE, At::ContextSwitches.at(), InstanceKind::None, COUNTERS);
 
-/// The counters that are summed up from the I/O of every process.
+/// The counters that are sums over the I/O of all processes.
 const OF_PROCESSES: [(At, TitleIndex); 5] = [
     (At::FileReadOperations, TitleIndex(10)),
     (At::FileWriteOperations, TitleIndex(12)),
@@ -48,7 +56,7 @@ const OF_PROCESSES: [(At, TitleIndex); 5] = [
 ];
 
 /// Whether a requested counter is a sum over the I/O of all processes.
-fn needs_io(request: &Ask<'_>) -> bool {
+fn needs_io(request: &CollectRequest<'_>) -> bool {
     OF_PROCESSES.iter().any(|(_, name)| request.wants_counter(SPEC.name, *name))
 }
 
@@ -73,31 +81,31 @@ impl Object for System {
     }
 
     fn window(&self, sources: &Sources) -> Option<ReadWindow> {
-        // Where it looks at all processes, it is the first to do so and reads its other files before: one window and one stamp
-        // for it and them. Else its own.
+        // If it samples the processes, it is the first object to do so, and has read its other files before:
+        // then they share one window and time stamp. Otherwise it has its own.
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: ProcessNeeds { io: needs_io(request), ..ProcessNeeds::default() } }
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let mut values = object.single();
         from_stat(sources, &mut values);
-        // Where the processes are read anyway, the threads are those of the same pass.
+        // If the processes are sampled anyway, count their threads in the same sample.
         let threads = sources.thread_count();
         match threads.map_or_else(|| sources.loadavg().map(|loadavg| loadavg.threads), Ok) {
             Ok(threads) => values.set(At::Threads.at(), threads),
             Err(absence) => values.absent([At::Threads.at()], absence),
         }
         from_processes(ask, sources, &mut values);
-        // The start of the machine on the object's clock.
+        // The boot time on the object's clock.
         values.set(At::SystemUpTime.at(), sources.facts.boot_time.0);
-        // There is no registry, so nothing of it is in use; a base of 0 would be no share at all.
+        // There is no registry, so nothing of it is in use; a base of 0 would be no valid share.
         values.set_fraction(At::PercentRegistryQuotaInUse.at(), 0, 1);
-        // x86 handles both in hardware. Elsewhere the kernel counts them for perf events only.
+        // x86 handles both in hardware. Elsewhere the kernel counts them only as perf events.
         if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
             values.set(At::AlignmentFixups.at(), 0);
             values.set(At::FloatingEmulations.at(), 0);
@@ -113,7 +121,7 @@ fn from_stat(sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
     match sources.stat() {
         Ok(stat) => {
             values.set_or(At::ContextSwitches.at(), stat.context_switches, Absence::NotInThisKernel);
-            // The kernel counts the running ones in; each processor runs at most one of them.
+            // The kernel includes running threads; each CPU runs at most one of them.
             let processors = u64::try_from(stat.cpus.len()).unwrap_or(u64::MAX);
             let waiting = stat.running.map(|running| running.saturating_sub(processors));
             values.set_or(At::ProcessorQueueLength.at(), waiting, Absence::NotInThisKernel);
@@ -122,7 +130,7 @@ fn from_stat(sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
     }
 }
 
-fn from_processes(ask: &Ask<'_>, sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
+fn from_processes(ask: &CollectRequest<'_>, sources: &mut Sources, values: &mut CounterBlockMut<'_>) {
     match sources.process_count() {
         Ok(count) => values.set(At::Processes.at(), count),
         Err(absence) => values.absent([At::Processes.at()], absence),

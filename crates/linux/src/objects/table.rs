@@ -1,10 +1,10 @@
-//! Objects that need no code of their own: each counter says in its table where its value comes from.
+//! Objects without code of their own: their table has a source expression for each counter.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, CounterSpec, CounterType, DetailLevel, Frequency, InstanceKind,
+    Absence, CollectRequest, CounterBlockMut, CounterSpec, CounterType, DetailLevel, Frequency, InstanceKind,
     ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
 };
 
@@ -14,34 +14,35 @@ use crate::kernel::proc::flat::{Key, Number, find};
 use crate::objects::expression::{Expression, File};
 use crate::sources::Sources;
 
-/// The instances of an object, by name, and the folder that their files are in.
+/// Lists the instances of an object: their names, and the directories of their files.
 pub(super) type Instances = fn(&mut Sources) -> Result<Vec<(String, PathBuf)>, Absence>;
 
-/// Where the file with this relative path is, for the instance with this folder.
-pub(super) type Place = fn(&Sources, &Path, &str) -> PathBuf;
+/// Returns the path of a file, from the directory of an instance and a relative path.
+pub(super) type FileLocator = fn(&Sources, &Path, &str) -> PathBuf;
 
-/// An object of values that are found by their keys.
+/// An object whose values are found by source expressions.
 pub(super) struct Table {
     layout: ObjectLayout<'static>,
     origins: &'static [Origin],
     expressions: Vec<Expression>,
-    /// The files and the sorted keys that are looked for in them.
+    /// The files, and the sorted keys that are needed from them.
     files: BTreeMap<File, Vec<Key>>,
     instances: Option<Instances>,
-    /// Where a file of an instance is.
-    place: Place,
+    /// Returns the path of an instance's file.
+    locate: FileLocator,
     /// Whether there is an instance `_Total`, the sum of all others.
     total: bool,
-    /// Whether the files of instances are those of control groups, which stay open.
+    /// Whether the files of instances belong to control groups, and stay open.
     of_groups: bool,
-    /// Why a number is missing that its file does not have.
+    /// The absence of a number that its file does not have.
     missing: Absence,
 }
 
 type Values = Vec<Result<u64, Absence>>;
 
 impl Table {
-    /// An object without instances. Its help follows its name, and its first counter is the one to be shown first.
+    /// An object without instances. Its help index follows its name index, and its first counter is the
+    /// default one.
     pub(super) fn one(name: u32, counters: &'static [CounterSpec], origins: &'static [Origin]) -> Table {
         Table::new(name, InstanceKind::None, counters, origins)
     }
@@ -57,22 +58,22 @@ impl Table {
         Table { instances: Some(instances), ..table }
     }
 
-    /// The same with files that are not simply below the folder of their instance.
-    pub(super) fn at(self, place: Place) -> Table {
-        Table { place, ..self }
+    /// The same, with files that are not simply below the directory of their instance.
+    pub(super) fn at(self, locate: FileLocator) -> Table {
+        Table { locate, ..self }
     }
 
-    /// The same, of devices that leave a number out while there is nothing to say.
+    /// The same, for devices that omit a number while there is nothing to report.
     pub(super) fn of_devices(self) -> Table {
         Table { missing: Absence::NotFromThisDevice, ..self }
     }
 
-    /// The same with the files of control groups.
+    /// The same, for files of control groups.
     pub(super) fn of_groups(self) -> Table {
         Table { of_groups: true, ..self }
     }
 
-    /// The same with an instance `_Total`.
+    /// The same, with an instance `_Total`.
     pub(super) fn with_total(self) -> Table {
         Table { total: true, ..self }
     }
@@ -95,14 +96,14 @@ impl Table {
             keys.dedup();
         }
         let layout = ObjectLayout::new(spec);
-        let place: Place = |_, folder, file| folder.join(file);
+        let locate: FileLocator = |_, folder, file| folder.join(file);
         Table {
             layout,
             origins,
             expressions,
             files,
             instances: None,
-            place,
+            locate,
             total: false,
             of_groups: false,
             missing: Absence::NotInThisKernel,
@@ -141,16 +142,16 @@ impl Table {
         sources: &mut Sources,
     ) -> Result<Vec<Option<Number>>, Absence> {
         let find = |bytes: &[u8]| find(file.0, file.form(), bytes, keys).map_err(|_| Absence::ReadFailed);
-        if let Some(front) = sources.front(file.0, keys) {
+        if let Some(front) = sources.head(file.0, keys) {
             let found = find(front)?;
             if found.iter().all(Option::is_some) {
                 return Ok(found);
             }
-            sources.front_was_short();
+            sources.head_was_short();
         }
         let bytes = match folder {
             Some(folder) if !file.0.starts_with('/') => {
-                let path = (self.place)(sources, folder, file.0);
+                let path = (self.locate)(sources, folder, file.0);
                 if self.of_groups { sources.text_of_group(path)? } else { sources.text_of(path)? }
             }
             _ => sources.text(file.0)?,
@@ -163,7 +164,8 @@ impl Table {
     }
 }
 
-/// Writes the values of an instance, which stand behind `first` others; a fraction is made to fit together with its base.
+/// Writes the values of an instance, which follow `first` other counters; a fraction is scaled to fit
+/// together with its base.
 pub(super) fn write(
     counters: &[CounterSpec],
     block: &mut CounterBlockMut<'_>,
@@ -179,14 +181,14 @@ pub(super) fn write(
         values.get(next)?.ok()
     };
     for (position, value) in values.iter().enumerate() {
-        let place = position.saturating_add(first);
+        let locate = position.saturating_add(first);
         match value {
             Ok(value) => match base(position) {
-                Some(base) => block.set_fraction(place, *value, base),
+                Some(base) => block.set_fraction(locate, *value, base),
                 None if counters.get(position).is_some_and(is_base) => {}
-                None => block.set(place, *value),
+                None => block.set(locate, *value),
             },
-            Err(absence) => block.absent([place], *absence),
+            Err(absence) => block.absent([locate], *absence),
         }
     }
 }
@@ -195,7 +197,7 @@ fn is_base(counter: &CounterSpec) -> bool {
     counter.counter_type == CounterType::PERF_RAW_BASE
 }
 
-/// Adds the values of an instance to those of all. One that some do not have is the sum of the others.
+/// Adds the values of an instance to the total. A value that some instances lack is the sum of the others.
 pub(super) fn add(total: &mut [Result<u64, Absence>], values: &[Result<u64, Absence>]) {
     for (total, value) in total.iter_mut().zip(values) {
         *total = match (*total, *value) {
@@ -224,7 +226,7 @@ impl Object for Table {
         Some(&self.expressions)
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let spec = self.layout.spec();
         let mut wanted: Vec<bool> =
             spec.counters.iter().map(|counter| ask.interest.wants(spec.name, counter.name)).collect();
@@ -235,7 +237,7 @@ impl Object for Table {
             self.write(&mut object.single(), &values);
             return;
         };
-        // Of nothing there is nothing, but what has no source is not even that.
+        // No instances: the sum is 0. A counter without a source is absent.
         let nothing = |expression: &Expression| {
             if *expression == Expression::default() { Err(Absence::NotOnThisSystem) } else { Ok(0) }
         };
@@ -259,8 +261,7 @@ impl Object for Table {
     }
 }
 
-/// The folders below one of `/sys` whose names are accepted, in the order of their names. Without the folder there are
-/// none.
+/// The accepted directories below one of `/sys`, sorted by name. If it does not exist there are none.
 pub(super) fn folders(
     sources: &Sources,
     below: &str,
@@ -269,7 +270,7 @@ pub(super) fn folders(
     list(sources.root.sys(below), accept)
 }
 
-/// The entries of a folder whose names are accepted, sorted, numbers by their value.
+/// The accepted entries of a directory, sorted, with numbers in names by value.
 pub(super) fn list(
     folder: PathBuf,
     accept: impl Fn(&str) -> bool,
@@ -293,7 +294,7 @@ pub(super) fn list(
     Ok(found)
 }
 
-/// A name in pieces that are either digits or not, so that `eth2` comes before `eth10`.
+/// A name split into numbers and text, so that `eth2` comes before `eth10`.
 fn natural(name: &str) -> Vec<(u64, String)> {
     let mut pieces = Vec::new();
     let mut rest = name;
@@ -322,9 +323,9 @@ mod tests {
         assert_eq!(names, ["a", "eth2", "eth10", "intel-rapl:0", "intel-rapl:0:0", "2", "10"]);
     }
 
-    /// A word that can not be read would silently be a value that is never there.
+    /// A source that can not be parsed would silently give a value that is always absent.
     #[test]
-    fn every_table_says_where_its_values_come_from() {
+    fn every_source_expression_of_the_tables_parses() {
         let mut tables = 0;
         for object in super::super::all() {
             let Some(expressions) = object.expressions() else { continue };
@@ -333,23 +334,23 @@ mod tests {
             assert_eq!(spec.counters.len(), object.origins().len(), "{}", spec.name.0);
             for ((counter, origin), expression) in spec.counters.iter().zip(object.origins()).zip(expressions)
             {
-                let place = format!("{} {}", spec.name.0, counter.name.0);
+                let locate = format!("{} {}", spec.name.0, counter.name.0);
                 assert_eq!(
                     origin.source.is_empty(),
                     origin.quality == super::super::spec::Quality::N,
-                    "{place}"
+                    "{locate}"
                 );
                 assert_eq!(
                     Expression::parse(origin.source).as_ref(),
                     (!origin.source.is_empty()).then_some(expression),
-                    "{place}"
+                    "{locate}"
                 );
             }
         }
         assert!(tables > 3, "{tables}");
     }
 
-    /// The reference of the counters is made of the origins, so they must not tell stories.
+    /// The reference of the counters is generated from the origins, so they have to be true.
     #[test]
     fn every_counter_has_an_origin_and_without_a_source_no_value() {
         let mut system = System::open().unwrap().with_profile(Profile::NtStrict);
@@ -362,9 +363,9 @@ mod tests {
                 let none = origin.quality == Quality::N;
                 assert_eq!(origin.source.is_empty(), none, "{} {}", spec.name.0, counter.name.0);
                 for instance in snapshot.objects().flat_map(|object| object.instances()).filter(|_| none) {
-                    let place =
+                    let locate =
                         format!("{} {} {:?}", spec.name.0, counter.name.0, instance.name().to_string_lossy());
-                    assert_ne!(instance.state(position), ValueState::Present, "{place}");
+                    assert_ne!(instance.state(position), ValueState::Present, "{locate}");
                     without += 1;
                 }
             }
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_pass_over_what_is_missing() {
+    fn sums_skip_missing_values() {
         let mut total = [Err(Absence::NotRequested), Ok(1), Ok(2)];
         add(&mut total, &[Ok(5), Err(Absence::AccessDenied), Ok(u64::MAX)]);
         assert_eq!(total, [Ok(5), Ok(1), Ok(1)]);

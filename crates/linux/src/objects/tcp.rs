@@ -1,30 +1,34 @@
-//! TCPv4 (638) and TCPv6 (1530): connections and segments of the Transmission Control Protocol in this network
-//! namespace.
+//! TCPv4 (638) and TCPv6 (1530): connections and segments of the Transmission Control Protocol in this
+//! network namespace.
 //!
-//! Linux counts TCP once for both versions of IP. TCPv4 holds these common counts, so that the sum over both objects is
-//! right; TCPv6 has the number of its connections only, because showing the same counts again would count every segment twice.
+//! Linux counts TCP once for both versions of IP. TCPv4 has these common counts, so that the sum over both
+//! objects is right; TCPv6 only has its number of connections, because showing the counts again would count
+//! every segment twice.
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::object::Object;
 use super::protocol::{Protocol, both};
 use super::spec::{Origin, counters, object, origin};
-use crate::sources::{Sources, absence_of};
+use crate::sources::{Sources, absence_of_route};
 
 counters! {
     /// Positions of the counters, which both versions share.
     At, COUNTERS, ORIGINS {
         Segments: 640, 641, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.InSegs + :Tcp.OutSegs";
-        ConnectionsEstablished: 642, 643, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.CurrEstab";
+        ConnectionsEstablished: 642, 643, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            C "/proc/net/snmp:Tcp.CurrEstab";
         ConnectionsActive: 644, 645, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.ActiveOpens";
         ConnectionsPassive: 646, 647, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.PassiveOpens";
         ConnectionFailures: 648, 649, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.AttemptFails";
         ConnectionsReset: 650, 651, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/net/snmp:Tcp.EstabResets";
         SegmentsReceived: 652, 653, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.InSegs";
         SegmentsSent: 654, 655, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.OutSegs";
-        SegmentsRetransmitted: 656, 657, PERF_COUNTER_COUNTER, -1, ADVANCED: C "/proc/net/snmp:Tcp.RetransSegs";
+        SegmentsRetransmitted: 656, 657, PERF_COUNTER_COUNTER, -1, ADVANCED:
+            C "/proc/net/snmp:Tcp.RetransSegs";
     }
 }
 
@@ -33,7 +37,7 @@ pub(super) fn v4() -> Protocol {
     Protocol::new(638, COUNTERS, ORIGINS, |sources, values| {
         let tcp = &sources.snmp()?.tcp;
         let mut set = |position: At, count| values.set_or(position.at(), count, Absence::NotInThisKernel);
-        // As on NT, segments that are sent again are in neither of the two.
+        // As on NT, retransmitted segments are in neither of the two.
         set(At::Segments, both(tcp.in_segs, tcp.out_segs));
         set(At::SegmentsReceived, tcp.in_segs);
         set(At::SegmentsSent, tcp.out_segs);
@@ -48,6 +52,7 @@ pub(super) fn v4() -> Protocol {
 }
 
 /// Linux has one count for both versions, which is in TCPv4, but it can list the connections.
+#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler, which reports a wrong index")]
 const V6_ORIGINS: &[Origin] = &{
     let mut origins = [origin!(N); COUNTERS.len()];
     origins[At::ConnectionsEstablished.at()] =
@@ -55,7 +60,7 @@ const V6_ORIGINS: &[Origin] = &{
     origins
 };
 
-/// The object TCPv6. All connections are listed for its only value, so it is read only when it is asked for by name.
+/// The object TCPv6. Its only value takes a list of all connections, so it is read by name only.
 pub(super) struct TcpV6 {
     layout: ObjectLayout<'static>,
 }
@@ -76,7 +81,7 @@ impl Object for TcpV6 {
         V6_ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let mut values = object.single();
         let position = At::ConnectionsEstablished.at();
@@ -88,7 +93,7 @@ impl Object for TcpV6 {
         let found = if ask.interest.is_everything() || !wanted {
             Err(Absence::NotRequested)
         } else if sources.root.is_system() {
-            sources.diagnosis.connections_v6().map_err(|error| absence_of(&error))
+            sources.socket_diag.connections_v6().map_err(|error| absence_of_route(&error))
         } else {
             // The connections of another machine are in none of its files.
             Err(Absence::Other)
@@ -108,7 +113,7 @@ mod tests {
     use tallymon_provider::{Interest, ValueState};
 
     #[test]
-    fn every_counter_shows_its_column() {
+    fn every_counter_has_the_value_of_its_column() {
         let snmp = fixture("2.6.32/net-snmp");
         let mut machine = Machine::new(&[("proc/net/snmp", &snmp)]);
         let snapshot = machine.read(638);
@@ -118,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_version_6_for_who_asks() {
+    fn ipv6_connections_are_listed_on_request() {
         let established = |system: &mut System, interest: &Interest| {
             let snapshot = collect(system, 1530, interest);
             let values = instance(&snapshot, "");

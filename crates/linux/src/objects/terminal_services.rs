@@ -1,11 +1,12 @@
-//! Terminal Services and Terminal Services Session: who is logged in, and what each session takes.
+//! Terminal Services and Terminal Services Session: who is logged in, and what each session uses.
 //!
 //! Sessions are those of logind, which keeps a file for each; where it does not run, those of utmp.
 
 use std::path::PathBuf;
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime,
 };
 
 use super::control_groups::place;
@@ -15,18 +16,26 @@ use super::table::{Table, write};
 use crate::sources::Sources;
 
 rows! { COUNTERS, ORIGINS {
-    907_402 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/run/systemd/sessions: sessions of users | /run/utmp: processes of users";
-    907_404 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/run/systemd/sessions: ACTIVE=1 | /run/utmp: processes of users";
+    907_402 PERF_COUNTER_RAWCOUNT 0 NOVICE:
+        C "/run/systemd/sessions: sessions of users | /run/utmp: processes of users";
+    907_404 PERF_COUNTER_RAWCOUNT 0 NOVICE:
+        C "/run/systemd/sessions: ACTIVE=1 | /run/utmp: processes of users";
     907_406 PERF_COUNTER_RAWCOUNT 0 NOVICE: C "/run/systemd/sessions: ACTIVE=0 | 0";
 }}
 
 rows! { SESSION_COUNTERS, SESSION_ORIGINS {
-    6 (908_035) PERF_100NSEC_TIMER 0 NOVICE: E "unified/cpu.stat:usage_usec * 10 | cpuacct/cpuacct.usage / 100" "2.6.24";
-    142 (908_037) PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.stat:user_usec * 10 | cpuacct/cpuacct.usage_user / 100" "4.7";
-    144 (908_039) PERF_100NSEC_TIMER 0 ADVANCED: E "unified/cpu.stat:system_usec * 10 | cpuacct/cpuacct.usage_sys / 100" "4.7";
-    28 (908_041) PERF_COUNTER_COUNTER -1 NOVICE: E "unified/memory.stat:pgfault | memory/memory.stat:total_pgfault" "3.0";
-    180 (908_043) PERF_COUNTER_LARGE_RAWCOUNT -5 NOVICE: C "unified/memory.current | memory/memory.usage_in_bytes" "2.6.25";
-    186 (908_045) PERF_COUNTER_LARGE_RAWCOUNT -5 ADVANCED: A "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.30";
+    6 (908_035) PERF_100NSEC_TIMER 0 NOVICE:
+        E "unified/cpu.stat:usage_usec * 10 | cpuacct/cpuacct.usage / 100" "2.6.24";
+    142 (908_037) PERF_100NSEC_TIMER 0 ADVANCED:
+        E "unified/cpu.stat:user_usec * 10 | cpuacct/cpuacct.usage_user / 100" "4.7";
+    144 (908_039) PERF_100NSEC_TIMER 0 ADVANCED:
+        E "unified/cpu.stat:system_usec * 10 | cpuacct/cpuacct.usage_sys / 100" "4.7";
+    28 (908_041) PERF_COUNTER_COUNTER -1 NOVICE:
+        E "unified/memory.stat:pgfault | memory/memory.stat:total_pgfault" "3.0";
+    180 (908_043) PERF_COUNTER_LARGE_RAWCOUNT -5 NOVICE:
+        C "unified/memory.current | memory/memory.usage_in_bytes" "2.6.25";
+    186 (908_045) PERF_COUNTER_LARGE_RAWCOUNT -5 ADVANCED:
+        A "unified/memory.stat:anon | memory/memory.stat:total_rss" "2.6.30";
     680 (908_047) PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "unified/pids.current | pids/pids.current" "4.3";
     952 (908_049) PERF_COUNTER_RAWCOUNT 0 ADVANCED: N;
     174 (908_051) PERF_COUNTER_LARGE_RAWCOUNT -6 EXPERT: N;
@@ -45,14 +54,14 @@ impl TerminalServices {
     }
 }
 
-/// The object Terminal Services Session, an instance a session by its number.
+/// The object Terminal Services Session, one instance per session, by its number.
 pub(super) fn sessions() -> Table {
     Table::many(907_600, SESSION_COUNTERS, SESSION_ORIGINS, scopes).at(place).of_groups()
 }
 
 /// The control groups of sessions, which systemd names `session-N.scope`.
 fn scopes(sources: &mut Sources) -> Result<Vec<(String, PathBuf)>, Absence> {
-    // Without control groups no session is known, and that is told by the other object.
+    // Without control groups no session is known, which the other object shows.
     let groups = sources.groups().cloned().unwrap_or_default();
     let session = |(_, path): (String, PathBuf)| {
         let name = path.file_name()?.to_str()?.strip_prefix("session-")?.strip_suffix(".scope")?.to_string();
@@ -73,7 +82,7 @@ impl Object for TerminalServices {
         ORIGINS
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = of_logind(sources).or_else(|absence| match absence {
             Absence::NotInThisKernel => {
                 let path = sources.root.run("utmp");
@@ -83,7 +92,7 @@ impl Object for TerminalServices {
         });
         let values = match found {
             Ok((all, active)) => [Ok(all), Ok(active), Ok(all.saturating_sub(active))],
-            // Neither of the two is part of the kernel.
+            // Neither source is part of the kernel.
             Err(Absence::NotInThisKernel) => [Err(Absence::NotFromThisDevice); 3],
             Err(absence) => [Err(absence); 3],
         };
@@ -97,13 +106,13 @@ fn of_logind(sources: &mut Sources) -> Result<Count, Absence> {
     if !folder.is_dir() {
         return Err(Absence::NotInThisKernel);
     }
-    // Beside the files of sessions there are pipes, which are held open as long as the session lives.
+    // Besides the session files there are pipes, which are held open as long as the session lives.
     let files = super::table::list(folder, |name| !name.ends_with(".ref"))?;
     let mut count: Count = (0, 0);
     for (_, path) in files.into_iter().filter(|(_, path)| path.is_file()) {
         let Ok(text) = sources.text_of(path) else { continue };
         let has = |wanted: &[u8]| text.split(|byte| *byte == b'\n').any(|line| line == wanted);
-        // Programs that log users in have sessions too.
+        // Display managers have sessions too.
         if has(b"CLASS=user") {
             count.0 = count.0.saturating_add(1);
             count.1 = count.1.saturating_add(u64::from(has(b"ACTIVE=1")));
@@ -112,11 +121,11 @@ fn of_logind(sources: &mut Sources) -> Result<Count, Absence> {
     Ok(count)
 }
 
-/// The processes of users in the records of `utmp(5)`. All of them are active: it knows no others.
+/// The user processes in the records of `utmp(5)`. All of them count as active: utmp has no other state.
 fn of_utmp(bytes: &[u8]) -> Count {
-    // USER_PROCESS in either order of bytes: kinds end at 9, so that none is confused.
+    // USER_PROCESS in either byte order: types are at most 9, so they can not be confused.
     let is_user = |record: &&[u8]| record.starts_with(&[7, 0]) || record.starts_with(&[0, 7]);
-    // Times have 4 bytes or 8, as the C library of the machine has it.
+    // Times have 4 or 8 bytes, depending on the machine's C library.
     let size = if bytes.len().is_multiple_of(384) { 384 } else { 400 };
     let users = bytes.chunks_exact(size).filter(is_user).count();
     let users = u64::try_from(users).unwrap_or(u64::MAX);
@@ -162,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_takes() {
+    fn usage_of_a_session() {
         let scope = "sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope";
         let mut machine = Machine::new(&[
             ("sys/fs/cgroup/cgroup.controllers", b"cpu memory pids\n"),

@@ -1,11 +1,11 @@
-//! Thermal Zone Information: one instance a thermal zone.
+//! Thermal Zone Information: one instance per thermal zone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
-    TitleIndex,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime, TitleIndex,
 };
 
 use super::object::Object;
@@ -18,16 +18,17 @@ rows! { COUNTERS, ORIGINS {
     900_602 PERF_COUNTER_RAWCOUNT -1 NOVICE: E "temp + 273150 / 1000" "2.6.25";
     900_604 PERF_COUNTER_RAWCOUNT -2 ADVANCED: E "temp + 273150 / 100" "2.6.25";
     900_606 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cdev*/cur_state, cdev*/max_state" "2.6.25";
-    900_608 PERF_COUNTER_RAWCOUNT 0 ADVANCED: A "cdev*/cur_state, /sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count" "2.6.25";
+    900_608 PERF_COUNTER_RAWCOUNT 0 ADVANCED:
+        A "cdev*/cur_state, /sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count" "2.6.25";
 }}
 
-/// The bit of Throttle Reasons that says that it was too hot.
+/// The bit of Throttle Reasons for heat.
 const TOO_HOT: u64 = 1;
 
-/// The object Thermal Zone Information. Temperatures are in kelvins and in tenths of a kelvin, as Windows gives them.
+/// The object Thermal Zone Information. Temperatures are in kelvins and in tenths of a kelvin, as on Windows.
 pub(super) struct ThermalZones {
     layout: ObjectLayout<'static>,
-    /// How often the processors slowed down because their package was too hot, at the last sample.
+    /// The package throttling count of the CPUs at the last sample.
     throttled: Option<u64>,
 }
 
@@ -37,9 +38,9 @@ impl ThermalZones {
         ThermalZones { layout: ObjectLayout::new(spec), throttled: None }
     }
 
-    /// Whether processors slowed themselves down since the sample before. There are two files a processor to read for that, so
-    /// nobody learns it who did not ask for it.
-    fn slowed(&mut self, ask: &Ask<'_>, sources: &mut Sources) -> Result<u64, Absence> {
+    /// Whether CPUs were throttled since the last sample. That takes two files per CPU, so it is only read
+    /// when requested.
+    fn slowed(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources) -> Result<u64, Absence> {
         if ask.interest.is_everything() || !ask.interest.wants(TitleIndex(900_600), TitleIndex(900_608)) {
             return Err(Absence::NotRequested);
         }
@@ -58,7 +59,7 @@ impl Object for ThermalZones {
         ORIGINS
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let slowed = self.slowed(ask, sources);
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         let zones = folders(sources, "class/thermal", |name| name.starts_with("thermal_zone"));
@@ -68,7 +69,7 @@ impl Object for ThermalZones {
             let temperature = temperature(sources, folder.join("temp"));
             let limit = passive_limit(sources, folder);
             let mut reasons = limit.map(|limit| if limit < 100 { TOO_HOT } else { 0 });
-            // The zone of the processors' package: they slow themselves down, and count it.
+            // The zone of the CPU package: CPUs throttle themselves, and count it.
             if kind == Some("x86_pkg_temp") {
                 reasons = match (reasons, slowed) {
                     (Ok(one), Ok(other)) => Ok(one | other),
@@ -88,7 +89,7 @@ impl Object for ThermalZones {
     }
 }
 
-/// The number of the zone and its kind: `0 x86_pkg_temp`. Kinds alone may be equal.
+/// The number of the zone and its type: `0 x86_pkg_temp`. Types alone need not be unique.
 fn name(zone: &str, kind: Option<&str>) -> String {
     let number = zone.strip_prefix("thermal_zone").unwrap_or(zone);
     match kind {
@@ -97,14 +98,15 @@ fn name(zone: &str, kind: Option<&str>) -> String {
     }
 }
 
-/// What a zone has in thousandths of a kelvin; below the absolute zero is none.
+/// A temperature of the zone in thousandths of a kelvin; values below absolute zero are invalid.
 fn temperature(sources: &mut Sources, file: PathBuf) -> Result<u64, Absence> {
     let celsius = signed_decimal(sources.text_of(file)?.trim_ascii()).ok_or(Absence::ReadFailed)?;
     u64::try_from(celsius.saturating_add(273_150)).map_err(|_| Absence::OutOfRange)
 }
 
-/// What the devices of a zone may still use of their speed, in percent: `100 - 100 * state / highest state` of the one that is
-/// held back most. Fans cool without that. A zone that has none but fans, or nothing, tells nothing.
+/// How much of their speed the devices of a zone may still use, in percent: `100 - 100 * state / highest
+/// state` of the most limited one. Fans cool without limiting. A zone with only fans, or nothing, has no
+/// value.
 fn passive_limit(sources: &mut Sources, zone: PathBuf) -> Result<u64, Absence> {
     let is_link =
         |name: &str| name.strip_prefix("cdev").is_some_and(|number| decimal(number.as_bytes()).is_some());
@@ -129,8 +131,8 @@ fn is_fan(device: &Path) -> bool {
     kind.to_ascii_lowercase().contains("fan")
 }
 
-/// How often processors slowed down because of the heat of their package. Every processor of a package shows its count, so
-/// the largest of each package counts.
+/// How often CPUs were throttled because of the heat of their package. Every CPU shows the count of its
+/// package, so the largest per package counts.
 fn package_throttles(sources: &mut Sources) -> Result<u64, Absence> {
     let is_processor =
         |name: &str| name.strip_prefix("cpu").is_some_and(|number| decimal(number.as_bytes()).is_some());
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_are_held_back() {
+    fn throttled_devices_of_a_zone() {
         let zone = "sys/class/thermal/thermal_zone0";
         let device = |number: u32, kind: &str, now: &str, highest: &str| {
             [("type", kind), ("cur_state", now), ("max_state", highest)]
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_slowed_itself_down() {
+    fn a_throttled_cpu_package() {
         let count = |processor: u32| {
             format!("sys/devices/system/cpu/cpu{processor}/thermal_throttle/package_throttle_count")
         };

@@ -1,13 +1,14 @@
-//! Thread (232): one instance a thread, named by its place in its process, with the process as parent.
+//! Thread (232): one instance per thread, named by its position in its process, with the process as parent.
 //!
-//! The threads of the kernel are threads of `System`, and `Idle` has a thread for each processor that is online. The
-//! last instance is `_Total` of the process `_Total`.
+//! Kernel threads are threads of `System`, and `Idle` has one thread per online CPU. The last instance is
+//! `_Total` of the process `_Total`.
 //!
-//! Of a thread that wants to run the kernel tells on which processor, but not whether it has it. One of those on a
-//! processor runs: the thread that asks, where it is among them, else the first; the others are ready.
+//! For a runnable thread the kernel reports the CPU, but not whether the thread is running on it. Of those on
+//! a CPU, one counts as running: the thread of this program if it is among them, else the first; the others
+//! are ready.
 
 use tallymon_provider::{
-    Absence, Ask, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
+    Absence, CollectRequest, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
     ObjectWriter, ObjectsWriter, Parent, ReadWindow,
 };
 
@@ -24,17 +25,24 @@ use crate::sources::{Needs, Sources};
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        PercentProcessorTime: 6, 193, PERF_100NSEC_TIMER, 0, NOVICE: E "/proc/PID/task/TID/schedstat:#1 / 100 | /proc/PID/task/TID/stat: utime + stime * 100000" "2.6.23";
-        PercentUserTime: 142, 195, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/task/TID/stat: utime * 100000";
-        PercentPrivilegedTime: 144, 197, PERF_100NSEC_TIMER, 0, ADVANCED: E "/proc/PID/task/TID/stat: stime * 100000";
-        ContextSwitches: 146, 335, PERF_COUNTER_COUNTER, -2, ADVANCED: E "/proc/PID/task/TID/status:voluntary_ctxt_switches + :nonvoluntary_ctxt_switches" "2.6.23";
+        PercentProcessorTime: 6, 193, PERF_100NSEC_TIMER, 0, NOVICE:
+            E "/proc/PID/task/TID/schedstat:#1 / 100 | /proc/PID/task/TID/stat: utime + stime * 100000"
+             "2.6.23";
+        PercentUserTime: 142, 195, PERF_100NSEC_TIMER, 0, ADVANCED:
+            E "/proc/PID/task/TID/stat: utime * 100000";
+        PercentPrivilegedTime: 144, 197, PERF_100NSEC_TIMER, 0, ADVANCED:
+            E "/proc/PID/task/TID/stat: stime * 100000";
+        ContextSwitches: 146, 335, PERF_COUNTER_COUNTER, -2, ADVANCED:
+            E "/proc/PID/task/TID/status:voluntary_ctxt_switches + :nonvoluntary_ctxt_switches" "2.6.23";
         ElapsedTime: 684, 685, PERF_ELAPSED_TIME, -4, ADVANCED: E "/proc/PID/task/TID/stat: starttime";
         PriorityCurrent: 694, 695, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/PID/task/TID/stat: priority";
-        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "/proc/PID/task/TID/stat: nice, rt_priority and policy";
+        PriorityBase: 682, 683, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            C "/proc/PID/task/TID/stat: nice, rt_priority and policy";
         StartAddress: 706, 707, PERF_COUNTER_RAWCOUNT, 0, WIZARD: N;
         ThreadState: 46, 47, PERF_COUNTER_RAWCOUNT, 0, WIZARD: C "/proc/PID/task/TID/stat: state";
         ThreadWaitReason: 336, 337, PERF_COUNTER_RAWCOUNT, 0, WIZARD: A "/proc/PID/task/TID/stat: state";
-        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc: the name of the folder of the process";
+        IDProcess: 784, 785, PERF_COUNTER_RAWCOUNT, 0, WIZARD:
+            E "/proc: the name of the folder of the process";
         IDThread: 804, 805, PERF_COUNTER_RAWCOUNT, 0, WIZARD: E "/proc/PID/task: the name of the folder";
     }
 }
@@ -55,11 +63,11 @@ const OF_STAT: [At; 6] = [
 
 const OF_STATUS: [At; 1] = [At::ContextSwitches];
 
-/// The kernel hides where the code of a thread begins.
+/// The kernel hides the start address of threads.
 const NOWHERE: [At; 1] = [At::StartAddress];
 
 /// What the requested counters need of each thread.
-fn needs(request: &Ask<'_>) -> ThreadNeeds {
+fn needs(request: &CollectRequest<'_>) -> ThreadNeeds {
     let wants = |positions: &[At]| {
         let mut names = positions.iter().filter_map(|position| COUNTERS.get(position.at()));
         names.any(|counter| request.wants_counter(SPEC.name, counter.name))
@@ -70,7 +78,7 @@ fn needs(request: &Ask<'_>) -> ThreadNeeds {
 /// The object Thread.
 pub(super) struct Thread {
     layout: ObjectLayout<'static>,
-    /// `0`, `1`, ... : made once.
+    /// `0`, `1`, ... : built once.
     ordinals: Vec<String>,
 }
 
@@ -97,11 +105,11 @@ impl Object for Thread {
         sources.process_window()
     }
 
-    fn needs(&self, request: &Ask<'_>) -> Needs {
+    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
         Needs { processes: ProcessNeeds { threads: Some(needs(request)), ..ProcessNeeds::default() } }
     }
 
-    fn collect(&mut self, _ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let boot_time = sources.facts.boot_time;
         let mut writer = Writer { object, ordinals: &mut self.ordinals, total: None };
@@ -129,7 +137,7 @@ impl Object for Thread {
         if let Some(system) = positions.system {
             let threads = table.kernel_threads().flat_map(ProcessRow::threads);
             for (ordinal, thread) in threads.enumerate() {
-                // All of them are of the process System, which has the number of kthreadd.
+                // All of them belong to the process System, which has the id of kthreadd.
                 writer.write(ordinal, system, &of(thread, true, &running), Identity::new(2, thread));
             }
         }
@@ -202,13 +210,13 @@ fn zero(wants: ThreadNeeds) -> ThreadValues {
     }
 }
 
-/// A sum of which one part is not known is not known. Priorities and states are not summed up.
+/// A sum is absent as soon as one summand is. Priorities and states are not summed up.
 fn add(sum: &mut ThreadValues, other: &ThreadValues) {
     fn numbers(sum: Available<u64>, other: Available<u64>) -> Available<u64> {
         Ok(sum?.wrapping_add(other?))
     }
     sum.cpu = numbers(sum.cpu, other.cpu);
-    // The switches to Idle are counted nowhere, those of all others are.
+    // Switches to Idle are not counted, those to all others are.
     if other.switches != Err(Absence::NotOnThisSystem) {
         sum.switches = numbers(sum.switches, other.switches);
     }
@@ -235,7 +243,7 @@ fn online(table: &ProcessTable) -> impl Iterator<Item = &IdleProcessor> {
     table.idle().unwrap_or_default().iter().filter(|processor| processor.is_online)
 }
 
-/// The thread of Idle that a processor runs when it has nothing else to do.
+/// The thread of Idle on a CPU.
 fn idle(zero: &ThreadValues, processor: &IdleProcessor, running: &Running) -> Values {
     let is_busy = running.on(u64::from(processor.number)).is_some();
     let values = ThreadValues {
@@ -266,8 +274,8 @@ const EXECUTIVE: u64 = 0;
 const SUSPENDED: u64 = 5;
 const USER_REQUEST: u64 = 6;
 
-/// NT's state and wait reason for the kernel's letter. A wait for a disk is one for the executive: whether it is for a
-/// page is not told.
+/// NT's state and wait reason for the kernel's letter. Waiting for a disk counts as waiting for the
+/// executive: the kernel does not report whether it is for a page.
 fn state(letter: u8, runs: bool, is_of_kernel: bool) -> (u64, u64) {
     match letter {
         b'R' => (if runs { RUNNING } else { READY }, EXECUTIVE),
@@ -275,14 +283,14 @@ fn state(letter: u8, runs: bool, is_of_kernel: bool) -> (u64, u64) {
         b'S' | b'D' | b'I' | b'P' => (WAIT, EXECUTIVE),
         b'T' | b't' => (WAIT, SUSPENDED),
         b'Z' | b'X' | b'x' => (TERMINATED, EXECUTIVE),
-        // Of some kernels before 4.14: about to run, and asleep but to be killed.
+        // Letters of some kernels before 4.14: about to run, and asleep but to be killed.
         b'W' => (READY, EXECUTIVE),
         b'K' => (WAIT, EXECUTIVE),
         _ => (UNKNOWN, EXECUTIVE),
     }
 }
 
-/// Which thread runs on which processor, in no order.
+/// Which thread runs on which CPU, unordered.
 struct Running(Vec<(u64, u32)>);
 
 impl Running {

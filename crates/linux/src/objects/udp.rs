@@ -8,10 +8,12 @@ use super::spec::{Origin, counters, origin};
 counters! {
     /// Positions of the counters, which both versions share.
     At, COUNTERS, ORIGINS {
-        Datagrams: 438, 381, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.InDatagrams + :Udp.OutDatagrams";
+        Datagrams: 438, 381, PERF_COUNTER_COUNTER, -1, ADVANCED:
+            E "/proc/net/snmp:Udp.InDatagrams + :Udp.OutDatagrams";
         DatagramsReceived: 446, 383, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.InDatagrams";
         DatagramsNoPort: 664, 665, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.NoPorts";
-        DatagramsReceivedErrors: 666, 667, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "/proc/net/snmp:Udp.InErrors";
+        DatagramsReceivedErrors: 666, 667, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            E "/proc/net/snmp:Udp.InErrors";
         DatagramsSent: 442, 385, PERF_COUNTER_COUNTER, -1, ADVANCED: E "/proc/net/snmp:Udp.OutDatagrams";
     }
 }
@@ -49,7 +51,7 @@ fn write(values: &mut CounterBlockMut<'_>, counts: [Option<u64>; 4]) {
     set(At::Datagrams, both(received, sent));
     set(At::DatagramsReceived, received);
     set(At::DatagramsNoPort, no_port);
-    // The kernel counts full buffers and wrong checksums in here too.
+    // The kernel includes full buffers and wrong checksums here.
     set(At::DatagramsReceivedErrors, errors);
     set(At::DatagramsSent, sent);
 }
@@ -60,12 +62,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_shows_its_column_and_wraps_with_it() {
-        let snmp = b"Ip: InReceives\nIp: 1\nUdp: RcvbufErrors InErrors NoPorts OutDatagrams InDatagrams\nUdp: 5 4 3 4294967299 7\n";
+    fn every_counter_has_the_value_of_its_column_and_wraps() {
+        let snmp = b"Ip: InReceives\nIp: 1\nUdp: RcvbufErrors InErrors NoPorts OutDatagrams \
+            InDatagrams\nUdp: 5 4 3 4294967299 7\n";
         let snmp6 =
             b"Ip6InReceives 1\nUdp6InErrors 4\nUdp6NoPorts 30\nUdp6OutDatagrams 20\nUdp6InDatagrams 10\n";
         let mut machine = Machine::new(&[("proc/net/snmp", snmp), ("proc/net/snmp6", snmp6)]);
-        // 2^32 + 3 datagrams were sent: these counters have 32 bits, and only their differences mean something.
+        // 2^32 + 3 datagrams were sent: these counters have 32 bits, so only differences are meaningful.
         for (object, expected) in [(658, [10, 7, 3, 4, 3]), (1532, [30, 10, 30, 4, 20])] {
             let snapshot = machine.read(object);
             let values = instance(&snapshot, "");

@@ -1,4 +1,4 @@
-//! What an error of a file or of netlink means for the values that were to come from it.
+//! Which absence an error of a file or of netlink means.
 
 use rustix::io::Errno;
 use tallymon_provider::Absence;
@@ -6,7 +6,7 @@ use tallymon_provider::Absence;
 use crate::kernel::netlink::socket::RouteError;
 use crate::kernel::reusable_file::ReadError;
 
-/// Why the values of a file that can not be read are not there.
+/// Why the values of an unreadable file are absent.
 pub(crate) fn absence(error: &ReadError) -> Absence {
     if error.is_denied() {
         Absence::AccessDenied
@@ -17,8 +17,8 @@ pub(crate) fn absence(error: &ReadError) -> Absence {
     }
 }
 
-/// Why what netlink was asked for is not there.
-pub(crate) fn absence_of(error: &RouteError) -> Absence {
+/// Why the values of a failed netlink request are absent.
+pub(crate) fn absence_of_route(error: &RouteError) -> Absence {
     match error {
         RouteError::Socket(Errno::ACCESS | Errno::PERM) | RouteError::Kernel(Errno::ACCESS | Errno::PERM) => {
             Absence::AccessDenied

@@ -1,4 +1,4 @@
-//! A kernel file as a request reads it.
+//! A kernel file that is read and parsed at most once a request.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,23 @@ use crate::kernel::proc::ParseError;
 use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::time::steady;
 
-/// A file, and what was read from it in the request at hand.
+/// A kernel file with its parsed value.
 pub(super) struct File<T> {
     pub(super) kept: ReusableFile,
-    /// Whether the kernel tells when it changes, so that it need not be read again until then.
-    tells: bool,
+    /// Whether the kernel signals changes of this file, so that it need not be read again before.
+    signals_changes: bool,
     parse: fn(&[u8]) -> Result<T, ParseError>,
     /// How often it was read.
     pub(super) reads: u64,
-    /// What was read, for the objects that look for other numbers in it; `None` for a file that has none of these.
+    /// The text of the file, for objects that search it by key; `None` for files that no object searches.
     pub(super) text: Option<Vec<u8>>,
-    /// The request that `value` is of.
+    /// The request in which `value` was read.
     pub(super) request: u64,
-    /// Before that was read, or known to be as before.
+    /// The time just before `value` was read or found to be unchanged.
     read_at: FileTime,
     pub(super) value: Result<T, Absence>,
-    /// What went wrong last, in words.
-    pub(super) trouble: Option<String>,
+    /// The last error, in words.
+    pub(super) error: Option<String>,
 }
 
 impl<T> File<T> {
@@ -34,49 +34,49 @@ impl<T> File<T> {
         let kept = ReusableFile::new(path, shape);
         File {
             kept,
-            tells: false,
+            signals_changes: false,
             parse,
             reads: 0,
             text: None,
             request: 0,
             read_at: FileTime(0),
             value,
-            trouble: None,
+            error: None,
         }
     }
 
-    /// The same file, its text kept for [`super::Sources::text`].
+    /// The same file, with its text kept for [`super::Sources::text`].
     pub(super) fn with_text(self) -> File<T> {
         File { text: Some(Vec::new()), ..self }
     }
 
-    /// The same file, which need not be read again until the kernel tells of a change, when it does.
-    pub(super) fn that_tells(self, tells: bool) -> File<T> {
-        File { tells, ..self }
+    /// The same file; if `signals_changes`, it is read again only after the kernel signals a change.
+    pub(super) fn reread_on_change(self, signals_changes: bool) -> File<T> {
+        File { signals_changes, ..self }
     }
 
-    /// What the file says now; read at most once a request, and one that tells only when it has changed. `earliest` becomes
-    /// no later than that.
+    /// The parsed value, read at most once a request, and only after a change if the kernel signals those.
+    /// Lowers `earliest` to the time of reading.
     pub(super) fn get(
         &mut self,
         request: u64,
         buffer: &mut Buffer,
         earliest: &mut FileTime,
     ) -> Result<&T, Absence> {
-        self.look(request, buffer);
+        self.run_once(request, buffer);
         *earliest = self.read_at.min(*earliest);
         self.value.as_ref().map_err(|absence| *absence)
     }
 
-    fn look(&mut self, request: u64, buffer: &mut Buffer) {
+    fn run_once(&mut self, request: u64, buffer: &mut Buffer) {
         if self.request != request {
             self.request = request;
             self.read_at = steady();
-            if self.tells && self.value.is_ok() && !self.kept.has_changed() {
+            if self.signals_changes && self.value.is_ok() && !self.kept.has_changed() {
                 return;
             }
             self.reads = self.reads.wrapping_add(1);
-            self.trouble = None;
+            self.error = None;
             self.value = match self.kept.read(buffer) {
                 Ok(bytes) => {
                     if let Some(text) = &mut self.text {
@@ -84,12 +84,12 @@ impl<T> File<T> {
                         text.extend_from_slice(bytes);
                     }
                     (self.parse)(bytes).map_err(|error| {
-                        self.trouble = Some(error.to_string());
+                        self.error = Some(error.to_string());
                         Absence::ReadFailed
                     })
                 }
                 Err(error) => {
-                    self.trouble = Some(error.to_string());
+                    self.error = Some(error.to_string());
                     Err(absence(&error))
                 }
             };

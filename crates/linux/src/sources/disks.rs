@@ -1,4 +1,5 @@
-//! What every block device has read and written, for both disk objects: read once a request, and widened to 64 bits.
+//! What every block device has read and written, for both disk objects: read once a request, and extended to
+//! 64 bits.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ pub(crate) struct DiskLine {
     io: DiskIo,
 }
 
-/// What a device has done so far, or several devices together.
+/// What one device has done so far, or several devices together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DiskIo {
     pub(crate) reads: u64,
@@ -29,19 +30,19 @@ pub(crate) struct DiskIo {
     pub(crate) times: Option<DiskTimes>,
 }
 
-/// Times in milliseconds, and the requests that are under way.
+/// Times in milliseconds, and the requests in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DiskTimes {
     pub(crate) read: u64,
     pub(crate) write: u64,
-    /// Time with at least one request under way.
+    /// Time with at least one request in flight.
     pub(crate) busy: u64,
-    /// Time of all requests together, those for discards and flushes too.
+    /// The time of all requests added up, including discards and flushes.
     pub(crate) weighted: u64,
     pub(crate) in_flight: u64,
 }
 
-/// The lines of `/proc/diskstats`. A line that can not be understood costs its device only, unless there is no other.
+/// The lines of `/proc/diskstats`. A malformed line costs its device only, unless there is no other line.
 pub(crate) fn disk_lines(bytes: &[u8]) -> Result<Vec<DiskLine>, ParseError> {
     let mut rows = Vec::new();
     let mut first_error = None;
@@ -80,7 +81,7 @@ fn row(disk: &Disk<'_>) -> DiskLine {
 /// All block devices, with times that do not wrap at 32 bits.
 #[derive(Debug, Default)]
 pub(crate) struct DiskTable {
-    /// The request that the values are of.
+    /// The request in which the values were read.
     request: u64,
     /// Changes whenever a device comes or goes.
     generation: u64,
@@ -101,7 +102,7 @@ struct History {
 }
 
 impl DiskTable {
-    /// Takes the lines that were read in a request; the same lines once more change nothing.
+    /// Takes the lines that were read in a request; a second call for the same request changes nothing.
     pub(crate) fn update(&mut self, request: u64, rows: &[DiskLine]) {
         if self.request == request {
             return;
@@ -110,7 +111,7 @@ impl DiskTable {
         for row in rows {
             self.history.entry(row.device).or_default().step(request, row);
         }
-        // A device that went away and comes back begins anew, so nothing of it is kept.
+        // A device that went away and comes back starts again, so its history is dropped.
         self.history.retain(|_, history| history.request == request);
         let same = self.names.len() == rows.len()
             && self
@@ -124,17 +125,17 @@ impl DiskTable {
         }
     }
 
-    /// The devices and their names in the order of the kernel.
+    /// The devices and their names, in the kernel's order.
     pub(crate) fn names(&self) -> &[(Device, String)] {
         &self.names
     }
 
-    /// A number that changes whenever a device comes or goes, never 0 after an update with any device.
+    /// A number that changes whenever a device comes or goes; never 0 after an update with any device.
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// What a device has done; `None` when the kernel keeps no statistics of it.
+    /// What a device has done; `None` when the kernel keeps no statistics for it.
     pub(crate) fn io(&self, device: Device) -> Option<DiskIo> {
         self.history.get(&device).map(|history| history.io)
     }
@@ -142,8 +143,8 @@ impl DiskTable {
 
 impl History {
     fn step(&mut self, request: u64, row: &DiskLine) {
-        // The counts of requests have 64 bits: when they fall, another device has got the numbers, and what looks like
-        // a wrap of the times is none.
+        // Request counts have 64 bits: when they decrease, another device has taken this number, and an
+        // apparent wrap of the times is none.
         let other = self.name != row.name || row.io.reads < self.io.reads || row.io.writes < self.io.writes;
         if other {
             *self = History { name: row.name.clone(), ..History::default() };
@@ -159,12 +160,12 @@ impl History {
     }
 }
 
-/// The sum over devices, from which means are made.
+/// The sum over several devices, for means.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DiskSum {
     /// How many devices were added.
     pub(crate) devices: u64,
-    /// Times are there when one device has them.
+    /// The times are present if at least one device has them.
     pub(crate) io: DiskIo,
 }
 
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_go_on_beyond_32_bits() {
+    fn times_continue_beyond_32_bits() {
         let mut table = DiskTable::default();
         let mut read = |request, reads, ms| {
             table.update(request, &line("sda", reads, ms));
@@ -233,13 +234,13 @@ mod tests {
         assert_eq!(read(2, 6, 90), LAST + 91);
         assert_eq!(read(2, 7, 5), LAST + 91, "the same request again");
         assert_eq!(read(3, 7, 91), LAST + 92);
-        // Fewer reads than before: another device, which starts again although its time looks like a wrap.
+        // Fewer reads than before: another device, which starts again although its time looks wrapped.
         assert_eq!(read(4, 7, LAST - 1), LAST + 1 + LAST - 1);
         assert_eq!(read(5, 1, 3), 3);
     }
 
     #[test]
-    fn a_device_that_comes_back_begins_anew() {
+    fn a_device_that_comes_back_starts_again() {
         let mut table = DiskTable::default();
         table.update(1, &line("sda", 5, LAST - 9));
         let generation = table.generation();
@@ -251,7 +252,7 @@ mod tests {
         assert_ne!(table.generation(), generation);
         table.update(4, &line("sda", 7, 10));
         assert_eq!(table.io((8, 0)).unwrap().times.unwrap().read, 10);
-        // Another device under the same numbers.
+        // Another device with the same number.
         table.update(5, &line("sda", 8, LAST));
         table.update(6, &line("sdb", 9, 3));
         assert_eq!(table.io((8, 0)).unwrap().times.unwrap().read, 3);

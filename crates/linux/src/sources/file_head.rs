@@ -1,4 +1,5 @@
-//! The first lines of a kernel file, for who needs no others: the kernel takes time for each line that it prints.
+//! The first lines of a kernel file, when no others are needed: the kernel takes time for each line that it
+//! prints.
 
 use std::path::PathBuf;
 
@@ -8,26 +9,26 @@ use super::cached_file::File;
 use crate::kernel::proc::ParseError;
 use crate::kernel::reusable_file::{Buffer, ReadMode};
 
-/// The first lines of a file, as far as they are of use.
-pub(super) struct Front<T> {
-    /// `None` when so many would be wanted that all may be read.
+/// The head of a file, as long as reading only that pays.
+pub(super) struct FileHead<T> {
+    /// `None` once the head has grown so large that the whole file may as well be read.
     pub(super) file: Option<File<T>>,
     path: PathBuf,
     /// Bytes.
     size: usize,
     parse: fn(&[u8]) -> Result<T, ParseError>,
-    /// The last request in which somebody wanted all of the file.
-    all_wanted: Option<u64>,
+    /// The last request that needed the whole file.
+    all_needed: Option<u64>,
 }
 
-/// Enough for what stands before events in `/proc/vmstat`, unless the machine is large.
+/// Enough for the lines before the events in `/proc/vmstat`, unless the machine is large.
 const FIRST_SIZE: usize = 2048;
-/// One read gives no more.
+/// One read returns no more.
 const LARGEST_SIZE: usize = 4096;
 
-impl<T> Front<T> {
-    pub(super) fn new(path: PathBuf, parse: fn(&[u8]) -> Result<T, ParseError>) -> Front<T> {
-        let mut front = Front { file: None, path, size: FIRST_SIZE, parse, all_wanted: None };
+impl<T> FileHead<T> {
+    pub(super) fn new(path: PathBuf, parse: fn(&[u8]) -> Result<T, ParseError>) -> FileHead<T> {
+        let mut front = FileHead { file: None, path, size: FIRST_SIZE, parse, all_needed: None };
         front.make();
         front
     }
@@ -38,12 +39,13 @@ impl<T> Front<T> {
             is_less.then(|| File::new(self.path.clone(), ReadMode::Head(self.size), self.parse).with_text());
     }
 
-    /// Notes that somebody wants all of the file. So he probably will the next time, and then nobody reads it in parts.
-    pub(super) fn want_all(&mut self, request: u64) {
-        self.all_wanted = Some(request);
+    /// Notes that this request needs the whole file. The next one probably will too, so the head is not read
+    /// then.
+    pub(super) fn need_all(&mut self, request: u64) {
+        self.all_needed = Some(request);
     }
 
-    /// What the first lines say now, and their text; read at most once a request. `None` where all is to be read.
+    /// The parsed head and its text, read at most once a request. `None` when the whole file has to be read.
     pub(super) fn get(
         &mut self,
         request: u64,
@@ -51,7 +53,7 @@ impl<T> Front<T> {
         earliest: &mut FileTime,
     ) -> Option<Result<(&T, &[u8]), Absence>> {
         let is_all_wanted = |wanted: u64| request.wrapping_sub(wanted) <= 1;
-        let file = self.file.as_mut().filter(|_| !self.all_wanted.is_some_and(is_all_wanted))?;
+        let file = self.file.as_mut().filter(|_| !self.all_needed.is_some_and(is_all_wanted))?;
         Some(match file.get(request, buffer, earliest).map(|_| ()) {
             Ok(()) => {
                 let text = file.text.as_deref().unwrap_or_default();
@@ -61,7 +63,7 @@ impl<T> Front<T> {
         })
     }
 
-    /// Says that not everything was there: from now on there are more lines.
+    /// Notes that a line was not in the head: from now on the head is longer.
     pub(super) fn was_short(&mut self) {
         self.size = self.size.saturating_add(FIRST_SIZE / 2);
         self.make();

@@ -1,7 +1,8 @@
-//! The interfaces of this network namespace and what went through them, asked for once a request by all objects that
-//! look at interfaces.
+//! The interfaces of this network namespace with their statistics, read once a request for all objects that
+//! use them.
 //!
-//! The files of `/sys` are not asked, since they show the namespace in which they were mounted, which may be another one.
+//! Netlink answers for our own network namespace; the files of `/sys` show the namespace in which they were
+//! mounted.
 
 use tallymon_provider::FileTime;
 
@@ -9,24 +10,24 @@ use crate::kernel::netlink::socket::{LinkEvents, RouteError, RouteSocket};
 use crate::kernel::netlink::{Link, LinkStats};
 use crate::kernel::time::steady;
 
-/// What is known of them.
+/// The interfaces and their statistics.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
     route: RouteSocket,
-    /// Tells when an interface comes, goes or changes; opened before the interfaces are first asked for, so that no
-    /// change is missed.
+    /// Signals when an interface comes, goes or changes; opened before the first listing, so that no change
+    /// is missed.
     events: Option<LinkEvents>,
     links: Vec<Link>,
     stats: Vec<(u32, LinkStats)>,
-    /// The request that they are of, when it asked, and how that went.
+    /// The request that read them, when it did, and how that went.
     request: u64,
     asked: FileTime,
     result: Result<(), RouteError>,
-    /// How often they have changed, as far as it was seen.
+    /// How many changes were seen.
     changes: u64,
 }
 
-/// An interface and what went through it.
+/// An interface and its statistics.
 pub(crate) type Interface<'a> = (&'a Link, &'a LinkStats);
 
 impl Interfaces {
@@ -43,17 +44,18 @@ impl Interfaces {
         }
     }
 
-    /// A number that grows when an interface comes, goes or changes, also when its cable is plugged in or out.
+    /// A number that grows when an interface comes, goes or changes, also when its cable is plugged in or
+    /// out.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Those that there are in this request, and when they were asked for. One that goes away between two questions has nothing
-    /// that went through it, and is none.
+    /// The interfaces in this request, and when they were read. An interface that disappears between the two
+    /// netlink requests has no statistics and is left out.
     ///
     /// # Errors
     ///
-    /// The kernel does not tell.
+    /// Netlink failed.
     pub(crate) fn get(
         &mut self,
         request: u64,
@@ -71,12 +73,12 @@ impl Interfaces {
         Ok((self.asked, all))
     }
 
-    /// Asks for the statistics, and for the names if they may have changed.
+    /// Reads the statistics, and the names if they may have changed.
     fn refresh(&mut self) -> Result<(), RouteError> {
         let changed = match &mut self.events {
             Some(events) => events.changed(),
             None => {
-                // Without events the names are asked for each time.
+                // Without events the names are read each time.
                 self.events = LinkEvents::open().ok();
                 true
             }
@@ -87,14 +89,14 @@ impl Interfaces {
             .all(|(place, (index, _))| at_or_near(&self.links, place, |link| link.index == *index).is_some());
         if changed || !listed {
             self.changes = self.changes.wrapping_add(1);
-            // An error leaves the list empty, and the next request asks again.
+            // After an error the list is empty, and the next request tries again.
             self.route.links(&mut self.links)?;
         }
         Ok(())
     }
 }
 
-/// The item that matches, looked for at its likely place first: the kernel gives both lists in the same order.
+/// The matching item, searched at its likely position first: the kernel sends both lists in the same order.
 fn at_or_near<T>(list: &[T], place: usize, matches: impl Fn(&T) -> bool) -> Option<&T> {
     list.get(place).filter(|item| matches(item)).or_else(|| list.iter().find(|item| matches(item)))
 }
@@ -104,16 +106,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_asked_for_once_a_request() {
+    fn interfaces_are_read_once_a_request() {
         let mut interfaces = Interfaces::new();
-        let mut look = |request| {
+        let mut run_once = |request| {
             let (asked, all) = interfaces.get(request).unwrap();
             (asked, all.map(|(link, _)| link.name.clone()).collect::<Vec<_>>())
         };
-        let (first, names) = look(1);
+        let (first, names) = run_once(1);
         assert!(names.contains(&b"lo".to_vec()), "{names:?}");
-        assert_eq!(look(1).0, first);
+        assert_eq!(run_once(1).0, first);
         std::thread::sleep(std::time::Duration::from_millis(1));
-        assert!(look(2).0 > first);
+        assert!(run_once(2).0 > first);
     }
 }

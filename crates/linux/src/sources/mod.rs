@@ -1,6 +1,8 @@
-//! The kernel files: kept open, read at most once a request, and only when an object needs them.
+//! Kernel files and tables that several objects share: kept open, read at most once a request, and only when
+//! needed.
 
 pub(crate) mod control_groups;
+pub(crate) mod disk_topology;
 pub(crate) mod disks;
 pub(crate) mod interfaces;
 pub(crate) mod lazy_backend;
@@ -22,10 +24,10 @@ use std::path::PathBuf;
 
 use tallymon_provider::{Absence, FileTime, PerfTime, ReadWindow};
 
-pub(crate) use self::absence::{absence, absence_of};
+pub(crate) use self::absence::{absence, absence_of_route};
 use self::cached_file::File;
 use self::control_groups::{Groups, find_groups};
-use self::file_head::Front;
+use self::file_head::FileHead;
 use self::processes::{IoTotals, ProcessNeeds, ProcessTable};
 use self::swap::{SwapArea, swap_areas};
 use crate::kernel::bpf::network::CountedFile;
@@ -50,11 +52,11 @@ use crate::sources::disks::{DiskLine, DiskTable, disk_lines};
 use crate::sources::interfaces::{Interface, Interfaces};
 use crate::sources::mounts::{FileSystem, mounted};
 use crate::sources::network_counts::NetworkCounts;
-use crate::sources::processor_counts::Counts;
+use crate::sources::processor_counts::ProcessorCounts;
 use crate::sources::text_files::{GroupFiles, TextFiles};
 use tallymon_provider::TierChoice;
 
-/// What the objects of a request need of the tables that they share: the sum of what each of them needs.
+/// What the requested objects need from the tables that they share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
     /// What is read of each process.
@@ -68,34 +70,34 @@ impl Needs {
     }
 }
 
-/// Everything that the objects are read from.
+/// Everything that objects read from.
 pub(crate) struct Sources {
     pub(crate) root: Root,
     pub(crate) facts: SystemFacts,
-    /// When the request at hand began: the time of the objects that have a clock of their own.
+    /// When the current request began: the time of objects that have a clock of their own.
     pub(crate) now: FileTime,
     pub(crate) perf_time: PerfTime,
-    /// When the oldest of what the object at hand is made of was read.
+    /// The oldest read time of the values of the current object.
     earliest: FileTime,
-    /// When all processes were read, in the request at hand.
+    /// When all processes were read in the current request.
     process_window: Option<(u64, ReadWindow)>,
     pub(crate) spaces: Spaces,
     pub(crate) processes: ProcessTable,
-    /// Asks about sockets.
-    pub(crate) diagnosis: RouteSocket,
+    /// Netlink socket for queries about connections.
+    pub(crate) socket_diag: RouteSocket,
     interfaces: Interfaces,
     buffer: Buffer,
     request: u64,
     stat: File<Stat>,
     meminfo: File<MemInfo>,
     vmstat: File<VmStat>,
-    /// The part of it before events, of which a program tells.
-    vmstat_front: Front<VmStat>,
+    /// The lines of `vmstat` before its events, which the BPF program does not read.
+    vmstat_head: FileHead<VmStat>,
     loadavg: File<LoadAvg>,
     interrupts: File<Interrupts>,
     softirqs: File<CpuTotals>,
-    /// The same numbers as of three files, by a faster way.
-    counts: Counts,
+    /// The BPF program that replaces the three files above.
+    counts: ProcessorCounts,
     diskstats: File<Vec<DiskLine>>,
     disks: DiskTable,
     mountinfo: File<Vec<FileSystem>>,
@@ -105,17 +107,17 @@ pub(crate) struct Sources {
     mountstats: File<Vec<Mount>>,
     texts: TextFiles,
     group_texts: GroupFiles,
-    /// The control groups, and the request that they are of.
+    /// The control groups, and the request in which they were listed.
     groups: (u64, Result<Groups, Absence>),
-    /// Before they were looked for.
+    /// The time just before they were listed.
     groups_at: FileTime,
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
-    /// The same numbers as of these two, by a faster way.
+    /// The BPF program that replaces the two files above.
     network: NetworkCounts,
 }
 
-/// A number of each processor by its number, modulo 2^32.
+/// A 32-bit counter for each CPU, by the number of the CPU.
 pub(crate) type CpuTotals = Vec<(u32, u32)>;
 
 /// Column sums of `/proc/softirqs`.
@@ -124,7 +126,7 @@ fn softirq_totals(bytes: &[u8]) -> Result<CpuTotals, ParseError> {
     Ok(softirqs.cpus.iter().copied().zip(softirqs.totals.iter().copied()).collect())
 }
 
-/// What a file says that a program may tell too.
+/// The numbers of a file, from the BPF program if it is trusted, else from the file.
 fn counted<Numbers: CountedFile>(
     network: &mut NetworkCounts,
     file: &mut File<Numbers>,
@@ -133,7 +135,7 @@ fn counted<Numbers: CountedFile>(
     earliest: &mut FileTime,
 ) -> Result<Numbers, Absence> {
     let is_first = file.request != request;
-    if is_first && let Some((at, found)) = network.look(request) {
+    if is_first && let Some((at, found)) = network.run_once(request) {
         *earliest = at.min(*earliest);
         return Ok(found);
     }
@@ -144,11 +146,11 @@ fn counted<Numbers: CountedFile>(
     Ok(found)
 }
 
-/// One accessor a file.
+/// One accessor per file.
 macro_rules! accessors {
     ($($name:ident: $value:ty;)*) => {
         $(
-            /// What the file of this name says in this request.
+            /// The parsed file of this name in this request.
             pub(crate) fn $name(&mut self) -> Result<&$value, Absence> {
                 self.$name.get(self.request, &mut self.buffer, &mut self.earliest)
             }
@@ -176,23 +178,23 @@ impl Sources {
             process_window: None,
             spaces: Spaces::new(),
             processes: ProcessTable::new(folder, root.is_system()).with_tier(tier),
-            diagnosis: RouteSocket::of_sockets(),
+            socket_diag: RouteSocket::of_sockets(),
             interfaces: Interfaces::new(),
             buffer: Buffer::new(),
             request: 0,
             stat: File::new(proc("stat"), ReadMode::Whole, Stat::parse).with_text(),
             meminfo: File::new(proc("meminfo"), ReadMode::Whole, MemInfo::parse).with_text(),
             vmstat: File::new(proc("vmstat"), ReadMode::Records, VmStat::parse).with_text(),
-            vmstat_front: Front::new(proc("vmstat"), VmStat::parse),
+            vmstat_head: FileHead::new(proc("vmstat"), VmStat::parse),
             loadavg: File::new(proc("loadavg"), ReadMode::Whole, LoadAvg::parse),
             interrupts: File::new(proc("interrupts"), ReadMode::Records, Interrupts::parse),
             softirqs: File::new(proc("softirqs"), ReadMode::Records, softirq_totals),
-            counts: Counts::new(tier, root.is_system()),
+            counts: ProcessorCounts::new(tier, root.is_system()),
             diskstats: File::new(proc("diskstats"), ReadMode::Records, disk_lines),
             disks: DiskTable::default(),
-            // Only the kernel itself tells of changes.
+            // Only the real kernel signals changes.
             mountinfo: File::new(proc("self/mountinfo"), ReadMode::Records, mounted)
-                .that_tells(root.is_system()),
+                .reread_on_change(root.is_system()),
             swaps: File::new(proc("swaps"), ReadMode::Records, swap_areas),
             semaphores: File::new(proc("sysvipc/sem"), ReadMode::Records, Semaphores::parse),
             shared_memory: File::new(proc("sysvipc/shm"), ReadMode::Records, SharedMemory::parse),
@@ -208,7 +210,7 @@ impl Sources {
         })
     }
 
-    /// Begins a request: from now on every file is read afresh, when it is needed.
+    /// Begins a request: from now on every file is read again when it is needed.
     pub(crate) fn begin(&mut self, needs: Needs) {
         self.request = self.request.wrapping_add(1);
         let now = clocks();
@@ -217,23 +219,23 @@ impl Sources {
         self.processes.begin(needs.processes);
     }
 
-    /// Begins an object.
+    /// Begins an object, at this time.
     pub(crate) fn begin_object(&mut self, now: FileTime) {
         self.earliest = now;
     }
 
-    /// When the oldest of what the object at hand is made of was read.
+    /// The oldest read time of the values of the current object.
     pub(crate) fn earliest(&self) -> FileTime {
         self.earliest
     }
 
-    /// From when to when all processes were read for the request at hand.
+    /// From when to when all processes were read in the current request.
     pub(crate) fn process_window(&self) -> Option<ReadWindow> {
         self.process_window.filter(|(request, _)| *request == self.request).map(|(_, window)| window)
     }
 
-    /// Reads the processes, once a request, and notes when. What the object that needs them first has read before is part of that:
-    /// the processors of Idle, and what System has beside the processes.
+    /// Reads the processes once a request, and notes when. Files that the first object has read before belong
+    /// to the same window: the CPUs of Idle, and what System needs besides the processes.
     fn refresh_processes(&mut self) -> Result<(), Absence> {
         let begin = self.process_window().map_or(self.earliest, |window| window.begin);
         self.earliest = self.earliest.min(begin);
@@ -255,40 +257,40 @@ impl Sources {
         mountstats: Vec<Mount>;
     }
 
-    /// What `/proc/net/snmp` says.
+    /// The numbers of `/proc/net/snmp`.
     pub(crate) fn snmp(&mut self) -> Result<Snmp, Absence> {
         let (file, buffer) = (&mut self.snmp, &mut self.buffer);
         counted(&mut self.network, file, self.request, buffer, &mut self.earliest)
     }
 
-    /// What `/proc/net/snmp6` says.
+    /// The numbers of `/proc/net/snmp6`.
     pub(crate) fn snmp6(&mut self) -> Result<Snmp6, Absence> {
         let (file, buffer) = (&mut self.snmp6, &mut self.buffer);
         counted(&mut self.network, file, self.request, buffer, &mut self.earliest)
     }
 
-    /// Interrupts of each processor.
+    /// Interrupts of each CPU.
     pub(crate) fn interrupts(&mut self) -> Result<CpuTotals, Absence> {
         let columns =
             |found: &Interrupts| found.cpus.iter().copied().zip(found.totals.iter().copied()).collect();
-        let looked = self.counts.look(self.request);
-        if let Some((at, found)) = looked.zip(self.counts.interrupts())
-            && (self.interrupts.value.is_err() || self.counts.is_lined_up())
+        let last_request = self.counts.run_once(self.request);
+        if let Some((at, found)) = last_request.zip(self.counts.interrupts())
+            && (self.interrupts.value.is_err() || self.counts.is_aligned())
         {
             self.earliest = at.min(self.earliest);
             return Ok(columns(&found));
         }
         let file = self.interrupts.get(self.request, &mut self.buffer, &mut self.earliest)?;
-        if looked.is_some() {
-            self.counts.line_up(file);
+        if last_request.is_some() {
+            self.counts.align(file);
         }
         Ok(columns(file))
     }
 
-    /// Interrupts of the clock of each processor.
+    /// Timer interrupts of each CPU.
     pub(crate) fn clock_interrupts(&mut self) -> Result<CpuTotals, Absence> {
-        let looked = self.counts.look(self.request);
-        if let Some((at, found)) = looked.zip(self.counts.interrupts())
+        let last_request = self.counts.run_once(self.request);
+        if let Some((at, found)) = last_request.zip(self.counts.interrupts())
             && let Some(clock) = found.clock
         {
             self.earliest = at.min(self.earliest);
@@ -299,63 +301,65 @@ impl Sources {
         Ok(file.cpus.iter().copied().zip(clock.iter().copied()).collect())
     }
 
-    /// Soft interrupts of each processor that there could be.
+    /// Soft interrupts of each possible CPU.
     pub(crate) fn softirqs(&mut self) -> Result<CpuTotals, Absence> {
-        if let Some((at, found)) = self.counts.look(self.request).zip(self.counts.softirqs()) {
+        if let Some((at, found)) = self.counts.run_once(self.request).zip(self.counts.softirqs()) {
             self.earliest = at.min(self.earliest);
             return Ok(found);
         }
         self.softirqs.get(self.request, &mut self.buffer, &mut self.earliest).cloned()
     }
 
-    /// What `/proc/vmstat` says of page faults, of pages read, swapped out and taken away, and maybe more.
+    /// The `/proc/vmstat` counts of page faults and of pages read, swapped out and reclaimed; others may be
+    /// missing.
     pub(crate) fn memory_events(&mut self) -> Result<VmStat, Absence> {
         if self.vmstat.request != self.request
-            && let Some((at, found)) = self.counts.look(self.request).zip(self.counts.events())
+            && let Some((at, found)) = self.counts.run_once(self.request).zip(self.counts.events())
         {
             self.earliest = at.min(self.earliest);
             return Ok(found);
         }
-        self.vmstat_front.want_all(self.request);
+        self.vmstat_head.need_all(self.request);
         self.vmstat().copied()
     }
 
-    /// Pages of files that were read again soon after they were taken away, since the start.
+    /// File pages that were read again soon after they were reclaimed, since boot.
     pub(crate) fn file_refaults(&mut self) -> Result<Option<u64>, Absence> {
         if self.vmstat.request != self.request
-            && let Some(front) = self.vmstat_front.get(self.request, &mut self.buffer, &mut self.earliest)
+            && let Some(front) = self.vmstat_head.get(self.request, &mut self.buffer, &mut self.earliest)
         {
             let found = front?.0.file_refaults;
             if found.is_some() {
                 return Ok(found);
             }
-            self.vmstat_front.was_short();
+            self.vmstat_head.was_short();
         }
         Ok(self.vmstat()?.file_refaults)
     }
 
-    /// The first lines of a file, in which `keys` may be; `None` when they are not, or all of it was read already.
-    pub(crate) fn front(&mut self, path: &'static str, keys: &[Key]) -> Option<&[u8]> {
+    /// The first lines of a file, if `keys` may be in them; `None` if not, or if the whole file was read
+    /// already.
+    pub(crate) fn head(&mut self, path: &'static str, keys: &[Key]) -> Option<&[u8]> {
         let is_first = |key: &Key| key.text().starts_with("nr_") || key.text().starts_with("workingset_");
         if path != "/proc/vmstat" {
             return None;
         }
         if !keys.iter().all(is_first) {
-            self.vmstat_front.want_all(self.request);
+            self.vmstat_head.need_all(self.request);
         }
         if self.vmstat.request == self.request {
             return None;
         }
-        let front = self.vmstat_front.get(self.request, &mut self.buffer, &mut self.earliest);
+        let front = self.vmstat_head.get(self.request, &mut self.buffer, &mut self.earliest);
         front.and_then(Result::ok).map(|(_, text)| text)
     }
 
-    /// Says that not everything was in the first lines.
-    pub(crate) fn front_was_short(&mut self) {
-        self.vmstat_front.was_short();
+    /// Notes that a key was not in the first lines.
+    pub(crate) fn head_was_short(&mut self) {
+        self.vmstat_head.was_short();
     }
 
-    /// The text of a file below `/proc` or `/sys`, which is read at most once a request.
+    /// The text of a file below `/proc` or `/sys`, read at most once a request.
     pub(crate) fn text(&mut self, path: &'static str) -> Result<&[u8], Absence> {
         macro_rules! typed {
             ($name:ident) => {{
@@ -375,7 +379,7 @@ impl Sources {
         }
     }
 
-    /// The text of the file of an instance, which is opened for this once.
+    /// The text of the file of an instance, opened for this read only.
     pub(crate) fn text_of(&mut self, path: PathBuf) -> Result<&[u8], Absence> {
         ReusableFile::new(path, ReadMode::Records).read(&mut self.buffer).map_err(|error| absence(&error))
     }
@@ -385,7 +389,7 @@ impl Sources {
         self.group_texts.get(path, self.request, &mut self.buffer).map_err(|error| absence(&error))
     }
 
-    /// The control groups; looked for at most once a request, so that their positions are the same for all objects.
+    /// The control groups, listed at most once a request, so that all objects use the same positions.
     pub(crate) fn groups(&mut self) -> Result<&Groups, Absence> {
         if self.groups.0 != self.request {
             self.groups_at = steady();
@@ -395,7 +399,7 @@ impl Sources {
         self.groups.1.as_ref().map_err(|absence| *absence)
     }
 
-    /// The time of an object that has a clock of its own, as NT's System, Process and Thread do: a file time.
+    /// The object time of objects with a clock of their own, as NT's System, Process and Thread: a file time.
     pub(crate) fn object_time(&self) -> PerfTime {
         PerfTime(self.now.0.cast_signed())
     }
@@ -405,12 +409,13 @@ impl Sources {
         if self.processes.counts_by_bpf() {
             self.refresh_processes()?;
         }
-        // There is always a process: the one that asks. A folder without any is no /proc.
+        // There is always at least this process. A directory without any process is not /proc.
         let count = self.processes.count(&self.facts, self.now, &mut self.buffer);
         count.and_then(|count| if count == 0 { Err(Absence::ReadFailed) } else { Ok(count) })
     }
 
-    /// How many threads there are, in the same pass as the processes; `None` when that is not read for this request.
+    /// How many threads there are, from the same sample as the processes; `None` when this request does not
+    /// need that.
     pub(crate) fn thread_count(&mut self) -> Option<u64> {
         if !self.processes.wants().stat {
             return None;
@@ -419,7 +424,7 @@ impl Sources {
         self.processes.thread_count()
     }
 
-    /// All block devices, and where to look for more about them.
+    /// All block devices, and the root below which more about them is found.
     pub(crate) fn disks(&mut self) -> Result<(&DiskTable, &Root), Absence> {
         let rows = self.diskstats.get(self.request, &mut self.buffer, &mut self.earliest)?;
         self.disks.update(self.request, rows);
@@ -433,17 +438,17 @@ impl Sources {
         self.mountinfo.value.as_deref().map(|found| (found, reads)).map_err(|absence| *absence)
     }
 
-    /// The I/O of all processes that are, and of those that were since we look.
+    /// The I/O of all processes, including those that exited.
     pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
         self.refresh_processes()?;
         self.processes.io_totals()
     }
 
-    /// The interfaces of this network namespace and what went through them. Netlink knows only its own machine: of another one
-    /// there are none.
+    /// The interfaces of this network namespace with their statistics. Netlink only answers for the running
+    /// machine; for another root there are none.
     pub(crate) fn interfaces(&mut self) -> Result<impl Iterator<Item = Interface<'_>>, Absence> {
         let all = match self.root.is_system() {
-            true => Some(self.interfaces.get(self.request).map_err(|error| absence_of(&error))?),
+            true => Some(self.interfaces.get(self.request).map_err(|error| absence_of_route(&error))?),
             false => None,
         };
         if let Some((asked, _)) = &all {
@@ -452,12 +457,12 @@ impl Sources {
         Ok(all.into_iter().flat_map(|(_, all)| all))
     }
 
-    /// A number that grows when an interface has changed, as of the last time they were asked for.
+    /// A number that grows when an interface has changed, as of the last read.
     pub(crate) fn changes_of_interfaces(&self) -> u64 {
         self.interfaces.changes()
     }
 
-    /// All processes, with what this request needs of them.
+    /// All processes, with the values that this request needs.
     pub(crate) fn all_processes(&mut self) -> Result<&ProcessTable, Absence> {
         let wants = self.processes.wants();
         if wants.cpu || wants.stat || wants.threads.is_some() {

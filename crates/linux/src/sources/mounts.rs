@@ -19,24 +19,24 @@ pub(crate) struct FileSystem {
     pub(crate) name: String,
     /// Whether its space is its own: that of memory or of an overlay belongs to something else.
     pub(crate) owns_space: bool,
-    /// Whether the kernel answers for its space from memory, and for every folder on the way to it: such a question can not
-    /// hang, and needs no thread of its own.
+    /// Whether the kernel knows its space without I/O, and that of every directory on the way to it: such a
+    /// query can not hang and needs no thread of its own.
     pub(crate) answers_at_once: bool,
 }
 
 impl FileSystem {
-    /// Whether the statistics of block devices may know its device.
+    /// Whether the block device statistics may contain its device.
     pub(crate) fn has_device(&self) -> bool {
         self.device.0 != 0
     }
 }
 
-/// The file systems in `/proc/self/mountinfo` that hold files of users, in the order in which they were mounted.
+/// The file systems in `/proc/self/mountinfo` that hold user files, in the order of mounting.
 ///
-/// Left out are those that the kernel only shows itself through, those that are hidden below others, and all but one
-/// mount of each: the first of its whole, or the first of any part when nobody mounted all of it.
+/// Left out are file systems that only expose the kernel, those hidden below others, and all but one mount of
+/// each: the first of its root, or the first of any part if its root is not mounted.
 ///
-/// A line that can not be understood costs its mount only, unless there is no other.
+/// A malformed line costs its mount only, unless there is no other line.
 pub(crate) fn mounted(bytes: &[u8]) -> Result<Vec<FileSystem>, ParseError> {
     let mut list = Vec::new();
     let mut first_error = None;
@@ -84,9 +84,9 @@ fn path(point: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(point))
 }
 
-/// File systems whose space the kernel knows without asking a disk, a server or a program: it is in the superblock or in
-/// counters. Those that look for it first, as that of FAT and of btrfs, and those that ask the one below, as overlays, are not
-/// among them.
+/// File systems whose space the kernel knows without asking a disk, a server or a program: it is in the
+/// superblock or in counters. FAT and btrfs compute it first, and overlays ask the file system below; they
+/// are not listed.
 const ANSWERS_AT_ONCE: [&[u8]; 13] = [
     b"cgroup",
     b"cgroup2",
@@ -103,7 +103,7 @@ const ANSWERS_AT_ONCE: [&[u8]; 13] = [
     b"xfs",
 ];
 
-/// File systems without a device that hold no files of users, however many blocks they pretend to have.
+/// File systems without a device that hold no user files, however many blocks they report.
 const SHOWS_THE_KERNEL: [&[u8]; 29] = [
     b"autofs",
     b"bdev",
@@ -139,11 +139,11 @@ const SHOWS_THE_KERNEL: [&[u8]; 29] = [
 /// File systems whose space is memory, or that of another file system.
 const SPACE_OF_OTHERS: [&[u8]; 5] = [b"overlay", b"ramfs", b"rootfs", b"tmpfs", b"aufs"];
 
-/// Finds mounts that were covered by later ones.
+/// Finds mounts that are covered by later ones.
 struct Visible<'m> {
-    /// The mount that a mount hangs on.
+    /// The parent mount of each mount.
     parents: HashMap<u32, u32>,
-    /// The mounts at a place.
+    /// The mounts at each path.
     at: HashMap<&'m [u8], Vec<u32>>,
 }
 
@@ -156,8 +156,8 @@ impl<'m> Visible<'m> {
         Visible { parents: list.iter().map(|mount| (mount.id, mount.parent)).collect(), at }
     }
 
-    /// A mount is covered when another one stands at its place, or above it on the way from the root folder, and it does
-    /// not hang on that one.
+    /// A mount is covered when another one is mounted at its path, or at a directory above it, and it is not
+    /// mounted below that one.
     fn is_visible(&self, mount: &Mount<'_>) -> bool {
         let mut path = HashSet::from([mount.id]);
         let mut id = mount.id;
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_hang_is_asked_elsewhere() {
+    fn mounts_that_may_hang_are_queried_in_a_thread() {
         let text = b"20 1 8:1 / / rw - ext4 /dev/sda1 rw
 21 20 0:40 / /net rw - nfs4 server:/ rw
 22 21 8:2 / /net/own rw - ext4 /dev/sda2 rw
@@ -228,7 +228,7 @@ mod tests {
         let found = mounted(text).unwrap();
         let at_once = found.iter().filter(|file_system| file_system.answers_at_once);
         let names: Vec<&str> = at_once.map(|file_system| file_system.name.as_str()).collect();
-        // The way to /net/own leads over a server that may be gone.
+        // The path /net/own leads through a server that may be gone.
         assert_eq!(names, ["/", "/tmp", "/netless"]);
     }
 
@@ -241,7 +241,7 @@ mod tests {
 24 20 8:5 / /mn rw - ext4 /dev/sda5 rw
 ";
         assert_eq!(names(text), ["/", "/mnt", "/mnt/deep", "/mn"]);
-        // Whose parents are a circle, as in no kernel.
+        // A circle of parents, which no kernel has.
         assert_eq!(names(b"1 2 8:1 / /a rw - x a rw\n2 1 8:2 / /b rw - x b rw\n"), ["/a", "/b"]);
     }
 

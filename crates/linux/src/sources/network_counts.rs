@@ -1,7 +1,7 @@
-//! What the network's protocols count: from a program in the kernel for who stays, from files for others.
+//! The counters of network protocols: from a BPF program in the long run, from files at first.
 //!
-//! The numbers of both are the same. Nobody sees one of the program before it was compared with the very file that
-//! would be read: that one belongs to the network namespace that our process was in when the file was opened.
+//! Both give the same numbers. The program is used only after it was compared with the very file that it
+//! replaces: that file belongs to the network namespace of our process at the time of opening.
 
 use tallymon_provider::{FileTime, Finding, FindingState, TierChoice};
 
@@ -12,18 +12,18 @@ use crate::kernel::proc::snmp6::Snmp6;
 use crate::kernel::time::steady;
 use crate::sources::lazy_backend::LazyBackend;
 
-/// What the kernel counts of the network's protocols, as far as a program reads it.
+/// The BPF program that reads the protocol counters, and whether it can be trusted.
 #[derive(Debug)]
 pub(crate) struct NetworkCounts {
     /// `None` for another machine than this one.
     program: Option<LazyBackend<Network>>,
-    /// The request that the program has run for, and when.
+    /// The last request that the program ran for, and when.
     run: (u64, FileTime),
-    /// The last request that was a look.
-    looked: u64,
-    /// The namespace of the files; `None` while none was compared.
+    /// The last request.
+    last_request: u64,
+    /// The network namespace of the files; `None` before the first comparison.
     namespace: Option<u64>,
-    /// Whether a file with other numbers than zeros agreed with the program.
+    /// Whether a file with nonzero numbers agreed with the program.
     is_proven: bool,
     /// The files that agreed.
     agreed: Vec<&'static str>,
@@ -33,13 +33,13 @@ impl NetworkCounts {
     pub(crate) fn new(choice: TierChoice, is_machine: bool) -> NetworkCounts {
         let program = is_machine.then(|| LazyBackend::new(choice, Network::open));
         let run = (0, FileTime(0));
-        NetworkCounts { program, run, looked: 0, namespace: None, is_proven: false, agreed: Vec::new() }
+        NetworkCounts { program, run, last_request: 0, namespace: None, is_proven: false, agreed: Vec::new() }
     }
 
-    /// What a file would say, and when it was read by the program, once a request; `None` where the file is to be read.
-    pub(crate) fn look<File: CountedFile>(&mut self, request: u64) -> Option<(FileTime, File)> {
-        if self.looked != request {
-            self.looked = request;
+    /// The numbers of a file, and when the program read them; `None` where the file has to be read.
+    pub(crate) fn run_once<File: CountedFile>(&mut self, request: u64) -> Option<(FileTime, File)> {
+        if self.last_request != request {
+            self.last_request = request;
             let now = steady();
             if let Some(result) = self.program.as_mut()?.begin_sample().map(|network| network.run()) {
                 self.run = (request, now);
@@ -51,7 +51,7 @@ impl NetworkCounts {
         self.network().filter(|_| is_usable).map(|network| (at, network.read()))
     }
 
-    /// Compares a file with the program. It was read after the last look.
+    /// Compares a file, which was read after the last run, with the program.
     pub(crate) fn compare<File: CountedFile>(&mut self, file: &File) {
         let Some(network) = self.network() else { return };
         let before = network.read::<File>();
@@ -61,7 +61,7 @@ impl NetworkCounts {
         let (after, namespace) = (network.read::<File>(), network.namespace());
         match compare(before, *file, after) {
             Comparison::Other => {
-                self.give_up(format!("what is read of the network is not what {} says", File::NAME))
+                self.disable(format!("the BPF program disagrees with what {} says", File::NAME))
             }
             likeness => {
                 self.namespace = Some(namespace);
@@ -81,36 +81,36 @@ impl NetworkCounts {
         self.is_proven && self.agreed.contains(&File::NAME)
     }
 
-    /// Gives the program up when a run has failed, or was of another network namespace than the files.
+    /// Disables the program when a run failed, or read another network namespace than that of the files.
     fn check(&mut self, result: Result<(), Refusal>) {
         let namespace = self.network().map(|network| network.namespace());
         match result {
             Err(refusal) => self.refuse(refusal),
             Ok(()) if self.namespace.is_some_and(|known| namespace != Some(known)) => {
-                self.give_up("this process has changed its network namespace".to_string());
+                self.disable("this process has changed its network namespace".to_string());
             }
             Ok(()) => {}
         }
     }
 
-    fn give_up(&mut self, reason: String) {
+    fn disable(&mut self, reason: String) {
         self.refuse(Refusal { reason, remedy: String::new() });
     }
 
     fn refuse(&mut self, refusal: Refusal) {
         if let Some(program) = &mut self.program {
-            program.give_up(refusal);
+            program.disable(refusal);
         }
     }
 
-    /// Makes the program, if nobody has tried yet and it is allowed.
-    pub(crate) fn finish(&mut self) {
+    /// Loads the program, if that was not tried and is allowed.
+    pub(crate) fn load_now(&mut self) {
         if let Some(program) = &mut self.program {
-            program.finish();
+            program.load_now();
         }
     }
 
-    /// Which tier is in use and why, for a user who wonders; after a look at both files.
+    /// Which tier is in use, and why; to be called after both files were read.
     pub(crate) fn finding(&mut self) -> Finding {
         let subject = "counts of network protocols".to_string();
         let mut finding = Finding {
@@ -124,11 +124,10 @@ impl NetworkCounts {
             finding.state = FindingState::Limited;
             finding.detail.push_str(&format!("; not T2: {}", refusal.reason));
             finding.remedy.clone_from(&refusal.remedy);
-        } else if program.works() && !self.is_proven {
-            finding.detail.push_str("; T2 when something was counted to compare it with");
-        } else if program.works() {
-            finding.detail =
-                "tier T2: a program in the kernel that adds up what all processors have".to_string();
+        } else if program.is_ready() && !self.is_proven {
+            finding.detail.push_str("; T2 once there are counts to compare it with");
+        } else if program.is_ready() {
+            finding.detail = "tier T2: a BPF program that adds up the counters of all CPUs".to_string();
             if !self.is_trusted::<Snmp6>() {
                 finding.detail.push_str(&format!("; {} was not compared", Snmp6::NAME));
             }
@@ -141,25 +140,25 @@ impl NetworkCounts {
 mod tests {
     use super::*;
 
-    /// What it reads is no longer what its files say, since these stay open.
+    /// The program reads another namespace than the files, which stay open.
     #[test]
-    fn a_process_that_has_left_its_network_reads_files() {
+    fn after_a_namespace_change_files_are_read() {
         let network = match Network::open() {
             Ok(network) => network,
             Err(refusal) => return refusal.skip_test(),
         };
         let mut counts = NetworkCounts::new(TierChoice::Auto, true);
         counts.program = Some(LazyBackend::of(network));
-        assert!(counts.look::<Snmp>(1).is_none(), "it was not compared");
+        assert!(counts.run_once::<Snmp>(1).is_none(), "it was not compared");
         let file = Snmp::parse(&std::fs::read(Snmp::NAME).unwrap()).unwrap();
         counts.compare(&file);
-        let Some((_, found)) = counts.look::<Snmp>(2) else {
+        let Some((_, found)) = counts.run_once::<Snmp>(2) else {
             return tallymon_testkit::skip("nothing was counted here yet, or others come and go");
         };
         assert!(file.ip.in_receives <= found.ip.in_receives);
         counts.namespace = counts.namespace.map(|number| number.wrapping_add(1));
-        assert!(counts.look::<Snmp>(2).is_some(), "of the run before");
-        assert!(counts.look::<Snmp>(3).is_none());
+        assert!(counts.run_once::<Snmp>(2).is_some(), "of the run before");
+        assert!(counts.run_once::<Snmp>(3).is_none());
         let finding = counts.finding();
         assert!(finding.detail.contains("network namespace") && finding.state == FindingState::Limited);
     }

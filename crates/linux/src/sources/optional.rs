@@ -1,30 +1,31 @@
-//! Findings about sources that not every machine has or allows: netlink, events of processors, files for root only.
+//! Findings about sources that not every machine has or allows: netlink, CPU events, files for root only.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use tallymon_provider::{Absence, Finding, FindingState};
 
-use crate::kernel::cups::CupsError;
 use crate::kernel::cups::print_server::count_queues;
+use crate::kernel::cups::{CupsError, deadline_in};
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::perf::{Event, PerfCounter};
 use crate::kernel::reusable_file::{Buffer, ReadMode, ReusableFile};
 use crate::kernel::root::Root;
 use crate::sources::absence::absence;
 
-/// How these sources are.
-pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding> {
+/// Reports the state of these sources.
+pub(crate) fn findings(root: &Root, socket_diag: &mut RouteSocket) -> Vec<Finding> {
     let mut links = Vec::new();
     let routes = RouteSocket::new().links(&mut links).map(|()| format!("{} network interfaces", links.len()));
-    let connections = diagnosis.connections_v6().map(|count| format!("{count} connections of TCP over IPv6"));
+    let connections =
+        socket_diag.connections_v6().map(|count| format!("{count} connections of TCP over IPv6"));
     let mut all = vec![
         netlink("netlink", "Network Interface", routes.map_err(|error| error.to_string())),
         netlink("sock_diag", "TCPv6", connections.map_err(|error| error.to_string())),
         events(root),
     ];
-    // Of what a machine does not have there is nothing to say, only of what it does not show.
+    // A source that the machine lacks is not reported, only one that it denies.
     let shown = [("/proc/net/rpc/nfsd", "Server"), ("/proc/fs/nfsd/pool_stats", "Server Work Queues")]
         .into_iter()
         .chain([("/proc/fs/cifs/Stats", "SMB Client Share")])
@@ -48,17 +49,17 @@ pub(crate) fn findings(root: &Root, diagnosis: &mut RouteSocket) -> Vec<Finding>
     all
 }
 
-/// How the print server is, if there is one.
+/// The state of the print server, if there is one.
 fn print_server(socket: &Path) -> Option<Finding> {
     const PATIENCE: Duration = Duration::from_secs(1);
-    let answer = count_queues(socket, Instant::now() + PATIENCE);
+    let answer = count_queues(socket, deadline_in(PATIENCE));
     let (state, detail, remedy) = match answer {
         Err(CupsError::NoServer) => return None,
         Ok(count) => (FindingState::Good, format!("{count} print queues"), ""),
         Err(error) => (
             FindingState::Missing,
             format!("{error}; Print Queue has no data"),
-            "see to cupsd: lpstat -t asks it the same",
+            "check cupsd, for example with lpstat -t",
         ),
     };
     Some(Finding { subject: socket.display().to_string(), state, detail, remedy: remedy.to_string() })
@@ -71,14 +72,15 @@ fn netlink(subject: &str, object: &str, answer: Result<String, String>) -> Findi
         Err(error) => Finding {
             subject,
             state: FindingState::Missing,
-            detail: format!("{error}; {object} lacks what is asked for there"),
-            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of system calls"
+            detail: format!("{error}; {object} lacks the values read there"),
+            remedy: "allow AF_NETLINK sockets: RestrictAddressFamilies of a systemd unit, or a filter of \
+                system calls"
                 .to_string(),
         },
     }
 }
 
-/// Whether the events of Processor Performance Counters may be counted.
+/// Whether the events of Processor Performance Counters can be counted.
 fn events(root: &Root) -> Finding {
     const CYCLES: Event = Event { kind: 0, config: 0 };
     const SWITCHES: Event = Event { kind: 1, config: 3 };
@@ -90,17 +92,21 @@ fn events(root: &Root) -> Finding {
 
 fn event_finding(cycles: Result<(), Errno>, switches: Result<(), Errno>, level: &str) -> Finding {
     let (state, detail, remedy) = match (cycles, switches) {
-        (Ok(()), _) => (FindingState::Good, "of processors and of the kernel".to_string(), ""),
+        (Ok(()), _) => (FindingState::Good, "hardware and kernel events".to_string(), ""),
         (_, Err(Errno::ACCESS | Errno::PERM)) => (
             FindingState::Missing,
             format!(
-                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters has no data"
+                "not allowed: kernel.perf_event_paranoid is {level}, and Processor Performance Counters \
+                    has no data"
             ),
             "give tally CAP_PERFMON, or set kernel.perf_event_paranoid to 0",
         ),
         (Err(error), Ok(())) => (
             FindingState::Good,
-            format!("of the kernel only: this processor shows no counters ({})", std::io::Error::from(error)),
+            format!(
+                "kernel events only: this CPU has no hardware counters ({})",
+                std::io::Error::from(error)
+            ),
             "",
         ),
         (_, Err(error)) => (
@@ -112,7 +118,7 @@ fn event_finding(cycles: Result<(), Errno>, switches: Result<(), Errno>, level: 
     Finding { subject: "perf events".to_string(), state, detail, remedy: remedy.to_string() }
 }
 
-/// What is to be said of a file that may be for root only.
+/// The finding for a file that may be readable by root only.
 fn file(subject: String, object: &str, read: Result<(), Absence>) -> Option<Finding> {
     let (state, detail, remedy) = match read {
         Ok(()) => (FindingState::Good, "read".to_string(), ""),
@@ -131,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_print_server_that_talks_nonsense() {
+    fn a_print_server_with_malformed_answers() {
         let path = std::env::temp_dir().join(format!("tallymon-optional-{}", std::process::id()));
         assert_eq!(print_server(&path), None);
         let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -144,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_to_do() {
+    fn findings_of_refused_sources_have_a_remedy() {
         let denied = event_finding(Err(Errno::ACCESS), Err(Errno::ACCESS), "2");
         assert_eq!(denied.state, FindingState::Missing);
         assert!(denied.detail.contains("perf_event_paranoid is 2") && denied.remedy.contains("CAP_PERFMON"));
         let guest = event_finding(Err(Errno::NOENT), Ok(()), "2");
         assert_eq!(guest.state, FindingState::Good);
-        assert!(guest.detail.starts_with("of the kernel only"), "{}", guest.detail);
+        assert!(guest.detail.starts_with("kernel events only"), "{}", guest.detail);
         assert_eq!(
             event_finding(Err(Errno::NOSYS), Err(Errno::NOSYS), "unknown").state,
             FindingState::Missing

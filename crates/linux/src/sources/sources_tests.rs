@@ -1,4 +1,4 @@
-//! What the program in the kernel gives in place of files of the running machine.
+//! The numbers of the BPF programs instead of the files of the running machine.
 
 use std::net::UdpSocket;
 use std::process::Command;
@@ -13,8 +13,8 @@ fn sources(choice: TierChoice) -> Sources {
     Sources::open(Root::system(), choice).unwrap()
 }
 
-/// The program at once, or `None` and a line that says why it does not work here.
-fn at_once() -> Option<Sources> {
+/// Sources with the program loaded; `None`, listed as a skip, where it does not work.
+fn sources_with_bpf() -> Option<Sources> {
     let mut sources = sources(TierChoice::Only(Tier::T2));
     sources.begin(Needs::default());
     let finding = sources.counts.finding();
@@ -26,8 +26,8 @@ fn at_once() -> Option<Sources> {
 }
 
 #[test]
-fn counts_come_without_files() {
-    let Some(mut sources) = at_once() else { return };
+fn per_cpu_counters_come_without_files() {
+    let Some(mut sources) = sources_with_bpf() else { return };
     let mut files = self::sources(TierChoice::Only(Tier::T0));
     files.begin(Needs::default());
     let before = (files.softirqs().unwrap(), files.memory_events().unwrap());
@@ -41,22 +41,22 @@ fn counts_come_without_files() {
     }
     assert_eq!((sources.softirqs.reads, sources.vmstat.reads), (0, 0));
     assert_eq!((files.softirqs.reads, files.vmstat.reads), (2, 2));
-    // Not every machine counts interrupts, and those of the clock, where the program looks.
+    // Not every machine counts interrupts and timer interrupts where the program reads them.
     let told = sources.counts.interrupts();
     let expected = u64::from(told.is_none_or(|told| told.clock.is_none()));
     assert_eq!(sources.interrupts.reads, expected);
     let (interrupts, clock) = (interrupts.unwrap(), clock.unwrap());
     assert!(interrupts.iter().zip(&clock).all(|(all, clock)| all.0 == clock.0 && clock.1 > 0));
-    // A file that is read anyway is not asked twice.
+    // A file that was read anyway is used.
     let file = sources.vmstat().unwrap().faults;
     assert_eq!((sources.memory_events().unwrap().faults, sources.vmstat.reads), (file, 1));
 }
 
 #[test]
-fn one_run_a_request_is_enough() {
-    let Some(mut sources) = at_once() else { return };
+fn the_program_runs_once_a_request() {
+    let Some(mut sources) = sources_with_bpf() else { return };
     let first = sources.memory_events().unwrap().faults;
-    // A program that begins costs faults; memory may be there from before.
+    // Starting a program causes faults; memory of this process may be mapped already.
     Command::new("true").status().unwrap();
     assert_eq!(sources.memory_events().unwrap().faults, first);
     sources.begin(Needs::default());
@@ -64,8 +64,8 @@ fn one_run_a_request_is_enough() {
 }
 
 #[test]
-fn nothing_steps_back_when_the_program_takes_over() {
-    if at_once().is_none() {
+fn no_counter_decreases_when_the_program_takes_over() {
+    if sources_with_bpf().is_none() {
         return;
     }
     let mut sources = sources(TierChoice::Auto);
@@ -85,7 +85,7 @@ fn nothing_steps_back_when_the_program_takes_over() {
         last = Some(now);
         let (reads, request) = (sources.vmstat.reads, sources.request);
         assert!(request > 2 || reads == request, "the first two looks read files");
-        more -= usize::from(sources.counts.is_lined_up());
+        more -= usize::from(sources.counts.is_aligned());
         assert!(start.elapsed() < Duration::from_secs(60), "the program is not there yet");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -93,30 +93,30 @@ fn nothing_steps_back_when_the_program_takes_over() {
 }
 
 #[test]
-fn interrupts_that_the_file_has_lost_make_no_jump() {
-    let Some(mut sources) = at_once() else { return };
+fn released_interrupts_make_no_jump() {
+    let Some(mut sources) = sources_with_bpf() else { return };
     const LOST: u32 = 100_000;
-    let Some(mut file) = sources.counts.look(1).and_then(|_| sources.counts.interrupts()) else {
+    let Some(mut file) = sources.counts.run_once(1).and_then(|_| sources.counts.interrupts()) else {
         tallymon_testkit::skip_bpf("interrupts are read from their file");
         return;
     };
     file.totals.iter_mut().for_each(|total| *total = total.wrapping_sub(LOST));
-    sources.counts.line_up(&file);
+    sources.counts.align(&file);
     let found = sources.counts.interrupts().unwrap();
     for (total, before) in found.totals.iter().zip(&file.totals) {
         assert!(total.wrapping_sub(*before) < LOST / 2, "it goes on from {before} and not with {total}");
     }
-    // A file that has lost nothing is not moved.
-    let Some(mut sources) = at_once() else { return };
-    sources.counts.look(1);
+    // A file that has lost nothing needs no correction.
+    let Some(mut sources) = sources_with_bpf() else { return };
+    sources.counts.run_once(1);
     let file = sources.counts.interrupts().unwrap();
-    sources.counts.line_up(&file);
+    sources.counts.align(&file);
     assert!(sources.counts.interrupts().unwrap().totals[0].wrapping_sub(file.totals[0]) < LOST / 2);
-    assert!(sources.counts.is_lined_up());
+    assert!(sources.counts.is_aligned());
 }
 
 #[test]
-fn another_machine_has_only_files() {
+fn another_root_is_read_from_files_only() {
     let folder = std::env::temp_dir().join(format!("tallymon-counts-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("proc")).unwrap();
     std::fs::write(folder.join("proc/softirqs"), "CPU0 CPU7\nHI: 3 4\n").unwrap();
@@ -128,10 +128,10 @@ fn another_machine_has_only_files() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The program for the network at once, or `None` and a line that says why it does not work here.
-fn network_at_once() -> Option<Sources> {
+/// Sources with the network program loaded; `None`, listed as a skip, where it does not work.
+fn sources_with_network_bpf() -> Option<Sources> {
     let mut sources = sources(TierChoice::Only(Tier::T2));
-    sources.network.finish();
+    sources.network.load_now();
     let finding = sources.network.finding();
     if finding.state == FindingState::Good {
         return Some(sources);
@@ -140,7 +140,7 @@ fn network_at_once() -> Option<Sources> {
     None
 }
 
-/// Sends a datagram to a socket that counts it.
+/// Sends a datagram to a receiving socket.
 fn send(receiver: &UdpSocket) {
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.send_to(b"tallymon", receiver.local_addr().unwrap()).unwrap();
@@ -153,18 +153,18 @@ fn received(sources: &mut Sources) -> u64 {
 }
 
 #[test]
-fn protocols_are_counted_without_files() {
+fn protocol_counters_come_without_files() {
     const INSIDE: &str = "TALLYMON_TEST_SOURCES";
     if std::env::var_os(INSIDE).is_none() {
-        // In a network of its own.
-        let name = &crate::test_support::test_name(module_path!(), "protocols_are_counted_without_files");
+        // In a network namespace of its own.
+        let name = &crate::test_support::test_name(module_path!(), "protocol_counters_come_without_files");
         return run_in_namespaces(&["--net"], "exec", name, INSIDE);
     }
     if !Command::new("ip").args(["link", "set", "lo", "up"]).status().is_ok_and(|status| status.success()) {
         return tallymon_testkit::skip("no interface can be changed here");
     }
-    let Some(mut sources) = network_at_once() else { return };
-    // Nothing was counted yet: zeros prove nothing, and nothing is wrong.
+    let Some(mut sources) = sources_with_network_bpf() else { return };
+    // Nothing was counted yet: zeros prove nothing, and are no contradiction.
     assert_eq!((received(&mut sources), received(&mut sources), sources.snmp.reads), (0, 0, 2));
     let finding = sources.network.finding();
     assert!(finding.detail.starts_with("tier T0") && finding.state == FindingState::Good, "{finding:?}");
@@ -174,7 +174,7 @@ fn protocols_are_counted_without_files() {
     send(&receiver);
     assert_eq!((received(&mut sources), sources.snmp.reads), (2, 3));
     assert!(sources.network.finding().detail.starts_with("tier T2"));
-    // One run a request is enough for all protocols.
+    // One run per request serves all protocols.
     send(&receiver);
     assert_eq!(sources.snmp().unwrap().udp.in_datagrams, Some(2));
     assert_eq!((received(&mut sources), sources.snmp.reads), (3, 3));
@@ -187,8 +187,8 @@ fn protocols_are_counted_without_files() {
 }
 
 #[test]
-fn protocols_that_disagree_with_their_file_are_not_believed() {
-    let Some(mut sources) = network_at_once() else { return };
+fn protocol_counters_that_disagree_with_the_file_are_dropped() {
+    let Some(mut sources) = sources_with_network_bpf() else { return };
     received(&mut sources);
     let mut file = sources.snmp().unwrap();
     file.tcp.in_segs = file.tcp.in_segs.map(|count| count.wrapping_sub(1));
@@ -201,48 +201,48 @@ fn protocols_that_disagree_with_their_file_are_not_believed() {
 }
 
 #[test]
-fn what_stands_before_events_is_read_without_them() {
+fn the_head_of_vmstat_is_read_without_its_events() {
     let keys = ["nr_written", "nr_dirty"].map(|name| Key::new(Form::Lines, name));
-    let Some(mut sources) = at_once() else { return };
+    let Some(mut sources) = sources_with_bpf() else { return };
     let reads =
-        |sources: &Sources| (sources.vmstat_front.file.as_ref().map(|file| file.reads), sources.vmstat.reads);
+        |sources: &Sources| (sources.vmstat_head.file.as_ref().map(|file| file.reads), sources.vmstat.reads);
     sources.memory_events().unwrap();
     let refaults = sources.file_refaults().unwrap();
-    let front = sources.front("/proc/vmstat", &keys).unwrap();
+    let front = sources.head("/proc/vmstat", &keys).unwrap();
     assert!(front.windows(10).any(|word| word == b"nr_written"));
     assert_eq!(reads(&sources), (Some(1), 0));
-    assert!(sources.front("/proc/meminfo", &keys).is_none());
+    assert!(sources.head("/proc/meminfo", &keys).is_none());
     let event = [Key::new(Form::Lines, "pgactivate")];
-    assert!(sources.front("/proc/vmstat", &event).is_none(), "events stand behind");
-    // All of the file has the same, and is not read in parts once it is there.
+    assert!(sources.head("/proc/vmstat", &event).is_none(), "events stand behind");
+    // The whole file has the same numbers, and its head is not read once all of it is there.
     assert!(refaults <= sources.vmstat().unwrap().file_refaults);
-    assert!(refaults <= sources.file_refaults().unwrap() && sources.front("/proc/vmstat", &keys).is_none());
+    assert!(refaults <= sources.file_refaults().unwrap() && sources.head("/proc/vmstat", &keys).is_none());
     assert_eq!(reads(&sources), (Some(1), 1));
-    // Who wants events will want them again: the file is read once.
+    // A request for events will be repeated: the file is read once.
     sources.begin(Needs::default());
-    assert!(sources.front("/proc/vmstat", &keys).is_none() && sources.file_refaults().unwrap().is_some());
+    assert!(sources.head("/proc/vmstat", &keys).is_none() && sources.file_refaults().unwrap().is_some());
     assert_eq!(reads(&sources), (Some(1), 2));
-    // If not, it takes one more look.
+    // If not, it takes one more sample.
     sources.begin(Needs::default());
-    assert!(sources.front("/proc/vmstat", &keys).is_some());
+    assert!(sources.head("/proc/vmstat", &keys).is_some());
     assert_eq!(reads(&sources), (Some(2), 2));
 }
 
 #[test]
-fn first_lines_that_are_not_enough_grow_and_then_are_all() {
+fn a_short_head_grows_until_the_whole_file_is_read() {
     let folder = std::env::temp_dir().join(format!("tallymon-front-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("proc")).unwrap();
     let line = "nr_something 12345\n";
     let text = line.repeat(2500 / line.len()) + "workingset_refault_file 7\n";
     std::fs::write(folder.join("proc/vmstat"), text).unwrap();
     let mut sources = Sources::open(Root::below(&folder), TierChoice::Auto).unwrap();
-    let mut look = || {
+    let mut run_once = || {
         sources.begin(Needs::default());
         (sources.file_refaults(), sources.vmstat.reads)
     };
-    assert_eq!([look(), look()], [(Ok(Some(7)), 1), (Ok(Some(7)), 1)]);
+    assert_eq!([run_once(), run_once()], [(Ok(Some(7)), 1), (Ok(Some(7)), 1)]);
     std::fs::write(folder.join("proc/vmstat"), line.repeat(500)).unwrap();
-    assert_eq!([look(), look()], [(Ok(None), 2), (Ok(None), 3)]);
-    assert!(sources.vmstat_front.file.is_none(), "who never finds it there does not look twice");
+    assert_eq!([run_once(), run_once()], [(Ok(None), 2), (Ok(None), 3)]);
+    assert!(sources.vmstat_head.file.is_none(), "who never finds it there does not look twice");
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Kernel files that have no structure of their own: kept open, and read at most once a request.
+//! Kernel files without a parser of their own: kept open, and read at most once a request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::kernel::root::Root;
 use crate::kernel::time::steady;
 use crate::sources::absence::absence;
 
-/// The files by their path on the machine itself.
+/// The files, by their path on the real machine.
 #[derive(Default)]
 pub(crate) struct TextFiles {
     files: BTreeMap<&'static str, Text>,
@@ -19,14 +19,15 @@ pub(crate) struct TextFiles {
 
 struct Text {
     kept: ReusableFile,
-    /// The request that `bytes` is of.
+    /// The request in which `bytes` was read.
     request: u64,
     read_at: FileTime,
     bytes: Result<Vec<u8>, Absence>,
 }
 
 impl TextFiles {
-    /// What a file says in this request, and a time before that was read. Paths are written in the tables of counters, so their number is bounded.
+    /// The text of a file in this request, and the time just before it was read. The paths come from the
+    /// tables of counters, so their number is bounded.
     pub(crate) fn get(
         &mut self,
         path: &'static str,
@@ -44,7 +45,7 @@ impl TextFiles {
             text.request = request;
             text.read_at = steady();
             if path.starts_with(RUN) {
-                // A service that starts again makes its files anew, and the old one could be read for ever.
+                // A service that restarts replaces its files; the old one could be read forever.
                 text.kept = ReusableFile::new(place(root, path), shape(path));
             }
             let mut spare = std::mem::replace(&mut text.bytes, Err(Absence::ReadFailed)).unwrap_or_default();
@@ -61,19 +62,19 @@ impl TextFiles {
     }
 }
 
-/// Files of control groups by their paths: there are many, so no more than a budget of them are kept open.
+/// Files of control groups, by their paths: there are many, so only a limited number stay open.
 pub(crate) struct GroupFiles {
     files: HashMap<PathBuf, (ReusableFile, u64)>,
     budget: usize,
     request: u64,
 }
 
-/// After so many requests without a reader a file is closed.
+/// A file is closed after so many requests without a reader.
 const UNUSED: u64 = 16;
 
 impl Default for GroupFiles {
     fn default() -> GroupFiles {
-        // The files of processes may take half of what is allowed.
+        // The files of processes may take half of the limit.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(8192) / 8;
         GroupFiles::new(usize::try_from(limit).unwrap_or(usize::MAX).min(1024))
     }
@@ -84,7 +85,7 @@ impl GroupFiles {
         GroupFiles { files: HashMap::new(), budget, request: 0 }
     }
 
-    /// What a file says now. One that is not there leaves no descriptor.
+    /// The text of a file. A missing file takes no descriptor.
     pub(crate) fn get<'b>(
         &mut self,
         path: PathBuf,
@@ -107,10 +108,10 @@ impl GroupFiles {
     }
 }
 
-/// The folder where services keep what they know.
+/// The directory where services keep their state.
 const RUN: &str = "/run/";
 
-/// Where the file is below this root.
+/// The path of the file below this root.
 fn place(root: &Root, path: &str) -> PathBuf {
     if let Some(rest) = path.strip_prefix("/sys/") {
         root.sys(rest)
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_groups_are_kept_within_a_budget() {
+    fn group_files_stay_open_within_a_budget() {
         let folder = std::env::temp_dir().join(format!("tallymon-groups-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (mut groups, mut buffer) = (GroupFiles::new(2), Buffer::new());

@@ -1,14 +1,15 @@
-//! What logs of whole objects have besides their records: the names of objects and counters, and a catalogue.
+//! The other parts of logs of whole objects: the names of objects and counters, and a catalogue.
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
 use tallymon_core::text::{ByteOrder, WideStr};
 use tallymon_core::time::FileTime;
 
+use super::align8;
 use super::records::{take_text, until_nul};
-use crate::bytes::{self, align8};
 
-/// What the catalogue at the end of a log of whole objects says.
+/// The catalogue at the end of a log of whole objects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Catalogue {
     /// Local time of the first record.
@@ -26,8 +27,8 @@ pub struct Catalogue {
 pub struct CatalogueObject {
     /// Its counters: title index, type, time base, default scale.
     pub counters: Vec<(u32, CounterType, i64, i32)>,
-    /// All instances that were there at any time, with their number among those of the same name; `None` for an object
-    /// without instances.
+    /// All instances of the whole log, with their number among equal names; `None` for an object without
+    /// instances.
     pub instances: Option<Vec<(String, u32)>>,
 }
 
@@ -36,19 +37,19 @@ impl Catalogue {
     ///
     /// # Errors
     ///
-    /// A length or offset in it leads outside.
+    /// A length or offset leads outside the catalogue.
     pub fn parse(body: &[u8]) -> Result<Catalogue, Error> {
         const WHAT: &str = "catalogue";
         let mut catalogue = Catalogue {
-            first: FileTime(bytes::u64(body, 0, WHAT)?),
-            last: FileTime(bytes::u64(body, 8, WHAT)?),
-            records: bytes::u32(body, 0x10, WHAT)?,
+            first: FileTime(Bytes::little(body).u64(0, WHAT)?),
+            last: FileTime(Bytes::little(body).u64(8, WHAT)?),
+            records: Bytes::little(body).u32(0x10, WHAT)?,
             objects: Vec::new(),
         };
         let mut at = 0x20usize;
-        for _ in 0..bytes::u32(body, 0x14, WHAT)? {
-            let length = bytes::length(body, at.saturating_add(4), "catalogue object, length")?;
-            let object = bytes::slice(body, at, length.max(16), "catalogue object")?;
+        for _ in 0..Bytes::little(body).u32(0x14, WHAT)? {
+            let length = Bytes::little(body).length(at.saturating_add(4), "catalogue object, length")?;
+            let object = Bytes::little(body).slice(at, length.max(16), "catalogue object")?.data();
             catalogue.objects.push(CatalogueObject::parse(object)?);
             at = at.saturating_add(length.max(16));
         }
@@ -59,23 +60,23 @@ impl Catalogue {
 impl CatalogueObject {
     fn parse(data: &[u8]) -> Result<CatalogueObject, Error> {
         const WHAT: &str = "catalogue object";
-        let n_instances = bytes::i32(data, 8, WHAT)?;
-        let n_counters = bytes::length(data, 12, WHAT)?;
+        let n_instances = Bytes::little(data).i32(8, WHAT)?;
+        let n_counters = Bytes::little(data).length(12, WHAT)?;
         let column =
             |start: usize, position: usize, size: usize| start.saturating_add(position.saturating_mul(size));
         let titles = 16usize;
         let types = column(titles, n_counters, 4);
         let bases = column(types, n_counters, 4);
         let scales = column(bases, n_counters, 8);
-        // All four arrays have to be there before anything grows by their number.
-        bytes::slice(data, 0, column(scales, n_counters, 4), WHAT)?;
+        // Check that all four arrays are there before anything is allocated by their length.
+        Bytes::little(data).slice(0, column(scales, n_counters, 4), WHAT)?.data();
         let mut counters = Vec::new();
         for position in 0..n_counters {
             counters.push((
-                bytes::u32(data, column(titles, position, 4), WHAT)?,
-                CounterType(bytes::u32(data, column(types, position, 4), WHAT)?),
-                bytes::u64(data, column(bases, position, 8), WHAT)?.cast_signed(),
-                bytes::i32(data, column(scales, position, 4), WHAT)?,
+                Bytes::little(data).u32(column(titles, position, 4), WHAT)?,
+                CounterType(Bytes::little(data).u32(column(types, position, 4), WHAT)?),
+                Bytes::little(data).u64(column(bases, position, 8), WHAT)?.cast_signed(),
+                Bytes::little(data).i32(column(scales, position, 4), WHAT)?,
             ));
         }
         let first_instance = align8(column(scales, n_counters, 4));
@@ -83,17 +84,18 @@ impl CatalogueObject {
             Err(_) => None,
             Ok(count) => {
                 let mut instances = Vec::new();
-                let names =
-                    bytes::rest(data, column(first_instance, count, 16), "catalogue object, instances")?;
+                let names = Bytes::little(data)
+                    .rest(column(first_instance, count, 16), "catalogue object, instances")?
+                    .data();
                 let mut budget = names.len();
                 for position in 0..count {
                     let at = column(first_instance, position, 16);
-                    let name_at = bytes::length(data, at, WHAT)?;
-                    let number = bytes::u32(data, at.saturating_add(4), WHAT)?;
+                    let name_at = Bytes::little(data).length(at, WHAT)?;
+                    let number = Bytes::little(data).u32(at.saturating_add(4), WHAT)?;
                     let name_end = name_at.saturating_add(budget).min(names.len());
                     let Some(name) = names.get(name_at..name_end).and_then(until_nul) else {
                         let what = "catalogue object, name of an instance";
-                        return Err(bytes::outside(what, at, name_at as u64, 0, names.len() as u64));
+                        return Err(Error::outside(what, at, name_at as u64, 0, names.len() as u64));
                     };
                     budget = budget.saturating_sub(name.len().saturating_add(2));
                     instances.push((WideStr::new(name, ByteOrder::Little).to_string_lossy(), number));
@@ -112,7 +114,7 @@ pub(super) fn names(body: &[u8], mut each: impl FnMut(u32, String)) {
         return;
     };
     while let Some((index, after)) = take_text(rest) {
-        // Behind the last pair stands rubbish up to the alignment.
+        // After the last pair there is garbage up to the alignment.
         let (Ok(index), Some((name, after))) = (index.parse(), take_text(after)) else {
             return;
         };

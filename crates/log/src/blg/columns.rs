@@ -1,4 +1,4 @@
-//! The columns of a log, by what they are of, and how paths are made of the entries of a counter list.
+//! Finds the column of a counter, and builds paths from the entries of a counter list.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use tallymon_core::time::Frequency;
 use super::records::Entry;
 use crate::reader::Column;
 
-/// The columns by what they are of, so that the same counter is the same column in every record.
+/// Maps counters to columns, so that a counter has the same column in every record.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// Entries of counter lists by their paths and how many of the same came before in the list.
+    /// Entries of counter lists by their path and their number among equal paths in the list.
     pub(super) entries: HashMap<(String, u32), u32>,
     /// Groups by entry and title index of the counter (0 in counter mode).
     groups: HashMap<(u32, u32), u32>,
@@ -19,7 +19,7 @@ pub(super) struct Columns {
     columns: HashMap<(u32, String), usize>,
     /// The columns of each group.
     pub(super) members: HashMap<u32, Vec<usize>>,
-    /// Whether the samples of a column carry local time.
+    /// Whether the samples of a column have local times.
     pub(super) local: Vec<bool>,
 }
 
@@ -49,7 +49,7 @@ impl Columns {
 }
 
 pub(super) fn instance_path(parent: Option<&str>, name: &str, index: u32) -> InstancePath {
-    // A name of the list is spelled as in a path already, with its number in it.
+    // A name in the list is already spelled as in a path, with its number.
     match (parent, index) {
         (None, 0) => InstancePath::parse(name),
         _ => InstancePath::new(parent, name, index),
@@ -76,7 +76,7 @@ pub(super) fn column_of(entry: &Entry, instance: Option<InstancePath>, group: u3
     }
 }
 
-/// The path of an entry for messages, and to know it again in another list.
+/// The path of an entry, for messages and to recognise it in another list.
 pub(super) fn entry_path(entry: &Entry) -> String {
     let instance = entry
         .instance

@@ -1,16 +1,17 @@
-//! Buffers and events of a BLG, one buffer in memory at a time.
+//! Reads the buffers and events of a BLG, with one buffer in memory at a time.
 //!
-//! All buffers have the same size, so a fault in one costs nothing behind it. Inside of a buffer the events follow each
-//! other without a gap; where one does not lead to the next, the next is found by the identifier of the provider that
-//! every event carries.
+//! All buffers have the same size, so a fault in one does not affect later buffers. Inside a buffer events
+//! follow each other without gaps. If the size of an event is damaged, the next event is found by the
+//! provider identifier, which every event has.
 
 use std::io::{self, Read};
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 use tallymon_core::time::{FileTime, Frequency};
 
+use super::align8;
 use super::records;
-use crate::bytes::{self, align8};
 use crate::error::{Damage, Notes};
 use crate::zone::{ZONE_RULES_SIZE, ZoneRules};
 
@@ -22,18 +23,19 @@ pub const PROVIDER: [u8; 16] =
 pub(super) const BUFFER_HEADER: usize = 0x48;
 /// Size of the header of an event of the provider, part numbers included.
 pub(super) const EVENT_HEADER: usize = 0x48;
-/// Where the log file header stands in the first buffer.
+/// The offset of the log file header in the first buffer.
 pub(super) const FILE_HEADER: usize = 0x68;
-/// The size of buffers in every log that was ever seen.
+/// The size of buffers in every log that we have seen.
 pub(super) const USUAL_BUFFER: usize = 0x1_0000;
 /// Event trace buffers are from 1 KiB to 16 MiB.
 const BUFFER_SIZES: std::ops::RangeInclusive<usize> = 0x400..=0x100_0000;
 /// The flags byte of every event header.
 const EVENT_FLAGS: u8 = 0xc0;
 
-/// Whether a file begins like a BLG: two of its three signs are there, so that one damaged byte does not hide it.
+/// Whether a file begins as a BLG: two of three signs are enough, so that one damaged byte does not hide the
+/// format.
 pub(crate) fn detect(head: &[u8]) -> bool {
-    let size = |at| bytes::length(head, at, "").ok().filter(|size| is_buffer_size(*size));
+    let size = |at| Bytes::little(head).length(at, "").ok().filter(|size| is_buffer_size(*size));
     let (first, second) = (size(0), size(FILE_HEADER));
     let same_size = first.is_some() && first == second;
     let system_event = head.get(0x4b) == Some(&EVENT_FLAGS) && matches!(head.get(0x4a), Some(1 | 2));
@@ -60,7 +62,7 @@ fn provider_distance(data: &[u8], at: usize) -> Option<usize> {
     Some(found.iter().zip(&PROVIDER).filter(|(one, other)| one != other).count())
 }
 
-/// What the first buffer says about the log as a whole.
+/// The header of the log, from the first buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileHeader {
     /// Size of every buffer in bytes.
@@ -71,21 +73,22 @@ pub struct FileHeader {
     pub os_build: u32,
     /// Bytes of a pointer in the writing program: 4 or 8.
     pub pointer_size: u32,
-    /// Buffers of the file, this one included, as its writer noted at the end.
+    /// The number of buffers in the file, this one included, as its writer noted at the end.
     pub buffers: u32,
     /// Events that the writer lost.
     pub events_lost: u32,
-    /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported later.
+    /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported
+    /// later.
     pub start: FileTime,
-    /// When the writer ended, UTC; 0 when it did not end as it should.
+    /// When the writer ended, UTC; 0 if it crashed.
     pub end: FileTime,
-    /// When the machine was started, UTC; 0 when the writer did not say.
+    /// When the machine was started, UTC; 0 if the writer did not say.
     pub boot: FileTime,
     /// Ticks per second of the performance clock.
     pub perf_frequency: Frequency,
     /// Time zone of the writer.
     pub zone: ZoneRules,
-    /// Where the log was, on the machine that wrote it. It may name a user.
+    /// The path of the log on the machine that wrote it. It may contain the name of a user.
     pub file_name: String,
 }
 
@@ -93,23 +96,24 @@ impl FileHeader {
     /// Reads the header event in the first buffer.
     fn parse(buffer: &[u8], buffer_size: usize) -> Result<FileHeader, Error> {
         const WHAT: &str = "TRACE_LOGFILE_HEADER";
-        let u32 = |at: usize| bytes::u32(buffer, FILE_HEADER.saturating_add(at), WHAT);
-        let u64 = |at: usize| bytes::u64(buffer, FILE_HEADER.saturating_add(at), WHAT);
-        let version = bytes::slice(buffer, FILE_HEADER.saturating_add(4), 2, WHAT)?;
+        let u32 = |at: usize| Bytes::little(buffer).u32(FILE_HEADER.saturating_add(at), WHAT);
+        let u64 = |at: usize| Bytes::little(buffer).u64(FILE_HEADER.saturating_add(at), WHAT);
+        let version = Bytes::little(buffer).slice(FILE_HEADER.saturating_add(4), 2, WHAT)?.data();
         let pointer_size = match (u32(0x2c)?, buffer.get(0x4a)) {
             (size @ (4 | 8), _) => size,
             (_, Some(1)) => 4,
             (_, Some(2)) => 8,
             (found, _) => {
                 let at = FILE_HEADER.saturating_add(0x2c);
-                return Err(bytes::value("TRACE_LOGFILE_HEADER.PointerSize", at, "4 or 8", u64::from(found)));
+                return Err(Error::value("TRACE_LOGFILE_HEADER.PointerSize", at, "4 or 8", u64::from(found)));
             }
         };
         let zone_at = if pointer_size == 4 { 0x40usize } else { 0x48 };
-        let zone = bytes::slice(buffer, FILE_HEADER.saturating_add(zone_at), ZONE_RULES_SIZE, WHAT)?;
+        let zone =
+            Bytes::little(buffer).slice(FILE_HEADER.saturating_add(zone_at), ZONE_RULES_SIZE, WHAT)?.data();
         let times = align8(zone_at.saturating_add(ZONE_RULES_SIZE));
         let names = FILE_HEADER.saturating_add(times).saturating_add(0x20);
-        let names = bytes::rest(buffer, names, WHAT)?;
+        let names = Bytes::little(buffer).rest(names, WHAT)?.data();
         let (_, after) = records::take_text(names).unwrap_or_default();
         Ok(FileHeader {
             buffer_size: u32::try_from(buffer_size).unwrap_or(u32::MAX),
@@ -135,7 +139,7 @@ pub(super) struct Event {
     pub(super) byte: u64,
     /// Number of the buffer that it is in.
     pub(super) buffer: u64,
-    /// What it holds, see [`super`].
+    /// Its kind, see [`super`].
     pub(super) kind: u8,
     /// Local time.
     pub(super) time: FileTime,
@@ -143,7 +147,7 @@ pub(super) struct Event {
     pub(super) part: u32,
     /// How many parts the record has.
     pub(super) parts: u32,
-    /// Where its body stands in the buffer.
+    /// Its body in the buffer.
     body: (usize, usize),
 }
 
@@ -151,7 +155,7 @@ pub(super) struct Event {
 #[derive(Debug)]
 pub(super) struct Container<R> {
     input: R,
-    /// Bytes that were read: the buffer, and perhaps some of the next.
+    /// The bytes of the buffer, and perhaps some of the next one.
     data: Vec<u8>,
     /// Size of all buffers.
     size: usize,
@@ -159,10 +163,10 @@ pub(super) struct Container<R> {
     index: u64,
     /// Byte of the file where it begins.
     at: u64,
-    /// Where the next event of it begins, and where its events end.
+    /// The offsets of the next event and of the end of the events.
     next: usize,
     end: usize,
-    /// The length of the events in it was found to be wrong: they end where nothing looks like one.
+    /// The stated length of its events is wrong: they end where no event is found any more.
     end_unknown: bool,
     pub(super) header: Option<FileHeader>,
 }
@@ -179,7 +183,7 @@ impl<R: Read> Container<R> {
     ///
     /// # Errors
     ///
-    /// Only those of the operating system. What is wrong with the buffer goes into the notes.
+    /// Only errors of the operating system. Faults of the buffer go into the notes.
     pub(super) fn new(mut input: R, notes: &mut Notes) -> io::Result<Container<R>> {
         let mut data = Vec::new();
         let size = buffer_size(&mut input, &mut data)?;
@@ -199,7 +203,7 @@ impl<R: Read> Container<R> {
                 None
             }
         };
-        if buffer.len() == size && bytes::length(buffer, 0, "").ok() != Some(size) {
+        if buffer.len() == size && Bytes::little(buffer).length(0, "").ok() != Some(size) {
             notes.damage(damage(0, format!("the size of the buffers is wrong, {size} was found elsewhere")));
         }
         if buffer.len() < size {
@@ -209,7 +213,7 @@ impl<R: Read> Container<R> {
         Ok(Container { input, data, size, index: 0, at: 0, next: 0, end: 0, end_unknown: false, header })
     }
 
-    /// The body of an event that [`Container::next_event`] gave last.
+    /// The body of the last event of [`Container::next_event`].
     pub(super) fn body(&self, event: &Event) -> &[u8] {
         self.data.get(event.body.0..event.body.1).unwrap_or_default()
     }
@@ -237,8 +241,8 @@ impl<R: Read> Container<R> {
         self.take_buffer(notes, record)
     }
 
-    /// Goes to the event at a byte of the file; `seek` brings the input to the buffer that it is in.
-    pub(super) fn go_to(
+    /// Moves to the event at a byte of the file; `seek` moves the input to its buffer.
+    pub(super) fn seek_to(
         &mut self,
         byte: u64,
         seek: impl FnOnce(&mut R, u64) -> io::Result<()>,
@@ -273,7 +277,7 @@ impl<R: Read> Container<R> {
                 there,
                 format!("the log is cut off: {there} of {size} bytes of the buffer are there"),
             );
-        } else if bytes::length(&self.data, 0, "").ok() != Some(size) {
+        } else if Bytes::little(&self.data).length(0, "").ok() != Some(size) {
             self.damage(
                 notes,
                 record,
@@ -281,7 +285,7 @@ impl<R: Read> Container<R> {
                 "the size in the buffer's header is wrong; it is read all the same".to_owned(),
             );
         }
-        let Ok(used) = bytes::length(&self.data, 0x30, "buffer header, bytes used") else {
+        let Ok(used) = Bytes::little(&self.data).length(0x30, "buffer header, bytes used") else {
             return Ok(there == size);
         };
         if (BUFFER_HEADER..=size).contains(&used) {
@@ -295,7 +299,7 @@ impl<R: Read> Container<R> {
         Ok(true)
     }
 
-    /// Whether events follow where the buffer says that there are none: its length of used bytes is damaged.
+    /// Whether events follow after the stated length of used bytes, which is damaged then.
     fn more_in_buffer(&mut self, notes: &mut Notes, record: u64) -> bool {
         let limit = self.limit();
         if self.index == 0 || self.end_unknown || self.next >= limit || !has_provider(&self.data, self.next) {
@@ -311,7 +315,7 @@ impl<R: Read> Container<R> {
         true
     }
 
-    /// The event at `next`, `None` when there is none of the provider; goes on behind it.
+    /// Reads the event at `next` and moves on; `None` if it is not an event of the provider.
     fn event(&mut self, notes: &mut Notes, record: u64) -> Option<Event> {
         let at = self.next;
         let distance = provider_distance(&self.data, at);
@@ -320,7 +324,7 @@ impl<R: Read> Container<R> {
             return None;
         }
         let limit = self.limit();
-        let stated = usize::from(bytes::u16(&self.data, at, "").unwrap_or(0));
+        let stated = usize::from(Bytes::little(&self.data).u16(at, "").unwrap_or(0));
         let stated_end = at.saturating_add(stated);
         let end = if stated >= EVENT_HEADER && self.leads_on(align8(stated_end)) {
             stated_end
@@ -329,11 +333,11 @@ impl<R: Read> Container<R> {
         };
         let end = end.min(limit);
         self.next = align8(end);
-        let u32 = |offset: usize| bytes::u32(&self.data, at.saturating_add(offset), "");
+        let u32 = |offset: usize| Bytes::little(&self.data).u32(at.saturating_add(offset), "");
         let (Ok(part), Ok(parts), Ok(time), Some(kind)) = (
             u32(0x40),
             u32(0x44),
-            bytes::u64(&self.data, at.saturating_add(0x10), ""),
+            Bytes::little(&self.data).u64(at.saturating_add(0x10), ""),
             self.data.get(at.saturating_add(4)).copied(),
         ) else {
             self.damage(notes, record, at, "the buffer ends inside of the header of an event".to_owned());
@@ -367,8 +371,8 @@ impl<R: Read> Container<R> {
         })
     }
 
-    /// Where an event ends whose size does not lead to another one. What is inside of it has lengths of its own, so that
-    /// too much is better than too little; but the next event ends it.
+    /// The end of an event with a damaged size. Its content has lengths of its own, so too much is better
+    /// than too little; but it ends at the next event.
     fn end_of_event(&mut self, notes: &mut Notes, record: u64, at: usize, stated: usize) -> usize {
         let limit = self.limit();
         let stated_end = at.saturating_add(stated);
@@ -406,9 +410,9 @@ impl<R: Read> Container<R> {
         self.end
     }
 
-    /// Goes past what is no event of the provider: an event of another one, or damage.
+    /// Skips an event of another provider, or damage.
     fn foreign_event(&mut self, notes: &mut Notes, record: u64, at: usize) {
-        let size = usize::from(bytes::u16(&self.data, at, "").unwrap_or(0));
+        let size = usize::from(Bytes::little(&self.data).u16(at, "").unwrap_or(0));
         let end = align8(at.saturating_add(size));
         let looks_like_event = self.data.get(at.saturating_add(3)) == Some(&EVENT_FLAGS) && size >= 0x10;
         if looks_like_event && self.leads_on(end) {
@@ -424,7 +428,7 @@ impl<R: Read> Container<R> {
         let next = self.find_event(at);
         let fill_follows =
             self.end_unknown && self.data.get(at..at.saturating_add(8)).is_none_or(|rest| rest == [0xff; 8]);
-        // Where the end of the events is not known, the fill behind them is no fault of its own.
+        // If the end of the events is unknown, the filler behind them is not another fault.
         if next.is_some() || !fill_follows {
             let until = next.unwrap_or(self.end);
             let words = format!("{} bytes are no event and were skipped", until.saturating_sub(at));
@@ -432,7 +436,7 @@ impl<R: Read> Container<R> {
         }
         self.next = next.unwrap_or_else(|| self.limit());
         if next.is_none() {
-            // Nothing of the provider follows, so there is nothing to look for behind the used bytes either.
+            // No event of the provider follows, so there is nothing to find after the used bytes either.
             (self.end, self.end_unknown) = (self.next, true);
         }
     }
@@ -447,7 +451,7 @@ impl<R: Read> Container<R> {
             || (self.end_unknown && self.data.get(end) == Some(&0xff) && self.find_event(end).is_none())
     }
 
-    /// The first place from `from` on where an event of the provider begins.
+    /// The first offset from `from` on at which an event of the provider begins.
     fn find_event(&self, from: usize) -> Option<usize> {
         let limit = self.limit();
         let mut at = align8(from);
@@ -470,18 +474,18 @@ impl<R: Read> Container<R> {
     }
 }
 
-/// Reads until `data` has `length` bytes or the input ends. Memory grows with what is there, not with `length`.
+/// Reads until `data` has `length` bytes or the input ends. Memory grows with the input, not with `length`.
 fn fill(input: &mut impl Read, data: &mut Vec<u8>, length: usize) -> io::Result<()> {
     let missing = length.saturating_sub(data.len());
     input.take(missing as u64).read_to_end(data)?;
     Ok(())
 }
 
-/// The size of the buffers: it stands at two places of the first one, and the second one begins with it.
+/// The size of the buffers: the first buffer has it twice, and the second one begins with it.
 fn buffer_size(input: &mut impl Read, data: &mut Vec<u8>) -> io::Result<usize> {
     fill(input, data, FILE_HEADER.saturating_add(4))?;
-    let first = bytes::length(data, 0, "").unwrap_or(0);
-    let second = bytes::length(data, FILE_HEADER, "").unwrap_or(0);
+    let first = Bytes::little(data).length(0, "").unwrap_or(0);
+    let second = Bytes::little(data).length(FILE_HEADER, "").unwrap_or(0);
     if first == second && is_buffer_size(first) {
         return Ok(first);
     }
@@ -489,7 +493,7 @@ fn buffer_size(input: &mut impl Read, data: &mut Vec<u8>) -> io::Result<usize> {
         [first, second, USUAL_BUFFER].map(|size| if is_buffer_size(size) { size } else { USUAL_BUFFER });
     for size in candidates {
         fill(input, data, size.saturating_add(0x80))?;
-        let same = bytes::length(data, size, "").ok() == Some(size);
+        let same = Bytes::little(data).length(size, "").ok() == Some(size);
         if same && has_provider(data, size.saturating_add(BUFFER_HEADER)) {
             return Ok(size);
         }

@@ -1,7 +1,8 @@
-//! Samples out of one data record.
+//! Decodes the samples of a data record.
 
 use std::collections::HashMap;
 
+use tallymon_core::Error;
 use tallymon_core::block::{Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator, TimeBase};
 use tallymon_core::flow::{Absence, NoValue, Sample};
@@ -15,7 +16,7 @@ use super::records::{self, Entry, Multi, RawCounter, SubRecord, SubRecords, no_v
 use crate::reader::{About, Column};
 use crate::zone::minutes_between;
 
-/// An entry of the counter list with what the records so far were like.
+/// An entry of the counter list, with the layout of its last sub-record.
 #[derive(Debug)]
 pub(super) struct ReadEntry {
     pub(super) entry: Entry,
@@ -27,7 +28,7 @@ pub(super) struct ReadEntry {
     pub(super) object: ObjectCache,
 }
 
-/// What the last data block of an object was like: the same again has the same columns.
+/// The layout of the last data block of an object: an equal block has the same columns.
 #[derive(Debug, Default)]
 pub(super) struct ObjectCache {
     counters: Vec<(u32, u32)>,
@@ -38,7 +39,7 @@ pub(super) struct ObjectCache {
     columns: Vec<usize>,
 }
 
-/// Takes one data record apart.
+/// Decodes one data record.
 pub(super) struct Decoder<'d> {
     pub(super) columns: &'d mut Columns,
     pub(super) about: &'d mut About,
@@ -46,17 +47,17 @@ pub(super) struct Decoder<'d> {
     pub(super) pending: &'d Pending,
     pub(super) record: u64,
     pub(super) cells: Vec<Result<Sample, NoValue>>,
-    /// Cells are not wanted.
-    pub(super) passing: bool,
-    /// Distance from UTC that a sample showed.
+    /// Only columns are read, not cells.
+    pub(super) scanning: bool,
+    /// The distance from UTC that a sample showed.
     pub(super) minutes: Option<i32>,
-    /// Something of the record could be used.
+    /// A part of the record could be decoded.
     pub(super) any: bool,
 }
 
 impl Decoder<'_> {
     pub(super) fn decode(&mut self, entries: &mut [ReadEntry]) {
-        if !self.passing {
+        if !self.scanning {
             self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
             for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
                 if column.wild {
@@ -84,58 +85,15 @@ impl Decoder<'_> {
                 break;
             };
             position = position.saturating_add(1);
-            match next {
-                Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
-                    self.any = true;
-                    if self.passing {
-                        self.evidence(&read.entry, raw);
-                        continue;
-                    }
-                    let cell = self.sample(&read.entry, raw);
-                    self.about.took(read.column, bits(records::SINGLE_SIZE));
-                    if let Some(place) = self.cells.get_mut(read.column) {
-                        *place = cell;
-                    }
-                }
-                Ok(SubRecord::Multi(multi)) if read.entry.is_wildcard() => self.multi(read, multi, at),
-                Ok(SubRecord::Object(bytes)) if read.entry.is_object() => match Snapshot::new(bytes.to_vec())
-                {
-                    Ok(snapshot) => blocks.push((position.saturating_sub(1), snapshot)),
-                    Err(error) => {
-                        let words =
-                            format!("the data block of {} is damaged: {error}", entry_path(&read.entry));
-                        self.damage(at.saturating_add(8).saturating_add(error.at), words);
-                    }
-                },
-                Ok(SubRecord::Unknown(sub_type)) => {
-                    let words = format!(
-                        "a value of the unknown sub-type {sub_type:#04x} of {} was skipped",
-                        entry_path(&read.entry)
-                    );
-                    self.damage(at, words);
-                }
-                Ok(_) => {
-                    self.damage(
-                        at,
-                        format!(
-                            "the value of {} is of another kind than the counter list says",
-                            entry_path(&read.entry)
-                        ),
-                    );
-                }
-                Err((at, error)) => {
-                    self.damage(
-                        at,
-                        format!("the values from {} on are lost: {error}", entry_path(&read.entry)),
-                    );
-                }
+            if let Some(snapshot) = self.sub_record(read, next, at) {
+                blocks.push((position.saturating_sub(1), snapshot));
             }
         }
         if position < entries.len() {
             let words = format!("the record has {position} of {} values of the counter list", entries.len());
             self.damage(sub_records.offset(), words);
         }
-        // Parents are instances of other objects, so all objects have to be there first.
+        // Parents are instances of other objects, so all objects are read first.
         for (position, snapshot) in &blocks {
             if let Some(read) = entries.get_mut(*position) {
                 self.object(read, snapshot, &blocks);
@@ -143,10 +101,62 @@ impl Decoder<'_> {
         }
     }
 
+    /// Decodes one sub-record; a data block is returned, because its parents may follow in other sub-records.
+    fn sub_record(
+        &mut self,
+        read: &mut ReadEntry,
+        found: Result<SubRecord<'_>, (usize, Error)>,
+        at: usize,
+    ) -> Option<Snapshot> {
+        let (at, words) = match found {
+            Ok(SubRecord::Single(raw)) if !read.entry.is_wildcard() && !read.entry.is_object() => {
+                self.single(read, raw);
+                return None;
+            }
+            Ok(SubRecord::Multi(multi)) if read.entry.is_wildcard() => {
+                self.multi(read, multi, at);
+                return None;
+            }
+            Ok(SubRecord::Object(bytes)) if read.entry.is_object() => match Snapshot::new(bytes.to_vec()) {
+                Ok(snapshot) => return Some(snapshot),
+                Err(error) => {
+                    let words = format!("the data block of {} is damaged: {error}", entry_path(&read.entry));
+                    (at.saturating_add(8).saturating_add(error.at), words)
+                }
+            },
+            Ok(SubRecord::Unknown(sub_type)) => {
+                let path = entry_path(&read.entry);
+                (at, format!("a value of the unknown sub-type {sub_type:#04x} of {path} was skipped"))
+            }
+            Ok(_) => {
+                let path = entry_path(&read.entry);
+                (at, format!("the value of {path} is of another kind than the counter list says"))
+            }
+            Err((at, error)) => {
+                (at, format!("the values from {} on are lost: {error}", entry_path(&read.entry)))
+            }
+        };
+        self.damage(at, words);
+        None
+    }
+
+    fn single(&mut self, read: &ReadEntry, raw: RawCounter) {
+        self.any = true;
+        if self.scanning {
+            self.evidence(&read.entry, raw);
+            return;
+        }
+        let sample = self.sample(&read.entry, raw);
+        self.about.took(read.column, bits(records::SINGLE_SIZE));
+        if let Some(cell) = self.cells.get_mut(read.column) {
+            *cell = sample;
+        }
+    }
+
     fn multi(&mut self, read: &mut ReadEntry, multi: Multi<'_>, at: usize) {
         self.any = true;
         if let Some(reason) = no_value(multi.status) {
-            // The group has no instances at all then; columns that it had before say why.
+            // The group has no instances then; its earlier columns get the reason.
             let group = self.columns.group(read.id, 0);
             for column in self.columns.members.get(&group).into_iter().flatten() {
                 if let Some(cell) = self.cells.get_mut(*column) {
@@ -179,7 +189,7 @@ impl Decoder<'_> {
                 Some((_, column)) if same => *column,
                 _ => {
                     if same {
-                        // Names so far count for the numbers of those that follow.
+                        // Count the names so far for the numbers of the following instances.
                         read.items.truncate(position);
                         for (name, _) in &read.items {
                             let name = wide(name);
@@ -193,7 +203,7 @@ impl Decoder<'_> {
                     let number = *count;
                     *count = count.saturating_add(1);
                     let group = self.columns.group(read.id, 0);
-                    // Our own writer numbers the names; then they are spelled as in a path already.
+                    // Our own writer numbers the names, so they are already spelled as in a path.
                     let instance = instance_path(None, &name, number);
                     let key = instance.to_string();
                     let entry = &read.entry;
@@ -204,11 +214,11 @@ impl Decoder<'_> {
                 }
             };
             position = position.saturating_add(1);
-            if self.passing {
+            if self.scanning {
                 self.evidence(&read.entry, raw);
                 continue;
             }
-            // Each name stands in every record, with an end of two bytes.
+            // Each record has the name, with an end of two bytes.
             let name = item.name.as_bytes().len().saturating_add(2);
             self.about.took(column, bits(records::ITEM.saturating_add(name)));
             let cell = self.sample(&read.entry, raw);
@@ -226,7 +236,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// What a raw counter says about the distance from UTC.
+    /// The distance from UTC that a raw counter shows.
     fn evidence(&mut self, entry: &Entry, raw: RawCounter) {
         let counter_type = entry.counter_type;
         if self.minutes.is_none()
@@ -238,7 +248,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The sample of a raw counter, still with local time.
+    /// The sample of a raw counter, with local time.
     fn sample(&mut self, entry: &Entry, raw: RawCounter) -> Result<Sample, NoValue> {
         if let Some(reason) = no_value(raw.status) {
             return Err(reason);
@@ -247,7 +257,7 @@ impl Decoder<'_> {
         let counter_type = entry.counter_type;
         let second = raw.second.cast_unsigned();
         let mut frequency = Frequency(entry.time_base);
-        // The object's own clock is one of 100 ns units when it shows the time of the day.
+        // If the object's own clock shows the time of day, it counts units of 100 ns.
         if counter_type.time_base() == TimeBase::ObjectTime
             && minutes_between(raw.time, FileTime(second)).is_some()
         {
@@ -258,7 +268,7 @@ impl Decoder<'_> {
             first: raw.first.cast_unsigned(),
             second,
             frequency,
-            // Windows' collector does not count in multi records.
+            // Windows' collector writes no multi count into multi records.
             multi_count: raw.multi_count.max(1),
             time: raw.time,
         })
@@ -279,7 +289,7 @@ impl Decoder<'_> {
         if read.object.counters != counters || read.object.instances != names {
             self.object_columns(read, &object, counters, names, snapshot);
         }
-        if self.passing {
+        if self.scanning {
             return;
         }
         let cache = &read.object;
@@ -301,7 +311,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Finds the columns of an object whose instances or counters are not those of the record before.
+    /// Finds the columns of an object whose instances or counters differ from the record before.
     fn object_columns(
         &mut self,
         read: &mut ReadEntry,
@@ -312,7 +322,7 @@ impl Decoder<'_> {
     ) {
         let definitions = object.counters();
         let is_column = |counter_type: CounterType| counter_type.is_visible() && !counter_type.is_text();
-        // Two counters of one name, as some providers have, are two columns.
+        // Some providers have two counters with one name: they are two columns.
         let mut names_before: HashMap<TitleIndex, u32> = HashMap::new();
         let mut visible = Vec::new();
         let mut nths = Vec::new();
@@ -384,11 +394,11 @@ impl Decoder<'_> {
     }
 }
 
-/// The name of an instance with its parent's, when the record holds the parent.
+/// The name of an instance with the name of its parent, if the record has the parent.
 fn instance_name(instance: &SnapshotInstance<'_>, blocks: &[(usize, Snapshot)]) -> String {
     let name = instance.name().to_string_lossy();
     let name = match instance.unique_id() {
-        // What has no name is known by its number.
+        // A counter or object without a name gets its number.
         Some(id) if name.is_empty() => id.to_string(),
         _ => name,
     };
@@ -402,7 +412,7 @@ fn instance_name(instance: &SnapshotInstance<'_>, blocks: &[(usize, Snapshot)]) 
     }
 }
 
-/// The bits of so many bytes.
+/// The number of bits in some bytes.
 const fn bits(bytes: usize) -> u64 {
     (bytes as u64).saturating_mul(8)
 }

@@ -45,3 +45,8 @@ pub use read::BlgReader;
 pub use records::{Data, Entry, Item, RawCounter, SubRecord, SubRecords, flags, no_value, parse_list};
 pub use sink::BlgSink;
 pub use write::{BlgWriter, WriteOptions};
+
+/// `length` rounded up to a multiple of 8.
+const fn align8(length: usize) -> usize {
+    length.saturating_add(7) & !7
+}

@@ -1,4 +1,4 @@
-//! Reads a BLG event by event: lists of counters, records, and what is around them.
+//! Reads a BLG event by event: counter lists, records, names and the catalogue.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -15,10 +15,10 @@ use super::parts::Pending;
 use super::records::{self, Entry, kind};
 use crate::error::LogError;
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 
-/// A record of more than this many bytes is damage: the largest machines make a few of them.
+/// A longer record is damage: records of the largest machines have a few megabytes.
 const LARGEST_RECORD: usize = 256 << 20;
 
 /// The first bytes of every counter list.
@@ -37,27 +37,27 @@ pub struct BlgReader<R> {
     pending: Option<Pending>,
     /// The record that was read when the log was opened.
     ahead: Option<Record>,
-    /// Records decoded so far; one more than were given while one is read ahead.
+    /// Records decoded so far, including the one that is read ahead.
     decoded: u64,
     /// The last distance from UTC that a record showed.
     minutes: Option<i32>,
-    /// The distance that the caller gave.
+    /// The distance from UTC that the caller set.
     fixed_minutes: Option<i32>,
     /// The bytes of the last record.
     raw: Vec<u8>,
-    /// Byte of the current list, and the lists that were current before or behind it.
+    /// The byte of the current list, and the other lists by their bytes.
     list_byte: u64,
     lists: HashMap<u64, Vec<ReadEntry>>,
-    /// Where the last record stands.
-    place: Option<ReadPlace>,
-    /// Brings the input to a byte, when it can go back.
+    /// The position of the last record.
+    place: Option<RecordPosition>,
+    /// Moves the input to a byte; `None` if it can not seek.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
-    /// Only times, places and columns are wanted.
-    passing: bool,
+    /// Only times, positions and columns are read.
+    scanning: bool,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
-    /// As [`BlgReader::new`], of what can go back to any record.
+    /// As [`BlgReader::new`], for an input that can seek to any record.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl<R: Read> BlgReader<R> {
     ///
     /// # Errors
     ///
-    /// Only those of the operating system: a log with nothing in it that can be used has no columns and its damage in
-    /// the notes.
+    /// Only errors of the operating system. A log without anything usable has no columns, and its damage is
+    /// in the notes.
     pub fn new(input: R, options: &ReadOptions) -> Result<BlgReader<R>, LogError> {
         let mut about = About::new(Format::Blg);
         let container = Container::new(input, &mut about.notes)?;
@@ -101,18 +101,18 @@ impl<R: Read> BlgReader<R> {
             lists: HashMap::new(),
             place: None,
             seek: None,
-            passing: false,
+            scanning: false,
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
     }
 
-    /// The header of the file; `None` when it is damaged.
+    /// The header of the file; `None` if it is damaged.
     pub const fn header(&self) -> Option<&FileHeader> {
         self.container.header.as_ref()
     }
 
-    /// The catalogue, once it was read: it stands at the end of logs of whole objects.
+    /// The catalogue, once it was read: it is at the end of logs of whole objects.
     pub const fn catalogue(&self) -> Option<&Catalogue> {
         self.catalogue.as_ref()
     }
@@ -139,9 +139,9 @@ impl<R: Read> BlgReader<R> {
         }
     }
 
-    /// Takes one event; gives a record when one is complete.
+    /// Reads one event. Returns a record when one is complete.
     fn take_event(&mut self, event: Event) -> Option<Record> {
-        // A first part, or a whole record, while parts of another are still missing.
+        // A first part or a whole record, although parts of another record are still missing.
         let broken = match &self.pending {
             Some(pending) => event.part != pending.next_part || event.parts != pending.event.parts,
             None => event.part != 1,
@@ -164,8 +164,8 @@ impl<R: Read> BlgReader<R> {
             return record;
         }
         let this = self.take_record(&pending);
-        // Of a record that lost its end and the one that came instead, the latter is the whole one; the former is given
-        // up only when both have something to say.
+        // A record lost its end and another one follows. The new one is whole; the old one is reported as
+        // lost only if both have content.
         if record.is_some() && this.is_some() {
             self.damage(&pending, 0, "the incomplete record before this one was left out".to_owned());
             self.decoded = self.decoded.saturating_sub(1);
@@ -173,10 +173,10 @@ impl<R: Read> BlgReader<R> {
         this.or(record)
     }
 
-    /// Takes the content of one event, or of all parts together; gives a record when it is one.
+    /// Reads the content of one event, or of all parts together. Returns the record if it is one.
     fn take_record(&mut self, pending: &Pending) -> Option<Record> {
         let stated = pending.event.kind;
-        // What says itself what it is is believed more than the byte in the header of the event.
+        // The first bytes of the content are more reliable than the kind in the event header.
         let kind = if pending.body.starts_with(&[b'B', b'L', 3, records::OUTER]) {
             kind::DATA
         } else if pending.body.starts_with(&LIST_BEGIN) {
@@ -191,7 +191,7 @@ impl<R: Read> BlgReader<R> {
         match kind {
             kind::DATA => {
                 let record = self.data_record(pending);
-                if record.is_some() && !self.passing {
+                if record.is_some() && !self.scanning {
                     self.raw.clone_from(&pending.body);
                 }
                 return record;
@@ -217,7 +217,7 @@ impl<R: Read> BlgReader<R> {
         for fault in faults {
             self.damage(pending, fault.at, format!("counter list: {fault}"));
         }
-        // Programs that append to a log begin with a list again: the same counters are the same columns.
+        // Programs that append to a log begin with a list again. Its counters keep their columns.
         let mut seen: HashMap<String, u32> = HashMap::new();
         let before = std::mem::take(&mut self.entries);
         self.lists.insert(std::mem::replace(&mut self.list_byte, pending.event.byte), before);
@@ -240,14 +240,14 @@ impl<R: Read> BlgReader<R> {
                 let column = || column_of(&read.entry, instance, group, false);
                 read.column = self.columns.column(&mut self.about.columns, group, "", true, column);
             } else if read.entry.is_wildcard() {
-                // Groups are in the order of the list, whenever their first instance appears.
+                // Groups are numbered in the order of the list, not of their first instances.
                 self.columns.group(id, 0);
             }
             self.entries.push(read);
         }
     }
 
-    /// Makes a list current that was read before; `false` when there is none at this byte.
+    /// Selects an earlier list; `false` if there is none at this byte.
     fn choose_list(&mut self, byte: u64) -> bool {
         if byte == self.list_byte {
             return byte > 0;
@@ -275,7 +275,7 @@ impl<R: Read> BlgReader<R> {
         }
     }
 
-    /// Decodes one data record; `None` when nothing in it can be used.
+    /// Decodes one data record; `None` if nothing in it is usable.
     fn data_record(&mut self, pending: &Pending) -> Option<Record> {
         let event = &pending.event;
         if self.entries.is_empty() {
@@ -290,7 +290,7 @@ impl<R: Read> BlgReader<R> {
             pending,
             record: self.decoded.saturating_add(1),
             cells: Vec::new(),
-            passing: self.passing,
+            scanning: self.scanning,
             minutes: None,
             any: false,
         };
@@ -300,7 +300,7 @@ impl<R: Read> BlgReader<R> {
         if !any {
             return None;
         }
-        self.place = Some(ReadPlace {
+        self.place = Some(RecordPosition {
             byte: event.byte,
             records: self.decoded,
             list: self.list_byte,
@@ -328,12 +328,12 @@ impl<R: Read> BlgReader<R> {
         })
     }
 
-    /// The distance from UTC of a record that holds no time in UTC: by the rules of the zone, unless the records before
-    /// showed that the rules are wrong.
+    /// The distance from UTC for a record without any UTC time: from the rules of the zone, unless earlier
+    /// records showed that the rules are wrong.
     fn minutes_without_evidence(&mut self, local: FileTime) -> i32 {
         let by_rules = self.about.zone.minutes_at_local(local);
         match (self.minutes, &self.about.zone) {
-            // Whether the rules were right so far is known from the distances that they allow.
+            // The rules were right so far if the distance of the last record is one of theirs.
             (Some(minutes), Zone::Rules(rules)) => {
                 let biases = [rules.standard_bias, rules.daylight_bias]
                     .map(|extra| rules.bias.saturating_add(extra).saturating_neg());
@@ -365,20 +365,20 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         Ok(record)
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         loop {
             let record = match self.ahead.take() {
                 Some(record) => Some((record.cells.len(), record)),
                 None => {
-                    self.passing = true;
+                    self.scanning = true;
                     let record = self.read_record();
-                    self.passing = false;
+                    self.scanning = false;
                     record?.map(|record| (self.about.columns.len(), record))
                 }
             };
             let Some((columns, Record { time, local_minutes, .. })) = record else { return Ok(()) };
             self.about.records = self.about.records.saturating_add(1);
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 return Ok(());
             }
         }
@@ -388,11 +388,11 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         Some(self.raw.as_slice()).filter(|raw| !raw.is_empty())
     }
 
-    fn place(&self) -> Option<ReadPlace> {
+    fn position(&self) -> Option<RecordPosition> {
         self.place.filter(|_| self.seek.is_some() && self.ahead.is_none())
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Some(seek) = self.seek else { return Ok(false) };
         if place.list != self.list_byte && !self.choose_list(place.list) {
             return Ok(false);
@@ -402,7 +402,7 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         self.decoded = place.records;
         self.minutes = place.minutes;
         let record = place.records.saturating_add(1);
-        self.container.go_to(place.byte, seek, &mut self.about.notes, record)?;
+        self.container.seek_to(place.byte, seek, &mut self.about.notes, record)?;
         Ok(true)
     }
 }

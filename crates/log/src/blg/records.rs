@@ -1,16 +1,17 @@
-//! What stands in the events of a BLG: the counter list, data records, names and the catalogue.
+//! Parses the bodies of events: the counter list and data records.
 //!
-//! Offsets in errors are from the start of the body, or of the assembled record; the reader adds where that is.
+//! Offsets in errors are relative to the body, or to the assembled record; the reader adds its position.
 
 use std::sync::Arc;
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
 use tallymon_core::flow::{Absence, NoValue};
 use tallymon_core::text::{ByteOrder, WideStr};
 use tallymon_core::time::FileTime;
 
-use crate::bytes::{self, align8, value};
+use super::align8;
 
 /// Kinds of events.
 pub(super) mod kind {
@@ -26,7 +27,7 @@ pub mod flags {
     pub const WILDCARD: u32 = 0x01;
     /// A whole object: its sub-record is a data block.
     pub const OBJECT: u32 = 0x10;
-    /// Seen in an exported log only; nobody knows what it says.
+    /// Seen in exported logs only; its meaning is unknown.
     pub const EXPORTED: u32 = 0x2000_0000;
 }
 
@@ -52,12 +53,12 @@ pub(super) const ITEM: usize = 24;
 /// Size of a multi sub-record's block before its items.
 pub(super) const MULTI_HEADER: usize = 0x18;
 
-/// An entry of the counter list: what one sub-record of every data record is.
+/// An entry of the counter list. It describes one sub-record of every data record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Bits of [`flags`].
     pub flags: u32,
-    /// A number of the program that chose the counter, without meaning for others.
+    /// A private number of the program that selected the counter.
     pub user: u32,
     /// Counter type; 0x10 for whole objects.
     pub counter_type: CounterType,
@@ -73,7 +74,7 @@ pub struct Entry {
     pub instance: Option<String>,
     /// Parent of the instance.
     pub parent: Option<String>,
-    /// Which of several instances of that name.
+    /// Its number among instances of that name.
     pub instance_index: u32,
     /// Counter; `*` for whole objects.
     pub counter: Option<String>,
@@ -90,10 +91,11 @@ impl Entry {
         self.flags & flags::OBJECT != 0
     }
 
-    /// The entry at the start of `data`, and its length; `fault` hears of what could be repaired.
+    /// Reads the entry at the start of `data`; also returns its length. `fault` receives faults that could be
+    /// repaired.
     ///
-    /// All texts together take `budget` bytes at most: entries that share a text are no list, and would need far more
-    /// memory than the list.
+    /// All texts together may take `budget` bytes: entries that share a text are damage, and would need far
+    /// more memory than the list.
     fn parse(
         data: &[u8],
         at: usize,
@@ -101,10 +103,10 @@ impl Entry {
         fault: &mut dyn FnMut(Error),
     ) -> Result<(Entry, usize), Error> {
         const WHAT: &str = "counter list entry";
-        let u32 = |offset: usize| bytes::u32(data, at.saturating_add(offset), WHAT);
-        let i32 = |offset: usize| bytes::i32(data, at.saturating_add(offset), WHAT);
+        let u32 = |offset: usize| Bytes::little(data).u32(at.saturating_add(offset), WHAT);
+        let i32 = |offset: usize| Bytes::little(data).i32(at.saturating_add(offset), WHAT);
         let strings = at.saturating_add(ENTRY);
-        let stated = bytes::length(data, at, "counter list entry, length")?;
+        let stated = Bytes::little(data).length(at, "counter list entry, length")?;
         let mut texts_end = 0usize;
         let mut text = |offset: usize, what: &'static str| -> Result<Option<String>, Error> {
             let place = i32(offset)?;
@@ -115,7 +117,7 @@ impl Entry {
             let end = begin.saturating_add(LONGEST_TEXT.min(*budget)).min(data.len());
             let Some((text, after)) = data.get(begin..end).and_then(take_text) else {
                 let most = data.len().saturating_sub(strings) as u64;
-                fault(bytes::outside(what, at.saturating_add(offset), place as u64, 0, most));
+                fault(Error::outside(what, at.saturating_add(offset), place as u64, 0, most));
                 return Ok(None);
             };
             let text_end = end.saturating_sub(after.len());
@@ -133,30 +135,30 @@ impl Entry {
             flags: u32(4)?,
             user: u32(8)?,
             counter_type: CounterType(u32(0xc)?),
-            time_base: bytes::u64(data, at.saturating_add(0x10), WHAT)?.cast_signed(),
+            time_base: Bytes::little(data).u64(at.saturating_add(0x10), WHAT)?.cast_signed(),
             scale: i32(0x18)?,
         };
-        // The texts end an entry, so they tell its length too: the stated one may be damaged.
+        // An entry ends with its texts, so they show its length too: the stated length may be damaged.
         let by_texts = align8(texts_end.saturating_sub(at)).max(ENTRY);
         let fits = |length: usize| {
             let end = at.saturating_add(length);
             length >= ENTRY && length.is_multiple_of(8) && (end == data.len() || looks_like_entry(data, end))
         };
         if !fits(stated) && fits(by_texts) {
-            fault(value("counter list entry, length", at, "the length of its texts", stated as u64));
+            fault(Error::value("counter list entry, length", at, "the length of its texts", stated as u64));
             return Ok((entry, by_texts));
         }
         if stated < ENTRY || at.saturating_add(stated) > data.len() {
             let most = data.len().saturating_sub(at) as u64;
-            return Err(bytes::outside("counter list entry, length", at, stated as u64, ENTRY as u64, most));
+            return Err(Error::outside("counter list entry, length", at, stated as u64, ENTRY as u64, most));
         }
         Ok((entry, stated))
     }
 }
 
 fn looks_like_entry(data: &[u8], at: usize) -> bool {
-    let length = bytes::length(data, at, "").unwrap_or(0);
-    let object = at.checked_add(0x20).and_then(|object| bytes::i32(data, object, "").ok());
+    let length = Bytes::little(data).length(at, "").unwrap_or(0);
+    let object = at.checked_add(0x20).and_then(|object| Bytes::little(data).i32(object, "").ok());
     let end = at.saturating_add(length);
     length.is_multiple_of(8)
         && length > ENTRY
@@ -164,11 +166,14 @@ fn looks_like_entry(data: &[u8], at: usize) -> bool {
         && object.is_some_and(|object| object >= -1)
 }
 
-/// Reads a counter list. What can not be read is told to `fault`; the entries before it are given.
+/// Reads a counter list. `fault` receives what can not be read; the entries before it are returned.
 pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
-    match (bytes::u32(body, 0, "counter list, version"), bytes::u32(body, 4, "counter list, log type")) {
+    match (
+        Bytes::little(body).u32(0, "counter list, version"),
+        Bytes::little(body).u32(4, "counter list, log type"),
+    ) {
         (Ok(version), Ok(_)) if version == LIST_VERSION => {}
-        (Ok(version), Ok(_)) => fault(value("counter list, version", 0, "0x6ff", u64::from(version))),
+        (Ok(version), Ok(_)) => fault(Error::value("counter list, version", 0, "0x6ff", u64::from(version))),
         (Err(error), _) | (_, Err(error)) => fault(error),
     }
     let mut entries = Vec::new();
@@ -190,7 +195,7 @@ pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
     entries
 }
 
-/// What `PDH_RAW_COUNTER` holds.
+/// The content of a `PDH_RAW_COUNTER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RawCounter {
     /// Status of the Performance Data Helper: 0 is good, see [`no_value`].
@@ -228,7 +233,7 @@ pub enum SubRecord<'a> {
     Multi(Multi<'a>),
     /// A data block with one object.
     Object(&'a [u8]),
-    /// A sub-type that nobody has described; it has its place in the order all the same.
+    /// A sub-record of an unknown type. It counts in the order of sub-records.
     Unknown(u8),
 }
 
@@ -247,16 +252,16 @@ impl<'a> Multi<'a> {
     fn parse(block: &'a [u8]) -> Result<Multi<'a>, Error> {
         const WHAT: &str = "multi record";
         Ok(Multi {
-            status: bytes::u32(block, 0x0c, WHAT)?,
-            time: FileTime(bytes::u64(block, 0x10, WHAT)?),
-            count: bytes::length(block, 4, WHAT)?,
+            status: Bytes::little(block).u32(0x0c, WHAT)?,
+            time: FileTime(Bytes::little(block).u64(0x10, WHAT)?),
+            count: Bytes::little(block).length(4, WHAT)?,
             block,
         })
     }
 
     /// Its items. It ends after an error.
     ///
-    /// All names together are not longer than the block: items that share a name are damage.
+    /// All names together must fit the block: items that share a name are damage.
     pub fn items(&self) -> impl Iterator<Item = Result<Item<'a>, Error>> + use<'a> {
         let Multi { block, count, .. } = *self;
         let mut budget = block.len();
@@ -275,25 +280,25 @@ impl<'a> Multi<'a> {
 fn item<'a>(block: &'a [u8], position: usize, budget: &mut usize) -> Result<Item<'a>, Error> {
     const WHAT: &str = "multi record, item";
     let at = position.saturating_mul(ITEM).saturating_add(MULTI_HEADER);
-    let item = bytes::slice(block, at, ITEM, WHAT)?;
-    let name_at = bytes::length(item, 0, WHAT)?;
+    let item = Bytes::little(block).slice(at, ITEM, WHAT)?.data();
+    let name_at = Bytes::little(item).length(0, WHAT)?;
     let name_end = name_at.saturating_add(*budget).min(block.len());
     let name = block.get(name_at..name_end).filter(|_| name_at >= MULTI_HEADER);
     let Some(name) = name.and_then(until_nul) else {
         let (least, most) = (MULTI_HEADER as u64, block.len() as u64);
-        return Err(bytes::outside("multi record, name of an item", at, name_at as u64, least, most));
+        return Err(Error::outside("multi record, name of an item", at, name_at as u64, least, most));
     };
     *budget = budget.saturating_sub(name.len().saturating_add(2));
     Ok(Item {
         name: WideStr::new(name, ByteOrder::Little),
-        multi_count: bytes::u32(item, 4, WHAT)?,
-        first: bytes::u64(item, 8, WHAT)?.cast_signed(),
-        second: bytes::u64(item, 16, WHAT)?.cast_signed(),
+        multi_count: Bytes::little(item).u32(4, WHAT)?,
+        first: Bytes::little(item).u64(8, WHAT)?.cast_signed(),
+        second: Bytes::little(item).u64(16, WHAT)?.cast_signed(),
     })
 }
 
-/// The sub-records of a data record. Where one has a length that leads nowhere, the length of its own content is used;
-/// when that fails too it ends after the error.
+/// Iterates over the sub-records of a data record. If a length is wrong, the length of the content is used;
+/// if that fails too, the iteration ends after the error.
 #[derive(Debug, Clone)]
 pub struct SubRecords<'a> {
     data: &'a [u8],
@@ -304,7 +309,7 @@ pub struct SubRecords<'a> {
 impl<'a> SubRecords<'a> {
     /// The sub-records in the body of a data record.
     pub fn new(body: &'a [u8]) -> SubRecords<'a> {
-        let outer = bytes::length(body, 4, "data record, length");
+        let outer = Bytes::little(body).length(4, "data record, length");
         let tagged = has_tag(body, 0) && body.get(3) == Some(&OUTER);
         let (data, fault) = match outer {
             Ok(length) if tagged && (8..=body.len()).contains(&length) => {
@@ -312,11 +317,11 @@ impl<'a> SubRecords<'a> {
             }
             Ok(length) if tagged => {
                 let most = body.len() as u64;
-                (body, Some(bytes::outside("data record, length", 4, length as u64, 8, most)))
+                (body, Some(Error::outside("data record, length", 4, length as u64, 8, most)))
             }
             Ok(_) => {
-                let found = bytes::u32(body, 0, "").unwrap_or(0);
-                (body, Some(value("data record, tag", 0, "the bytes 42 4C 03 00", u64::from(found))))
+                let found = Bytes::little(body).u32(0, "").unwrap_or(0);
+                (body, Some(Error::value("data record, tag", 0, "the bytes 42 4C 03 00", u64::from(found))))
             }
             Err(error) => (body, Some(error)),
         };
@@ -328,7 +333,7 @@ impl<'a> SubRecords<'a> {
         self.at
     }
 
-    /// What was wrong with the record as a whole or with a length, when it could be read all the same.
+    /// A fault of the record or of a length that could be repaired.
     pub const fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }
@@ -336,8 +341,8 @@ impl<'a> SubRecords<'a> {
     /// The next sub-record.
     fn parse(&mut self) -> Result<SubRecord<'a>, Error> {
         let at = self.at;
-        let head = bytes::slice(self.data, at, 8, "record head")?;
-        let stated = bytes::length(head, 4, "record head, length")?;
+        let head = Bytes::little(self.data).slice(at, 8, "record head")?.data();
+        let stated = Bytes::little(head).length(4, "record head, length")?;
         let inner = at.saturating_add(8);
         let sub_type = head.get(3).copied().unwrap_or(0);
         let length = if stated >= 8 && self.leads_on(at.saturating_add(stated)) {
@@ -345,16 +350,16 @@ impl<'a> SubRecords<'a> {
         } else {
             let own = match sub_type {
                 SINGLE => SINGLE_SIZE,
-                MULTI => bytes::length(self.data, inner, "multi record, length")?.saturating_add(8),
+                MULTI => Bytes::little(self.data).length(inner, "multi record, length")?.saturating_add(8),
                 OBJECT => {
                     let at = inner.saturating_add(20);
-                    let length = bytes::length(self.data, at, "PERF_DATA_BLOCK.TotalByteLength")?;
+                    let length = Bytes::little(self.data).length(at, "PERF_DATA_BLOCK.TotalByteLength")?;
                     align8(length).saturating_add(8)
                 }
                 _ => stated,
             };
             let most = self.data.len().saturating_sub(at) as u64;
-            let error = bytes::outside("record head, length", at.saturating_add(4), stated as u64, 8, most);
+            let error = Error::outside("record head, length", at.saturating_add(4), stated as u64, 8, most);
             if own < 8 || !self.leads_on(at.saturating_add(own)) {
                 return Err(error);
             }
@@ -362,18 +367,18 @@ impl<'a> SubRecords<'a> {
             own
         };
         if !has_tag(self.data, at) {
-            let found = bytes::u32(head, 0, "record head")?;
-            self.fault = Some(value("record head, tag", at, "the bytes 42 4C 03", u64::from(found)));
+            let found = Bytes::little(head).u32(0, "record head")?;
+            self.fault = Some(Error::value("record head, tag", at, "the bytes 42 4C 03", u64::from(found)));
         }
         self.at = at.saturating_add(length);
-        let content = bytes::slice(self.data, inner, length.saturating_sub(8), "record")?;
+        let content = Bytes::little(self.data).slice(inner, length.saturating_sub(8), "record")?.data();
         match sub_type {
             SINGLE => Ok(SubRecord::Single(RawCounter {
-                status: bytes::u32(content, 0, "single record")?,
-                time: FileTime(bytes::u64(content, 4, "single record")?),
-                first: bytes::u64(content, 0x10, "single record")?.cast_signed(),
-                second: bytes::u64(content, 0x18, "single record")?.cast_signed(),
-                multi_count: bytes::u32(content, 0x20, "single record")?,
+                status: Bytes::little(content).u32(0, "single record")?,
+                time: FileTime(Bytes::little(content).u64(4, "single record")?),
+                first: Bytes::little(content).u64(0x10, "single record")?.cast_signed(),
+                second: Bytes::little(content).u64(0x18, "single record")?.cast_signed(),
+                multi_count: Bytes::little(content).u32(0x20, "single record")?,
             })),
             MULTI => Multi::parse(content).map(SubRecord::Multi),
             OBJECT => Ok(SubRecord::Object(content)),
@@ -397,7 +402,7 @@ impl<'a> Iterator for SubRecords<'a> {
         }
         let record = self.parse();
         if record.is_err() && self.at == at {
-            // The place of the next one is not known.
+            // The offset of the next one is unknown.
             self.at = self.data.len();
         }
         Some(record.map_err(|error| (at, error)))
@@ -424,7 +429,7 @@ pub enum Data {
     },
 }
 
-/// Why a status of the Performance Data Helper means that there is no value; `None` when there is one.
+/// The reason that a PDH status stands for; `None` if it means a value.
 pub const fn no_value(status: u32) -> Option<NoValue> {
     // The two upper bits are the severity: success and information are values.
     if status >> 30 < 2 {
@@ -442,13 +447,13 @@ pub const fn no_value(status: u32) -> Option<NoValue> {
     })
 }
 
-/// The bytes before the NUL of a text. `None` when there is no NUL.
+/// The bytes before the NUL of a text; `None` without a NUL.
 pub(super) fn until_nul(data: &[u8]) -> Option<&[u8]> {
     let nul = data.chunks_exact(2).position(|unit| unit == [0, 0])?;
     data.get(..nul.checked_mul(2)?)
 }
 
-/// The text up to its NUL at the start of `data`, and what follows. `None` when there is no NUL.
+/// Splits `data` after the text at its start, which ends with NUL; `None` without a NUL.
 pub(super) fn take_text(data: &[u8]) -> Option<(String, &[u8])> {
     let text = until_nul(data)?;
     let rest = data.get(text.len().checked_add(2)?..)?;

@@ -1,4 +1,4 @@
-//! Writes a BLG in counter mode as Windows 8 and later do.
+//! Writes a BLG in counter mode, as Windows 8 and later do.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use tallymon_core::text::{ByteOrder, append_wide, encode_wide};
 use tallymon_core::time::FileTime;
 
+use super::align8;
 use super::container::{BUFFER_HEADER, EVENT_HEADER, FILE_HEADER, FileHeader, PROVIDER, USUAL_BUFFER};
 use super::records::{self, Data, ENTRY, Entry, ITEM, MULTI_HEADER, RawCounter, kind};
-use crate::bytes::align8;
 
 /// Bytes of a record in one event. Longer records are cut into parts.
 const PART: usize = 8000;
 /// Longest text in the header; it has to fit into one buffer.
 const LONGEST_NAME: usize = 260;
 
-/// What stands in a BLG besides counters and values.
+/// The properties of a BLG besides counters and values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Identifies the log.
@@ -26,8 +26,8 @@ pub struct WriteOptions {
     pub header: FileHeader,
     /// Number of processors and their clock in MHz; Windows itself always says 1.
     pub processor_mhz: u32,
-    /// Pad a multi record as Windows' live collector does (as if each name was padded), not as its exporter does (once
-    /// at the end).
+    /// Pad a multi record as Windows' live collector does (as if each name were padded), not as its exporter
+    /// does (once at the end).
     pub live_padding: bool,
 }
 
@@ -45,9 +45,9 @@ pub struct BlgWriter<W> {
     out: W,
     options: WriteOptions,
     entries: Vec<Entry>,
-    /// The buffer that is being filled, from its header on.
+    /// The current buffer, from its header on.
     buffer: Vec<u8>,
-    /// Buffers that were written, the header included.
+    /// The number of written buffers, the header included.
     buffers: u32,
     listed: bool,
     /// When the last record was taken, UTC.
@@ -56,11 +56,11 @@ pub struct BlgWriter<W> {
 }
 
 impl<W: Write + Seek> BlgWriter<W> {
-    /// Begins a log of these counters. The header is written again at the end.
+    /// Begins a log of these counters. The header is written again at the end, when its numbers are known.
     ///
     /// # Errors
     ///
-    /// Those of the writer below.
+    /// Errors of the output.
     pub fn new(mut out: W, options: WriteOptions, entries: Vec<Entry>) -> io::Result<BlgWriter<W>> {
         out.write_all(&header_buffer(&options, 1, options.header.end))?;
         Ok(BlgWriter {
@@ -75,11 +75,12 @@ impl<W: Write + Seek> BlgWriter<W> {
         })
     }
 
-    /// Writes a record: one value for each entry, in their order. `local` is the time as the machine's clock shows it.
+    /// Writes a record: one value for each entry, in their order. `local` is the time as the machine's clock
+    /// shows it.
     ///
     /// # Errors
     ///
-    /// Those of the writer below, and a number of values that is not that of the entries.
+    /// Errors of the output, and a wrong number of values.
     pub fn record(&mut self, utc: FileTime, local: FileTime, values: &[Data]) -> io::Result<()> {
         if values.len() != self.entries.len() {
             let words = format!("a record needs {} values, found {}", self.entries.len(), values.len());
@@ -99,7 +100,7 @@ impl<W: Write + Seek> BlgWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the writer below.
+    /// Errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.list(self.options.header.start)?;
         self.flush(None)?;
@@ -111,8 +112,8 @@ impl<W: Write + Seek> BlgWriter<W> {
         Ok(self.out)
     }
 
-    /// Writes the counter list before the first record. It is a microsecond older, so that sorting by time keeps it
-    /// first.
+    /// Writes the counter list before the first record. It is a microsecond older, so that sorting by time
+    /// keeps it first.
     fn list(&mut self, first: FileTime) -> io::Result<()> {
         if self.listed {
             return Ok(());
@@ -127,7 +128,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         self.event(kind::LIST, FileTime(first.0.saturating_sub(10)), &body)
     }
 
-    /// Writes a record as one event, or as several of its parts.
+    /// Writes a record as one event, or in parts as several events.
     fn event(&mut self, kind: u8, time: FileTime, body: &[u8]) -> io::Result<()> {
         let parts = u32::try_from(body.len().div_ceil(PART)).unwrap_or(u32::MAX);
         for (part, body) in (1u32..).zip(body.chunks(PART)) {
@@ -154,7 +155,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         Ok(())
     }
 
-    /// Writes the buffer out: because an event of `tried` bytes does not fit any more, or at the end.
+    /// Writes the buffer: because an event of `tried` bytes does not fit any more, or at the end.
     fn flush(&mut self, tried: Option<usize>) -> io::Result<()> {
         let used = small(self.buffer.len());
         let size = small(USUAL_BUFFER);
@@ -183,7 +184,7 @@ impl<W: Write + Seek> BlgWriter<W> {
     }
 }
 
-/// A length that is known to be below the size of a buffer, or of a record.
+/// A length that is always smaller than a buffer or a record.
 fn small(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
@@ -201,7 +202,7 @@ fn header_buffer(options: &WriteOptions, buffers: u32, end: FileTime) -> Vec<u8>
     out.extend_from_slice(&[major, minor, 1, 5]);
     numbers(&mut out, &[*os_build, 1]);
     out.extend_from_slice(&end.0.to_le_bytes());
-    // Timer resolution, no maximum size, sequential and private to a process, then what counts from 1.
+    // Timer resolution, no maximum size, sequential and private to a process, then numbers that begin with 1.
     numbers(&mut out, &[156_250, 0, 0x3002_0801, buffers, 1, 8, 0, options.processor_mhz]);
     out.extend_from_slice(&[0; 16]);
     out.extend_from_slice(&zone.to_bytes());

@@ -1,4 +1,4 @@
-//! Fields of a line, and the times and numbers in them.
+//! Splits lines into fields, and parses times and numbers.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use tallymon_core::time::{FileTime, SystemTime};
 #[derive(Debug)]
 pub(super) struct Field<'a> {
     pub(super) text: Cow<'a, str>,
-    /// Where it begins in the line.
+    /// Its byte offset in the line.
     pub(super) at: usize,
     /// It is in quotation marks.
     pub(super) quoted: bool,
-    /// Its last quotation mark is there, or it has none at all.
+    /// Its closing quotation mark is there, or it is not quoted.
     pub(super) closed: bool,
 }
 
-/// Splits a line. Fields may be quoted or not; a quotation mark inside of a quoted one is written twice.
+/// Splits a line into fields. Fields may be quoted; a quotation mark inside a quoted field is written twice.
 pub(super) fn split(line: &str, separator: char) -> Vec<Field<'_>> {
     let mut fields = Vec::new();
     let mut rest = line;
@@ -56,7 +56,7 @@ fn quoted_field(quoted: &str, separator: char) -> Split<'_> {
         }
         let text = quoted.get(..end).unwrap_or_default();
         let text = if doubled { Cow::Owned(text.replace("\"\"", "\"")) } else { Cow::Borrowed(text) };
-        // Whatever stands between the quotation mark and the separator is nothing.
+        // Text between the closing quotation mark and the separator is ignored.
         return ((text, true), after.split_once(separator).map(|(_, after)| after));
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn parse_time(text: &str) -> Option<FileTime> {
     time.file_time()
 }
 
-/// What a cell has instead of a value.
+/// Why a cell has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blank {
     Missing,
@@ -89,14 +89,16 @@ pub(super) enum Blank {
     Bad,
 }
 
-/// Whether a cell is digits with one point at most: surely a number, and found in less time than which one.
+/// Whether a cell consists of digits and at most one point. It is a number then, and this check is faster
+/// than parsing it.
 pub(super) fn is_plain(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let points = text.bytes().filter(|byte| *byte == b'.').count();
     digits > 0 && points < 2 && digits.saturating_add(points) == text.len()
 }
 
-/// The number in a cell. Systems with a decimal comma may write one, and C's names for what is no number.
+/// Parses the number in a cell. Systems with a decimal comma may write a comma, and C has names for infinite
+/// and invalid numbers.
 pub(super) fn parse_value(text: &str) -> Result<f64, Blank> {
     let text = text.trim();
     if text.is_empty() {

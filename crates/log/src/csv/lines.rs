@@ -1,4 +1,4 @@
-//! Lines of a text in any encoding.
+//! Reads the lines of a text in any encoding.
 
 use std::io::{self, BufRead, Read};
 
@@ -6,7 +6,7 @@ use encoding_rs::Encoding;
 
 use crate::error::{LogError, LogErrorKind};
 
-/// A line of more than this many bytes is damage: a hundred thousand counters take half of it.
+/// A longer line is damage. A hundred thousand counters take half of it.
 pub(super) const LONGEST_LINE: u64 = 32 << 20;
 
 /// The encoding of a label such as `windows-1251`, or of the number of a Windows code page.
@@ -40,9 +40,9 @@ pub(super) struct Line {
     pub(super) text: String,
     /// From 1.
     pub(super) number: u64,
-    /// Byte of the file where it begins.
+    /// The byte of the file where it begins.
     pub(super) byte: u64,
-    /// A line end follows it; the last line of a log that was cut off has none.
+    /// It has a line end. The last line of a cut log has none.
     pub(super) ended: bool,
     pub(super) decoding_failed: bool,
     pub(super) too_long: bool,
@@ -79,7 +79,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Lines { input, width, code_page, number: 0, byte: mark as u64 })
     }
 
-    /// Bytes of a character of the ASCII range.
+    /// Bytes that an ASCII character takes.
     pub(super) const fn unit(&self) -> u64 {
         match self.width {
             Width::Narrow => 1,

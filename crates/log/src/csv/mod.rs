@@ -6,8 +6,8 @@
 //! "11/26/2016 13:46:33.877","0.33300142472592542"
 //! ```
 //!
-//! Values are computed already, so reading them gives raw samples of the type `PERF_DOUBLE_RAW`. Times are local; the
-//! number in the first line is how many minutes to add to get UTC.
+//! Values are already computed, so a reader returns samples of the type `PERF_DOUBLE_RAW`. Times are local;
+//! the number in the first line is the minutes to add to get UTC.
 
 mod fields;
 mod lines;
@@ -17,9 +17,9 @@ mod write;
 pub use read::CsvReader;
 pub use write::{CsvOptions, CsvWriter, LineEnd};
 
-/// The separator of a text log, `None` when the bytes are not the begin of one.
+/// The separator of a text log; `None` if the bytes are not the beginning of one.
 pub(crate) fn detect(head: &[u8]) -> Option<u8> {
-    // The first line is looked at as ASCII, which all encodings but UTF-16 have in common.
+    // The first line is read as ASCII, which all encodings but UTF-16 contain.
     let head = head.get(..head.len().min(4096)).unwrap_or_default();
     let ascii: Vec<u8> = match head {
         [0xff, 0xfe, rest @ ..] => rest.iter().step_by(2).copied().collect(),
@@ -33,10 +33,10 @@ pub(crate) fn detect(head: &[u8]) -> Option<u8> {
     match kind.first()? {
         b'C' | b'c' => Some(b','),
         b'T' | b't' => Some(b'\t'),
-        // A damaged or unknown word: the line shows what it is separated by.
+        // The word is damaged or unknown: a tab in the line decides.
         _ => Some(if line.contains(&b'\t') { b'\t' } else { b',' }),
     }
 }
 
-/// What every first line has near its begin.
+/// Every first line has this near its beginning.
 const MARK: &[u8] = b"(PDH-";

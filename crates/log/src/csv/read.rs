@@ -1,5 +1,5 @@
-//! Reads PDH-CSV and PDH-TSV of every writer: Windows in any language, typeperf's console, VMware's esxtop, files that
-//! went through an editor.
+//! Reads PDH-CSV and PDH-TSV of every writer: Windows in any language, typeperf's console, VMware's esxtop,
+//! files that went through an editor.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use super::fields::{Blank, is_plain, parse_time, parse_value, split};
 use super::lines::{LONGEST_LINE, Line, Lines, encoding};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 
 /// Reads a text log line by line.
@@ -23,27 +23,27 @@ pub struct CsvReader<R> {
     lines: Lines<R>,
     about: About,
     separator: char,
-    /// The column of each field behind the time.
+    /// The column of each field after the time.
     places: Vec<usize>,
-    /// What the headers so far said, by their lines: the columns of their fields, and the time zone.
+    /// The headers so far by their line numbers: the columns of their fields, and the time zone.
     headers: HashMap<u64, (Vec<usize>, Zone)>,
-    /// Only times and columns are wanted.
-    passing: bool,
+    /// Only times and columns are read, not values.
+    scanning: bool,
     known: HashMap<(String, u32), usize>,
     fixed_bias: Option<i32>,
-    /// Text lines that are no rows were noted.
+    /// Text between the rows was reported already.
     text_noted: bool,
     /// The line of the last record.
     last_line: String,
-    /// Where it stands, and the line of the header before it.
-    place: Option<ReadPlace>,
+    /// Its position, and the line number of the header before it.
+    place: Option<RecordPosition>,
     header_line: u64,
-    /// Brings the input to a byte, when it can go back.
+    /// Moves the input to a byte; `None` if it can not seek.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
 }
 
 impl<R: BufRead + Seek> CsvReader<R> {
-    /// As [`CsvReader::new`], of what can go back to any line.
+    /// As [`CsvReader::new`], for an input that can seek.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<R: BufRead> CsvReader<R> {
     ///
     /// # Errors
     ///
-    /// Those of the operating system, a code page that nobody knows, and a text without a first line of a log.
+    /// Errors of the operating system, an unknown code page, and a text without the first line of a log.
     pub fn new(input: R, options: &ReadOptions) -> Result<CsvReader<R>, LogError> {
         let code_page = options.code_page.as_deref().map(encoding).transpose()?;
         let mut reader = CsvReader {
@@ -69,7 +69,7 @@ impl<R: BufRead> CsvReader<R> {
             separator: ',',
             places: Vec::new(),
             headers: HashMap::new(),
-            passing: false,
+            scanning: false,
             known: HashMap::new(),
             fixed_bias: options.bias,
             text_noted: false,
@@ -98,7 +98,7 @@ impl<R: BufRead> CsvReader<R> {
         }
     }
 
-    /// Takes a line with the paths of the columns. There is another one where logs were put behind each other.
+    /// Reads a header: a line with the paths of the columns. Concatenated logs have several.
     fn header(&mut self, line: &Line) {
         self.note_line(line);
         self.header_line = line.number;
@@ -140,8 +140,8 @@ impl<R: BufRead> CsvReader<R> {
         self.headers.insert(line.number, (self.places.clone(), self.about.zone.clone()));
     }
 
-    /// Takes the first field: `(PDH-CSV 4.0) (zone)(bias)`. Windows cuts it at the first character that is not ASCII,
-    /// and then the bias is lost.
+    /// Reads the first field of a header: `(PDH-CSV 4.0) (zone)(bias)`. Windows cuts it at the first
+    /// character that is not ASCII, and then the bias is lost.
     fn zone(&mut self, field: &str, line: &Line) {
         let rest = field.split_once(')').map(|(_, rest)| rest.trim()).unwrap_or_default();
         let bias = rest
@@ -167,7 +167,7 @@ impl<R: BufRead> CsvReader<R> {
         };
     }
 
-    /// Takes a row; `None` when the line is none.
+    /// Reads a row; `None` if the line is not a row.
     fn row(&mut self, line: &Line) -> Option<Record> {
         self.note_line(line);
         let fields = split(&line.text, self.separator);
@@ -179,7 +179,7 @@ impl<R: BufRead> CsvReader<R> {
         let needed = self.places.len();
         let whole =
             values.len() >= needed && fields.iter().take(needed.saturating_add(1)).all(|field| field.closed);
-        // A log that is cut off just behind a separator has a last field that looks empty.
+        // If a log is cut just after a separator, its last field looks empty.
         let cut = !line.ended && first.quoted && values.last().is_some_and(|last| !last.quoted);
         if !whole || cut {
             let words = if line.ended {
@@ -193,12 +193,12 @@ impl<R: BufRead> CsvReader<R> {
         let minutes = self.about.zone.minutes_at_local(local);
         let time = add_minutes(local, minutes.saturating_neg());
         let missing = Err(NoValue::NoData(Absence::Other));
-        let columns = if self.passing { 0 } else { self.about.columns.len() };
+        let columns = if self.scanning { 0 } else { self.about.columns.len() };
         let mut cells = vec![missing; columns];
         let places = std::mem::take(&mut self.places);
         for (place, field) in places.iter().zip(values) {
-            // Who passes looks at values for their faults alone.
-            if self.passing && is_plain(&field.text) {
+            // A scan checks values for faults only.
+            if self.scanning && is_plain(&field.text) {
                 continue;
             }
             let value = parse_value(&field.text);
@@ -206,10 +206,10 @@ impl<R: BufRead> CsvReader<R> {
                 let shown: String = field.text.chars().take(40).collect();
                 self.damage(line, field.at, format!("{shown:?} is no number"));
             }
-            if self.passing {
+            if self.scanning {
                 continue;
             }
-            // Its separator and quotation marks are its own.
+            // The separator and the quotation marks count as part of the value.
             let marks = if field.quoted { 3 } else { 1 };
             let letters = (field.text.len() as u64).saturating_add(marks);
             self.about.took(*place, letters.saturating_mul(self.lines.unit()).saturating_mul(8));
@@ -229,7 +229,7 @@ impl<R: BufRead> CsvReader<R> {
             }
         }
         self.places = places;
-        self.place = Some(ReadPlace {
+        self.place = Some(RecordPosition {
             byte: line.byte,
             records: self.about.records,
             list: self.header_line,
@@ -240,7 +240,7 @@ impl<R: BufRead> CsvReader<R> {
         Some(Record { time, local_minutes: minutes, cells })
     }
 
-    /// A line that does not begin with a time: what typeperf prints around its rows, or damage.
+    /// Reports a line that does not begin with a time: text that typeperf prints around its rows, or damage.
     fn no_row(&mut self, line: &Line, first: &str) {
         let begin = line.text.trim_start().chars().next().unwrap_or(' ');
         if begin != '"' && !begin.is_ascii_digit() {
@@ -308,15 +308,15 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, LogError> {
-        self.passing = false;
+        self.scanning = false;
         self.next_row()
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
-        self.passing = true;
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
+        self.scanning = true;
         while let Some(Record { time, local_minutes, .. }) = self.next_row()? {
             let columns = self.about.columns.len();
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 break;
             }
         }
@@ -327,11 +327,11 @@ impl<R: BufRead + Send> LogReader for CsvReader<R> {
         Some(self.last_line.as_bytes()).filter(|line| !line.is_empty())
     }
 
-    fn place(&self) -> Option<ReadPlace> {
+    fn position(&self) -> Option<RecordPosition> {
         self.place.filter(|_| self.seek.is_some())
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Some(seek) = self.seek else { return Ok(false) };
         if place.list != self.header_line {
             // Logs that were put behind each other have several headers.

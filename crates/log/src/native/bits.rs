@@ -1,10 +1,10 @@
-//! Bits one behind the other, the lowest bit of a byte first.
+//! Writes and reads bits, the lowest bit of a byte first.
 
 /// Collects bits.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits that fill no byte yet, the oldest lowest; fewer than 64.
+    /// Bits that do not fill a word yet, the oldest is the lowest; fewer than 64.
     word: u64,
     held: u32,
 }
@@ -21,7 +21,7 @@ impl BitWriter {
         }
         self.bytes.extend_from_slice(&self.word.to_le_bytes());
         self.held = total.wrapping_sub(64);
-        // What did not fit; nothing when the word was filled exactly.
+        // The bits that did not fit; none if the word was filled exactly.
         let used = count.wrapping_sub(self.held);
         self.word = bits.checked_shr(used).unwrap_or(0);
     }
@@ -32,15 +32,16 @@ impl BitWriter {
         self.bits(u64::from(bit), 1);
     }
 
-    /// Adds a number in as many bits as it has, behind their count in 7 bits: short for small and large numbers alike.
+    /// Adds a number with its significant bits, after their count in 7 bits: short for small and large
+    /// numbers.
     pub(super) fn number(&mut self, number: u64) {
         let length = u64::BITS.saturating_sub(number.leading_zeros());
         self.bits(u64::from(length), 7);
         self.bits(number, length);
     }
 
-    /// Adds a number that is mostly small: twice the count of its bits, less one, are written (Elias' gamma code of the
-    /// number and 1). `u64::MAX` can not be written.
+    /// Adds a number that is usually small, in Elias' gamma code of the number plus 1: twice its bit count,
+    /// less one. `u64::MAX` can not be written.
     #[inline]
     pub(super) fn small(&mut self, number: u64) {
         let number = number.saturating_add(1);
@@ -49,7 +50,7 @@ impl BitWriter {
         self.bits(number & !1u64.wrapping_shl(length), length);
     }
 
-    /// Moves the bits into `out`, in whole bytes, and starts anew.
+    /// Moves the bits into `out`, in whole bytes, and starts again.
     pub(super) fn drain_into(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.bytes);
         let rest = usize::try_from(self.held.div_ceil(8)).unwrap_or(0);
@@ -58,7 +59,7 @@ impl BitWriter {
     }
 }
 
-/// Takes bits apart. Behind the end there are zeros, and [`BitReader::is_spent`] tells.
+/// Reads bits. After the end it reads zeros, and [`BitReader::is_spent`] is true.
 #[derive(Debug, Clone)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -116,7 +117,7 @@ impl<'a> BitReader<'a> {
         self.bits(1) == 1
     }
 
-    /// The zeros before the next 1, which is taken too; `most` at most, and then nothing else is taken.
+    /// Reads the zeros before the next 1, and the 1. After `most` zeros it stops and reads nothing else.
     #[inline]
     pub(super) fn zeros(&mut self, most: u32) -> u32 {
         let zeros = self.peek().trailing_zeros().min(most);
@@ -124,13 +125,13 @@ impl<'a> BitReader<'a> {
         zeros
     }
 
-    /// A number that [`BitWriter::number`] wrote; `None` when its length is impossible.
+    /// Reads a number of [`BitWriter::number`]; `None` if its length is impossible.
     pub(super) fn number(&mut self) -> Option<u64> {
         let length = u32::try_from(self.bits(7)).ok().filter(|length| *length <= 64)?;
         Some(self.bits(length))
     }
 
-    /// A number that [`BitWriter::small`] wrote.
+    /// Reads a number of [`BitWriter::small`].
     #[inline]
     pub(super) fn small(&mut self) -> u64 {
         let mut length = self.zeros(48);
@@ -140,7 +141,7 @@ impl<'a> BitReader<'a> {
         (self.bits(length) | 1u64.wrapping_shl(length)).wrapping_sub(1)
     }
 
-    /// More bits were taken than there are.
+    /// Whether more bits were read than there are.
     pub(super) fn is_spent(&self) -> bool {
         self.at.div_ceil(8) > self.bytes.len()
     }
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_go_round_in_every_width_at_every_place() {
+    fn bits_of_every_width_are_read_back_at_every_offset() {
         let mut writer = BitWriter::default();
         let value =
             |width: u32, n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).checked_shr(64 - width).unwrap_or(0);

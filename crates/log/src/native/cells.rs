@@ -1,8 +1,8 @@
-//! The columns of an object while rows are noted: the newest numbers of each, and what changed since the last chunk.
+//! The columns of an object in the writer: the newest numbers of each, and the changes since the last chunk.
 //!
-//! Noting a value is what a writer does most, and most values do not change. So all that has to be known of a column lies in
-//! one line of the processor's cache, five of its six numbers are compared as if they were one, and what changed is
-//! put behind what changed before; it is ordered by columns only when the chunk is written.
+//! Writers put values most of the time, and most values do not change. So the state of a column fits one
+//! cache line, five of its six numbers are compared as one, and changes are appended to a list, which is
+//! sorted by column only when the chunk is written.
 
 use std::borrow::Borrow;
 
@@ -15,41 +15,41 @@ use super::table::{CLOCKS, STATUS, STREAMS, TIME};
 
 /// Position of the stream of the counter itself.
 const FIRST: usize = 0;
-/// [`Cell::clock`] of a column whose second number is no clock.
+/// The [`Cell::clock`] of a column whose second number is not a clock.
 const NO_CLOCK: u8 = u8::MAX;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Cell {
-    /// Its newest numbers, in the order of the streams; how many resources and ticks per second as samples have them.
+    /// Its newest numbers, in the order of the streams; multi count and frequency as in samples.
     numbers: [u64; STREAMS],
-    /// The row, counted over all chunks, in which it had a number last.
+    /// The row of its last number, counted over all chunks.
     seen: u64,
     /// A bit for each stream in which it changed in this chunk.
     changed: u8,
-    /// It is new in this chunk and had no sample yet: the first one is what it begins with.
+    /// It is new in this chunk and has no sample yet: its first sample is its start.
     begins: bool,
-    /// The clock of its object that its second number is told from.
+    /// The clock of its object from which its second number is subtracted.
     clock: u8,
 }
 
 impl Cell {
-    /// A column that is not there yet, with the clock of its second number and the ticks per second of its definition.
+    /// A column without values, with the clock of its second number and the frequency of its definition.
     pub(super) fn new((clock, time_base): (Option<usize>, u64)) -> Cell {
         let clock = clock.and_then(|clock| u8::try_from(clock).ok()).unwrap_or(NO_CLOCK);
         let numbers = [0, 0, 1, status::GONE, 0, time_base];
         Cell { numbers, seen: 0, changed: 0, begins: true, clock }
     }
 
-    /// Whether there is no such column any more.
+    /// Whether the instance of the column ended.
     pub(super) const fn is_gone(&self) -> bool {
         let [.., state, _, _] = self.numbers;
         state == status::GONE
     }
 }
 
-/// A number of a column that is not that of the row before.
+/// A number of a column that differs from the row before.
 #[derive(Debug, Clone, Copy, Default)]
 struct Change {
     cell: u32,
@@ -57,10 +57,10 @@ struct Change {
     difference: u64,
 }
 
-/// What changed in one kind of number of all columns, in the order in which it was noted.
+/// The changes of one kind of number of all columns, in the order in which they were put.
 #[derive(Debug, Default)]
 struct Stream {
-    /// Only the first `used` are changes; those behind them are room, so that noting one takes no branch.
+    /// Only the first `used` are changes; the others are spare, so that adding a change needs no branch.
     changes: Vec<Change>,
     used: usize,
     parameters: Vec<Parameters>,
@@ -75,7 +75,7 @@ impl Stream {
         }
     }
 
-    /// Notes a number, when it is not the same as before. Returns 1 then, else 0.
+    /// Adds a change if the number is not the same as before. Returns 1 then, else 0.
     #[inline]
     fn note(&mut self, cell: u32, row: u32, difference: u64) -> u8 {
         let changed = u8::from(difference != 0);
@@ -87,9 +87,9 @@ impl Stream {
     }
 }
 
-/// The row that is being noted.
+/// The current row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct ChunkRow {
     /// Its number in the chunk.
     pub(super) number: u32,
     /// Its number over all chunks, from 1.
@@ -101,15 +101,15 @@ pub(super) struct Row {
 pub(super) struct Cells {
     cells: Vec<Cell>,
     streams: [Stream; STREAMS],
-    /// Columns from here on began in this chunk.
+    /// Columns from this one on are new in this chunk.
     fresh: usize,
-    /// Series that the next chunk has.
+    /// The number of series in the next chunk.
     changed: usize,
-    /// The newest row, over all chunks, and how many columns had a number in it.
+    /// The newest row, counted over all chunks, and how many columns have a number in it.
     seen: (u64, usize),
     /// Changes in the order of their columns.
     sorted: Vec<Change>,
-    /// Where the changes of each column go.
+    /// The position in `sorted` of the next change of each column.
     places: Vec<u32>,
 }
 
@@ -118,7 +118,7 @@ impl Cells {
         self.cells.len()
     }
 
-    /// Series that the next chunk has.
+    /// The number of series in the next chunk.
     pub(super) const fn changed(&self) -> usize {
         self.changed
     }
@@ -131,7 +131,7 @@ impl Cells {
         self.cells.push(cell);
     }
 
-    /// Begins anew with some of the columns. Nothing is held that was not written.
+    /// Restarts with some of the columns. All changes were written.
     pub(super) fn restart(&mut self, cells: Vec<Cell>) {
         self.cells = cells;
         self.cells.iter_mut().for_each(|cell| cell.begins = false);
@@ -139,12 +139,12 @@ impl Cells {
         self.fresh = self.cells.len();
     }
 
-    /// Notes values of columns side by side. Returns whether one of these was there.
+    /// Puts values of adjacent columns. Returns whether one of their instances exists.
     #[inline]
     pub(super) fn put<V: Borrow<Result<Sample, NoValue>>>(
         &mut self,
         cells: std::ops::Range<usize>,
-        row: Row,
+        row: ChunkRow,
         now: &mut [Option<u64>; CLOCKS],
         values: impl IntoIterator<Item = (V, bool)>,
     ) -> bool {
@@ -158,7 +158,7 @@ impl Cells {
         let mut there = false;
         let places = self.cells.get_mut(cells).unwrap_or_default();
         for ((at, cell), (value, stale)) in (first..).zip(places).zip(values) {
-            let at = Place { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: at >= self.fresh };
+            let at = Target { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: at >= self.fresh };
             self.seen.1 = self.seen.1.wrapping_add(usize::from(cell.seen != row.stamp));
             cell.seen = row.stamp;
             match value.borrow() {
@@ -177,14 +177,14 @@ impl Cells {
         there
     }
 
-    /// Ends a row in which the object was sampled: what was not seen is gone.
-    pub(super) fn end_row(&mut self, row: Row) {
+    /// Ends a row with samples of the object: columns without a value ended.
+    pub(super) fn end_row(&mut self, row: ChunkRow) {
         if self.seen == (row.stamp, self.cells.len()) {
             return;
         }
         for (at, cell) in self.cells.iter_mut().enumerate() {
             if cell.seen != row.stamp && !cell.is_gone() {
-                let at = Place { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: false };
+                let at = Target { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: false };
                 let [.., state, _, _] = &mut self.streams;
                 state.reserve(1);
                 self.changed =
@@ -193,7 +193,7 @@ impl Cells {
         }
     }
 
-    /// Takes what the columns from `first` on began with in this chunk, in one stream, into `starts`.
+    /// Writes into `starts` the first numbers of the columns from `first` on in this chunk, for one stream.
     pub(super) fn starts(&self, stream: usize, first: usize, starts: &mut Vec<u64>) {
         let number = |cell: &Cell| cell.numbers.get(stream).copied().unwrap_or(0);
         starts.clear();
@@ -207,8 +207,7 @@ impl Cells {
         }
     }
 
-    /// Writes which columns changed in one stream, and how, and gets ready for the next chunk. Returns how many series that
-    /// were.
+    /// Writes the changes of one stream, and prepares for the next chunk. Returns the number of series.
     pub(super) fn encode(
         &mut self,
         out: &mut BitWriter,
@@ -248,7 +247,7 @@ impl Cells {
         count
     }
 
-    /// Ends the chunk whose streams were all written.
+    /// Ends the chunk after all its streams were written.
     pub(super) fn end_chunk(&mut self) {
         let fresh = self.cells.get_mut(self.fresh..).unwrap_or_default();
         fresh.iter_mut().for_each(|cell| cell.begins = false);
@@ -256,22 +255,22 @@ impl Cells {
     }
 }
 
-/// Where a number is noted.
+/// The column and row of a number.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Target {
     cell: u32,
-    row: Row,
-    /// The column began in this chunk.
+    row: ChunkRow,
+    /// The column is new in this chunk.
     is_fresh: bool,
 }
 
 impl Cell {
-    /// Notes a sample. Returns how many more streams have changes of this column.
+    /// Puts a sample. Returns how many more streams now have changes of this column.
     #[inline]
     fn put(
         &mut self,
         streams: &mut [Stream; STREAMS],
-        at: Place,
+        at: Target,
         now: &mut [Option<u64>; CLOCKS],
         sample: &Sample,
         stale: bool,
@@ -303,9 +302,9 @@ impl Cell {
         more.wrapping_add(usize::from(new & 1))
     }
 
-    /// Notes the numbers of a sample that seldom change, or all that a column begins with.
+    /// Puts the numbers of a sample that seldom change, or all numbers of a new column.
     #[cold]
-    fn put_rest(&mut self, streams: &mut [Stream; STREAMS], at: Place, numbers: &[u64; STREAMS]) -> usize {
+    fn put_rest(&mut self, streams: &mut [Stream; STREAMS], at: Target, numbers: &[u64; STREAMS]) -> usize {
         let [.., state, _, _] = numbers;
         let mut more = self.put_status(streams, at, *state);
         let begins = std::mem::replace(&mut self.begins, false);
@@ -325,8 +324,8 @@ impl Cell {
         more
     }
 
-    /// Notes whether there is a value, or why not. Returns how many more streams have changes of this column.
-    fn put_status(&mut self, streams: &mut [Stream; STREAMS], at: Place, code: u64) -> usize {
+    /// Puts the status of a value. Returns how many more streams now have changes of this column.
+    fn put_status(&mut self, streams: &mut [Stream; STREAMS], at: Target, code: u64) -> usize {
         let [.., known, _, _] = &mut self.numbers;
         let difference = code.wrapping_sub(std::mem::replace(known, code));
         if difference == 0 || at.is_fresh && at.row.number == 0 {
@@ -341,7 +340,7 @@ impl Cell {
     }
 }
 
-/// The changes in the order of their columns, and of their rows in each.
+/// Sorts the changes by column, and by row in each column.
 fn sort<'a>(
     changes: &'a mut [Change],
     cells: usize,

@@ -1,17 +1,18 @@
-//! Numbers of seven bits a byte and texts, written and read: what records besides their packed numbers are made of.
+//! Writes and reads fields of records: numbers with seven bits in a byte, and texts.
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 
 use super::series::{unzigzag, zigzag};
-use crate::bytes;
 
 /// Writes fields.
 pub(super) trait PutFields {
-    /// A number, seven bits a byte, the lowest first; the highest bit of a byte says that another follows.
+    /// Writes a number with seven bits in each byte, the lowest first; the highest bit says that another byte
+    /// follows.
     fn put(&mut self, number: u64);
     /// A number that may be negative, see [`zigzag`].
     fn put_signed(&mut self, number: i64);
-    /// The length of a text in bytes, and the text as UTF-8.
+    /// Writes the length of a text in bytes, and the text in UTF-8.
     fn put_text(&mut self, text: &str);
 }
 
@@ -34,7 +35,7 @@ impl PutFields for Vec<u8> {
     }
 }
 
-/// Reads fields one after the other. Errors tell the byte within the data.
+/// Reads fields one after another. Errors name the byte within the data.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a> {
     data: &'a [u8],
@@ -54,7 +55,7 @@ impl<'a> Fields<'a> {
     pub(super) fn number(&mut self, what: &'static str) -> Result<u64, Error> {
         let (start, mut number) = (self.at, 0u64);
         for shift in (0..70).step_by(7) {
-            let byte = bytes::slice(self.data, self.at, 1, what)?.first().copied().unwrap_or(0);
+            let byte = Bytes::little(self.data).slice(self.at, 1, what)?.data().first().copied().unwrap_or(0);
             self.at = self.at.saturating_add(1);
             let part = u64::from(byte & 0x7f);
             if shift == 63 && part > 1 {
@@ -65,7 +66,7 @@ impl<'a> Fields<'a> {
                 return Ok(number);
             }
         }
-        Err(bytes::value(what, start, "a number of 64 bits at most", number))
+        Err(Error::value(what, start, "a number of 64 bits at most", number))
     }
 
     pub(super) fn signed(&mut self, what: &'static str) -> Result<i64, Error> {
@@ -76,10 +77,10 @@ impl<'a> Fields<'a> {
     pub(super) fn small(&mut self, what: &'static str) -> Result<u32, Error> {
         let at = self.at;
         let number = self.number(what)?;
-        u32::try_from(number).map_err(|_| bytes::value(what, at, "at most 32 bits", number))
+        u32::try_from(number).map_err(|_| Error::value(what, at, "at most 32 bits", number))
     }
 
-    /// A count of things of which each takes at least one byte from here on.
+    /// Reads a count of items that take at least one byte each from here on.
     pub(super) fn count(&mut self, what: &'static str) -> Result<usize, Error> {
         let at = self.at;
         let number = self.number(what)?;
@@ -87,11 +88,11 @@ impl<'a> Fields<'a> {
         usize::try_from(number)
             .ok()
             .filter(|count| *count <= left)
-            .ok_or_else(|| bytes::outside(what, at, number, 0, left as u64))
+            .ok_or_else(|| Error::outside(what, at, number, 0, left as u64))
     }
 
     pub(super) fn bytes(&mut self, length: usize, what: &'static str) -> Result<&'a [u8], Error> {
-        let found = bytes::slice(self.data, self.at, length, what)?;
+        let found = Bytes::little(self.data).slice(self.at, length, what)?.data();
         self.at = self.at.saturating_add(length);
         Ok(found)
     }
@@ -102,11 +103,11 @@ impl<'a> Fields<'a> {
         let found = self.bytes(length, what)?;
         std::str::from_utf8(found).map_err(|error| {
             let at = at.saturating_add(error.valid_up_to());
-            bytes::value(what, at, "UTF-8", u64::from(self.data.get(at).copied().unwrap_or(0)))
+            Error::value(what, at, "UTF-8", u64::from(self.data.get(at).copied().unwrap_or(0)))
         })
     }
 
-    /// Everything that is left.
+    /// The rest of the data.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         let rest = self.data.get(self.at..).unwrap_or_default();
         self.at = self.data.len();
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_go_round() {
+    fn fields_are_read_back() {
         let mut data = Vec::new();
         let numbers = [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), 1 << 63, u64::MAX];
         for number in numbers {

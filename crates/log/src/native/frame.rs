@@ -1,4 +1,4 @@
-//! Records of the file: each has a mark to find it by, a length, and a sum that tells whether it is whole.
+//! The records of a file: each has a mark, a length, and a checksum.
 //!
 //! ```text
 //! 0   4   a7 54 4c, and the kind of the record
@@ -9,6 +9,8 @@
 
 use std::io::{self, Read};
 
+use tallymon_core::bytes::Bytes;
+
 /// Every record begins with these bytes and its kind.
 pub(super) const MARK: [u8; 3] = [0xa7, b'T', b'L'];
 /// Bytes before the body.
@@ -16,13 +18,13 @@ pub(super) const FRAME: usize = 12;
 /// Longest body. A longer one is damage.
 pub(super) const LONGEST: usize = 1 << 26;
 
-/// How many bytes are summed up in vain before what follows is taken as damage: marks that lead nowhere do not make
-/// reading slow.
+/// How many bytes may be summed without finding a record before the rest is taken as damage, so that false
+/// marks do not make reading slow.
 const PATIENCE: usize = 1 << 28;
 
 /// Kinds of records.
 pub(super) mod kind {
-    /// What holds for the whole log: its time zone, its writer.
+    /// The whole log: its time zone and its writer.
     pub(crate) const LOG: u8 = b'L';
     /// The counters of an object, once in a log.
     pub(crate) const DEFINITION: u8 = b'D';
@@ -39,7 +41,7 @@ pub(super) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut record = Vec::with_capacity(FRAME.saturating_add(body.len()));
     record.extend_from_slice(&MARK);
     record.push(kind);
-    // Whoever makes a body keeps it short of LONGEST.
+    // Callers keep bodies shorter than LONGEST.
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes();
     record.extend_from_slice(&length);
     record.extend_from_slice(&sum(kind, length, body).to_le_bytes());
@@ -55,7 +57,7 @@ fn sum(kind: u8, length: [u8; 4], body: &[u8]) -> u32 {
     sum.value()
 }
 
-/// What is found in a stream of records.
+/// A part of a stream of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// A whole record; its body is in [`Frames::body`].
@@ -64,37 +66,37 @@ pub(super) enum Found {
         /// Byte of the file where its frame begins.
         at: u64,
     },
-    /// Bytes that are no record, up to the next whole one or the end.
+    /// Damage: bytes up to the next whole record or the end.
     Damage { at: u64, length: u64, cut: bool },
 }
 
-/// Finds records in a stream, also behind damage.
+/// Finds records in a stream, also after damage.
 #[derive(Debug)]
 pub(super) struct Frames<R> {
     input: R,
-    /// Bytes that were read and are not used up; those before `at` are.
+    /// Bytes that were read; those before `at` are used up.
     buffer: Vec<u8>,
     at: usize,
     /// Byte of the file where the buffer begins.
     base: u64,
     ended: bool,
     body: std::ops::Range<usize>,
-    /// Bytes that were summed up for what was no record.
+    /// Bytes that were summed without finding a record.
     wasted: usize,
 }
 
 impl<R: Read> Frames<R> {
-    /// Begins at a byte of the file at which `input` stands.
+    /// Begins at the current byte of `input`, which is this byte of the file.
     pub(super) fn new(input: R, base: u64) -> Frames<R> {
         Frames { input, buffer: Vec::new(), at: 0, base, ended: false, body: 0..0, wasted: 0 }
     }
 
-    /// The body of the record that was found last.
+    /// The body of the last record.
     pub(super) fn body(&self) -> &[u8] {
         self.buffer.get(self.body.clone()).unwrap_or_default()
     }
 
-    /// The stream, to go elsewhere in it.
+    /// The stream, to seek in it.
     pub(super) fn input(&mut self) -> &mut R {
         &mut self.input
     }
@@ -104,7 +106,7 @@ impl<R: Read> Frames<R> {
         self.base.saturating_add(self.buffer.len() as u64)
     }
 
-    /// Goes on at a byte of the file at which the stream stands now.
+    /// Continues at the current byte of the stream, which is this byte of the file.
     pub(super) fn restart(&mut self, base: u64) {
         self.buffer.clear();
         (self.at, self.base, self.ended, self.body) = (0, base, false, 0..0);
@@ -154,7 +156,7 @@ impl<R: Read> Frames<R> {
     }
 
     fn length(&self) -> Option<usize> {
-        let length = crate::bytes::length(self.rest(), 4, "length of a record").ok()?;
+        let length = Bytes::little(self.rest()).length(4, "length of a record").ok()?;
         (length <= LONGEST).then_some(length)
     }
 
@@ -189,7 +191,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Goes on to the next byte that a record may begin with.
+    /// Moves to the next byte at which a record may begin.
     fn search(&mut self) {
         let from = self.at.saturating_add(1);
         let rest = self.buffer.get(from..).unwrap_or_default();
@@ -197,12 +199,12 @@ impl<R: Read> Frames<R> {
         self.at = found.map_or(self.buffer.len(), |found| from.saturating_add(found));
     }
 
-    /// Reads until `length` bytes are there behind the place, or the stream ends.
+    /// Reads until there are `length` bytes from `at` on, or the stream ends.
     fn fill(&mut self, length: usize) -> io::Result<()> {
         if self.left() >= length || self.ended {
             return Ok(());
         }
-        // What is used up is given away before more is read.
+        // Used bytes are dropped before more are read.
         self.buffer.drain(..self.at);
         self.base = self.base.saturating_add(self.at as u64);
         self.at = 0;
@@ -228,7 +230,7 @@ impl Default for Sum {
     }
 }
 
-/// Line n holds the sums of each byte with n zeros behind it.
+/// Row n holds the sums of each byte followed by n zeros.
 static TABLES: [[u32; 256]; 8] = tables();
 
 #[allow(
@@ -297,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sum_is_that_of_rfc_3720() {
+    fn the_checksum_is_that_of_rfc_3720() {
         let of = |bytes: &[u8]| {
             let mut sum = Sum::default();
             sum.add(bytes);
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_found_around_damage() {
+    fn records_are_found_before_and_after_damage() {
         let records: Vec<Vec<u8>> = (0..20u8).map(|n| frame(n, &vec![n; usize::from(n) * 7000])).collect();
         let data = records.concat();
         let all = |data: &[u8]| {

@@ -1,27 +1,28 @@
-//! Where the records of a log are: at its end when it is sealed, else found by going from record to record.
+//! The positions of the records of a log: read from the index of a sealed log, else found by walking through
+//! the records.
 
 use std::io::{Read, Seek, SeekFrom};
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 
 use super::fields::{Fields, PutFields};
 use super::frame::{FRAME, Found, Frames, LONGEST, MARK, kind};
 use super::{HEAD, MAGIC};
-use crate::bytes;
 use crate::error::{LogError, LogErrorKind};
 
-/// A chunk that stands for itself, and those that build on it.
+/// A key, which is a chunk that needs no earlier one, and the chunks that build on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Entry {
     /// Byte of the file where its record begins.
     pub(super) at: u64,
     /// Time of its first row.
     pub(super) first: u64,
-    /// The latest time of a row of it and of those that build on it.
+    /// The latest time of its rows and of the chunks that build on it.
     pub(super) most: u64,
 }
 
-/// What is known of a file without reading its values.
+/// What can be read of a file without its values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Known {
     pub(super) keys: Vec<Entry>,
@@ -70,12 +71,12 @@ fn decode(body: &[u8]) -> Result<Known, Error> {
     Ok(known)
 }
 
-/// Whether the first bytes of a file are those of a log of this version.
+/// Checks that a file begins as a log of this version.
 pub(super) fn check_head(head: &[u8]) -> Result<(), LogError> {
     if head.starts_with(&HEAD) {
         return Ok(());
     }
-    let version = head.starts_with(&MAGIC).then(|| bytes::u16(head, 8, "version").unwrap_or(0));
+    let version = head.starts_with(&MAGIC).then(|| Bytes::little(head).u16(8, "version").unwrap_or(0));
     Err(LogError::new(match version {
         Some(version) if version > 1 => LogErrorKind::Unusable(format!(
             "it is a native log of version {version}, and this program knows version 1; use a newer one"
@@ -86,7 +87,7 @@ pub(super) fn check_head(head: &[u8]) -> Result<(), LogError> {
 
 /// Finds the records of a file of `length` bytes.
 ///
-/// An empty file, and one whose head is cut, has none.
+/// An empty file and a file with a cut head have none.
 pub(super) fn rebuild<R: Read + Seek>(input: &mut R, length: u64) -> Result<Known, LogError> {
     let mut head = Vec::new();
     input.seek(SeekFrom::Start(0))?;
@@ -100,7 +101,8 @@ pub(super) fn rebuild<R: Read + Seek>(input: &mut R, length: u64) -> Result<Know
     }
     let mut known = Known { end: HEAD.len() as u64, ..Known::default() };
     let mut at = known.end;
-    // The last records are summed up, since those may be torn; a fault before them is found when it is read.
+    // The last records may be torn, so their checksums are verified here; faults before them are found when
+    // they are read.
     let mut last: Vec<(u64, Known)> = Vec::new();
     while at < length {
         let Some((kind, size)) = frame_at(input, at, length)? else {
@@ -149,7 +151,7 @@ fn sealed<R: Read + Seek>(input: &mut R, length: u64) -> Result<Option<Known>, L
     input.seek(SeekFrom::Start(end))?;
     let mut frames = Frames::new(&mut *input, end);
     let Some(Found::Record { kind: kind::END, .. }) = frames.next()? else { return Ok(None) };
-    let Ok(at) = bytes::u64(frames.body(), 0, "place of the index") else { return Ok(None) };
+    let Ok(at) = Bytes::little(frames.body()).u64(0, "place of the index") else { return Ok(None) };
     if at >= end {
         return Ok(None);
     }
@@ -162,7 +164,7 @@ fn sealed<R: Read + Seek>(input: &mut R, length: u64) -> Result<Option<Known>, L
     Ok(decode(frames.body()).ok().map(|known| Known { end: at, ..known }))
 }
 
-/// Kind and size of the record at a byte, by its frame alone.
+/// Kind and size of the record at a byte, from its frame only.
 fn frame_at<R: Read + Seek>(input: &mut R, at: u64, length: u64) -> Result<Option<(u8, u64)>, LogError> {
     let mut frame = Vec::new();
     input.seek(SeekFrom::Start(at))?;
@@ -176,7 +178,7 @@ fn frame_at<R: Read + Seek>(input: &mut R, at: u64, length: u64) -> Result<Optio
     Ok(fits.then_some((kind, size)))
 }
 
-/// Adds what the head of a chunk says.
+/// Adds the times in the head of a chunk.
 fn note_chunk<R: Read + Seek>(
     input: &mut R,
     at: u64,
@@ -195,10 +197,10 @@ fn note_chunk<R: Read + Seek>(
     Ok(())
 }
 
-/// What stands at the beginning of a chunk.
+/// The head of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChunkHead {
-    /// It stands for itself.
+    /// The chunk is a key.
     pub(super) key: bool,
     pub(super) rows: usize,
     /// Time of its first row, and the latest of all its rows.
@@ -215,7 +217,7 @@ impl ChunkHead {
         let rows = usize::try_from(rows)
             .ok()
             .filter(|rows| *rows <= super::MOST_ROWS)
-            .ok_or_else(|| bytes::outside("rows of a chunk", at, rows, 0, most))?;
+            .ok_or_else(|| Error::outside("rows of a chunk", at, rows, 0, most))?;
         let first = fields.number("time of a chunk")?;
         let most = first.wrapping_add(fields.signed("time of a chunk")?.cast_unsigned());
         Ok(ChunkHead { key, rows, first, most })

@@ -1,9 +1,10 @@
-//! The native log, `.tally`: raw values of whole objects in a fraction of a byte each, written so that a crash costs only
-//! the last seconds.
+//! The native log, `.tally`: raw values of whole objects in a fraction of a byte each. A crash costs only the
+//! last seconds.
 //!
-//! `docs/formats/log.md` draws the bytes. In short: records with a length and a sum; the counters of an object once;
-//! chunks of rows in which each number of each column is a series of its own, and columns that do not change are not
-//! there. Every now and then a chunk stands for itself, so that a reader can begin there.
+//! `docs/formats/log.md` draws the bytes. In short: each record has a length and a checksum. The counters of
+//! an object are written once. A chunk holds some rows: each number of each column is a series, and columns
+//! that do not change are left out. From time to time a chunk is a key: it needs no earlier chunk, so a
+//! reader can begin there.
 //!
 //! | module | holds |
 //! |---|---|
@@ -41,7 +42,8 @@ pub use seal::seal;
 pub use snapshots::{Chosen, SnapshotWriter};
 pub use write::{InstanceId, NativeWriter, RowTime, TableId};
 
-/// The first bytes of every native log. The first one is in no text, the line ends show a copy that changed them.
+/// The first bytes of every native log. The first byte is in no text, and the line ends show whether a copy
+/// changed them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89TALLY\r\n";
 
 /// The first 16 bytes of a log of version 1.
@@ -53,10 +55,10 @@ pub(crate) const MOST_ROWS: usize = 4096;
 /// Columns at a time at most.
 pub(crate) const MOST_COLUMNS: usize = 1 << 20;
 
-/// Numbers of a chunk at most, those that do not change not counted.
+/// Changing numbers of a chunk at most.
 pub(crate) const MOST_NUMBERS: usize = 1 << 27;
 
-/// Whether some bytes begin like a native log.
+/// Whether bytes are the beginning of a native log.
 pub(crate) fn detect(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }

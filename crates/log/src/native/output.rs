@@ -1,17 +1,17 @@
-//! Where a native log is written to, and how.
+//! The output of a native log, and its options.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::zone::Zone;
 
-/// Where a log is written to. It can be cut, so that what could not be written whole leaves nothing behind.
+/// The output of a log. It can be truncated, so that a failed write leaves nothing behind.
 pub trait Output: Write {
-    /// Cuts everything behind the first `length` bytes, and goes on there.
+    /// Truncates the output to `length` bytes, and continues there.
     ///
     /// # Errors
     ///
-    /// What the operating system reports.
+    /// Errors of the operating system.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
@@ -32,22 +32,23 @@ impl Output for Vec<u8> {
 /// How a log is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Seconds of rows that are held at most before they are written: what a crash can cost.
+    /// The longest time that rows are held before they are written, in seconds: what a crash can cost.
     pub flush_seconds: u32,
-    /// Rows that are held at most, to 4096.
+    /// The largest number of held rows, up to 4096.
     pub rows: usize,
-    /// Numbers that are written between two places to begin reading at, about: what going to a time costs to decode.
+    /// About how many numbers are written between two keys: what seeking to a time must decode.
     pub numbers_between_keys: u64,
-    /// Instances that are gone keep their columns. Without this they are forgotten, and are new when they come back.
+    /// Instances that ended keep their columns. Otherwise they are forgotten, and get new columns when they
+    /// come back.
     pub keep_instances: bool,
-    /// Time zone of the machine, for formats that tell local times.
+    /// The time zone of the machine, for conversion to formats with local times.
     pub zone: Zone,
-    /// What writes the log, as its first record tells.
+    /// The name of the writing program, for the first record.
     pub writer: String,
 }
 
 impl Default for WriteOptions {
-    /// A log that is recorded: what is lost by a crash are ten seconds.
+    /// Options for a recording: a crash costs ten seconds.
     fn default() -> WriteOptions {
         WriteOptions {
             flush_seconds: 10,
@@ -61,7 +62,7 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// A log that is complete: longer chunks, each standing for itself.
+    /// Options for a complete log: longer chunks, each one a key.
     pub fn sealed() -> WriteOptions {
         WriteOptions {
             flush_seconds: u32::MAX,

@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
 use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::FileTime;
@@ -16,13 +17,12 @@ use super::index::{self, ChunkHead, Known};
 use super::schema::{self, Definition, Instance};
 use super::state::{Lane, State};
 use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS};
-use crate::bytes;
 use crate::error::{Damage, LogError};
 use crate::format::Format;
-use crate::reader::{About, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 
-/// Columns that a log may have before it has any bytes, and for each byte that was read: a log of a few bytes does not
-/// fill the memory with names.
+/// The number of columns that a log may have at the start, and more for each byte read: a log of a few bytes
+/// can not fill the memory with names.
 const COLUMNS: (usize, u64) = (1 << 16, 16);
 
 /// Reads a native log.
@@ -33,12 +33,12 @@ pub struct NativeReader<R> {
     definitions: HashMap<u64, Arc<Definition>>,
     hosts: Vec<String>,
     tables: Vec<State>,
-    /// Columns of instances, also of those that are gone: an instance that comes back gets them again.
+    /// Columns of instances, also of ended ones: an instance that comes back gets its columns again.
     known: HashMap<(u64, usize, Instance), Vec<usize>>,
-    /// Object and position in it of each column, while it has one.
+    /// The object of each column and the position in it, while the column has one.
     places: Vec<Option<(usize, usize)>>,
     texts: HashMap<u64, String>,
-    /// The chunk before was read, so that the next one can build on it.
+    /// The previous chunk was read, so the next one can build on it.
     whole: bool,
     rows: usize,
     /// The next row of the chunk.
@@ -47,15 +47,15 @@ pub struct NativeReader<R> {
     minutes: Lane,
     cells: Vec<Result<Sample, NoValue>>,
     index: Option<(u64, Known)>,
-    /// Where the chunk begins, when it stands for itself.
+    /// The byte where the chunk begins, if it is a key.
     key_at: Option<u64>,
-    /// Only times and columns of chunks are wanted.
-    passing: bool,
-    /// Brings the input to a byte, when it can go back.
+    /// Only times and columns of chunks are read.
+    scanning: bool,
+    /// Moves the input to a byte; `None` if it can not seek.
     to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
 }
 
-/// When an object of a host was read for a row.
+/// When an object of a host was read for a row: the error of rates depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<'a> {
     /// The host.
@@ -73,7 +73,7 @@ impl NativeReader<std::fs::File> {
     ///
     /// # Errors
     ///
-    /// The file can not be read, or it is no log of this version.
+    /// The file can not be read, or it is not a log of this version.
     pub fn open(path: &std::path::Path) -> Result<NativeReader<std::fs::File>, LogError> {
         let file = std::fs::File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
         NativeReader::new(file).map_err(|error| error.in_file(path))
@@ -85,7 +85,7 @@ impl<R: Read> NativeReader<R> {
     ///
     /// # Errors
     ///
-    /// The input can not be read, or it is no log of this version.
+    /// The input can not be read, or it is not a log of this version.
     pub fn new(mut input: R) -> Result<NativeReader<R>, LogError> {
         let mut head = Vec::new();
         input.by_ref().take(HEAD.len() as u64).read_to_end(&mut head)?;
@@ -107,7 +107,7 @@ impl<R: Read> NativeReader<R> {
             cells: Vec::new(),
             index: None,
             key_at: None,
-            passing: false,
+            scanning: false,
             to_byte: None,
         };
         reader.next_chunk()?;
@@ -123,7 +123,7 @@ impl<R: Read> NativeReader<R> {
         })
     }
 
-    /// Whether a value of the record that was read last is from an earlier time.
+    /// Whether a value of the last record is older than the record.
     pub fn is_stale(&self, column: usize) -> bool {
         let place = self.places.get(column).copied().flatten();
         place.is_some_and(|(table, cell)| self.tables.get(table).is_some_and(|table| table.is_stale(cell)))
@@ -135,7 +135,7 @@ impl<R: Read> NativeReader<R> {
         self.tables.iter().filter(move |table| table.is_sampled(row))
     }
 
-    /// Reads records until one is a chunk that can be used; `false` at the end.
+    /// Reads records up to the next usable chunk; `false` at the end.
     fn next_chunk(&mut self) -> Result<bool, LogError> {
         loop {
             let Some(found) = self.frames.next()? else { return Ok(false) };
@@ -163,7 +163,7 @@ impl<R: Read> NativeReader<R> {
         }
     }
 
-    /// Takes a record; `true` when there are rows now.
+    /// Reads a record; `true` if it has rows.
     fn record(&mut self, kind: u8, at: u64) -> Result<bool, Error> {
         let body = self.frames.body();
         match kind {
@@ -207,10 +207,11 @@ impl<R: Read> NativeReader<R> {
         }
         for _ in 0..fields.count("objects of a chunk")? {
             let at = fields.at();
-            let hash = bytes::u64(fields.bytes(8, "definition of an object")?, 0, "definition of an object")?;
+            let hash = Bytes::little(fields.bytes(8, "definition of an object")?)
+                .u64(0, "definition of an object")?;
             let definition = self.definitions.get(&hash).map(Arc::clone);
             let definition =
-                definition.ok_or_else(|| bytes::value("object", at, "a definition before it", hash))?;
+                definition.ok_or_else(|| Error::value("object", at, "a definition before it", hash))?;
             let host = self.host(&definition.host);
             self.tables.push(State::new(hash, definition, host));
         }
@@ -227,7 +228,7 @@ impl<R: Read> NativeReader<R> {
         let mut decode = || {
             self.times.decode(&mut bits, head.rows, head.key)?;
             self.minutes.decode(&mut bits, head.rows, head.key)?;
-            if self.passing {
+            if self.scanning {
                 return Some(());
             }
             let (mut room, about) = (MOST_NUMBERS, &mut self.about);
@@ -239,7 +240,7 @@ impl<R: Read> NativeReader<R> {
             (!bits.is_spent()).then_some(())
         };
         decode()
-            .ok_or_else(|| bytes::value("numbers of a chunk", at, "series of numbers", head.rows as u64))?;
+            .ok_or_else(|| Error::value("numbers of a chunk", at, "series of numbers", head.rows as u64))?;
         (self.rows, self.whole) = (head.rows, true);
         Ok(())
     }
@@ -254,7 +255,7 @@ impl<R: Read> NativeReader<R> {
         }
     }
 
-    /// Reads the instances that an object has from this chunk on.
+    /// Reads the instances of an object that begin with this chunk.
     fn instances(&mut self, fields: &mut Fields<'_>, number: usize) -> Result<(), Error> {
         let Some(table) = self.tables.get(number) else { return Ok(()) };
         let definition = Arc::clone(&table.definition);
@@ -273,7 +274,7 @@ impl<R: Read> NativeReader<R> {
             let read = usize::try_from(self.frames.read().saturating_mul(each)).unwrap_or(usize::MAX);
             let columns = self.about.columns.len().saturating_add(width);
             if cells > MOST_COLUMNS || columns > least.saturating_add(read) {
-                return Err(bytes::value("columns of a log", at, "fewer of them", columns as u64));
+                return Err(Error::value("columns of a log", at, "fewer of them", columns as u64));
             }
             if !self.known.contains_key(&key) {
                 let first = self.about.columns.len();
@@ -296,12 +297,12 @@ impl<R: Read> NativeReader<R> {
     }
 
     /// Moves all objects to a row of the chunk.
-    fn go_to(&mut self, row: usize) {
+    fn seek_to(&mut self, row: usize) {
         let time = self.times.at(row);
         let mut before = vec![[time, 0, 0, 0, time, time]; self.hosts.len()];
         for table in &mut self.tables {
             if let Some(before) = before.get_mut(table.host) {
-                table.go_to(row, before);
+                table.seek_to(row, before);
             }
         }
     }
@@ -312,7 +313,7 @@ impl<R: Read> NativeReader<R> {
             return None;
         }
         let row = self.row;
-        self.go_to(row);
+        self.seek_to(row);
         for table in &self.tables {
             if table.is_sampled(row) {
                 table.values(&mut self.cells);
@@ -332,7 +333,7 @@ impl<R: Read> NativeReader<R> {
 }
 
 impl<R: Read + Seek> NativeReader<R> {
-    /// As [`NativeReader::new`], of what can go back to any chunk that stands for itself.
+    /// As [`NativeReader::new`], for an input that can seek to any key.
     ///
     /// # Errors
     ///
@@ -343,10 +344,10 @@ impl<R: Read + Seek> NativeReader<R> {
         Ok(reader)
     }
 
-    /// Goes to a time: the next record is the first one, in the order of the log, that is not older. Where a clock was
-    /// set back this is the one before the step.
+    /// Seeks to a time: the next record is the first one in the log that is not older. If a clock was set
+    /// back, this is the record before the step.
     ///
-    /// Returns `false` when the log ends before that time; there is no next record then.
+    /// Returns `false` if the log ends before that time. There is no next record then.
     ///
     /// # Errors
     ///
@@ -365,14 +366,14 @@ impl<R: Read + Seek> NativeReader<R> {
         self.index = Some((length, known));
         self.frames.input().seek(SeekFrom::Start(place))?;
         self.frames.restart(place);
-        (self.rows, self.row, self.whole, self.passing) = (0, 0, false, false);
+        (self.rows, self.row, self.whole, self.scanning) = (0, 0, false, false);
         while self.next_chunk()? {
             let found = self.times.values.iter().position(|found| *found >= time.0);
             self.row = found.unwrap_or(self.rows);
             if found.is_some() {
                 return Ok(true);
             }
-            self.go_to(self.rows.saturating_sub(1));
+            self.seek_to(self.rows.saturating_sub(1));
         }
         Ok(false)
     }
@@ -415,11 +416,11 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         self.texts.get(&table.text(cell)?).map(String::as_str)
     }
 
-    fn place(&self) -> Option<ReadPlace> {
+    fn position(&self) -> Option<RecordPosition> {
         self.to_byte?;
-        // Only the first row of a chunk can be gone to.
+        // A reader can begin only at the first row of a chunk.
         let byte = self.key_at.filter(|_| self.row == 1)?;
-        Some(ReadPlace {
+        Some(RecordPosition {
             byte,
             records: self.about.records.saturating_sub(1),
             list: 0,
@@ -428,17 +429,17 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         })
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Some(to_byte) = self.to_byte else { return Ok(false) };
         to_byte(self.frames.input(), place.byte)?;
         self.frames.restart(place.byte);
-        (self.rows, self.row, self.whole, self.passing) = (0, 0, false, false);
+        (self.rows, self.row, self.whole, self.scanning) = (0, 0, false, false);
         self.about.records = place.records;
         Ok(true)
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
-        self.passing = true;
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
+        self.scanning = true;
         loop {
             while self.row < self.rows {
                 let minutes = super::series::unzigzag(self.minutes.at(self.row));
@@ -447,7 +448,8 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
                 self.about.records = self.about.records.saturating_add(1);
                 let local_minutes = i32::try_from(minutes).unwrap_or_default();
                 let columns = self.cells.len();
-                if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+                if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break()
+                {
                     return Ok(());
                 }
             }

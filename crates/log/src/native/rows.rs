@@ -38,15 +38,15 @@ struct Object {
     by_text: HashMap<Option<String>, usize>,
 }
 
-/// An instance with its columns and the positions of these in a row.
+/// An instance with its columns, and their positions in a row.
 struct Named {
     text: Option<String>,
     columns: Vec<(Listed, usize)>,
 }
 
 impl<W: Output> NativeSink<W> {
-    /// Writes into this log, which should keep instances ([`WriteOptions::keep_instances`](super::WriteOptions)): the sink
-    /// describes each column once.
+    /// Writes into this log, which should keep instances
+    /// ([`WriteOptions::keep_instances`](super::WriteOptions)): the sink describes each column once.
     pub const fn new(writer: NativeWriter<W>) -> NativeSink<W> {
         NativeSink { writer: Some(writer), instances: Vec::new() }
     }
@@ -166,7 +166,7 @@ impl Object {
             wild: column.wild,
         };
         let rebuilt = self.definition.path(instance.as_deref(), &counter).to_string();
-        // The group of the first instance is that of the counter; others have their own where it differs.
+        // A counter has the group of its first instance; other instances have their own group if it differs.
         let key = Counter { group: 0, ..counter.clone() };
         let definition = &mut self.definition;
         let number = *self.counters.entry(key).or_insert_with(|| {

@@ -1,19 +1,19 @@
-//! What is in a log besides values: objects with their counters, instances, and the columns that they make.
+//! The parts of a log besides values: objects with their counters, instances, and their columns.
 
+use tallymon_core::bytes::Bytes;
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{Frequency, SystemTime};
 
 use super::fields::{Fields, PutFields};
-use crate::bytes;
 use crate::reader::Column;
 use crate::zone::{Zone, ZoneRules};
 
-/// An object of a host, with its counters. A log has each definition once and names it by its hash.
+/// An object of a host with its counters. A log has each definition once, and refers to it by its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Definition {
-    /// Name of the host without backslashes; empty when it is not known.
+    /// Name of the host without backslashes; empty if it is unknown.
     pub host: String,
     /// Name of the object, or its title index in decimal digits.
     pub object: String,
@@ -41,22 +41,22 @@ pub struct Counter {
 /// An instance and its columns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Instance {
-    /// As it stands between the parentheses of a path; `None` for an object without instances.
+    /// The text between the parentheses of a path; `None` for an object without instances.
     pub(super) text: Option<String>,
-    /// Its columns; `None` when these are all the counters of the object in their order.
+    /// Its columns; `None` means all counters of the object, in order.
     pub(super) columns: Option<Vec<Listed>>,
 }
 
-/// A column of an instance that has not just all the counters of its object.
+/// A column of an instance that does not have exactly the counters of its object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Listed {
     /// Position of its counter.
     pub(super) counter: usize,
     /// Its group.
     pub(super) group: u32,
-    /// Its path where it is spelled otherwise than its parts would be.
+    /// Its path, if that is spelled differently from the path of its parts.
     pub(super) path: Option<String>,
-    /// It is no counter path, but some text.
+    /// The column is not a counter path, but some text.
     pub(super) bare: bool,
 }
 
@@ -86,7 +86,8 @@ impl Definition {
         let mut counters = Vec::new();
         for _ in 0..count {
             let name = fields.text("name of a counter")?.to_owned();
-            let counter_type = bytes::u32(fields.bytes(4, "type of a counter")?, 0, "type of a counter")?;
+            let counter_type =
+                Bytes::little(fields.bytes(4, "type of a counter")?).u32(0, "type of a counter")?;
             let scale = i32::try_from(fields.signed("scale of a counter")?).unwrap_or_default();
             let time_base = Frequency(fields.signed("time base of a counter")?);
             let group = fields.small("group of a counter")?;
@@ -186,7 +187,7 @@ impl Instance {
             let most = definition.counters.len() as u64;
             let counter = usize::try_from(number).ok().filter(|counter| *counter < definition.counters.len());
             let counter =
-                counter.ok_or_else(|| bytes::outside("counter of a column", at, number, 0, most))?;
+                counter.ok_or_else(|| Error::outside("counter of a column", at, number, 0, most))?;
             group = group.wrapping_add(fields.signed("group of a column")?);
             let path = match head & 1 {
                 1 => Some(fields.text("path of a column")?.to_owned()),
@@ -200,14 +201,14 @@ impl Instance {
     }
 }
 
-/// The name of a definition: FNV-1a of its record's body.
+/// The hash of a definition: FNV-1a of the body of its record.
 pub(super) fn hash(body: &[u8]) -> u64 {
     body.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// The body of the record that holds for the whole log.
+/// The body of the record for the whole log.
 pub(super) fn encode_log(zone: &Zone, writer: &str) -> Vec<u8> {
     let mut body = Vec::new();
     body.put_text(writer);

@@ -1,4 +1,4 @@
-//! Writes a log that was recorded once more, complete: longer chunks, and an index at its end.
+//! Rewrites a recording as a complete log: with longer chunks, and an index at its end.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,8 +10,8 @@ use super::write::{NativeWriter, RowTime};
 use crate::error::{LogError, Notes};
 use crate::reader::LogReader;
 
-/// Seals a log under its own name: reads it as far as it is whole, and puts the sealed one in its place when that is
-/// complete. What is damaged is told and left out, so keep a copy of a log whose notes are not empty beforehand.
+/// Rewrites a log under its own name. The new log replaces the old one when it is complete. Damage is
+/// reported and left out, so copy a log with a non-empty list of faults first.
 ///
 /// # Errors
 ///
@@ -29,13 +29,14 @@ pub fn seal(path: &Path) -> Result<Notes, LogError> {
         Ok(reader.about().notes.clone())
     };
     write().map_err(|error| {
-        // The error is what the user has to know; a rest of the file that can not be removed shows by its name.
+        // The error is what the user has to know; a rest of the file that can not be removed shows by its
+        // name.
         let _ = std::fs::remove_file(&part);
         error.in_file(path)
     })
 }
 
-/// Copies the rows that are left, with windows, texts and what is old in them.
+/// Copies the remaining rows, with their windows, texts and stale marks.
 fn copy<R: Read + Send, W: Output>(
     reader: &mut NativeReader<R>,
     writer: &mut NativeWriter<W>,

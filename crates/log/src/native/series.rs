@@ -1,9 +1,9 @@
-//! One number over consecutive rows, as bits: what the format is good at is decided here.
+//! Encodes a series: one number over consecutive rows. The size of a log depends on this code.
 //!
-//! The differences from row to row are divided by their greatest common divisor (times count in ticks), brought near to
-//! zero in one of three ways, and written in Rice's code, whose parameter follows the numbers. Where hardly anything
-//! changes, only the changes are written. The parameters of a series are kept for its next chunk, where one bit says that
-//! they are used again.
+//! The differences between rows are divided by their greatest common divisor (clocks count in ticks), brought
+//! near to zero in one of three ways, and written in Rice's code with a parameter that follows the numbers.
+//! If few numbers change, only the changes are written. The next chunk can use the parameters of a series
+//! again, which takes one bit.
 
 use super::bits::{BitReader, BitWriter};
 
@@ -14,7 +14,7 @@ const WEIGHT: u32 = 4;
 /// Rough length of new parameters in bits, which old ones save.
 const PARAMETERS: u64 = 24;
 
-/// How the differences are brought near to zero.
+/// How differences are brought near to zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Mode {
     /// Less a bias that is the smallest of them: counters that only grow.
@@ -26,11 +26,11 @@ enum Mode {
     Steady,
 }
 
-/// What a series is written with.
+/// The parameters of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Parameters {
     mode: Mode,
-    /// Bits of the first number that are written as they are.
+    /// Low bits of the first number that are written directly.
     rice: u8,
     divisor: u64,
     bias: u64,
@@ -42,7 +42,7 @@ pub(super) struct Scratch {
     differences: Vec<i64>,
 }
 
-/// How many differences are looked at to choose parameters: those of the first rows stand for the rest.
+/// How many differences are used to choose parameters: the first rows represent the others.
 const LOOKED_AT: usize = 64;
 
 /// Writes `values`, the first of which follows `start`.
@@ -67,8 +67,8 @@ pub(super) fn encode(
     encode_differences(out, differences, changes, parameters);
 }
 
-/// Writes the numbers of a chunk of `rows` rows of which only the changes are known: the row of each, in their order, and the
-/// difference from the number before it. What [`encode`] writes of all the numbers is just the same.
+/// Writes a series of `rows` numbers from its changes: the row of each, in order, and the difference from the
+/// number before. The result is the same as [`encode`] of all numbers.
 pub(super) fn encode_changed(
     out: &mut BitWriter,
     changed: impl ExactSizeIterator<Item = (u32, i64)> + Clone,
@@ -76,7 +76,7 @@ pub(super) fn encode_changed(
     parameters: &mut Parameters,
     scratch: &mut Scratch,
 ) {
-    // Two changes in one row are one, or none.
+    // Two changes in one row are combined, and may cancel out.
     if is_seldom(changed.len(), rows) && changed.clone().is_sorted_by(|(one, _), (other, _)| one < other) {
         out.bit(true);
         encode_changes(out, changed.len(), changed);
@@ -140,7 +140,8 @@ fn encode_differences(
     *parameters = Parameters { rice: rice.parameter(), ..chosen };
 }
 
-/// Reads `rows` numbers that follow `start` into `values`; `None` when the bits are none that [`encode`] writes.
+/// Reads `rows` numbers that follow `start` into `values`; `None` if [`encode`] can not have written the
+/// bits.
 pub(super) fn decode(
     bits: &mut BitReader<'_>,
     start: u64,
@@ -176,7 +177,7 @@ pub(super) fn decode(
         before = difference;
         value = value.wrapping_add(difference.wrapping_mul(divisor));
         values.push(value);
-        // Behind the end there are only zeros: nobody waits for as many rows as a damaged number says.
+        // After the end there are only zeros, so a damaged number of rows does not cost time.
         if row & 63 == 0 && bits.is_spent() {
             return None;
         }
@@ -216,7 +217,7 @@ fn decode_changes(bits: &mut BitReader<'_>, start: u64, rows: usize, values: &mu
     (!bits.is_spent()).then_some(())
 }
 
-/// The parameters that take the fewest bits, by the lengths of the numbers they leave.
+/// Finds the parameters that need the fewest bits, from the lengths of the resulting numbers.
 fn choose(differences: &[i64], old: Parameters) -> Parameters {
     let (mut least, mut sum) = (i64::MAX, 0i64);
     for difference in differences {
@@ -236,7 +237,8 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
     let some = differences.get(..LOOKED_AT).unwrap_or(differences);
     let fits = old.divisor == divisor && (old.mode != Mode::Above || old.bias.cast_signed() <= units(least));
     let before = if fits { total_length(old, some) } else { u64::MAX };
-    // Numbers that are no longer than the parameter expects are as short as when it was chosen: nothing is looked for.
+    // Numbers that are no longer than the parameter expects are as short as when it was chosen: nothing is
+    // looked for.
     if before <= u64::from(old.rice).saturating_add(1).saturating_mul(some.len() as u64) {
         return old;
     }
@@ -245,7 +247,8 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
         let length = total_length(candidate, some);
         let cost = length.saturating_sub(discount);
         if cost < best.0 {
-            // The usual length of a number, a little less: a number that is too long costs less than all too long.
+            // The usual length of a number, a little less: a number that is too long costs less than all too
+            // long.
             let usual = length.checked_div(some.len() as u64).unwrap_or(0).saturating_sub(1);
             let rice = if discount > 0 { old.rice } else { u8::try_from(usual).unwrap_or(0) };
             best = (cost, Parameters { rice, ..candidate });
@@ -267,7 +270,7 @@ fn choose(differences: &[i64], old: Parameters) -> Parameters {
     best.1
 }
 
-/// How long the numbers are together that parameters leave, in bits.
+/// The total length in bits of the numbers that result from some parameters.
 fn total_length(parameters: Parameters, differences: &[i64]) -> u64 {
     let length = |number: u64| u64::from(u64::BITS.saturating_sub(number.leading_zeros()));
     let divisor = parameters.divisor.max(1).cast_signed();
@@ -330,7 +333,7 @@ impl Rice {
         Rice { mean: 23u64.wrapping_shl(u32::from(parameter.min(56))) }
     }
 
-    /// How many low bits of a number are written as they are.
+    /// How many low bits of a number are written directly.
     #[inline]
     fn low(&self) -> u32 {
         // The best parameter is the logarithm of the mean times the logarithm of 2, about 11 in 16.
@@ -423,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_series_comes_back() {
+    fn every_kind_of_series_is_read_back() {
         let mut state = 5u64;
         let mut random = || {
             state ^= state << 13;
@@ -462,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn any_bits_end() {
+    fn decoding_random_bits_ends() {
         let mut state = 3u64;
         for length in 0..400 {
             let mut bytes = vec![0; length % 37];

@@ -1,4 +1,4 @@
-//! Writes snapshots, objects with all their instances, into a native log.
+//! Writes snapshots into a native log: objects with all their instances.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -15,13 +15,13 @@ use super::output::Output;
 use super::schema::{Counter, Definition, Instance, Listed};
 use super::write::{InstanceId, NativeWriter, RowTime, TableId};
 
-/// Counters whose values say which of several instances of a name one is: the numbers of its process and thread.
+/// Counters that identify an instance among those of the same name: process id and thread id.
 const IDENTITIES: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(804)];
 
 /// Writes snapshots of one or several hosts.
 ///
-/// An instance keeps its column while it lives, also when another one of its name that was there before ends: what is
-/// `sleep#3` in the log stays that, where in the blocks it moves up.
+/// An instance keeps its column while it lives, also when an earlier instance of the same name ends:
+/// `sleep#3` stays `sleep#3` in the log, although its number in the data blocks decreases.
 #[derive(Debug)]
 pub struct SnapshotWriter<W: Output> {
     writer: NativeWriter<W>,
@@ -32,20 +32,20 @@ pub struct SnapshotWriter<W: Output> {
     rows: u64,
 }
 
-/// What of an object is written: some counters of some instances, as a path means them.
+/// The part of an object that a path selects: some counters of some instances.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     /// The counters.
     pub counters: Vec<TitleIndex>,
-    /// The instances; `None` for an object that has none.
+    /// The instances; `None` for an object without instances.
     pub instance: Option<InstancePath>,
 }
 
-/// What is known of an object from its last snapshot.
+/// The state of an object after its last snapshot.
 #[derive(Debug)]
 struct Object {
     table: TableId,
-    /// What its definition was made from.
+    /// The counters that its definition was built from.
     made_of: Vec<(TitleIndex, CounterType, i32)>,
     /// Positions in the block of the counters of the definition.
     positions: Vec<usize>,
@@ -54,32 +54,33 @@ struct Object {
     identity: [Option<usize>; 2],
     /// It has text counters.
     has_texts: bool,
-    /// What is chosen: positions in `positions`, and of which instances. Nothing means everything.
+    /// The selected counters, as positions in `positions`, and their instances. An empty list selects
+    /// everything.
     choice: Vec<(Vec<usize>, Option<InstancePattern>)>,
-    /// The row that it was last in, and the epoch of the writer then.
+    /// Its last row, and the epoch of the writer in that row.
     written: (u64, u64),
     /// The instances of the last snapshot in their order.
-    last: Vec<(Identity, Option<Place>)>,
-    known: HashMap<Identity, (u32, Option<Place>)>,
-    /// Numbers behind a name that are in use.
+    last: Vec<(Identity, Option<InstanceColumns>)>,
+    known: HashMap<Identity, (u32, Option<InstanceColumns>)>,
+    /// The instance numbers in use for each name.
     used: HashMap<(Option<String>, String), BTreeSet<u32>>,
 }
 
-/// Where the values of an instance go.
+/// The columns of an instance in the log.
 #[derive(Debug, Clone)]
-struct Place {
+struct InstanceColumns {
     id: InstanceId,
-    /// Positions in `positions` of its columns; `None` when these are all.
+    /// Its columns as positions in `positions`; `None` means all.
     columns: Option<Arc<[usize]>>,
 }
 
-/// What tells an instance from others while it lives.
+/// What identifies an instance while it lives.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Identity {
     parent: Option<String>,
     name: String,
     numbers: [u64; 2],
-    /// How many just the same come before it.
+    /// How many equal instances come before it.
     nth: u32,
 }
 
@@ -89,8 +90,8 @@ impl<W: Output> SnapshotWriter<W> {
         SnapshotWriter { writer, choice: HashMap::new(), objects: HashMap::new(), next_group: 0, rows: 0 }
     }
 
-    /// Writes only what is chosen of these objects from the next row on, and nothing of others. Without any object it
-    /// writes everything.
+    /// Selects what is written from the next row on: these parts of these objects, and no other objects.
+    /// Without any object everything is written.
     pub fn choose(&mut self, choice: HashMap<TitleIndex, Vec<Chosen>>) {
         self.choice = choice;
         self.objects.clear();
@@ -100,15 +101,15 @@ impl<W: Output> SnapshotWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is: the row is
-    /// begun all the same.
+    /// Errors of the output while writing earlier rows. Only those rows are lost; the new row is begun.
     pub fn row(&mut self, time: RowTime) -> io::Result<()> {
         self.rows = self.rows.saturating_add(1);
         self.writer.row(time)
     }
 
-    /// Adds the snapshot of a host to the row. `titles` name objects and counters that the log does not have yet;
-    /// `window` is from when to when the snapshot was taken, for objects that do not say when they were read.
+    /// Adds the snapshot of a host to the row. `titles` names objects and counters that are new in the log.
+    /// `window` is when the snapshot was taken, from begin to end, for objects that do not have a window of
+    /// their own.
     ///
     /// # Errors
     ///
@@ -155,7 +156,7 @@ impl<W: Output> SnapshotWriter<W> {
         let epoch = self.writer.epoch();
         let (last, last_epoch) = std::mem::replace(&mut known.written, (self.rows, epoch));
         if last.saturating_add(1) < self.rows && last_epoch != epoch {
-            // It was not there when the log began anew, which forgot its instances.
+            // The object was missing when a new epoch began, so the writer forgot its instances.
             known.last.clear();
             known.known.clear();
             known.used.clear();
@@ -182,7 +183,7 @@ impl<W: Output> SnapshotWriter<W> {
         let is_chosen = |index: &TitleIndex| {
             chosen.is_empty() || chosen.iter().any(|chosen| chosen.counters.contains(index))
         };
-        // A base is part of the samples of the counter before it; the states are part of all.
+        // A base belongs to the samples of the counter before it; the states belong to all.
         let positions: Vec<usize> = made_of
             .iter()
             .enumerate()
@@ -237,7 +238,7 @@ impl<W: Output> SnapshotWriter<W> {
         })
     }
 
-    /// The writer below, to flush it or to ask how long the log is.
+    /// The writer below, to flush it or get the length of the log.
     pub const fn writer(&mut self) -> &mut NativeWriter<W> {
         &mut self.writer
     }
@@ -264,7 +265,7 @@ impl Object {
                 Some(known) => known,
                 None => {
                     if !changed {
-                        // From here on the order is another one; those before are counted too.
+                        // The order changed here; count the instances before it too.
                         changed = true;
                         for (last, _) in self.last.iter().take(place) {
                             let plain = Identity { nth: 0, ..last.clone() };
@@ -292,11 +293,16 @@ impl Object {
         Ok(())
     }
 
-    /// Notes the values of an instance.
-    fn put<W: Output>(&self, writer: &mut NativeWriter<W>, place: &Place, instance: &SnapshotInstance<'_>) {
+    /// Puts the values of an instance into the row.
+    fn put<W: Output>(
+        &self,
+        writer: &mut NativeWriter<W>,
+        place: &InstanceColumns,
+        instance: &SnapshotInstance<'_>,
+    ) {
         let value =
             |position: usize| (instance.sample(position), instance.state(position) == ValueState::Stale);
-        let Place { id, columns } = place;
+        let InstanceColumns { id, columns } = place;
         if columns.is_none() && !self.has_texts {
             writer.put_all(*id, self.positions.iter().map(|position| value(*position)));
             return;
@@ -330,13 +336,13 @@ impl Object {
         }
     }
 
-    /// The instance in the log; a new one takes the lowest number behind its name that is free.
+    /// Finds the instance in the log. A new one gets the lowest free number of its name.
     fn find<W: Output>(
         &mut self,
         writer: &mut NativeWriter<W>,
         named: bool,
         identity: &Identity,
-    ) -> io::Result<Option<Place>> {
+    ) -> io::Result<Option<InstanceColumns>> {
         if let Some((_, place)) = self.known.get(identity) {
             return Ok(place.clone());
         }
@@ -348,7 +354,7 @@ impl Object {
         let place = match self.columns(named, identity, index) {
             None => {
                 let id = writer.instance(self.table, named.then_some(&*path))?;
-                Some(Place { id, columns: None })
+                Some(InstanceColumns { id, columns: None })
             }
             Some(columns) if columns.is_empty() => None,
             Some(columns) => {
@@ -360,14 +366,14 @@ impl Object {
                 });
                 let instance = Instance { text: named.then_some(path), columns: Some(listed.collect()) };
                 let id = writer.instance_with(self.table, instance, 0)?;
-                Some(Place { id, columns: Some(columns.into()) })
+                Some(InstanceColumns { id, columns: Some(columns.into()) })
             }
         };
         self.known.insert(identity.clone(), (index, place.clone()));
         Ok(place)
     }
 
-    /// The chosen columns of an instance, as positions in `positions`; `None` when these are all.
+    /// The selected columns of an instance, as positions in `positions`; `None` means all.
     fn columns(&self, named: bool, identity: &Identity, index: u32) -> Option<Vec<usize>> {
         if self.choice.is_empty() {
             return None;
@@ -382,7 +388,7 @@ impl Object {
         (columns.len() < self.positions.len()).then(|| columns.into_iter().collect())
     }
 
-    /// Forgets instances that the last snapshot does not have.
+    /// Forgets instances that are not in the last snapshot.
     fn forget(&mut self) {
         if self.known.len() == self.last.len() {
             return;
@@ -407,7 +413,7 @@ impl Object {
 }
 
 impl Identity {
-    /// Whether two are the same but for how many come before them.
+    /// Whether two identities are equal apart from `nth`.
     fn is(&self, other: &Identity) -> bool {
         self.numbers == other.numbers && self.name == other.name && self.parent == other.parent
     }

@@ -1,4 +1,4 @@
-//! What a reader holds of an object: its instances, and the numbers of the chunk that is being read.
+//! The state of an object in the reader: its instances, and the numbers of the current chunk.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Lane {
 /// One kind of number of all columns of an object.
 #[derive(Debug, Default)]
 struct Stream {
-    /// The number of each column in the row that was taken last.
+    /// The number of each column in the current row.
     now: Vec<u64>,
     parameters: Vec<Parameters>,
     /// Columns that change in the chunk.
@@ -49,23 +49,23 @@ struct Stream {
     values: Vec<u64>,
 }
 
-/// What has to be known of a column to make a sample of its numbers.
+/// What is needed to build a sample from the numbers of a column.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     /// Position in the columns of the log.
     column: usize,
     counter_type: CounterType,
     time_base: u64,
-    /// The clock that its second number is told from.
+    /// The clock that is added to its second number.
     clock: Option<usize>,
     text: bool,
 }
 
 /// An instance and where its columns are.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct InstanceState {
     pub(super) instance: Instance,
-    /// How many just the same come before it.
+    /// How many equal instances come before it.
     pub(super) nth: usize,
     /// Its first column among those of the object.
     pub(super) cell: usize,
@@ -81,15 +81,15 @@ pub(super) struct State {
     /// Number of its host.
     pub(super) host: usize,
     cells: Vec<Cell>,
-    instances: Vec<Placed>,
-    /// First cell and number of cells of the instances whose first numbers are not read yet.
+    instances: Vec<InstanceState>,
+    /// First cell and number of cells of the instances whose first numbers were not read yet.
     untold: Vec<(usize, usize)>,
     streams: [Stream; STREAMS],
     pub(super) sampled: Lane,
     clocks: [Lane; CLOCKS],
-    /// The clocks in the row that was taken last.
+    /// The clocks in the current row.
     pub(super) now: [u64; CLOCKS],
-    /// The next chunk is the first that it is in.
+    /// It begins with the next chunk.
     pub(super) new: bool,
 }
 
@@ -114,7 +114,7 @@ impl State {
     pub(super) fn add(&mut self, instance: &Instance, nth: usize, columns: &[usize]) {
         let (cell, width) = (self.cells.len(), columns.len());
         self.untold.push((cell, width));
-        self.instances.push(Placed { instance: instance.clone(), nth, cell, width });
+        self.instances.push(InstanceState { instance: instance.clone(), nth, cell, width });
         for (nth, column) in columns.iter().enumerate() {
             let Some(counter) = self.definition.counters.get(instance.counter(nth)) else { continue };
             self.cells.push(Cell {
@@ -127,15 +127,15 @@ impl State {
         }
     }
 
-    /// The columns of an instance: their places in the object, and in the log.
-    pub(super) fn columns_of(&self, placed: &Placed) -> impl Iterator<Item = (usize, usize)> + Clone {
+    /// The columns of an instance: their positions in the object and in the log.
+    pub(super) fn columns_of(&self, placed: &InstanceState) -> impl Iterator<Item = (usize, usize)> + Clone {
         let cells = placed.cell..placed.cell.saturating_add(placed.width);
         let columns = self.cells.get(cells.clone()).unwrap_or_default();
         cells.zip(columns.iter().map(|cell| cell.column))
     }
 
     /// Its instances in the order of their columns.
-    pub(super) fn instances(&self) -> &[Placed] {
+    pub(super) fn instances(&self) -> &[InstanceState] {
         &self.instances
     }
 
@@ -144,8 +144,8 @@ impl State {
         self.cells.len()
     }
 
-    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer; `took` is told the column of
-    /// the log and the bits of each series.
+    /// Reads the numbers of a chunk. `room` is how many numbers there may be, and becomes fewer; `took` is
+    /// told the column of the log and the bits of each series.
     pub(super) fn decode(
         &mut self,
         bits: &mut BitReader<'_>,
@@ -185,7 +185,7 @@ impl State {
     }
 
     /// Moves to a row of the chunk. `before` are the clocks of the object before this one of the same host.
-    pub(super) fn go_to(&mut self, row: usize, before: &mut [u64; CLOCKS]) {
+    pub(super) fn seek_to(&mut self, row: usize, before: &mut [u64; CLOCKS]) {
         for stream in &mut self.streams {
             let rows = stream.values.len().checked_div(stream.changed.len()).unwrap_or(0);
             let values = stream.values.get(row..).unwrap_or_default().iter().step_by(rows.max(1));
@@ -209,7 +209,7 @@ impl State {
         self.sampled.at(row) != 0
     }
 
-    /// The values of the row it moved to, each into the place of its column.
+    /// Writes the values of the current row into their columns of `out`.
     pub(super) fn values(&self, out: &mut [Result<Sample, NoValue>]) {
         let [first, second, multi, state, time, frequency] = &self.streams;
         let numbers = first.now.iter().zip(&second.now).zip(&multi.now).zip(&state.now);
@@ -238,12 +238,12 @@ impl State {
         }
     }
 
-    /// Whether a column has a value of an earlier time in the row it moved to.
+    /// Whether the value of a column in the current row is stale.
     pub(super) fn is_stale(&self, cell: usize) -> bool {
         self.number(STATUS, cell) == Some(status::STALE)
     }
 
-    /// The number of the text that a column has in the row it moved to.
+    /// The number of the text of a column in the current row.
     pub(super) fn text(&self, cell: usize) -> Option<u64> {
         let there = self.number(STATUS, cell)? <= status::STALE && self.cells.get(cell)?.text;
         self.number(0, cell).filter(|_| there)
@@ -253,7 +253,7 @@ impl State {
         self.streams.get(stream)?.now.get(cell).copied()
     }
 
-    /// Columns of the log that its columns are, in their order.
+    /// The positions in the log of its columns, in order.
     pub(super) fn columns(&self) -> impl Iterator<Item = usize> {
         self.cells.iter().map(|cell| cell.column)
     }

@@ -1,14 +1,14 @@
-//! Why a value is missing, as a number.
+//! The numbers for the reasons why a value is missing.
 
 use tallymon_core::flow::{NoValue, ValueState};
 
 /// The value is there.
 pub(super) const PRESENT: u64 = 0;
-/// The value is there, but from an earlier time.
+/// The value is there, but stale.
 pub(super) const STALE: u64 = 1;
 /// The instance does not exist.
 pub(super) const GONE: u64 = 2;
-/// Reasons of a provider begin here, each with its byte of [`ValueState`].
+/// Reasons of providers begin here; each adds its byte of [`ValueState`].
 const NO_DATA: u64 = 0x100;
 
 /// Reasons and their numbers. A number is never used for another reason.
@@ -40,7 +40,7 @@ pub(super) fn code(reason: NoValue) -> u64 {
     found.map_or(NO_DATA | 0xff, |(_, code)| *code)
 }
 
-/// The reason of a number; `None` when the value is there.
+/// The reason of a number; `None` if the value is there.
 pub(super) fn reason(code: u64) -> Option<NoValue> {
     if code <= STALE {
         return None;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_go_round() {
+    fn reasons_are_read_back() {
         let absences = Absence::ALL.map(NoValue::NoData);
         for no_value in REASONS.map(|(reason, _)| reason).into_iter().chain(absences) {
             assert_eq!(reason(code(no_value)), Some(no_value));

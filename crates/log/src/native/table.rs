@@ -1,5 +1,4 @@
-//! What a writer holds of an object between two chunks: its instances, and the numbers of the rows that are not written
-//! yet.
+//! The state of an object in the writer: its instances, and the numbers of rows that are not written yet.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -9,12 +8,12 @@ use tallymon_core::counter::Denominator;
 use tallymon_core::flow::{NoValue, Sample};
 
 use super::bits::BitWriter;
-use super::cells::{Cell, Cells, Row};
+use super::cells::{Cell, Cells, ChunkRow};
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters, Scratch};
 
-/// Numbers that each column has, one stream for all columns of an object: the counter, its base or clock, how many
-/// resources, whether it is there, when it was taken, ticks per second.
+/// Numbers that each column has, one stream for all columns of an object: the counter, its base or clock, how
+/// many resources, whether it is there, when it was taken, ticks per second.
 pub(super) const STREAMS: usize = 6;
 /// Position of the stream that says how many resources there are.
 const MULTI: usize = 2;
@@ -23,13 +22,13 @@ pub(super) const STATUS: usize = 3;
 /// Position of the stream of ticks per second.
 const FREQUENCY: usize = 5;
 
-/// Numbers that each object has in each row: when its values were taken, its three clocks, and from when to when it was
-/// read.
+/// Numbers that each object has in each row: when its values were taken, its three clocks, and from when to
+/// when it was read.
 pub(super) const CLOCKS: usize = 6;
-/// Position of the time of the samples, which the third clock is told from.
+/// Position of the time of the samples; the third clock is relative to it.
 pub(super) const TIME: usize = 0;
 
-/// Which clock of its object the second number of a sample is.
+/// The clock of the object that the second number of a sample is relative to.
 pub(super) fn clock(denominator: Denominator) -> Option<usize> {
     match denominator {
         Denominator::PerfTime => Some(1),
@@ -53,7 +52,7 @@ impl Lane {
         self.values.last().copied().unwrap_or(self.start)
     }
 
-    /// Writes the numbers. In a chunk that stands for itself the first one is written in full.
+    /// Writes the numbers. In a key the first one is written in full.
     pub(super) fn encode(&mut self, out: &mut BitWriter, key: bool, scratch: &mut Scratch) {
         let last = self.last();
         if key {
@@ -90,7 +89,7 @@ pub(super) struct Table {
     free: Vec<usize>,
     /// Instances in the order of their columns.
     order: Vec<usize>,
-    /// How many of `order` the chunks before have.
+    /// How many of `order` earlier chunks have.
     told: usize,
     cells: Cells,
     /// Whether the object was read, for each row.
@@ -132,7 +131,7 @@ impl Table {
         self.cells.len()
     }
 
-    /// The `nth` of the instances that are just the same; it is made when there is none.
+    /// The `nth` of equal instances; it is added if there is none.
     pub(super) fn instance(&mut self, instance: Instance, nth: usize) -> usize {
         let known = self.by_instance.get(&instance).and_then(|same| same.get(nth));
         if let Some(known) = known {
@@ -164,13 +163,13 @@ impl Table {
         self.counters.get(instance.counter(nth)).copied().unwrap_or((None, 0))
     }
 
-    /// Notes the values of columns of an instance side by side, from the one of this number on.
+    /// Puts the values of adjacent columns of an instance, from the `nth` on.
     #[inline]
     pub(super) fn put<V: Borrow<Result<Sample, NoValue>>>(
         &mut self,
         position: usize,
         from: usize,
-        row: Row,
+        row: ChunkRow,
         values: impl IntoIterator<Item = (V, bool)>,
     ) {
         let Some(Some(live)) = self.instances.get(position) else { return };
@@ -180,12 +179,12 @@ impl Table {
         }
     }
 
-    /// Ends a row in which the object was sampled: what was not seen is gone.
-    pub(super) fn end_row(&mut self, row: Row) {
+    /// Ends a row with samples of the object: instances without values ended.
+    pub(super) fn end_row(&mut self, row: ChunkRow) {
         self.cells.end_row(row);
     }
 
-    /// Begins a chunk that stands for itself. Instances that are gone are forgotten unless they are to be kept.
+    /// Begins a key. Ended instances are forgotten, unless the options keep them.
     pub(super) fn begin_key(&mut self, keep: bool) {
         self.told = 0;
         let mut order = std::mem::take(&mut self.order);
@@ -214,7 +213,7 @@ impl Table {
         self.cells.restart(cells);
     }
 
-    /// Instances that the chunks before do not have, in the order of their columns.
+    /// Instances that are new in this chunk, in the order of their columns.
     pub(super) fn untold(&self) -> impl ExactSizeIterator<Item = &Instance> {
         let order = self.order.get(self.told..).unwrap_or_default();
         let none: &'static Instance = const { &Instance { text: None, columns: None } };
@@ -223,7 +222,8 @@ impl Table {
         })
     }
 
-    /// Writes the numbers of the chunk and gets ready for the next one. Returns how many numbers were written.
+    /// Writes the numbers of the chunk and gets ready for the next one. Returns how many numbers were
+    /// written.
     pub(super) fn encode(
         &mut self,
         out: &mut BitWriter,

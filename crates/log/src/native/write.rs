@@ -1,4 +1,4 @@
-//! Writes native logs: rows of values are held until a chunk is full, and written as one record.
+//! Writes native logs: holds rows until a chunk is full, then writes the chunk as one record.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use super::bits::BitWriter;
-use super::cells::Row;
+use super::cells::ChunkRow;
 use super::fields::PutFields;
 use super::frame::{LONGEST, frame, kind};
 use super::index::{self, Entry};
@@ -31,29 +31,29 @@ pub struct InstanceId {
     pub(super) position: usize,
 }
 
-/// When a row was taken.
+/// The time of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowTime {
-    /// The moment, UTC.
+    /// The time, UTC.
     pub time: FileTime,
-    /// Minutes to add to it to get the local time of the machine.
+    /// Minutes to add for the local time of the machine.
     pub local_minutes: i32,
 }
 
 /// Writes a native log.
 ///
-/// A row is begun by [`NativeWriter::row`], filled by [`NativeWriter::put`], and ended by the next row or the end. Columns
-/// that a row does not have have no instance in it.
+/// [`NativeWriter::row`] begins a row, [`NativeWriter::put`] fills it, and the next row or the end of the log
+/// ends it. In a row an instance without values does not exist.
 #[derive(Debug)]
 pub struct NativeWriter<W: Output> {
     out: W,
-    /// Bytes that were written.
+    /// Bytes written.
     at: u64,
     options: WriteOptions,
     tables: Vec<Table>,
     by_hash: HashMap<u64, usize>,
     hosts: Vec<String>,
-    /// Tables that the chunks since the last key have.
+    /// Tables in the chunks since the last key.
     told: usize,
     /// Rows of this chunk that are complete.
     rows: usize,
@@ -67,21 +67,21 @@ pub struct NativeWriter<W: Output> {
     numbers: u64,
     rows_since_key: usize,
     texts: HashMap<String, u64>,
-    /// Texts that the chunks before do not have, and the number of the first of them.
+    /// Texts that earlier chunks do not have, and the number of the first of them.
     new_texts: (u64, Vec<String>),
     index: Vec<Entry>,
     definitions: Vec<u64>,
-    /// The epoch: columns are numbered anew with each key.
+    /// The epoch: each key numbers the columns again.
     epoch: u64,
     scratch: Scratch,
 }
 
 impl NativeWriter<File> {
-    /// Makes a log. What was there under this name is replaced.
+    /// Creates a log file. A file with this name is replaced.
     ///
     /// # Errors
     ///
-    /// What the operating system reports.
+    /// Errors of the operating system.
     pub fn create(path: &Path, options: WriteOptions) -> io::Result<NativeWriter<File>> {
         NativeWriter::new(
             OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?,
@@ -89,11 +89,12 @@ impl NativeWriter<File> {
         )
     }
 
-    /// Goes on with a log, or makes it. What is torn at its end is cut, and so is the index of a sealed log.
+    /// Opens a log to append to it, or creates it. A torn end is cut off, and so is the index of a sealed
+    /// log.
     ///
     /// # Errors
     ///
-    /// The file can not be read or written, or it is no log of this version.
+    /// The file can not be read or written, or it is not a log of this version.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<NativeWriter<File>, crate::LogError> {
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open().map_err(|error| crate::LogError::from(error).in_file(path))?;
@@ -116,18 +117,18 @@ impl NativeWriter<File> {
         Ok(writer)
     }
 
-    /// Has the operating system bring everything that was written to the disk.
+    /// Waits until the operating system has written everything to the disk.
     ///
     /// # Errors
     ///
-    /// What the operating system reports.
+    /// Errors of the operating system.
     pub fn sync(&mut self) -> io::Result<()> {
         self.out.sync_data()
     }
 }
 
 impl<W: Output> NativeWriter<W> {
-    /// Makes a log.
+    /// Begins a log.
     ///
     /// # Errors
     ///
@@ -201,8 +202,9 @@ impl<W: Output> NativeWriter<W> {
         Ok(TableId(number))
     }
 
-    /// The instance of an object with all its counters; `None` for an object without instances. It may be asked for again
-    /// in each row. An instance that is gone is forgotten with the next [`NativeWriter::epoch`].
+    /// Adds or finds an instance of an object with all its counters; `None` for an object without instances.
+    /// It can be called again for each row. An instance that ended is forgotten with the next
+    /// [`NativeWriter::epoch`].
     ///
     /// # Errors
     ///
@@ -230,8 +232,8 @@ impl<W: Output> NativeWriter<W> {
         Ok(InstanceId { table: table.0, position })
     }
 
-    /// Grows when instances that are gone were forgotten: an [`InstanceId`] that had no value in the last row has to be
-    /// asked for again then.
+    /// Increases when ended instances are forgotten. An [`InstanceId`] without a value in the last row is
+    /// then invalid.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -240,8 +242,7 @@ impl<W: Output> NativeWriter<W> {
     ///
     /// # Errors
     ///
-    /// Those of the output, when rows before it are written now. These are lost then, and nothing else is: the row is
-    /// begun all the same.
+    /// Errors of the output while writing earlier rows. Only those rows are lost; the new row is begun.
     pub fn row(&mut self, time: RowTime) -> io::Result<()> {
         self.end_row();
         let written = match self.times.values.first() {
@@ -258,8 +259,8 @@ impl<W: Output> NativeWriter<W> {
         written
     }
 
-    /// Notes the value of the `nth` counter of an instance in this row, or why there is none. A stale value is one of an
-    /// earlier time.
+    /// Puts the value of the `nth` counter of an instance into this row, or why there is none. A stale value
+    /// is older than the row.
     pub fn put(&mut self, instance: InstanceId, nth: usize, value: Result<Sample, NoValue>, stale: bool) {
         let row = self.now();
         if let Some(table) = self.tables.get_mut(instance.table) {
@@ -267,8 +268,8 @@ impl<W: Output> NativeWriter<W> {
         }
     }
 
-    /// Notes the values of the columns of an instance in this row, in their order, each with whether it is one of an earlier
-    /// time; the same as [`NativeWriter::put`] for each, in less time.
+    /// Puts the values of all columns of an instance into this row, in order, each with whether it is stale.
+    /// It is faster than [`NativeWriter::put`] for each.
     #[inline]
     pub fn put_all<V: Borrow<Result<Sample, NoValue>>>(
         &mut self,
@@ -282,11 +283,11 @@ impl<W: Output> NativeWriter<W> {
     }
 
     /// The row that is being filled.
-    fn now(&self) -> Row {
-        Row { number: u32::try_from(self.rows).unwrap_or(u32::MAX), stamp: self.stamp }
+    fn now(&self) -> ChunkRow {
+        ChunkRow { number: u32::try_from(self.rows).unwrap_or(u32::MAX), stamp: self.stamp }
     }
 
-    /// Notes the text of a text counter in this row.
+    /// Puts the text of a text counter into this row.
     pub fn put_text(&mut self, instance: InstanceId, nth: usize, text: &str) {
         let row = self.now();
         let Some(table) = self.tables.get_mut(instance.table) else { return };
@@ -311,7 +312,7 @@ impl<W: Output> NativeWriter<W> {
         table.put(instance.position, nth, row, std::iter::once((Ok(sample), false)));
     }
 
-    /// Notes from when to when an object was read in this row, UTC.
+    /// Sets when the reading of an object for this row began and ended, UTC.
     pub fn window(&mut self, table: TableId, begin: FileTime, end: FileTime) {
         if let Some(table) = self.tables.get_mut(table.0) {
             let [.., first, last] = &mut table.now;
@@ -320,11 +321,11 @@ impl<W: Output> NativeWriter<W> {
         }
     }
 
-    /// Writes the rows that are held.
+    /// Writes the held rows.
     ///
     /// # Errors
     ///
-    /// Those of the output. The rows are lost then, and nothing else is.
+    /// Errors of the output. Only the held rows are lost.
     pub fn flush(&mut self) -> io::Result<()> {
         self.end_row();
         if self.rows == 0 {
@@ -355,7 +356,8 @@ impl<W: Output> NativeWriter<W> {
         written
     }
 
-    /// Writes what is held, and an index that lets a reader go to a time at once. The log may be gone on with later.
+    /// Writes the held rows and an index, with which a reader can seek to a time. The log can be appended to
+    /// later.
     ///
     /// # Errors
     ///
@@ -370,7 +372,7 @@ impl<W: Output> NativeWriter<W> {
         Ok(self.out)
     }
 
-    /// Where it writes to.
+    /// The output.
     pub const fn output(&mut self) -> &mut W {
         &mut self.out
     }
@@ -435,7 +437,7 @@ impl<W: Output> NativeWriter<W> {
         self.rows = self.rows.saturating_add(1);
     }
 
-    /// The body of a chunk of the rows that are held, which are none afterwards.
+    /// Encodes the held rows as the body of a chunk, and drops them.
     fn chunk(&mut self) -> Vec<u8> {
         let (key, rows) = (self.key, self.rows);
         let most = self.times.values.iter().copied().max().unwrap_or(0);
@@ -493,7 +495,7 @@ impl<W: Output> NativeWriter<W> {
         self.write(&frame(kind, body))
     }
 
-    /// Writes all of the bytes, or leaves nothing of them behind.
+    /// Writes all bytes, or removes those that were written.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.out.write_all(bytes) {
             Ok(()) => {
@@ -501,7 +503,8 @@ impl<W: Output> NativeWriter<W> {
                 Ok(())
             }
             Err(error) => {
-                // The error of writing is the one to tell; a rest that stays is damage that readers pass over.
+                // The error of writing is the one to tell; a rest that stays is damage that readers pass
+                // over.
                 let _ = self.out.cut(self.at);
                 Err(error)
             }

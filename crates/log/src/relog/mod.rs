@@ -1,7 +1,7 @@
 //! Copies logs: chooses counters and records, renames hosts, and writes another format, as `relog.exe` does.
 //!
-//! Every input is gone through twice: once for its columns, because formats with a fixed list have to know them before the
-//! first record, and once for its records. Memory holds one record.
+//! Every input is read twice: once for its columns, because most formats need all of them before the first
+//! record, and once for its records. Memory holds one record.
 
 mod outputs;
 mod plan;
@@ -21,21 +21,21 @@ use crate::select::Selection;
 
 use plan::Plan;
 
-/// What [`relog()`] is to do.
+/// The options of [`relog()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Format of the output.
     pub format: Format,
     /// The counters and records to keep.
     pub select: Selection,
-    /// Keep every n-th record that is in the range. Values are computed from those that are kept.
+    /// Keep every n-th record in the range. Values are computed from the kept records.
     pub every: NonZeroU32,
     /// Write times in UTC instead of the local time of the log.
     pub utc: bool,
-    /// Names of hosts to replace, without backslashes, and what by. Case is not regarded.
+    /// Names of hosts to replace, without backslashes, and their new names. Case is ignored.
     pub rename_host: Vec<(String, String)>,
-    /// Leave the name of the first input out of a BLG, which has it where Windows writes the path of the log itself. No
-    /// other format names its inputs.
+    /// Leave the name of the first input out of a BLG. Windows writes the path of the log there. No other
+    /// format names its inputs.
     pub strip_path: bool,
     /// What ends the lines of a text log.
     pub line_end: LineEnd,
@@ -62,14 +62,14 @@ impl Default for Options {
     }
 }
 
-/// What [`relog()`] did.
+/// The result of [`relog()`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The inputs in the order of their first records.
     pub inputs: Vec<InputReport>,
     /// Columns of the output.
     pub columns: u64,
-    /// Columns of the inputs that were not asked for.
+    /// Columns of the inputs that were not selected.
     pub columns_left_out: u64,
     /// Records of the output.
     pub records: u64,
@@ -77,13 +77,13 @@ pub struct Report {
     pub first: Option<FileTime>,
     /// Time of its last record, UTC.
     pub last: Option<FileTime>,
-    /// What was asked for and is not in the inputs, as paths.
+    /// Requested paths that are not in the inputs.
     pub not_found: Vec<String>,
-    /// What could not be written as it was, in words.
+    /// What could not be copied exactly, in words.
     pub remarks: Vec<String>,
 }
 
-/// What was in one input of [`relog()`].
+/// One input of [`relog()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputReport {
     /// The file.
@@ -102,13 +102,13 @@ pub struct InputReport {
 
 /// Copies `inputs` into `output`.
 ///
-/// The inputs follow each other in the order of their first records; a counter that is in several of them is one column.
-/// Rates start anew with each input. The output appears under its name when it is complete: what was there before stays
-/// until then, and stays if anything fails.
+/// The inputs follow each other in the order of their first records; a counter in several inputs is one
+/// column. Rates start again with each input. The output appears under its name when it is complete: an
+/// existing file stays until then, and stays if anything fails.
 ///
 /// # Errors
 ///
-/// An input can not be read, the output can not be written, or nothing of what was asked for is in the inputs.
+/// An input can not be read, the output can not be written, or no requested counter is in the inputs.
 pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Report, LogError> {
     let mut plan = Plan::new(inputs, options)?;
     let part = part_of(output);
@@ -116,7 +116,8 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
     match written {
         Ok(()) => Ok(plan.report),
         Err(error) => {
-            // The first error is the one to report; an incomplete file that can not be removed shows by its name.
+            // The first error is the one to report; an incomplete file that can not be removed shows by its
+            // name.
             let _ = std::fs::remove_file(&part);
             Err(error.in_file(output))
         }
@@ -146,8 +147,8 @@ fn write(plan: &mut Plan, part: &Path, output: &Path, options: &Options) -> Resu
     }
 }
 
-/// What a file is called while this process writes it, until it is complete: in the same folder, so that it can be renamed
-/// without copying. Who ends the process meanwhile may want to remove it.
+/// The name of a file while this process writes it: in the same folder, so that it can be renamed without
+/// copying. A handler that ends the process may want to remove it.
 pub fn part_of(output: &Path) -> PathBuf {
     let mut name = output.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.part", std::process::id()));
@@ -158,8 +159,8 @@ pub fn part_of(output: &Path) -> PathBuf {
 ///
 /// # Errors
 ///
-/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor can a native
-/// log.
+/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor
+/// can a native log.
 pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
     let words = match options.format {
         Format::Blg => "a BLG can be written to a file only: its header is completed at the end",

@@ -74,7 +74,8 @@ impl Plan {
     }
 }
 
-/// An identifier for a log that is the same whenever the same is written: a hash (FNV-1a) of columns and first time.
+/// An identifier for a log that is the same whenever the same is written: a hash (FNV-1a) of columns and
+/// first time.
 fn id_of(chosen: &[Chosen], start: FileTime) -> [u8; 16] {
     let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
     let paths = chosen.iter().flat_map(|chosen| chosen.column.path.bytes());

@@ -1,4 +1,4 @@
-//! What a copy writes: the columns and records that are chosen from its inputs.
+//! The plan of a copy: which columns and records of its inputs it writes.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,25 +9,25 @@ use tallymon_core::flow::{Column, NoValue, Row, Sink, Value};
 use super::{InputReport, Options, Report};
 use crate::error::LogError;
 use crate::format::open;
-use crate::reader::{Cooker, Passed, table_order};
-use crate::select::{Search, nothing_found};
+use crate::reader::{Cooker, ScannedRecord, table_order};
+use crate::select::{PathMatcher, nothing_found};
 use crate::zone::Zone;
 
 /// A column of the output.
 #[derive(Debug, Clone)]
 pub(super) struct Chosen {
     pub(super) column: Column,
-    /// The column of each input that it comes from.
+    /// The column of each input from which it is copied.
     sources: Vec<Option<usize>>,
 }
 
-/// All that has to be known before the first record is written.
+/// What must be known before the first record is written.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) report: Report,
     pub(super) chosen: Vec<Chosen>,
     pub(super) zone: Zone,
-    /// Distance from UTC of the first record that is kept.
+    /// The distance from UTC of the first kept record.
     pub(super) minutes: i32,
 }
 
@@ -38,7 +38,7 @@ impl Plan {
             scanned.push(scan(path, options)?);
         }
         scanned.sort_by_key(|scanned| scanned.report.first);
-        let mut search = Search::new(&options.select);
+        let mut search = PathMatcher::new(&options.select);
         let mut chosen: Vec<Chosen> = Vec::new();
         let mut by_path = HashMap::new();
         let mut left_out = 0u64;
@@ -156,20 +156,20 @@ impl Chosen {
     }
 }
 
-/// What the first pass over an input found.
-struct Scanned {
+/// What the scan of an input found.
+struct ScannedInput {
     report: InputReport,
     columns: Vec<Column>,
     zone: Zone,
-    /// Distance from UTC of the first record that is kept, and whether there is one.
+    /// The distance from UTC of the first kept record, and whether there is one.
     minutes: i32,
     kept: bool,
 }
 
-fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
+fn scan(path: &Path, options: &Options) -> Result<ScannedInput, LogError> {
     let mut log = open(path, &options.read)?;
     let (mut first, mut last, mut minutes) = (None, None, None);
-    let mut note = |passed: Passed| {
+    let mut note = |passed: ScannedRecord| {
         first = first.or(Some(passed.time));
         last = Some(passed.time);
         if options.select.has_time(passed.time) {
@@ -177,9 +177,9 @@ fn scan(path: &Path, options: &Options) -> Result<Scanned, LogError> {
         }
         ControlFlow::Continue(())
     };
-    log.pass(&mut note).map_err(|error| error.in_file(path))?;
+    log.scan(&mut note).map_err(|error| error.in_file(path))?;
     let about = log.about();
-    Ok(Scanned {
+    Ok(ScannedInput {
         columns: about.columns.clone(),
         zone: about.zone.clone(),
         minutes: minutes.unwrap_or(0),

@@ -1,10 +1,11 @@
 //! Logs in SQLite databases, in the schema that Windows uses for logs in SQL databases.
 //!
-//! Raw values are stored, beside the computed one. `CounterData`, `CounterDetails` and `DisplayToID` have the columns of
-//! Windows. Two things are ours, and a reader that does not know them loses nothing else: the key of `CounterData` begins
-//! with the record, so that a log is read in the order in which it was written, and a table `CounterStatus` says why a
-//! value of a record is missing. Windows has no place for that, and writes 0 where the first sample of a rate has no value
-//! yet; here `CounterValue` is NULL then.
+//! Raw values are stored beside the computed one. `CounterData`, `CounterDetails` and `DisplayToID` have the
+//! columns of Windows. Two things are ours, and a reader that does not know them loses nothing else. The key
+//! of `CounterData` begins with the record, so that a log is read in the order in which it was written. The
+//! table `CounterStatus` has the reason for each missing value: Windows has no column for it, and writes 0
+//! for the first sample of a rate. Here `CounterValue` is NULL then; an average without operations is 0, as
+//! in Windows.
 //!
 //! Times are UTC to the millisecond. A database may hold several log sets; they are read one after another.
 
@@ -16,7 +17,7 @@ pub(crate) use read::SqliteReader;
 pub use sets::{LogSet, add_log_set, create_tables, has_tables, log_sets, set_run_id};
 pub use write::{SetOptions, SqliteSink};
 
-/// An error of the library, as one of a log that can not be used.
+/// An error of the SQLite library, as an unusable log.
 fn failed(what: &str, error: &rusqlite::Error) -> crate::error::LogError {
     let words = format!("{what}: {error}");
     crate::error::LogError::new(crate::error::LogErrorKind::Unusable(words))

@@ -1,4 +1,4 @@
-//! Reads a log from a SQLite database, its own or one that somebody copied from Windows' tables.
+//! Reads a log from a SQLite database: one of ours, or a copy of Windows' tables.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::ControlFlow;
@@ -14,31 +14,31 @@ use tallymon_core::time::{FileTime, Frequency, SystemTime};
 use crate::blg::records::no_value;
 use crate::error::{LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Passed, ReadPlace, Record};
+use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::Zone;
 
 use super::failed;
 
-/// Rows that are fetched at a time.
+/// The number of rows that are fetched at a time.
 const PAGE: i64 = 8192;
 
-/// A log in a database that is being read.
+/// Reads a log in a database.
 pub(crate) struct SqliteReader {
     database: Connection,
     about: About,
     /// Position of the column of each counter.
     positions: HashMap<i64, usize>,
-    /// All log sets that are read, and how many of them were begun.
+    /// The log sets to read, and how many of them were begun.
     sets: Vec<Set>,
     begun: usize,
-    /// The table that has the rows in the order of records.
+    /// The table with the rows in the order of records.
     table: &'static str,
     /// The record and the counter of the last row that was fetched.
     after: (i64, i64),
     rows: VecDeque<Fetched>,
     /// No more rows of the current set are in the database.
     at_end: bool,
-    /// The number of the record that was given last.
+    /// The number of the last record.
     given: Option<i64>,
     has_status: bool,
 }
@@ -67,7 +67,8 @@ struct Raw {
 }
 
 impl SqliteReader {
-    /// Opens a database. It is not written to, and temporary tables are only made when its rows are not in order.
+    /// Opens a database. Nothing is written to it; a temporary table is created only if its rows are not in
+    /// order.
     pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<SqliteReader, LogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let database = Connection::open_with_flags(path, flags)
@@ -97,7 +98,7 @@ impl SqliteReader {
         Ok(reader)
     }
 
-    /// Reads the counters; those of one log set only if one is wanted.
+    /// Reads the counters, of one log set if one is selected.
     fn details(&mut self, wanted: Option<&str>) -> rusqlite::Result<()> {
         let of_set = match wanted {
             Some(_) => {
@@ -176,8 +177,8 @@ impl SqliteReader {
         Ok(())
     }
 
-    /// Sees to it that rows can be fetched in the order of records. Windows' own key begins with the counter; rows are
-    /// sorted into a temporary table then, which is on disk and not in memory.
+    /// Makes sure that rows can be fetched in the order of records. Windows' own key begins with the counter;
+    /// then the rows are sorted into a temporary table on disk.
     fn order(&mut self) -> rusqlite::Result<()> {
         let count = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'CounterStatus'";
         self.has_status = self.database.query_row(count, [], |row| row.get::<_, i64>(0))? > 0;
@@ -218,7 +219,7 @@ impl SqliteReader {
         self.sets.get(self.begun.checked_sub(1)?)
     }
 
-    /// Goes on in the current set behind a record.
+    /// Continues in the current set after a record.
     fn restart(&mut self, record: i64) {
         self.after = (record, i64::MAX);
         if record == i64::MIN {
@@ -229,7 +230,8 @@ impl SqliteReader {
         self.at_end = self.set().is_none();
     }
 
-    /// Number and time of the next record of the current set behind a number: the key leads there without its values.
+    /// Number and time of the next record of the current set after a number, found by the key without reading
+    /// values.
     fn record_behind(&self, after: i64) -> rusqlite::Result<Option<(i64, Option<FileTime>)>> {
         let Some(set) = self.set() else { return Ok(None) };
         let next = format!(
@@ -257,7 +259,7 @@ impl SqliteReader {
         Ok(Some((record, None)))
     }
 
-    /// Fetches rows until there are those of a whole record, or no more.
+    /// Fetches rows up to the end of a record, or of the set.
     fn fetch(&mut self) -> Result<(), LogError> {
         let whole = |rows: &VecDeque<Fetched>| match (rows.front(), rows.back()) {
             (Some(first), Some(last)) => first.record != last.record,
@@ -293,7 +295,8 @@ impl SqliteReader {
                 Some(status) => Err(reason_of(status)),
                 None => Ok(Raw {
                     first: match (integer(row, 4)?, integer(row, 5)?) {
-                        // Tables that hold computed values only: what `PERF_DOUBLE_RAW` has is the number itself.
+                        // Tables that hold computed values only: what `PERF_DOUBLE_RAW` has is the number
+                        // itself.
                         (None, None) => real(row, 3)?.unwrap_or(f64::NAN).to_bits(),
                         (low, high) => whole(low, high),
                     },
@@ -370,8 +373,8 @@ impl LogReader for SqliteReader {
         }
     }
 
-    fn place(&self) -> Option<ReadPlace> {
-        Some(ReadPlace {
+    fn position(&self) -> Option<RecordPosition> {
+        Some(RecordPosition {
             byte: self.given?.cast_unsigned(),
             records: self.about.records.saturating_sub(1),
             list: self.begun as u64,
@@ -380,7 +383,7 @@ impl LogReader for SqliteReader {
         })
     }
 
-    fn go_to(&mut self, place: ReadPlace) -> Result<bool, LogError> {
+    fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
         let Ok(begun) = usize::try_from(place.list) else { return Ok(false) };
         self.begun = begun;
         self.about.records = place.records;
@@ -388,7 +391,7 @@ impl LogReader for SqliteReader {
         Ok(true)
     }
 
-    fn pass(&mut self, each: &mut dyn FnMut(Passed) -> ControlFlow<()>) -> Result<(), LogError> {
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let columns = self.about.columns.len();
         let mut after = self.given.unwrap_or(i64::MIN);
         while let Some(set) = self.set() {
@@ -404,7 +407,7 @@ impl LogReader for SqliteReader {
             let Some(time) = time else { continue };
             self.about.records = self.about.records.saturating_add(1);
             self.given = Some(record);
-            if each(Passed { time, local_minutes, columns, place: self.place() }).is_break() {
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
                 break;
             }
         }
@@ -443,13 +446,13 @@ fn real(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<f64>> {
     })
 }
 
-/// A number of its low and its high 32 bits, which may come as signed or as unsigned numbers.
+/// A number from its low and high 32 bits, which may be signed or unsigned.
 fn whole(low: Option<i64>, high: Option<i64>) -> u64 {
     let half = |half: Option<i64>| u64::from(half.unwrap_or_default() as u32);
     half(low) | half(high) << 32
 }
 
-/// The reason of a status of the Performance Data Helper. One that says that there is a value does not belong here.
+/// The reason of a PDH status. A status that means a value is an error here.
 fn reason_of(status: i64) -> NoValue {
     let status = u32::try_from(status).ok();
     status.and_then(no_value).unwrap_or(NoValue::NoData(Absence::Other))

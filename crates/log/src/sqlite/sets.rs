@@ -1,7 +1,7 @@
-//! The log sets of a database: what is in it, and more put into it.
+//! Lists the log sets of a database, and adds log sets to it.
 //!
-//! Windows keeps many logs in one database, each as a log set with a name that users see and a GUID that its rows have. A
-//! counter that several sets have stands in `CounterDetails` once.
+//! Windows keeps many logs in one database. Each is a log set with a name for users, and a GUID in its rows.
+//! A counter in several sets is in `CounterDetails` once.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::error::{LogError, LogErrorKind};
 use super::failed;
 use super::write::SCHEMA;
 
-/// A log in a database of logs.
+/// A log set in a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSet {
-    /// What its rows are known by: 32 hexadecimal digits with hyphens, in braces.
+    /// The identifier in its rows: 32 hexadecimal digits with hyphens, in braces.
     pub guid: String,
-    /// A number that its writer gave it; 0 when he gave none.
+    /// A number from its writer; 0 without one.
     pub run_id: i32,
-    /// The name that users see.
+    /// The name for users.
     pub name: String,
 }
 
-/// The columns of Windows' tables, which each database of logs has.
+/// The columns of Windows' tables, which every database of logs has.
 const TABLES: [(&str, &[&str]); 3] = [
     (
         "CounterDetails",
@@ -41,7 +41,7 @@ const TABLES: [(&str, &[&str]); 3] = [
     ("DisplayToID", &["GUID", "RunID", "DisplayString", "LogStartTime", "LogStopTime", "NumberOfRecords"]),
 ];
 
-/// What two rows of `CounterDetails`, `ours` and `theirs`, have in common when they are of one counter.
+/// The columns of `CounterDetails` that are equal in two rows, `ours` and `theirs`, of one counter.
 const SAME_COUNTER: &str = "ours.MachineName IS theirs.MachineName AND ours.ObjectName IS theirs.ObjectName \
     AND ours.CounterName IS theirs.CounterName AND ours.CounterType IS theirs.CounterType \
     AND ours.InstanceName IS theirs.InstanceName AND ours.InstanceIndex IS theirs.InstanceIndex \
@@ -52,7 +52,7 @@ const SAME_COUNTER: &str = "ours.MachineName IS theirs.MachineName AND ours.Obje
 ///
 /// # Errors
 ///
-/// The file can not be read, or is no database of logs.
+/// The file can not be read, or is not a database of logs.
 pub fn log_sets(database: &Path) -> Result<Vec<LogSet>, LogError> {
     let read = || -> rusqlite::Result<Vec<LogSet>> {
         let opened = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -68,7 +68,7 @@ pub fn log_sets(database: &Path) -> Result<Vec<LogSet>, LogError> {
     read().map_err(|error| failed("reading the table DisplayToID", &error).in_file(database))
 }
 
-/// Whether a database has the tables of logs, with the columns that Windows gives them.
+/// Whether a database has the tables of logs, with Windows' columns.
 ///
 /// # Errors
 ///
@@ -90,7 +90,7 @@ pub fn has_tables(database: &Path) -> Result<bool, LogError> {
     read().map_err(|error| failed("looking for the tables of logs", &error).in_file(database))
 }
 
-/// Makes the tables of logs in a database, which is made itself if there is none. What is there stays.
+/// Creates the tables of logs in a database, and the database if there is none. Existing tables stay.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ pub fn create_tables(database: &Path) -> Result<(), LogError> {
     create().map_err(|error| failed("making the tables of logs", &error).in_file(database))
 }
 
-/// Gives a log set another number of its run. It returns whether there is such a set.
+/// Changes the run number of a log set. Returns whether there is such a set.
 ///
 /// # Errors
 ///
@@ -115,14 +115,14 @@ pub fn set_run_id(database: &Path, guid: &str, run_id: i32) -> Result<bool, LogE
     Ok(changed > 0)
 }
 
-/// Puts the log set of one database into another one, under a name, GUID and number of its own. The tables are made if
-/// they are not there.
+/// Copies the log set of one database into another one, under another name, GUID and number. Missing tables
+/// are created.
 ///
-/// A set with that name is replaced, or with `append` continued under its own GUID.
+/// A set with that name is replaced, or with `append` continued under its old GUID.
 ///
 /// # Errors
 ///
-/// A file can not be read or written, or `from` has no log set. The database is as it was then.
+/// A file can not be read or written, or `from` has no log set. The database does not change then.
 pub fn add_log_set(database: &Path, from: &Path, set: &LogSet, append: bool) -> Result<(), LogError> {
     of_file(from)?;
     create_tables(database)?;
@@ -155,7 +155,7 @@ pub fn add_log_set(database: &Path, from: &Path, set: &LogSet, append: bool) -> 
     add().map_err(|error| failed("adding a log set", &error).in_file(database))
 }
 
-/// Adds the counters that are new, and notes in a table which is which.
+/// Adds new counters, and maps the numbers of both databases in a table.
 fn copy_counters(change: &Connection) -> rusqlite::Result<()> {
     change.execute_batch(&format!(
         "INSERT INTO main.CounterDetails
@@ -173,7 +173,7 @@ fn copy_counters(change: &Connection) -> rusqlite::Result<()> {
     ))
 }
 
-/// Adds the records, behind those that there are.
+/// Adds the records after those that are there.
 fn copy_rows(change: &Connection, guid: &str) -> rusqlite::Result<()> {
     const LAST: &str = "SELECT coalesce(max(RecordIndex), 0) FROM main.CounterData WHERE GUID = ?";
     let last: i64 = change.query_row(LAST, [guid], |row| row.get(0))?;
@@ -191,7 +191,7 @@ fn copy_rows(change: &Connection, guid: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A file that is missing is told as one, and not in the words of the library.
+/// Reports a missing file as such, not in the words of the library.
 fn of_file(path: &Path) -> Result<(), LogError> {
     match std::fs::metadata(path) {
         Ok(known) if known.is_file() => Ok(()),

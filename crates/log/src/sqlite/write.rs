@@ -158,8 +158,8 @@ impl Sink for SqliteSink {
         Ok(())
     }
 
-    /// Writes a row of the database for each value, and the reason for each that is missing. Instances that do not exist
-    /// at the time have neither.
+    /// Writes a row of the database for each value, and the reason for each that is missing. Instances that
+    /// do not exist at the time have neither.
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         self.records = self.records.saturating_add(1);
         self.first = self.first.or(Some(row.time));
@@ -198,7 +198,8 @@ impl Sink for SqliteSink {
         Ok(())
     }
 
-    /// Writes the line of the log set, whose times and number of records are known only now, and closes the database.
+    /// Writes the line of the log set, whose times and number of records are known only now, and closes the
+    /// database.
     fn finish(&mut self) -> io::Result<()> {
         let Some(database) = self.database.take() else { return Ok(()) };
         let SetOptions { guid, name, zone } = &self.options;

@@ -1,4 +1,4 @@
-//! The dialog of counters alone, for programs that ask which ones are meant.
+//! The add dialog alone, for programs that let the user choose counters.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use crossterm::event::{Event, KeyEventKind, poll, read};
 use tallymon::Query;
 use tallymon::core::title::TitleIndex;
 
-use crate::screens::add::{AddDialog, Asked};
+use crate::screens::add::dialog::{AddDialog, Asked};
 use crate::term::chart::Glyphs;
 use crate::term::input::unfolded;
 use crate::term::terminal::FullScreen;
@@ -16,18 +16,19 @@ use crate::term::theme::{Colours, Theme};
 use crate::words::Words;
 use crate::workspace::feed::{AT_ONCE, Feed, sampled};
 
-/// Time between two samples of the counter that is looked at.
+/// Time between two samples of the previewed counter.
 const PACE: Duration = Duration::from_secs(1);
 
-/// Shows the dialog of counters over a query without paths, until the user closes it; it begins at an object and a
-/// counter, or at the first.
+/// Shows the add dialog over a query without paths, until the user closes it; it begins at a counter, or at
+/// the first one.
 ///
-/// `act` gets each path that the user chooses, in English, as soon as it is chosen, and says whether the dialog goes on.
-/// The dialog is on the terminal of the output, or on that of the errors when the output goes elsewhere.
+/// `act` gets each chosen path at once, in English, and returns whether the dialog continues. The dialog uses
+/// the terminal of standard output, or that of standard error when standard output goes elsewhere.
 ///
 /// # Errors
 ///
-/// There is no terminal, or the names of the source can not be read. The terminal is put back before this returns.
+/// There is no terminal, or the names of the source can not be read. The terminal is restored before this
+/// returns.
 pub fn browse(
     query: Query,
     begin: Option<(TitleIndex, TitleIndex)>,
@@ -76,7 +77,7 @@ pub fn browse(
                             return Ok(());
                         }
                     }
-                    // There is one host only.
+                    // There is only one host.
                     Asked::Host(_) | Asked::Nothing => {}
                 },
                 Event::Paste(text) => dialog.search_for(&text),

@@ -4,6 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::app::App;
+use crate::keys::binding::Context;
+use crate::keys::show;
 use crate::log::names;
 use crate::model::{Switch, format};
 use crate::screens::chart::is_small;
@@ -25,7 +27,7 @@ impl App {
         let App { workspace, chart, screens, hint, .. } = self;
         let small = is_small(area);
         title(workspace, buffer, area, small);
-        let banner = u16::from(failure(workspace, buffer, area));
+        let banner = u16::from(banner(workspace, buffer, area));
         let footer_at = area.bottom().saturating_sub(1);
         let top = area.top().saturating_add(1).saturating_add(banner);
         let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
@@ -35,7 +37,7 @@ impl App {
             Some(table) => table.draw(buffer, body, workspace),
             None => chart.draw(buffer, body, workspace),
         }
-        let front = screens.last().and_then(|screen| screen.footer(workspace));
+        let front = screens.last().and_then(|screen| screen.footer());
         footer(workspace, front, *hint, buffer, area);
         for screen in screens.iter_mut().filter(|screen| screen.layer() != Layer::Body) {
             screen.draw(buffer, area, workspace);
@@ -46,7 +48,7 @@ impl App {
     }
 }
 
-/// Signs of our own words in letters that every terminal has. Names stay as they are.
+/// Replaces signs of our own words by characters that every terminal has. Names stay unchanged.
 fn to_ascii(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         let plain = match cell.symbol() {
@@ -68,12 +70,12 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     let theme = workspace.theme;
     let y = area.top();
     rule(buffer, area, y, theme.either("─", "-"), theme.dim());
-    // Where there is hardly any place, the state is what one has to know.
+    // Where room is short, the state is more important than the name.
     let name = if area.width < LEAST_NAMED { "" } else { " Tallymon " };
     let mut x = put(buffer, area.left().saturating_add(1), y, area.width, name, theme.bold());
     let mut part = |text: &str, style| {
         let space = area.right().saturating_sub(x).saturating_sub(2);
-        // A part is shown whole or not at all.
+        // A part is shown whole or left out.
         if width(text) <= space {
             x = put(buffer, x.saturating_add(1), y, space, text, style);
         }
@@ -90,7 +92,7 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     } else {
         part(&format!(" {} {} ", workspace.words.get(Word::Live), theme.either("▶", ">")), theme.good());
     }
-    // Who does not see everything has to know that, also where there is little place.
+    // That only a part is shown is said also where room is short.
     if let Some(ticked) = workspace.ticked_title(area.width / 4) {
         part(&format!(" {ticked} "), theme.warning());
     }
@@ -120,7 +122,7 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     if !small && workspace.replay.is_none() {
         let rows = workspace.monitor.rows();
         let oldest = workspace.monitor.time(rows.start);
-        // It changes once a minute only, so as not to send more than there is news.
+        // It changes only once a minute, to send little to the terminal.
         if let (Some(oldest), Some(newest)) = (oldest, newest) {
             let minutes = newest.0.saturating_sub(oldest.0) / units(60);
             if minutes > 0 {
@@ -136,9 +138,9 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     }
 }
 
-/// A source that does not answer: why, and when it is asked again, or how late it is; what is wrong with a log. Whether
-/// there is anything.
-fn failure(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
+/// Draws the banner: why a source does not answer and when it is tried again, or how late it is; or the notes
+/// of a log. Returns whether there is a banner.
+fn banner(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
     let (text, aside) = match (workspace.late(), &workspace.failure) {
         (Some(late), _) => {
             (workspace.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs()))
@@ -163,25 +165,26 @@ fn failure(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
 }
 
 /// What is in progress, a message, or the keys of the screen in front.
-fn footer(workspace: &Workspace, front: Option<Word>, hint: bool, buffer: &mut Buffer, area: Rect) {
+fn footer(workspace: &Workspace, front: Option<Context>, hint: bool, buffer: &mut Buffer, area: Rect) {
     let (words, theme) = (workspace.words, workspace.theme);
     let y = area.bottom().saturating_sub(1);
     if y <= area.top() {
         return;
     }
     rule(buffer, area, y, " ", theme.plain());
+    let ascii = theme.glyphs == Glyphs::Ascii;
     let progress = workspace.progress();
     let keys = match front {
         Some(keys) => keys,
-        None if workspace.replay.is_some() => Word::LogKeys,
-        None => Word::Footer,
+        None if workspace.replay.is_some() => Context::Log,
+        None => Context::Chart,
     };
     let (text, style) = match progress.as_ref().or(workspace.message.as_ref()) {
         Some(message) => (message.clone(), theme.warning()),
         None if hint && workspace.monitor.window.is_live() && workspace.view == View::Graph => {
-            (words.get(Word::Hint).to_string(), theme.bold())
+            (show::hint(words, ascii), theme.bold())
         }
-        None => (words.get(keys).replace('\u{232b}', theme.either("\u{232b}", "BkSp")), theme.dim()),
+        None => (show::footer(keys, words, ascii), theme.dim()),
     };
     let columns = area.width.saturating_sub(1);
     let x = area.left().saturating_add(1);

@@ -16,7 +16,7 @@ use tallymon::sample::Tick as Sample;
 use tallymon::{Log, Query};
 
 use crate::model::Monitor;
-use crate::screens::add::AddDialog;
+use crate::screens::add::dialog::AddDialog;
 use crate::screens::alerts::AlertScreen;
 use crate::screens::chart::ChartScreen;
 use crate::screens::explain::Explanation;
@@ -31,7 +31,7 @@ use crate::settings::Settings;
 use crate::workspace::options::{LocalTime, Options};
 use crate::workspace::state::{View, Workspace};
 
-/// What a user sees and does. The terminal around it is [`run`](crate::run).
+/// The monitor: takes events, draws screens. [`run`](crate::run) connects it to a terminal.
 pub struct App {
     workspace: Workspace,
     chart: ChartScreen,
@@ -42,12 +42,13 @@ pub struct App {
     /// A screen began to wait for an answer.
     has_asked: bool,
     has_quit: bool,
-    /// The user wants the shell back for a while.
+    /// The user wants the shell for a while.
     suspends: bool,
 }
 
 impl App {
-    /// A monitor over a query without paths; paths of the options that can not be used are shown with the reason.
+    /// A monitor over a query without paths; paths of the options that can not be used are shown with the
+    /// reason.
     pub fn new(query: Query, options: Options) -> App {
         App {
             workspace: Workspace::new(query, options),
@@ -247,17 +248,17 @@ impl App {
         self.follow_workspace();
     }
 
-    /// Name of the host that the counters are of.
+    /// Name of the host of the query.
     pub fn system_name(&self) -> &str {
         self.workspace.system_name()
     }
 
-    /// A time on the clock on the wall.
+    /// A time in the local time zone.
     pub fn local_time(&self, time: FileTime) -> LocalTime {
         self.workspace.local_time(time)
     }
 
-    /// Whether the user wants the shell back for a while, once.
+    /// Whether the user wants the shell for a while, once.
     pub fn take_suspend(&mut self) -> bool {
         std::mem::take(&mut self.suspends)
     }
@@ -275,8 +276,8 @@ impl App {
         }
     }
 
-    /// Requests a sample, which [`App::sample_comes`] takes. While the one before is awaited, this time is a gap. A log
-    /// that plays goes on by a record.
+    /// Requests a sample, which [`App::sample_comes`] takes. A request while the last sample has not arrived
+    /// yet leaves a gap for this time. A log that plays goes on by a record.
     pub fn begin_sample(&mut self) {
         self.refresh_screens();
         self.workspace.begin_sample();
@@ -333,7 +334,7 @@ impl App {
         self.workspace.pause()
     }
 
-    /// Notes how long it is until a failed source is tried again; whether that looks different now.
+    /// Notes how long it is until a failed source is tried again; whether the shown seconds change.
     pub fn count_down(&mut self, left: Duration) -> bool {
         self.workspace.count_down(left)
     }
@@ -343,7 +344,8 @@ impl App {
         self.workspace.is_opening()
     }
 
-    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different
+    /// now.
     pub fn file_comes(&mut self, patience: Duration) -> bool {
         let has_news = self.workspace.file_comes(patience);
         self.follow_workspace();

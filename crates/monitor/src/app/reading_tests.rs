@@ -23,7 +23,7 @@ use crate::workspace::seek::SOON;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A log of ten minutes, a second apart, whose values are read as slowly as somebody lets them come.
+/// A log of ten minutes with a row a second, whose rows arrive when the test lets them.
 struct Slow {
     app: App,
     file: PathBuf,
@@ -48,7 +48,7 @@ impl Slow {
         options.paths = vec![r"\Memory\Available Bytes".to_string()];
         options.log = Some(log.clone());
         let mut app = App::new(query().unwrap(), options);
-        // In place of the file somebody gives so many rows at once.
+        // Instead of the file the test supplies the rows.
         let (rows, gate) = mpsc::channel();
         let summary = log.summary();
         let span = Span { from: FileTime(0), most: 1_000, times: (summary.first, summary.last) };
@@ -74,12 +74,12 @@ impl Slow {
         Slow { app, file, rows }
     }
 
-    /// So many rows come, and are taken.
+    /// Lets some rows arrive and takes them.
     fn come(&mut self, rows: u64) {
         let end = self.app.workspace.monitor.rows().end + rows;
         self.rows.send(rows).unwrap();
         while self.app.workspace.monitor.rows().end < end {
-            // What lies there already is handed over with the next row at the latest.
+            // Collected rows are sent with the next row at the latest.
             self.rows.send(1).unwrap();
             std::thread::sleep(Duration::from_millis(60));
             self.app.rows_come(Duration::ZERO);
@@ -117,7 +117,7 @@ impl Drop for Slow {
 }
 
 #[test]
-fn keys_work_while_values_come_and_escape_keeps_what_came() {
+fn keys_work_while_values_arrive_and_escape_keeps_them() {
     let mut slow = Slow::new("slow");
     let screen = slow.screen();
     assert!(screen.contains("reading values") && screen.contains(" 0 %  Esc stops"), "{screen}");
@@ -128,7 +128,7 @@ fn keys_work_while_values_come_and_escape_keeps_what_came() {
     assert!((300..310).contains(&rows), "{rows}");
     assert!(screen.contains(" 50 %") || screen.contains(" 51 %"), "{screen}");
     assert_eq!(slow.app.workspace.monitor.window.points(), 600, "there is place for what is to come");
-    // The cursor, another view, a time that is there.
+    // The cursor, another view, a time in memory.
     slow.types("r");
     assert!(slow.screen().contains("Available Bytes"));
     slow.types("g:03:02:30\n");
@@ -137,7 +137,7 @@ fn keys_work_while_values_come_and_escape_keeps_what_came() {
     assert!(!slow.app.is_reading());
     let screen = slow.screen();
     assert!(screen.contains(&format!("records in memory {rows} / 600")), "{screen}");
-    // Nobody takes them any longer: the thread is gone.
+    // The thread ends, because its receiver is gone.
     let end = Instant::now() + MINUTE;
     while slow.rows.send(1).is_ok() {
         assert!(Instant::now() < end, "it goes on reading");
@@ -146,7 +146,7 @@ fn keys_work_while_values_come_and_escape_keeps_what_came() {
 }
 
 #[test]
-fn a_time_that_comes_is_waited_for_and_one_that_does_not_is_read_from_there() {
+fn a_time_is_waited_for_and_read_directly_if_it_takes_too_long() {
     let mut slow = Slow::new("goal");
     slow.come(100);
     slow.types(":03:05:00\n");
@@ -156,7 +156,7 @@ fn a_time_that_comes_is_waited_for_and_one_that_does_not_is_read_from_there() {
     assert_eq!(slow.time_at_cursor(), Some(300));
     slow.types(":03:09:50\n");
     assert!(slow.app.is_reading());
-    // Nothing comes for longer than anybody waits: now the file itself is read, from near that time on.
+    // Nothing arrives in time: now the file itself is read, from near that time on.
     let goal = slow.app.workspace.replay.as_mut().unwrap().goal.as_mut().unwrap();
     goal.since = goal.since.checked_sub(SOON).unwrap();
     slow.app.rows_come(Duration::ZERO);
@@ -167,7 +167,7 @@ fn a_time_that_comes_is_waited_for_and_one_that_does_not_is_read_from_there() {
 }
 
 #[test]
-fn a_jump_before_the_last_one_came_is_one_too() {
+fn a_second_jump_replaces_an_unfinished_one() {
     let mut slow = Slow::new("jumps");
     slow.come(100);
     let first = slow.app.log().unwrap().summary().first.0;
@@ -184,7 +184,7 @@ fn a_jump_before_the_last_one_came_is_one_too() {
 }
 
 #[test]
-fn a_counter_that_is_added_is_read_alone_for_the_rows_that_there_are() {
+fn only_the_column_of_an_added_counter_is_read() {
     let mut slow = Slow::new("added");
     slow.key(KeyCode::Esc);
     slow.app.workspace.load_from(FileTime(0), false);
@@ -203,7 +203,7 @@ fn a_counter_that_is_added_is_read_alone_for_the_rows_that_there_are() {
         slow.app.rows_come(MINUTE);
     }
     assert_eq!([at(&slow, 1, 0), at(&slow, 1, 599)], [Some(Ok(1.0)), Some(Ok(1.0))]);
-    // Removed, and put back.
+    // Remove it, and undo.
     slow.key(KeyCode::Down);
     slow.key(KeyCode::Delete);
     assert_eq!((slow.app.workspace.monitor.series().len(), slow.app.is_reading()), (1, false));

@@ -10,7 +10,7 @@ use tallymon::Query;
 use crate::app::App;
 use crate::term::input::unfolded;
 use crate::term::job::JobControl;
-use crate::term::terminal::{FullScreen, put_back};
+use crate::term::terminal::FullScreen;
 use crate::workspace::feed::AT_ONCE;
 use crate::workspace::options::Options;
 
@@ -22,26 +22,26 @@ const READS: Duration = Duration::from_millis(5);
 
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
-/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only after a
-/// sample, a key or a change of size, and each second while a source that failed is not tried yet.
+/// Samples are taken at multiples of the interval, also while the picture is frozen. The screen is drawn only
+/// after a sample, a key or a change of size, and each second while a failed source waits for its next try.
 ///
 /// # Errors
 ///
-/// The terminal can not be used. It is put back before this returns, and also before the message of a panic.
+/// The terminal can not be used. It is restored before this returns, and before the message of a panic.
 pub fn run(query: Query, options: Options) -> io::Result<()> {
     let stop = options.stop.clone();
     let mut app = App::new(query, options);
-    let job = JobControl::watch()?;
+    let jobs = JobControl::watch()?;
     let mut screen = FullScreen::open()?;
     let mut next = Instant::now();
     loop {
         if Instant::now() >= next {
             app.begin_sample();
-            // An answer that comes at once is on the same screen as its time.
+            // An answer that arrives at once is drawn with its time.
             app.sample_comes(AT_ONCE);
             let pause = app.pause();
             next += pause;
-            // Samples that were missed, as in a suspended machine, are left out.
+            // Missed samples, as on a suspended machine, are left out.
             if next <= Instant::now() {
                 next = Instant::now() + pause;
             }
@@ -52,27 +52,25 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             app.answers_come(AT_ONCE);
         }
         if app.begins_to_read() {
-            // Most logs are read before anybody sees that.
+            // Most logs are read at once.
             app.rows_come(AT_ONCE);
         }
         screen.show(|frame| app.draw(frame))?;
         if let Some(text) = app.take_clipboard() {
             screen.copy(&text)?;
         }
-        // Everything that was typed in the meantime is one change of the screen.
+        // All keys that were typed meanwhile are drawn once.
         let mut typed = false;
         loop {
             let left = if typed { Duration::ZERO } else { next.saturating_duration_since(Instant::now()) };
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            if job.is_to_stop() || app.take_suspend() {
-                put_back();
-                job.stop()?;
-                screen.reopen()?;
+            if jobs.is_to_stop() || app.take_suspend() {
+                screen.suspend(&jobs)?;
                 break;
             }
-            if job.went_on() {
+            if jobs.went_on() {
                 screen.reopen()?;
                 break;
             }
@@ -83,12 +81,12 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             };
             if !poll(left.min(attention))? {
                 let counts = app.count_down(next.saturating_duration_since(Instant::now()));
-                // Each of them is looked at: the one that came does not keep the other waiting.
+                // Check all of them: one that is ready must not delay another.
                 let sample = app.sample_comes(Duration::ZERO);
                 let file = app.file_comes(Duration::ZERO);
                 let rows = app.rows_come(Duration::ZERO);
-                let jobs = app.jobs_end(Duration::ZERO);
-                if left <= attention || sample || file || rows || jobs || counts {
+                let ended = app.jobs_end(Duration::ZERO);
+                if left <= attention || sample || file || rows || ended || counts {
                     break;
                 }
                 continue;

@@ -1,4 +1,4 @@
-//! Columns of a log that are being read, on a thread of their own: the screen shows what came so far.
+//! Reads columns of a log on a thread, while the screen shows what has arrived.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Weak};
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 use tallymon::core::flow::{NoValue, SourceError, Value};
 use tallymon::core::time::FileTime;
 
-/// Values that are handed over at once, and how many such parts may wait for the screen: a few megabytes.
+/// Values of one part, and how many parts may wait for the screen: a few megabytes.
 const PART: usize = 8_192;
 const PARTS: usize = 16;
-/// The longest time between two parts: a log without values for anybody shows how far it is as well.
+/// The longest time between two parts, so that progress is shown also where no row is wanted.
 const NEWS: Duration = Duration::from_millis(50);
-/// How often the screen is drawn while values come.
+/// How often the screen is drawn while values arrive.
 const PICTURE: Duration = Duration::from_millis(100);
 
-/// What one row has.
+/// The values of a row.
 pub(crate) type Values<'a> = &'a [Result<Value, NoValue>];
 
-/// What the thread hands over.
+/// A message of the thread.
 pub(crate) enum Part {
     /// Rows in the order of the log.
     Rows(Rows),
-    /// There is no more to come.
+    /// The last part.
     End {
         /// The log goes on, but the memory is full.
         is_cut: bool,
@@ -32,10 +32,10 @@ pub(crate) enum Part {
     },
 }
 
-/// Some rows of all columns that were asked for.
+/// Some rows of all requested columns.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// How far the log was read, also through rows that nobody wants.
+    /// How far the log was read, including unwanted rows.
     at: FileTime,
     times: Vec<FileTime>,
     values: Vec<Result<Value, NoValue>>,
@@ -47,7 +47,7 @@ impl Rows {
         self.at
     }
 
-    /// Each with its time.
+    /// The rows, each with its time.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (FileTime, Values<'_>)> {
         let columns = self.values.len().checked_div(self.times.len()).unwrap_or(0);
         let values = move |nth: usize| {
@@ -58,26 +58,26 @@ impl Rows {
     }
 }
 
-/// Rows that wait until what somebody wants to see is among them: the picture of before stays that long.
+/// Rows that wait until the wanted time is among them; the previous picture stays that long.
 #[derive(Debug)]
 pub(crate) struct Staged {
     pub(crate) parts: Vec<Rows>,
-    /// Where the rows that are shown begin, and whether the log goes on behind them.
+    /// The first time of the shown rows, and whether the log continues after them.
     pub(crate) before: (FileTime, bool),
 }
 
-/// Columns on their way. When this goes away, nobody wants them any more, and the thread ends at the next record.
+/// Columns that are being read. Dropping this ends the thread at the next record.
 pub(crate) struct Loading {
     parts: Receiver<Part>,
-    /// The series that each column is of.
+    /// The position of the series of each column.
     pub(crate) positions: Vec<usize>,
-    /// Rows that came, where values are put into rows that there are already.
+    /// How many rows have arrived, where values go into existing rows.
     pub(crate) filled: Option<usize>,
-    /// Everything is to be in view at the end.
+    /// Show all rows at the end.
     pub(crate) shows_all: bool,
     /// Rows that wait to be shown.
     pub(crate) staged: Option<Staged>,
-    /// The times between which lies what is read.
+    /// The range of time that is read.
     times: (FileTime, FileTime),
     at: FileTime,
     drawn: Instant,
@@ -85,20 +85,20 @@ pub(crate) struct Loading {
     _wanted: Arc<()>,
 }
 
-/// Which rows are wanted.
+/// The wanted rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
-    /// None before this time.
+    /// The first time.
     pub(crate) from: FileTime,
     /// How many at most.
     pub(crate) most: usize,
-    /// The times between which they lie.
+    /// The range of time, for the progress.
     pub(crate) times: (FileTime, FileTime),
 }
 
 impl Loading {
-    /// Begins to read: `read` gives the rows of the log to a function that says whether to go on; it may ask whether
-    /// anybody wants them still.
+    /// Starts to read: `read` passes the rows of the log to a function that returns whether to continue; it
+    /// may check itself whether they are still wanted.
     ///
     /// # Errors
     ///
@@ -112,15 +112,15 @@ impl Loading {
         let wanted = Arc::new(());
         let is_wanted = Arc::downgrade(&wanted);
         let run = move || {
-            let mut hand = Hand { sender, rows: Rows::default(), since: Instant::now(), given: 0 };
+            let mut parts_out = PartSender { sender, rows: Rows::default(), since: Instant::now(), given: 0 };
             let mut is_cut = false;
             let read = read(&is_wanted, &mut |time, values| {
-                is_cut = time >= span.from && hand.given >= span.most;
-                !is_cut && hand.take(time, values, time >= span.from) && is_wanted.strong_count() > 0
+                is_cut = time >= span.from && parts_out.given >= span.most;
+                !is_cut && parts_out.take(time, values, time >= span.from) && is_wanted.strong_count() > 0
             });
-            hand.give();
-            // Whoever wanted it may have gone just now.
-            let _ = hand.sender.send(Part::End { is_cut, failed: read.err() });
+            parts_out.give();
+            // The receiver may be gone already.
+            let _ = parts_out.sender.send(Part::End { is_cut, failed: read.err() });
         };
         thread::Builder::new().name("columns".to_string()).spawn(run)?;
         Ok(Loading {
@@ -137,7 +137,7 @@ impl Loading {
         })
     }
 
-    /// The next part, if it comes within a time.
+    /// The next part, if it arrives within a time.
     pub(crate) fn wait(&mut self, patience: Duration) -> Option<Part> {
         match self.parts.recv_timeout(patience) {
             Ok(part) => {
@@ -151,7 +151,7 @@ impl Loading {
         }
     }
 
-    /// Whether it is time for a new picture.
+    /// Whether it is time to draw again.
     pub(crate) fn is_due(&mut self) -> bool {
         let is_due = self.drawn.elapsed() >= PICTURE;
         if is_due {
@@ -169,16 +169,16 @@ impl Loading {
     }
 }
 
-/// The side of the thread.
-struct Hand {
+/// Collects rows into parts, on the thread.
+struct PartSender {
     sender: SyncSender<Part>,
     rows: Rows,
     since: Instant,
     given: usize,
 }
 
-impl Hand {
-    /// Takes a row; `false` when nobody is there any more.
+impl PartSender {
+    /// Takes a row; `false` when the receiver is gone.
     fn take(&mut self, time: FileTime, values: Values<'_>, is_wanted: bool) -> bool {
         self.rows.at = time;
         if is_wanted {
@@ -190,7 +190,7 @@ impl Hand {
         if is_full || self.since.elapsed() >= NEWS { self.give() } else { true }
     }
 
-    /// Hands over what there is, and waits while too much of it lies there.
+    /// Sends a part, and waits while too many are unread.
     fn give(&mut self) -> bool {
         self.since = Instant::now();
         self.sender.send(Part::Rows(std::mem::take(&mut self.rows))).is_ok()

@@ -9,7 +9,7 @@ use tallymon::{CounterHandle, Log, Query};
 use crate::log::columns::{Loading, Rows};
 use crate::model::Compared;
 
-/// The log that is laid over what is shown.
+/// The other log and its values.
 pub(crate) struct Comparison {
     pub(crate) log: Log,
     pub(crate) compared: Compared,
@@ -25,8 +25,8 @@ impl Comparison {
     }
 }
 
-/// Those of some paths that a log has, each with its column. Names are found in any language; a host that the log does not have
-/// is its first one.
+/// The paths that a log has, each with its column. Names match in any language; an unknown host means the
+/// first host of the log.
 pub(crate) fn columns_of(
     log: &Log,
     ours: &Query,

@@ -5,14 +5,14 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::title::Language;
 use tallymon::{Log, Query};
 
-/// How many counters a log is opened with when it has none of those that were asked for.
+/// How many counters to show of a log that has none of the wanted ones.
 const MOST_OF_LOG: usize = 8;
 
-/// How many hosts of several logs are shown at first.
+/// How many hosts of several logs to show at first.
 const MOST_HOSTS: usize = 8;
 
-/// What a log is opened with when nobody says which counters: those of some paths that it has; else the first counters of
-/// its first objects.
+/// The counters to show of a log: those of the given paths that it has, else the first counter of each of its
+/// first objects.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn usual_of_log(log: &Log, language: Language, paths: &[&str]) -> Result<Vec
     Ok(all)
 }
 
-/// Paths as they are meant of a log: of several logs, one without a host means all hosts that have it.
+/// Paths for a log: in several logs a path without a host means every host that has it.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn meant_of_log(log: &Log, language: Language, paths: &[String]) -> Result<V
                 }
             }
         }
-        // What nobody has is shown as such.
+        // A path that no host has is shown as an error.
         if found.is_empty() {
             found.push(path.clone());
         }
@@ -53,7 +53,7 @@ pub fn meant_of_log(log: &Log, language: Language, paths: &[String]) -> Result<V
     Ok(all)
 }
 
-/// The hosts that are shown at first: of one log its first one, of several logs all.
+/// The hosts to show at first: the first one of a single log, all of several logs.
 fn hosts_of(log: &Log) -> Vec<Log> {
     if log.parts().len() > 1 {
         log.summary().hosts.iter().take(MOST_HOSTS).filter_map(|host| log.of_host(host)).collect()
@@ -62,7 +62,7 @@ fn hosts_of(log: &Log) -> Vec<Log> {
     }
 }
 
-/// A path of a host of a log; that of the first has no host in it.
+/// A path of a host; paths of the first host have no host in them.
 fn path_of(log: &Log, host: &Log, path: &str) -> String {
     if host.host() == log.host() { path.to_string() } else { format!("\\\\{}{path}", host.host()) }
 }

@@ -1,17 +1,17 @@
-//! The hosts of a log beside the first one: each has a query of its own.
+//! The hosts of a log after the first one: each has a query of its own.
 
 use tallymon::core::flow::SourceError;
 use tallymon::core::title::Language;
 use tallymon::{Log, Query, Reading};
 
-/// A host of a log beside the first one.
+/// A host of a log, other than the first.
 pub(crate) struct OtherHost {
     pub(crate) log: Log,
     pub(crate) query: Query,
 }
 
 impl OtherHost {
-    /// All others of a log.
+    /// All hosts of a log except the first.
     ///
     /// # Errors
     ///
@@ -24,12 +24,12 @@ impl OtherHost {
             .collect()
     }
 
-    /// What begins the paths of its series.
+    /// The beginning of the paths of its series.
     pub(crate) fn prefix(&self) -> String {
         format!("\\\\{}", self.log.host())
     }
 
-    /// Its readings, with the host in their paths: the same counters of others have the same paths otherwise.
+    /// Collects its readings, with the host in their paths to distinguish them from those of other hosts.
     pub(crate) fn readings(&mut self) -> Result<Vec<Reading>, SourceError> {
         self.query.collect()?;
         let prefix = self.prefix();

@@ -1,4 +1,4 @@
-//! Log files: opened and read on threads of their own, and what is known of the one that is shown.
+//! Log files: opening and reading them on threads, and the state of the log that is shown.
 
 pub(crate) mod columns;
 pub(crate) mod comparison;

@@ -1,10 +1,10 @@
-//! Names of files as somebody types or drags them: one, or several logs that are to be one.
+//! Names of files as the user types or drags them: one file, or several logs to show as one.
 
 use std::path::{Path, PathBuf};
 
 use tallymon::Log;
 
-/// A title has place for so many letters of names.
+/// How many letters of names fit into a title.
 const LONGEST: usize = 40;
 
 /// The files that a text names: one whose name may have spaces, or several, each in quotes or without spaces.
@@ -15,7 +15,7 @@ pub(crate) fn files(text: &str) -> Vec<PathBuf> {
         return vec![whole.to_path_buf()];
     }
     let words = words(text);
-    // What is not there is told with its whole name.
+    // The error of a missing file has the whole text as its name.
     if words.iter().any(|name| Path::new(name).exists()) {
         words.into_iter().map(PathBuf::from).collect()
     } else {
@@ -23,14 +23,14 @@ pub(crate) fn files(text: &str) -> Vec<PathBuf> {
     }
 }
 
-/// The files that were dragged onto a terminal, which pastes their names; `None` when the text is anything else.
+/// The files whose names a terminal pastes when they are dragged onto it; `None` for another text.
 pub(crate) fn dragged(text: &str) -> Option<Vec<PathBuf>> {
     let files = files(text);
     let is_all = !files.is_empty() && files.iter().all(|file| file.is_absolute() && file.is_file());
     is_all.then_some(files)
 }
 
-/// Words between spaces and ends of lines; quotes and backslashes hold one together, as shells write them.
+/// Splits a text into words as a shell does, with quotes and backslashes.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -43,7 +43,7 @@ fn words(text: &str) -> Vec<String> {
                 quote = Some(letter);
                 word.get_or_insert_default();
             }
-            // Folders of Windows are named with backslashes, too.
+            // Other backslashes separate folders of Windows.
             (None, '\\') if letters.peek().is_some_and(|next| " \"'\\".contains(*next)) => {
                 word.get_or_insert_default().extend(letters.next());
             }
@@ -55,7 +55,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a log is called in a title.
+/// The name of a log in the title.
 pub(crate) fn title(log: &Log) -> String {
     let name = |log: &Log| log.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let names: Vec<String> = log.parts().iter().map(name).collect();

@@ -1,4 +1,4 @@
-//! A file that is being opened, on a thread of its own: a log of gigabytes takes its time, and the screen goes on.
+//! Opens a file on a thread: a log of gigabytes takes a while, and keys work meanwhile.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use crate::words::{Word, Words};
 /// Cells of the bar.
 const BAR: usize = 20;
 
-/// What a file turned out to be.
+/// The content of a file.
 pub(crate) enum Opened {
     Log(Log),
     Settings(Settings),
@@ -23,23 +23,23 @@ pub(crate) enum Opened {
     Failed(String),
 }
 
-/// A file on its way. When this goes away, nobody wants it any more, and its thread ends at the next record.
+/// A file that is being opened. Dropping this ends the thread at the next record.
 pub(crate) struct Opening {
     paths: Vec<PathBuf>,
     /// Bytes of the files; 0 where that is not known.
     size: u64,
     read: BytesRead,
-    /// Without what it is when nobody wanted it any longer.
+    /// `None` when it was cancelled.
     answer: Task<Option<Opened>>,
-    /// What was shown last of how far it is.
+    /// The progress that was shown last.
     shown: u64,
-    /// It is to be laid over what is shown.
+    /// Compare it with what is shown.
     pub(crate) is_compared: bool,
     _wanted: Arc<()>,
 }
 
 impl Opening {
-    /// Begins to open what a file is by its content, or several logs as one.
+    /// Starts to open a file by its content, or several logs as one.
     ///
     /// # Errors
     ///
@@ -64,27 +64,27 @@ impl Opening {
         })
     }
 
-    /// What it is, if that is known within a time.
+    /// The opened file, if it is ready within a time.
     pub(crate) fn wait(&self, patience: Duration) -> Option<Opened> {
         let opened = self.answer.wait(patience)?.ok().flatten();
         let ended = || Opened::Failed(format!("{}: the thread that read it has ended", self.name()));
         Some(opened.unwrap_or_else(ended))
     }
 
-    /// Per cent of it that were read; 0 where that is not known.
+    /// Per cent of it that were read; 0 where its size is unknown.
     fn percent(&self) -> u64 {
         let read = u128::from(self.read.count()).saturating_mul(100);
         let percent = read.checked_div(u128::from(self.size)).unwrap_or(0).min(100);
         u64::try_from(percent).unwrap_or(100)
     }
 
-    /// Whether it is further than it was when this was asked last.
-    pub(crate) fn moves(&mut self) -> bool {
+    /// Whether the progress changed since the last call.
+    pub(crate) fn has_progressed(&mut self) -> bool {
         let percent = self.percent();
         std::mem::replace(&mut self.shown, percent) != percent
     }
 
-    /// How far it is, in a line.
+    /// The progress as a line.
     pub(crate) fn line(&self, words: Words, theme: Theme) -> String {
         progress(&format!("{} {}", words.get(Word::Opening), self.name()), self.shown, words, theme)
     }
@@ -95,14 +95,14 @@ impl Opening {
     }
 }
 
-/// How far something is that Escape stops, in a line.
+/// A line with a bar for work that Escape stops.
 pub(crate) fn progress(what: &str, percent: u64, words: Words, theme: Theme) -> String {
     let done = usize::try_from(percent).unwrap_or(0).saturating_mul(BAR) / 100;
     let bar = [theme.either("━", "=").repeat(done), theme.either("─", "-").repeat(BAR.saturating_sub(done))];
     format!("{what}  {} {percent} %  {}", bar.concat(), words.get(Word::EscapeStops))
 }
 
-/// What a file is by its content: a log of any format, or settings. `None` when nobody wants it any longer.
+/// Opens a file by its content: a log of any format, or settings. `None` when it was cancelled.
 fn open(paths: &[PathBuf], options: &ReadOptions, wanted: &Weak<()>) -> Option<Opened> {
     let [path] = paths else {
         let log = Log::open_all_while(paths, options, || wanted.strong_count() > 0);
@@ -119,7 +119,7 @@ fn open(paths: &[PathBuf], options: &ReadOptions, wanted: &Weak<()>) -> Option<O
     let log = Log::open_while(path, options, || wanted.strong_count() > 0);
     Some(match (log, settings) {
         (Ok(log), _) => Opened::Log(log?),
-        // Settings under another name; nearly every text without them is empty settings.
+        // Settings with another ending; nearly every text parses as empty settings.
         (Err(_), Ok(settings)) if !settings.counters.is_empty() => Opened::Settings(settings),
         (Err(error), _) => Opened::Failed(error.to_string()),
     })

@@ -1,4 +1,4 @@
-//! The log that is shown instead of samples: what of it is in memory, what is being read, and where it plays.
+//! The log that is shown instead of live samples: which part is in memory, and what is being read.
 
 use std::time::Instant;
 
@@ -12,21 +12,21 @@ use crate::model::TopGroup;
 /// The log that is shown.
 pub(crate) struct Replay {
     pub(crate) log: Log,
-    /// Its hosts beside the first.
+    /// Its hosts after the first.
     pub(crate) others: Vec<OtherHost>,
-    /// The cursor goes on by a record with each interval.
+    /// The log plays: the cursor moves by a record each interval.
     pub(crate) plays: bool,
-    /// The first time that is in memory, when the log is longer than the memory allows.
+    /// The first time in memory, when the log is longer than the memory.
     pub(crate) from: FileTime,
-    /// Records in memory end before the last of the log.
+    /// The log continues after the records in memory.
     pub(crate) is_cut: bool,
     /// Some columns were not read to the end.
     pub(crate) is_partial: bool,
     /// The columns that are being read.
     pub(crate) loading: Option<Loading>,
-    /// The time that is to be shown as soon as it is there.
+    /// The time to show as soon as it has arrived.
     pub(crate) goal: Option<Goal>,
-    /// Who made the values at a row, on a host; asked for once.
+    /// The top contributors of a row and a host, read once.
     pub(crate) top: Option<((u64, usize), Vec<TopGroup>)>,
 }
 
@@ -46,7 +46,7 @@ impl Replay {
     }
 }
 
-/// A time that somebody wants to see and that is not there yet.
+/// A time to show that has not arrived yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Goal {
     pub(crate) time: FileTime,
@@ -56,7 +56,7 @@ pub(crate) struct Goal {
     pub(crate) at: GoalPosition,
 }
 
-/// Where a time is to be seen.
+/// Where in the chart to show a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GoalPosition {
     /// In the middle, under the cursor.
@@ -68,7 +68,7 @@ pub(crate) enum GoalPosition {
 }
 
 impl Replay {
-    /// Time between two records on average.
+    /// Average time between two records.
     pub(crate) fn step(&self) -> u64 {
         let summary = self.log.summary();
         let span = summary.last.0.saturating_sub(summary.first.0);
@@ -77,7 +77,7 @@ impl Replay {
 }
 
 impl Replay {
-    /// What waits to be shown is no longer wanted: what was shown before is still there. Whether there was anything.
+    /// Drops the staged rows and keeps the shown ones; whether there were any.
     pub(crate) fn drop_staged(&mut self) -> bool {
         let Some(staged) = self.loading.as_mut().and_then(|loading| loading.staged.take()) else {
             return false;

@@ -1,32 +1,35 @@
-//! Another log laid over what is shown: both begin at the same place, or as far apart as somebody moved them.
+//! Another log drawn over the current one: both begin at the same place, or as far apart as the user moved
+//! them.
 
 use std::collections::HashMap;
 
 use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::time::FileTime;
 
-use super::{Monitor, Point, Series};
+use crate::model::monitor::Monitor;
+use crate::model::point::Point;
+use crate::model::series::Series;
 
-/// The values of another log, and where they lie.
+/// The values of another log, and how its times map to those of the chart.
 #[derive(Debug, Clone, Default)]
 pub struct Compared {
-    /// Where it begins, and what of the time that is shown that is laid upon.
+    /// The first time of the other log, and the time of the chart where it is drawn.
     begins: (FileTime, FileTime),
-    /// It is moved to the right by so many units of 100 ns.
+    /// How far it is moved to the right, in units of 100 ns.
     moved: i64,
     times: Vec<FileTime>,
-    /// The values of each counter, and which one a path in small letters is.
+    /// The values of each counter, and the position of each path in lower case.
     values: Vec<Vec<Point>>,
     paths: HashMap<String, usize>,
 }
 
 impl Compared {
-    /// A log without values yet that begins at `theirs`; this is laid upon `ours`.
+    /// A log without values whose first time, `theirs`, is drawn at `ours`.
     pub fn new(theirs: FileTime, ours: FileTime) -> Compared {
         Compared { begins: (theirs, ours), ..Compared::default() }
     }
 
-    /// Forgets all values; those of these paths are to come.
+    /// Forgets all values and expects those of these paths.
     pub fn begin(&mut self, paths: &[String]) {
         self.times.clear();
         self.values = vec![Vec::new(); paths.len()];
@@ -35,19 +38,19 @@ impl Compared {
 
     /// Adds a row: a value for each of the paths.
     pub fn push(&mut self, time: FileTime, values: &[Result<Value, NoValue>]) {
-        // A clock that was set back must not lead into the rows before.
+        // Times stay in order also where the clock was set back.
         self.times.push(self.times.last().map_or(time, |last| time.max(*last)));
         for (points, value) in self.values.iter_mut().zip(values) {
             points.push(Point::of(value));
         }
     }
 
-    /// Moves it to the right by so many units of 100 ns, or to the left.
+    /// Moves it to the right, or to the left, in units of 100 ns.
     pub fn shift(&mut self, by: i64) {
         self.moved = self.moved.saturating_add(by);
     }
 
-    /// By how many units of 100 ns it was moved to the right.
+    /// How far it was moved to the right, in units of 100 ns.
     pub const fn moved(&self) -> i64 {
         self.moved
     }
@@ -66,7 +69,7 @@ impl Compared {
         self.values.get(*self.paths.get(&path.to_lowercase())?)
     }
 
-    /// Its time that lies upon one that is shown.
+    /// Its own time at a time of the chart.
     fn theirs(&self, time: FileTime) -> FileTime {
         let (theirs, ours) = self.begins;
         let since = i128::from(time.0) - i128::from(ours.0) - i128::from(self.moved);
@@ -74,7 +77,7 @@ impl Compared {
         FileTime(u64::try_from(time).unwrap_or(u64::MAX))
     }
 
-    /// The values that lie upon some times, which are in order but for one step back at most.
+    /// The values at some times of the chart, which are in order except for one step back at most.
     pub fn values<'a>(
         &'a self,
         path: &str,
@@ -88,7 +91,7 @@ impl Compared {
         })
     }
 
-    /// The mean of a counter while it lies upon what is between two times.
+    /// The mean of a counter between two times of the chart.
     pub fn average(&self, path: &str, from: FileTime, to: FileTime) -> Option<f64> {
         let points = self.points(path)?;
         let (from, to) = (self.theirs(from), self.theirs(to));
@@ -100,7 +103,8 @@ impl Compared {
         (count > 0).then(|| sum / count as f64)
     }
 
-    /// The last row at or before a time; none before the first, nor behind the last. It is near `hint` mostly.
+    /// The last row at or before a time; none before the first, nor behind the last. It is usually near
+    /// `hint`.
     fn before(&self, time: FileTime, hint: usize) -> Option<usize> {
         let last = *self.times.last()?;
         if time > last {
@@ -118,7 +122,8 @@ impl Compared {
 }
 
 impl Monitor {
-    /// How much a counter is above what it is in another log, and that share of it: at the cursor, else on average.
+    /// The difference of a counter to the other log, absolute and as a share: at the cursor, else of the
+    /// averages.
     pub fn change(&self, compared: &Compared, series: &Series) -> Option<(f64, Option<f64>)> {
         let (ours, theirs) = match self.window.cursor {
             Some(cursor) => {
@@ -158,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_where_what_is_shown_begins() {
+    fn both_logs_begin_at_the_same_place() {
         let compared = compared();
         let found = at(&compared, &[4_999, 5_000, 5_009, 5_010, 5_500, 5_700, 5_020, 5_990, 5_991]);
         let expected = [None, Some(0.0), Some(0.0), Some(1.0), None, Some(70.0), Some(2.0), Some(99.0), None];
@@ -171,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_be_moved() {
+    fn the_other_log_can_be_moved() {
         let mut compared = compared();
         compared.shift(20);
         assert_eq!(at(&compared, &[5_000, 5_020, 5_100]), [None, Some(0.0), Some(8.0)]);
@@ -182,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_of_what_lies_upon_it() {
+    fn means_are_of_the_matching_rows() {
         let compared = compared();
         assert_eq!(compared.average(PATH, FileTime(5_000), FileTime(5_020)), Some(1.0));
         assert_eq!(compared.average(PATH, FileTime(5_490), FileTime(5_510)), Some(50.0), "a gap is no value");
@@ -191,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_leads_nowhere_else() {
+    fn a_clock_that_was_set_back_keeps_rows_in_order() {
         let mut compared = Compared::new(FileTime(0), FileTime(0));
         let paths = [PATH.to_string()];
         compared.begin(&paths);

@@ -6,7 +6,7 @@ use tallymon::core::counter::{self, CounterType, Subtype, Suffix};
 use tallymon::core::flow::Value;
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
 
-/// How numbers are written: what stands between groups of three digits.
+/// How numbers are written: the separator of groups of three digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbers {
     separator: Option<char>,
@@ -20,7 +20,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Groups of three digits with this between them, or no groups.
+    /// Groups of three digits with this separator, or no groups.
     pub const fn new(separator: Option<char>) -> Numbers {
         Numbers { separator }
     }
@@ -46,7 +46,7 @@ impl Numbers {
         self.group(format!("{number:.decimals$}"))
     }
 
-    /// A value for people: text as it is, hexadecimal where its type says so, counts with all their digits.
+    /// A value for people: text unchanged, hexadecimal where its type says so, counts with all digits.
     pub fn value(self, value: &Value, counter_type: CounterType) -> String {
         match value {
             Value::Text(text) => text.trim().to_string(),
@@ -68,7 +68,7 @@ impl Numbers {
         }
     }
 
-    /// A difference with its sign, and the share that it is: `+60 (+300 %)`.
+    /// A difference with its sign, and as a share: `+60 (+300 %)`.
     pub fn change(self, (change, share): (f64, Option<f64>), counter_type: CounterType) -> String {
         let sign = if change > 0.0 { "+" } else { "" };
         let share = share.map(|share| format!(" ({share:+.0} %)")).unwrap_or_default();
@@ -114,7 +114,7 @@ pub fn scale(power: i32) -> String {
     }
 }
 
-/// A number at an axis: whole where that is what it is, in few letters.
+/// A number at an axis, in few letters; whole numbers without decimals.
 pub fn axis(number: f64) -> String {
     let size = number.abs();
     match size {
@@ -124,7 +124,7 @@ pub fn axis(number: f64) -> String {
     }
 }
 
-/// Seconds in the unit that they are few of: `20 µs`, `1.25 ms`, `3.1 s`.
+/// Seconds in the unit that gives the shortest number: `20 µs`, `1.25 ms`, `3.1 s`.
 pub fn seconds(seconds: f64) -> String {
     let (number, unit) = match seconds {
         seconds if seconds < 1e-6 => (seconds * 1e9, "ns"),
@@ -160,7 +160,7 @@ pub fn clock(time: SystemTime) -> String {
     format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second)
 }
 
-/// An interval as it is said: `500 ms`, `1 s`, `1 min`.
+/// An interval in its natural unit: `500 ms`, `1 s`, `1 min`.
 pub fn interval(interval: Duration) -> String {
     let milliseconds = interval.as_millis();
     if !milliseconds.is_multiple_of(1_000) {

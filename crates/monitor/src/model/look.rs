@@ -1,8 +1,6 @@
-//! How the user wants a series shown, apart from its values: kept in settings, and what undoing brings back.
+//! The style of a series: settings keep it, and undo restores it.
 
-use tallymon::core::flow::{Absence, NoValue};
-
-use super::{Monitor, Point, Scale, Series};
+use crate::model::scale::Scale;
 
 /// How a series is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -11,84 +9,12 @@ pub struct Look {
     pub scale: Scale,
     /// Not drawn.
     pub hidden: bool,
-    /// Which colour and pattern; `None` is the next one in turn.
+    /// Number of the colour and the pattern; `None` is the next one in turn.
     pub colour: Option<usize>,
-    /// Which pattern; `None` is the one that goes with the colour.
+    /// Number of the pattern; `None` is that of the colour.
     pub pattern: Option<usize>,
-    /// Twice as thick.
+    /// Drawn twice as thick.
     pub thick: bool,
-    /// A value that it should stay below: a line of its own in the chart.
+    /// Alert above this value; the chart draws it as a line.
     pub threshold: Option<f64>,
-}
-
-impl Series {
-    /// How it is shown.
-    pub const fn look(&self) -> Look {
-        Look {
-            scale: self.scale,
-            hidden: self.hidden,
-            colour: Some(self.colour),
-            pattern: self.pattern,
-            thick: self.thick,
-            threshold: self.threshold,
-        }
-    }
-
-    /// Whether its last value is above its threshold.
-    pub fn is_over(&self) -> bool {
-        let last = self.last.as_ref().ok().and_then(|value| value.as_f64());
-        self.threshold.zip(last).is_some_and(|(threshold, last)| last > threshold)
-    }
-
-    pub(super) const fn apply_style(&mut self, look: Look) {
-        self.scale = look.scale;
-        self.hidden = look.hidden;
-        self.threshold = look.threshold;
-        self.pattern = look.pattern;
-        self.thick = look.thick;
-        if let Some(colour) = look.colour {
-            self.colour = colour;
-        }
-    }
-}
-
-impl Monitor {
-    /// Shows a series like this, now or when it comes.
-    pub fn apply_style(&mut self, path: &str, look: Look) {
-        let found = self.index.path(path);
-        match found.and_then(|position| Some((position, self.series.get_mut(position)?))) {
-            Some((position, series)) => {
-                let before = series.threshold;
-                series.apply_style(look);
-                if series.threshold != before {
-                    self.find_crossings(position);
-                }
-            }
-            None => drop(self.looks.insert(path.to_lowercase(), look)),
-        }
-    }
-
-    /// How the series that come are going to be shown, for those where it is known.
-    pub(super) fn dress(&mut self, position: usize) {
-        let Some(series) = self.series.get_mut(position) else { return };
-        if let Some(look) = self.looks.remove(&series.path.to_lowercase()) {
-            series.apply_style(look);
-        }
-    }
-
-    /// Puts a series back that was removed, at a position; it has gaps for the rows that it was not there.
-    pub fn restore(&mut self, mut series: Series, removed_at: u64, position: usize) {
-        if self.index.path(&series.path).is_some() {
-            return;
-        }
-        let missed = self.next.saturating_sub(removed_at).min(self.times.len() as u64);
-        series.pad(usize::try_from(missed).unwrap_or(0), Point::gap(NoValue::NoData(Absence::NotRequested)));
-        series.keep(self.times.len());
-        self.removed.remove(&series.path.to_lowercase());
-        if let Some(who) = series.who() {
-            self.removed_who.remove(&who);
-        }
-        self.series.insert(position.min(self.series.len()), series);
-        self.reindex();
-    }
 }

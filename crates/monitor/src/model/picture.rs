@@ -1,7 +1,7 @@
-//! The picture that all lines share: what its vertical axis goes from and to, its grid, what stands above it,
-//! and which parts of it are there.
+//! The chart around the lines: the ends of its vertical axis, its grid, its title, and which of its parts are
+//! shown.
 
-use super::Switches;
+use crate::model::switches::Switches;
 
 /// Lines across and down at the numbers and the times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,7 +18,7 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// All of them with the names that settings have for them, in the order in which a user goes through them.
+    /// All grids with their names in settings, in the order in which a key steps through them.
     pub const NAMES: [(&'static str, Grid); 4] = [
         ("none", Grid::None),
         ("horizontal", Grid::Horizontal),
@@ -45,7 +45,7 @@ impl Grid {
     }
 }
 
-/// The numbers that the vertical axis goes from and to, after scaling.
+/// The ends of the vertical axis, after scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
     minimum: f64,
@@ -81,12 +81,12 @@ impl Axis {
         self.maximum
     }
 
-    /// Where a scaled value stands: 0 at the bottom, 1 at the top.
+    /// The height of a scaled value: 0 at the bottom, 1 at the top.
     pub fn share(self, scaled: f64) -> f64 {
         (scaled - self.minimum) / (self.maximum - self.minimum)
     }
 
-    /// The number that stands at a share of the height.
+    /// The number at a share of the height.
     pub fn at(self, share: f64) -> f64 {
         self.minimum + (self.maximum - self.minimum) * share
     }
@@ -105,18 +105,18 @@ impl Axis {
     }
 }
 
-/// How the picture is made.
+/// The chart around the lines.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Picture {
     /// The vertical axis.
     pub axis: Axis,
     /// Its grid.
     pub grid: Grid,
-    /// What stands above it.
+    /// Its title.
     pub title: String,
-    /// What the numbers of the vertical axis are.
+    /// The label of the vertical axis.
     pub label: String,
-    /// Which of its parts are there.
+    /// Which of its parts are shown.
     pub parts: Switches,
 }
 

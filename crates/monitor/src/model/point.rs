@@ -4,12 +4,12 @@ use tallymon::core::flow::{Absence, NoValue, Value};
 
 /// A number, or the reason for a gap.
 ///
-/// A series keeps hours of them, so the reason is kept in the payload of a NaN. Nobody sees that number:
+/// A series keeps hours of them, so the reason is kept in the payload of a NaN, which is never shown:
 /// [`Point::read`] gives the value or the reason.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Point(u64);
 
-/// What a memory budget counts for one value.
+/// Bytes that the memory budget counts for one value.
 pub const POINT_BYTES: usize = size_of::<Point>();
 
 /// A quiet NaN; the position of the reason in [`REASONS`] is added to it.
@@ -47,12 +47,12 @@ const REASONS: [NoValue; 28] = [
 ];
 
 impl Point {
-    /// A number. One that is infinite or none becomes a gap that says so.
+    /// A number. Infinity and NaN become gaps with that reason.
     pub fn number(number: f64) -> Point {
         if number.is_finite() { Point(number.to_bits()) } else { Point::gap(NoValue::NotFinite) }
     }
 
-    /// A value, or the reason why there is none; a text is not a number. An average without operations is drawn as 0.
+    /// A value, or the reason why there is none; a text is a gap. An average without operations is drawn as 0.
     pub fn of(value: &Result<Value, NoValue>) -> Point {
         match value {
             Err(NoValue::NoOperations) => Point::number(0.0),

@@ -1,14 +1,14 @@
-//! Who gives the counters of a source, as its object "Tallymon Provider" tells it.
+//! The providers of a source and their health, from its object "Tallymon Provider".
 
 use std::collections::HashMap;
 
 use tallymon::core::flow::Value;
 use tallymon::{Health, Query};
 
-/// What a query collects for it; the names are English so that logs know them too.
+/// The path that a query collects for it, in English, so that logs have it too.
 pub const PROVIDERS_PATH: &str = r"\Tallymon Provider(*)\*";
 
-/// What a provider is.
+/// The kind of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProviderKind {
     /// A library in a process of its own, or in the reader's.
@@ -17,41 +17,41 @@ pub enum ProviderKind {
     SharedMemory,
     /// A part of Tallymon.
     BuiltIn,
-    /// An object of a source that does not tell who gives it: another system, or a log.
+    /// An object of a source without provider data: another system, or a log.
     Elsewhere,
 }
 
-/// How a provider is, and what it costs. What the source does not tell is `None`.
+/// The health and the cost of a provider. `None` is what the source does not report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
     /// Its name: an object in English, or `service NAME`, `program NAME`, `file NAME`.
     pub name: String,
     /// The name in the user's language.
     pub title: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ProviderKind,
-    /// How it is.
+    /// Its health.
     pub health: Option<Health>,
     /// Why it is not healthy; empty when it is.
     pub reason: String,
     /// Seconds that the last collection took.
     pub last: Option<f64>,
-    /// Seconds that collections took on the average between two samples.
+    /// Average seconds of a collection between two samples.
     pub average: Option<f64>,
-    /// Per cent of the time in which it was asked.
+    /// Per cent of the time that its collections took.
     pub share: Option<f64>,
-    /// How often it was asked.
+    /// How often it was collected.
     pub collections: Option<f64>,
-    /// Collections that went wrong.
+    /// Collections that failed.
     pub errors: Option<f64>,
     /// Requests that it did not answer in time.
     pub late: Option<f64>,
-    /// How often it was started again.
+    /// How often it was restarted.
     pub restarts: Option<f64>,
 }
 
 impl Provider {
-    /// One of which nothing is known yet.
+    /// A provider without data.
     pub fn new(name: String, title: String) -> Provider {
         let kind = match name.split_once(' ') {
             Some(("service", _)) => ProviderKind::Library,
@@ -79,13 +79,13 @@ impl Provider {
         self.name.strip_prefix("service ")
     }
 
-    /// A library that is not asked because somebody does not want it.
+    /// Whether it is a library that the user disabled.
     pub fn is_disabled(&self) -> bool {
-        // The host says it in this word, and behind it why.
+        // The reason of the host begins with this word.
         self.kind == ProviderKind::Library && self.reason.starts_with("disabled")
     }
 
-    /// What is wrong comes first: the larger, the sooner somebody has to look at it.
+    /// Failed providers come first: the larger, the more urgent.
     fn urgency(&self) -> u8 {
         match self.health {
             _ if self.is_disabled() => 3,
@@ -98,7 +98,7 @@ impl Provider {
     }
 }
 
-/// The providers that a query over [`PROVIDERS_PATH`] has collected, what is wrong first, then by name.
+/// The providers that a query over [`PROVIDERS_PATH`] has collected, the failed ones first, then by name.
 pub fn providers(query: &Query) -> Vec<Provider> {
     let names = query.names();
     let titles: HashMap<String, String> = query
@@ -111,7 +111,7 @@ pub fn providers(query: &Query) -> Vec<Provider> {
     let mut places: HashMap<String, usize> = HashMap::new();
     query.for_each(|value| {
         let Some(key) = value.instance else { return };
-        // A log knows everybody who was ever there.
+        // A log has every provider that ever existed.
         let Ok(shown) = &value.cell.value else { return };
         let name = key.to_string();
         let place = *places.entry(name.clone()).or_insert_with(|| {
@@ -139,7 +139,7 @@ pub fn providers(query: &Query) -> Vec<Provider> {
         }
     });
     for provider in &mut providers {
-        // The state in words is no reason.
+        // The name of the state is no reason.
         if provider.health.is_some_and(|health| health.word() == provider.reason) {
             provider.reason.clear();
         }
@@ -150,7 +150,7 @@ pub fn providers(query: &Query) -> Vec<Provider> {
     providers
 }
 
-/// The objects of a source that does not tell who gives them.
+/// The objects of a source without provider data.
 pub fn objects(query: &Query) -> Vec<Provider> {
     let names = query.names();
     let object = |name| Provider {

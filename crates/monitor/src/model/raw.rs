@@ -1,8 +1,8 @@
 //! The raw samples of a series, in a few bytes each.
 //!
-//! Most of a sample repeats: the type and the frequency do not change, a clock runs evenly, and many counts stand still.
-//! A cell is one byte that says what has changed, and the differences as numbers of variable length. Cells lie in chunks
-//! that can be read alone, so that old ones can be dropped.
+//! Most of a sample repeats: type and frequency do not change, clocks run evenly, and many counts stay the
+//! same. A cell is one byte of flags for what changed, then the differences as numbers of variable length.
+//! Each chunk of cells is decoded without the chunks before it, so that old chunks can be dropped.
 
 use std::collections::VecDeque;
 
@@ -18,14 +18,15 @@ mod bits {
     pub(super) const SAMPLE: u8 = 1;
     /// Type, frequency and multi-count follow.
     pub(super) const NEW_FORM: u8 = 1 << 1;
-    /// Where the second number is from: 0, the time of the sample, the sample before, or differences that follow.
+    /// The second number is 0, the time of the sample, that of the previous sample, or a difference that
+    /// follows.
     pub(super) const SECOND: u8 = 3 << 2;
     pub(super) const SECOND_TIME: u8 = 1 << 2;
     pub(super) const SECOND_SAME: u8 = 2 << 2;
     pub(super) const SECOND_STEP: u8 = 3 << 2;
     pub(super) const FIRST_SAME: u8 = 1 << 4;
     pub(super) const STALE: u8 = 1 << 5;
-    /// The difference of the first number is one from the difference before.
+    /// The first number is stored as the change of its difference, not as the difference.
     pub(super) const FIRST_STEP: u8 = 1 << 6;
     /// The sample was not taken at the time of its row: the difference follows.
     pub(super) const OTHER_TIME: u8 = 1 << 7;
@@ -51,7 +52,7 @@ struct Chunk {
     forgotten: usize,
 }
 
-/// What a cell is told from: the sample before.
+/// The previous sample, from which a cell stores the differences.
 #[derive(Debug, Clone, Default)]
 struct State {
     form: Option<Form>,

@@ -1,24 +1,24 @@
-//! How a value becomes a height in a chart that goes from 0 to 100 or where the user wants: by powers of ten, as in Performance Monitor.
+//! Scales values to the height of the chart by powers of ten, as Performance Monitor does.
 
 use tallymon::core::counter::CHART_SCALE_RANGE;
 
 /// By which power of ten a series is multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scale {
-    /// The default scale of the counter, made smaller while a value in view does not fit.
+    /// The default scale of the counter, reduced while a value in view does not fit.
     ///
-    /// NT uses the default as it is, and most byte counters of a machine of today lie above the chart then.
+    /// NT uses the default unchanged, and most byte counters of a current machine would lie above the chart.
     #[default]
     Auto,
-    /// As large as all values in view allow.
+    /// The largest scale at which all values in view fit.
     Fit,
     /// This power, -9 to 9.
     Power(i32),
 }
 
 impl Scale {
-    /// The power of ten to use for a counter whose largest absolute value in view is `largest`, in a chart whose top is
-    /// `maximum`.
+    /// The power of ten to use for a counter whose largest absolute value in view is `largest`, in a chart
+    /// whose top is `maximum`.
     pub fn power(self, default_scale: i32, largest: Option<f64>, maximum: f64) -> i32 {
         let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
         let default_scale = default_scale.clamp(low, high);
@@ -36,14 +36,14 @@ pub fn factor(power: i32) -> f64 {
     10f64.powi(power)
 }
 
-/// The largest power with which a value still fits below a top; `None` for 0, with which every one does, and for a top that
-/// nothing can be below.
+/// The largest power with which a value still fits below a top; `None` for 0, which always fits, and for a
+/// top that nothing can be below.
 fn fitting(largest: f64, maximum: f64) -> Option<i32> {
     if largest <= 0.0 || !largest.is_finite() || maximum <= 0.0 {
         return None;
     }
     let (low, high) = (*CHART_SCALE_RANGE.start(), *CHART_SCALE_RANGE.end());
-    // A hair above the top is an error of rounding, not a value that does not fit.
+    // A value just above the top is a rounding error: it fits.
     (low..=high).rev().find(|power| largest * factor(*power) <= maximum * 1.000_001).or(Some(low))
 }
 

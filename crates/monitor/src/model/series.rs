@@ -1,4 +1,4 @@
-//! One line of the chart: a counter of an instance, with all its values that are remembered.
+//! One line of the chart: a counter of an instance, with its values in memory.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,17 +9,17 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
 
-use super::point::Point;
-use super::raw::RawSamples;
-use super::scale::Scale;
-use super::take::Who;
+use crate::model::identity::SeriesIdentity;
+use crate::model::point::{POINT_BYTES, Point};
+use crate::model::raw::RawSamples;
+use crate::model::scale::Scale;
 
 /// A counter of an instance.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// Full path in English; it begins with the host only where that is not the one of the query.
+    /// Full path in English; it begins with the host only where that differs from the host of the query.
     pub path: String,
-    /// The path that asked for it, as it was written.
+    /// The path that requested it, as it was written.
     pub asked: String,
     /// Object.
     pub object: TitleIndex,
@@ -33,35 +33,36 @@ pub struct Series {
     pub instance: Option<String>,
     /// Parent instance.
     pub parent: Option<String>,
-    /// Who that is, as its object tells it.
+    /// Identity of the instance, where its object has one.
     pub identity: Option<InstanceIdentity>,
     /// Type.
     pub counter_type: CounterType,
-    /// Power of ten for charts, of the counter's definition.
+    /// Power of ten for charts, from the definition of the counter.
     pub default_scale: i32,
     /// Power of ten that the user chose.
     pub scale: Scale,
     /// Not drawn.
     pub hidden: bool,
-    /// Which colour, and which pattern when none is chosen; the theme has so many and starts over.
+    /// Number of the colour, and of the pattern when none is chosen; the theme starts over after its last
+    /// one.
     pub colour: usize,
     /// Which pattern the user chose.
     pub pattern: Option<usize>,
     /// Drawn twice as thick.
     pub thick: bool,
-    /// A value that it should stay below.
+    /// Alert above this value.
     pub threshold: Option<f64>,
-    /// It was above that with the last value that there was.
+    /// The last value was above the threshold.
     pub(super) was_over: bool,
     /// The last value, or why there is none.
     pub last: Result<Value, NoValue>,
     /// The last value is old: its source did not answer.
     pub stale: bool,
-    /// Since when its instance is gone.
+    /// When its instance ended.
     pub ended: Option<FileTime>,
-    /// Aligned at the newest row of the history; a series that came later has fewer.
+    /// The last point is that of the newest row; a series that began later has fewer.
     points: VecDeque<Point>,
-    /// Their raw samples, aligned in the same way; none of a log, which has them itself.
+    /// The raw samples of the points, aligned in the same way; none for a log, whose file has them.
     raw: RawSamples,
 }
 
@@ -70,7 +71,7 @@ pub struct Series {
 pub struct Statistics {
     /// The newest value.
     pub last: Option<f64>,
-    /// Arithmetic mean of the values that there are.
+    /// Arithmetic mean of the existing values.
     pub average: Option<f64>,
     /// Smallest.
     pub minimum: Option<f64>,
@@ -91,7 +92,7 @@ impl Series {
         self.stale || self.last.as_ref().is_err_and(is_fault)
     }
 
-    /// A series without values for what a reading is of.
+    /// A series without values for the counter and instance of a reading.
     pub fn new(reading: &Reading, query: &Query, colour: usize) -> Series {
         let names = query.names();
         let instance = reading.instance.as_ref();
@@ -122,17 +123,17 @@ impl Series {
         }
     }
 
-    /// The host, where it is not the one of the query.
+    /// The host, where it differs from the host of the query.
     pub fn host(&self) -> Option<&str> {
         self.path.strip_prefix("\\\\")?.split('\\').next()
     }
 
-    /// Who it is of, when it came from a path that means everybody.
-    pub(super) fn who(&self) -> Option<Who> {
+    /// Its identity, when a wildcard path requested it.
+    pub(super) fn full_identity(&self) -> Option<SeriesIdentity> {
         Some((self.object, self.counter, self.identity?))
     }
 
-    /// The same somebody has another name now.
+    /// The same instance has another name now.
     pub(super) fn rename(&mut self, reading: &Reading) {
         self.path.clone_from(&reading.path);
         self.instance = reading.instance.as_ref().map(name_of);
@@ -144,7 +145,7 @@ impl Series {
         self.points.push_back(Point::of(value));
     }
 
-    /// Takes a value of a log for a row that has a place already.
+    /// Takes a value of a log for an existing row.
     pub(super) fn put(&mut self, nth: usize, value: &Result<Value, NoValue>, time: FileTime) {
         self.note_last(value, time);
         if let Some(point) = self.points.get_mut(nth) {
@@ -180,7 +181,7 @@ impl Series {
         self.raw.push(reading.cell.sample.as_ref(), reading.cell.stale, time);
     }
 
-    /// Nothing was read of it, and why.
+    /// Records a gap and its reason.
     pub(super) fn miss(&mut self, why: NoValue, time: FileTime) {
         if why == NoValue::NoInstance {
             self.ended.get_or_insert(time);
@@ -191,20 +192,21 @@ impl Series {
         self.raw.pad(1);
     }
 
-    /// Adds the same value so many times.
+    /// Adds the same point several times.
     pub(super) fn pad(&mut self, rows: usize, point: Point) {
         self.points.extend(std::iter::repeat_n(point, rows));
         self.raw.pad(rows);
     }
 
-    /// The same series with all values of this one, which has none then.
+    /// Moves all values into a copy of this series.
     pub(super) fn take_values(&mut self) -> Series {
         let (points, raw) = (std::mem::take(&mut self.points), std::mem::take(&mut self.raw));
         Series { points, raw, ..self.clone() }
     }
 
-    /// Takes everything over that the same series became, behind the values it has: those of `rows` rows.
-    pub(super) fn go_on_as(&mut self, mut newer: Series, rows: usize) {
+    /// Continues as the later series of the same counter, with the values of its last `rows` rows behind its
+    /// own.
+    pub(super) fn continue_as(&mut self, mut newer: Series, rows: usize) {
         let missing = rows.saturating_sub(newer.points.len());
         self.pad(missing, Point::gap(NoValue::NoData(Absence::NotRequested)));
         self.points.append(&mut newer.points);
@@ -220,30 +222,30 @@ impl Series {
             self.points.pop_front();
         }
         self.raw.keep(rows);
-        // What a larger limit had reserved is given back.
+        // Give back what a larger limit had reserved.
         if self.points.capacity() > rows.saturating_mul(2).max(64) {
             self.points.shrink_to(rows);
         }
     }
 
-    /// How many values are remembered.
+    /// How many values are in memory.
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// No value is remembered.
+    /// Whether no value is in memory.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
 
-    /// The value of a row, of a history that ends before row `next`. `None` when the series did not exist then.
+    /// The value at a row; the history ends before row `next`. `None` when the series did not exist then.
     pub fn at(&self, next: u64, row: u64) -> Option<Result<f64, NoValue>> {
         let back = usize::try_from(next.checked_sub(row)?).ok()?;
         self.points.get(self.points.len().checked_sub(back)?).map(|point| point.read())
     }
 
-    /// The values of some rows, oldest first; fewer when the series did not exist yet. The first is of the row that
-    /// is returned with them.
+    /// The values of some rows, oldest first; fewer when the series did not exist yet. The first one belongs
+    /// to the row that is returned with them.
     pub fn values(
         &self,
         next: u64,
@@ -257,7 +259,7 @@ impl Series {
         (start, self.points.range(from..to).map(|point| point.read()))
     }
 
-    /// The cells of the newest rows, which have these times: raw samples as they were taken, and why others are missing.
+    /// The cells of the newest rows, at these times: the raw sample, or the reason why there is none.
     pub(crate) fn cells(&self, times: impl ExactSizeIterator<Item = FileTime>) -> impl Iterator<Item = Cell> {
         let early = times.len().saturating_sub(self.points.len());
         let surplus = self.points.len().saturating_sub(times.len());
@@ -306,7 +308,7 @@ impl Series {
         statistics
     }
 
-    /// The power of ten that it is drawn with in a chart up to `maximum`, when these rows are in view.
+    /// The power of ten to draw it with in a chart up to `maximum`, while these rows are in view.
     pub fn power(&self, next: u64, rows: &Range<u64>, maximum: f64) -> i32 {
         let largest = match self.scale {
             Scale::Power(_) => None,
@@ -315,16 +317,16 @@ impl Series {
         self.scale.power(self.default_scale, largest, maximum)
     }
 
-    /// Bytes that it takes, with its values.
+    /// Bytes that it uses with its values.
     pub fn bytes(&self) -> usize {
-        let points = self.points.capacity().saturating_mul(super::point::POINT_BYTES);
+        let points = self.points.capacity().saturating_mul(POINT_BYTES);
         points.saturating_add(self.raw.bytes()).saturating_add(self.own_bytes())
     }
 
-    /// Bytes that it takes without its values: where thousands of processes are charted, these are the most.
+    /// Bytes that it uses without its values: most of the memory where thousands of processes are charted.
     pub(super) fn own_bytes(&self) -> usize {
         let optional = |text: &Option<String>| text.as_ref().map_or(0, String::capacity);
-        // The path stands in an index, too.
+        // The index keeps the path, too.
         let path = self.path.capacity().saturating_mul(2);
         [
             size_of::<Series>(),
@@ -341,7 +343,7 @@ impl Series {
     }
 }
 
-/// Bytes of a series in the index beside its path: its places in two tables that may be half empty.
+/// Bytes of a series in the index without its path: entries in two tables that may be half empty.
 const INDEX_BYTES: usize = 160;
 
 /// Name and number, without the parent.
@@ -352,7 +354,7 @@ fn name_of(key: &InstanceKey) -> String {
     }
 }
 
-/// What stands in the parentheses of a path, for an instance that does not exist.
+/// The text in the parentheses of a path, for an instance that does not exist.
 fn instance_in(path: &str) -> Option<String> {
     let (before, _) = path.rsplit_once(")\\")?;
     before.split_once('(').map(|(_, instance)| instance.to_string())

@@ -1,9 +1,9 @@
-//! Parts of the picture that are there or not, as the properties of Performance Monitor have them.
+//! Parts of the chart that the user can switch off, as in the properties of Performance Monitor.
 
-/// A part of the picture.
+/// A part of the chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
-    /// The lines below the chart that say what is shown.
+    /// The legend below the chart.
     Legend,
     /// Last, average, minimum, maximum and duration of the chosen line.
     ValueBar,
@@ -13,12 +13,12 @@ pub enum Switch {
     TimeLabels,
     /// Digits of large numbers in groups of three.
     DigitGrouping,
-    /// What the mouse points at is told beside it.
+    /// A box beside the mouse that describes what it points at.
     ToolTips,
 }
 
 impl Switch {
-    /// All of them with the names that settings have for them, in the order of their keys.
+    /// All parts with their names in settings, in the order of their keys.
     pub const NAMES: [(&'static str, Switch); 6] = [
         ("legend", Switch::Legend),
         ("value_bar", Switch::ValueBar),
@@ -33,14 +33,14 @@ impl Switch {
     }
 }
 
-/// Which parts are not there; at first all are.
+/// Which parts are switched off; at first none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Switches {
     off: u8,
 }
 
 impl Switches {
-    /// Whether a part is there.
+    /// Whether a part is shown.
     pub const fn has(self, switch: Switch) -> bool {
         self.off & switch.bit() == 0
     }
@@ -54,7 +54,7 @@ impl Switches {
         }
     }
 
-    /// Switches a part off that is there, and on that is not.
+    /// Toggles a part.
     pub const fn toggle(&mut self, switch: Switch) {
         self.off ^= switch.bit();
     }

@@ -1,12 +1,12 @@
-//! Instances that the user ticked in a table: while there are any, only what is of them is shown.
+//! Instances that the user ticked in a table: while there are any, only their values are shown.
 //!
-//! A process is the same one in every object that tells process ids, and a thread is of its process. Where an object does not
-//! tell who its instances are, names are compared.
+//! A process matches in every object with process ids, and a thread matches its process. Instances of an
+//! object without identities are compared by name.
 
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceIdentity, InstanceKey};
 
-use super::Series;
+use crate::model::series::Series;
 
 /// The object of the processes.
 pub(crate) const PROCESS: TitleIndex = TitleIndex(230);
@@ -20,17 +20,17 @@ pub struct Tick {
     pub object: TitleIndex,
     /// Name.
     pub key: InstanceKey,
-    /// Who that is, where the object tells it.
+    /// Its identity, where the object has one.
     pub identity: Option<InstanceIdentity>,
 }
 
-/// All that are ticked.
+/// All ticked instances.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ticks(Vec<Tick>);
 
-/// Who may be of an instance that is ticked.
+/// An instance that may match a ticked one.
 #[derive(Debug, Clone, Copy)]
-struct Who<'a> {
+struct SeriesIdentity<'a> {
     host: Option<&'a str>,
     object: TitleIndex,
     parent: Option<&'a str>,
@@ -40,17 +40,17 @@ struct Who<'a> {
 }
 
 impl Ticks {
-    /// Nothing is ticked: everything is shown.
+    /// Whether nothing is ticked: then everything is shown.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Names of those that are ticked, in the order in which they were.
+    /// Names of the ticked instances, in the order of ticking.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(|tick| tick.key.to_string()).collect()
     }
 
-    /// Ticks an instance, or no longer.
+    /// Ticks an instance, or removes its tick.
     pub fn toggle(&mut self, tick: Tick) {
         let before = self.0.len();
         self.0.retain(|known| !known.is(&tick));
@@ -69,10 +69,10 @@ impl Ticks {
         self.0.iter().any(|tick| tick.object == object && same(tick.host.as_deref(), host))
     }
 
-    /// Whether an instance is of one that is ticked.
+    /// Whether an instance matches a ticked one.
     pub fn pass(&self, other: &Tick) -> bool {
         let name = own_name(&other.key);
-        let who = Who {
+        let who = SeriesIdentity {
             host: other.host.as_deref(),
             object: other.object,
             parent: other.key.parent.as_deref(),
@@ -82,9 +82,9 @@ impl Ticks {
         self.0.iter().any(|tick| tick.means(who))
     }
 
-    /// Whether a series is shown: nothing is ticked, or it is of an instance that is.
+    /// Whether a series is shown: nothing is ticked, or it belongs to a ticked instance.
     pub fn pass_series(&self, series: &Series) -> bool {
-        let who = |name| Who {
+        let who = |name| SeriesIdentity {
             host: series.host(),
             object: series.object,
             parent: series.parent.as_deref(),
@@ -106,7 +106,7 @@ impl Tick {
             }
     }
 
-    fn means(&self, who: Who<'_>) -> bool {
+    fn means(&self, who: SeriesIdentity<'_>) -> bool {
         let name = own_name(&self.key);
         if !same(self.host.as_deref(), who.host) {
             return false;
@@ -125,13 +125,13 @@ impl Tick {
         let is_parent = who.parent.is_some_and(|parent| {
             parent.eq_ignore_ascii_case(&name) || parent.eq_ignore_ascii_case(&self.key.name)
         });
-        // A sum is nobody, and the same number is a disk here and a processor there.
+        // A sum has no identity, and the same number is a disk in one object and a processor in another.
         let is_named = self.object == PROCESS && name != "_Total" && name.eq_ignore_ascii_case(who.name);
         is_parent || is_named
     }
 }
 
-/// The process id of somebody.
+/// The process id of an identity.
 pub(crate) const fn process(identity: Option<InstanceIdentity>) -> Option<u64> {
     match identity {
         Some(InstanceIdentity::Ids([process, _, _])) if process != 0 => Some(process),
@@ -181,7 +181,7 @@ mod tests {
             (tick(PROCESS, None, "web", 0, None), false),
             (tick(THREAD, Some("web"), "0", 0, Some([7, 70, 100])), true),
             (tick(THREAD, Some("web"), "0", 1, Some([8, 80, 100])), false),
-            // Without numbers of processes there are only names.
+            // Without process ids there are only names.
             (tick(THREAD, Some("web"), "0", 1, None), true),
             (tick(THREAD, Some("shell"), "0", 0, None), false),
             (tick(TitleIndex(6_000), None, "WEB", 1, None), true),
@@ -191,13 +191,13 @@ mod tests {
             assert_eq!(ticks.pass(&other), expected, "{other:?}");
         }
         assert!(ticks.has_of(None, PROCESS) && !ticks.has_of(None, THREAD));
-        // The same one under another name.
+        // The same process under another name.
         ticks.toggle(tick(PROCESS, None, "web", 0, Some([7, 0, 100])));
         assert!(ticks.is_empty());
     }
 
     #[test]
-    fn a_number_here_is_not_the_same_number_there() {
+    fn equal_numbers_of_different_objects_do_not_match() {
         let mut ticks = Ticks::default();
         ticks.toggle(tick(TitleIndex(238), None, "0", 0, None));
         ticks.toggle(tick(PROCESS, None, "_Total", 0, None));

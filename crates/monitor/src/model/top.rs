@@ -1,7 +1,7 @@
-//! Who made it: for every row, the largest instances of some counters.
+//! Top contributors: for every row, the largest instances of some counters.
 //!
-//! A chart shows that the processor was busy at a second; the row of that second says which processes it was. The rows
-//! are those of the history, and go with them.
+//! A chart shows that the processor was busy at a second; the row of that second keeps the processes that
+//! caused it. The rows are those of the history, and are dropped with them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,15 +12,15 @@ use tallymon::{CounterHandle, InstanceKey, Query, Reading};
 
 /// How many instances of a counter are kept for a row.
 pub const MOST_TOP: usize = 5;
-/// The most counters that are watched at a time.
+/// How many counters are watched at most.
 pub const MOST_WATCHED: usize = 12;
 /// Bytes of a row of one counter.
-pub(super) const ROW_BYTES: usize = size_of::<Row>();
+pub(super) const ROW_BYTES: usize = size_of::<TopRow>();
 
-/// A path of a query whose text begins with this is watched here and no series. No counter path begins like it.
+/// Marks the paths of a query that are watched here and are no series. No counter path begins with it.
 const MARK: &str = "(top)";
 
-/// The largest instances of all counters that are watched, for every row.
+/// The largest instances of all watched counters, for every row.
 #[derive(Debug, Default)]
 pub struct Top {
     watched: Vec<Watched>,
@@ -35,15 +35,15 @@ struct Watched {
     title: String,
     path: (String, String),
     counter_type: CounterType,
-    /// Aligned at the newest row.
-    rows: VecDeque<Row>,
+    /// The last one is the newest row.
+    rows: VecDeque<TopRow>,
 }
 
-/// Names by their number and values, largest first; 0 is no name.
-type Row = ([u32; MOST_TOP], [f64; MOST_TOP]);
+/// Numbers of names and values, largest first; 0 is no name.
+type TopRow = ([u32; MOST_TOP], [f64; MOST_TOP]);
 
-/// Nothing is known of a row.
-const NO_ROW: Row = ([0; MOST_TOP], [0.0; MOST_TOP]);
+/// A row without data.
+const EMPTY_ROW: TopRow = ([0; MOST_TOP], [0.0; MOST_TOP]);
 
 /// An instance at a time.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,23 +72,23 @@ pub struct TopGroup {
 }
 
 impl Top {
-    /// What to call the path of a counter that is watched when it is added to a query.
+    /// The text under which the path of a watched counter is added to a query.
     pub fn text(object: TitleIndex, counter: TitleIndex) -> String {
         format!("{MARK}\\{}(*)\\{}", object.0, counter.0)
     }
 
-    /// Whether a reading is of a counter that is watched, and not of a series.
+    /// Whether a reading belongs to a watched counter, and not to a series.
     pub fn is_watched(query: &Query, reading: &Reading) -> bool {
         is_marked(query, reading.handle)
     }
 
-    /// What a query has just read, of counters that are watched those instances only that may be among the largest: of
-    /// thousands of processes a few are kept, and nothing is allocated for the others.
+    /// The readings of a query. Of watched counters it has only the instances that may be among the largest:
+    /// of thousands of processes a few are kept, and nothing is allocated for the others.
     pub fn readings(query: &Query) -> Vec<Reading> {
         let mut of: Option<(CounterHandle, bool)> = None;
         let mut largest = [0.0; MOST_TOP];
         query.readings_if(|value| {
-            // Values come path by path, and a watched path has one counter.
+            // Values arrive path by path, and a watched path has one counter.
             if of.is_none_or(|(handle, _)| handle != value.handle) {
                 of = Some((value.handle, is_marked(query, value.handle)));
                 largest = [0.0; MOST_TOP];
@@ -97,7 +97,7 @@ impl Top {
                 return true;
             }
             let Some(made) = made(value.instance, &value.cell) else { return false };
-            // The smallest of them goes.
+            // Drop the smallest one.
             let [smallest, ..] = &mut largest;
             let is_large = made > *smallest;
             if is_large {
@@ -113,7 +113,7 @@ impl Top {
         self.watched.iter().any(|watched| (watched.object, watched.counter) == (object, counter))
     }
 
-    /// Watches a counter from the next row on; `false` when there are too many.
+    /// Watches a counter from the next row on; `false` when too many are watched.
     pub fn watch(&mut self, query: &Query, object: TitleIndex, counter: TitleIndex) -> bool {
         let (Some(known), true) = (query.catalog().object(object), self.watched.len() < MOST_WATCHED) else {
             return false;
@@ -153,7 +153,7 @@ impl Top {
             });
             for reading in own {
                 let Some(value) = made(reading.instance.as_ref(), &reading.cell) else { continue };
-                // Insertion into a short list that is sorted already.
+                // Insert into a short sorted list.
                 let mut next = (value, Some(reading));
                 for place in &mut found {
                     if next.0 > place.0 {
@@ -161,7 +161,7 @@ impl Top {
                     }
                 }
             }
-            let mut row: Row = NO_ROW;
+            let mut row: TopRow = EMPTY_ROW;
             for ((name, value), (found, reading)) in row.0.iter_mut().zip(&mut row.1).zip(found) {
                 if let Some(key) = reading.and_then(|reading| reading.instance.as_ref()) {
                     *name = self.names.number(&key.to_string());
@@ -186,15 +186,15 @@ impl Top {
         }
     }
 
-    /// All of it, in place of which the same counters are watched from nothing on.
+    /// Takes all rows out; the same counters are watched on without history.
     pub(super) fn take_rows(&mut self) -> Top {
         let watched = self.watched.iter().map(|watched| Watched { rows: VecDeque::new(), ..watched.clone() });
         let fresh = Top { watched: watched.collect(), names: Names::default() };
         std::mem::replace(self, fresh)
     }
 
-    /// Adds what was seen later, in as many rows.
-    pub(super) fn go_on_as(&mut self, newer: &Top, rows: usize) {
+    /// Adds the rows of a later history.
+    pub(super) fn continue_as(&mut self, newer: &Top, rows: usize) {
         for later in &newer.watched {
             let is_same = |known: &Watched| (known.object, known.counter) == (later.object, later.counter);
             if !self.watched.iter().any(is_same) && self.watched.len() < MOST_WATCHED {
@@ -206,7 +206,7 @@ impl Top {
                 |known: &&Watched| (known.object, known.counter) == (watched.object, watched.counter);
             let later = newer.watched.iter().find(is_same).map(|later| &later.rows);
             let missing = rows.saturating_sub(later.map_or(0, VecDeque::len));
-            watched.rows.extend(std::iter::repeat_n(NO_ROW, missing));
+            watched.rows.extend(std::iter::repeat_n(EMPTY_ROW, missing));
             for row in later.into_iter().flatten() {
                 let mut row = *row;
                 for name in &mut row.0 {
@@ -257,14 +257,14 @@ impl Top {
         self.at(1, 0)
     }
 
-    /// Bytes that all of it takes.
+    /// Bytes that it uses.
     pub fn bytes(&self) -> usize {
         self.watched.iter().fold(self.names.bytes, |sum, watched| {
             sum.saturating_add(watched.rows.capacity().saturating_mul(ROW_BYTES))
         })
     }
 
-    /// Bytes that a row takes, names apart.
+    /// Bytes of a row without names.
     pub(super) fn row_bytes(&self) -> usize {
         self.watched.len().saturating_mul(ROW_BYTES)
     }
@@ -275,15 +275,15 @@ impl Top {
     }
 }
 
-/// Whether a path of a query is of a counter that is watched.
+/// Whether a path of a query belongs to a watched counter.
 fn is_marked(query: &Query, handle: CounterHandle) -> bool {
     query.path(handle).starts_with(MARK)
 }
 
-/// What an instance made, if it is one that can have made something.
+/// The value of an instance that can be a contributor.
 fn made(instance: Option<&InstanceKey>, cell: &Cell) -> Option<f64> {
     let value = cell.value.as_ref().ok()?.as_f64()?;
-    // A sum is nobody, and whoever is idle made nothing.
+    // Sums are no contributors, and idle instances contribute nothing.
     let is_sum =
         instance.is_none_or(|key| key.name.ends_with("_Total") || key.name.eq_ignore_ascii_case("idle"));
     (!is_sum && value > 0.0 && value.is_finite()).then_some(value)
@@ -299,7 +299,7 @@ struct Names {
     bytes: usize,
 }
 
-/// Bytes of a name beside its letters: twice the string, its places in the tables.
+/// Bytes of a name without its letters: two strings, and entries in the tables.
 const NAME_BYTES: usize = 96;
 
 impl Names {
@@ -329,7 +329,7 @@ impl Names {
         self.texts.get(slot(number)?).map(|(text, _)| text.as_str())
     }
 
-    fn release(&mut self, row: &Row) {
+    fn release(&mut self, row: &TopRow) {
         for number in row.0 {
             let Some(place) = slot(number).and_then(|place| self.texts.get_mut(place)) else { continue };
             place.1 = place.1.saturating_sub(1);
@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_live_as_long_as_rows_have_them() {
+    fn a_name_is_dropped_with_the_last_row_that_has_it() {
         let mut names = Names::default();
         let one = names.number("one");
         assert_eq!(names.number("one"), one);

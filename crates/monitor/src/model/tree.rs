@@ -1,17 +1,17 @@
-//! Rows as a tree: each below the one that made it.
+//! Rows as a tree: each process below its parent.
 
 use std::collections::{HashMap, HashSet};
 
-/// The most steps that a row is moved in: names stay readable however deep a tree is.
+/// The deepest indentation: names stay readable however deep a tree is.
 pub const DEEPEST: usize = 8;
 
-/// A row by its own number and that of the row that made it, where it has them.
+/// The number of a row and that of its parent, where it has them.
 pub type Numbers = (Option<u64>, Option<u64>);
 
-/// The positions of rows in the order of their tree, each with the number of rows above it.
+/// The positions of rows in the order of their tree, each with its depth.
 ///
-/// Rows that the same one made stay in the order that they come in. A row whose maker is not there is a root, and so is
-/// one of a circle, which numbers that were used again can make.
+/// Children of one parent keep their order. A row without its parent is a root, and so is a row of a cycle,
+/// which reused process ids can cause.
 ///
 /// ```
 /// use tallymon_monitor::model::tree;
@@ -31,7 +31,7 @@ pub fn tree(rows: &[Numbers]) -> Vec<(usize, usize)> {
     }
     let mut order = Vec::with_capacity(rows.len());
     let mut is_placed = vec![false; rows.len()];
-    // What is in a circle is below no root, so every row is tried.
+    // Rows of a cycle are below no root, so every row is tried.
     for root in roots.into_iter().chain(0..rows.len()) {
         let mut next = vec![(root, 0usize)];
         while let Some((position, depth)) = next.pop() {
@@ -40,7 +40,7 @@ pub fn tree(rows: &[Numbers]) -> Vec<(usize, usize)> {
                 continue;
             }
             order.push((position, depth));
-            // Of several rows with one number the first has what it made.
+            // Of several rows with one number the first one has the children.
             let own = rows.get(position).and_then(|(own, _)| *own);
             let below = own.and_then(|own| made.remove(&own)).unwrap_or_default();
             next.extend(below.into_iter().rev().map(|position| (position, depth.saturating_add(1))));
@@ -54,8 +54,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_there_once_whatever_the_numbers_say() {
-        // Alone, a maker that is gone, itself, a circle of two with one below, and a number that two rows have.
+    fn every_row_appears_once_whatever_the_numbers_are() {
+        // Alone, a missing parent, its own parent, a cycle of two with one below, and a number of two rows.
         let rows: [Numbers; 9] = [
             (None, None),
             (Some(2), Some(99)),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_as_deep_as_it_has_rows_ends() {
+    fn a_very_deep_tree_is_cut() {
         let rows: Vec<Numbers> =
             (1..=100_000_u64).map(|number| (Some(number), number.checked_sub(1))).collect();
         assert_eq!(tree(&rows).last(), Some(&(99_999, 99_999)));

@@ -1,7 +1,7 @@
-//! Which rows of the history are in view, and where in the chart each of them stands.
+//! Which rows of the history are in view, and the slot of each in the chart.
 //!
-//! Rows are numbered from the start of the program: row 0 is the first sample, and a row keeps its number when older
-//! ones are forgotten. A window shows so many rows; each has a slot, from 0 at the left edge.
+//! Rows are numbered from the start of the program: row 0 is the first sample, and a row keeps its number
+//! when older ones are dropped. Each row in view has a slot, from 0 at the left edge.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ pub const POINTS_RANGE: std::ops::RangeInclusive<usize> = 10..=1_000_000;
 /// The part of the history in view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// How many rows there is place for.
+    /// How many rows fit into the window.
     points: usize,
     /// New rows overwrite the oldest from left to right, as in NT; else everything moves to the left.
     pub sweep: bool,
-    /// What the right end is.
+    /// What its right end follows.
     end: End,
     /// The row that the user points at.
     pub cursor: Option<u64>,
@@ -41,7 +41,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// How many rows there is place for.
+    /// How many rows fit into the window.
     pub const fn points(&self) -> usize {
         self.points
     }
@@ -71,7 +71,7 @@ impl Window {
         matches!(self.end, End::Back(_))
     }
 
-    /// Keeps the picture as it is from now on; `rows` are those in the history.
+    /// Freezes the picture; `rows` are those in the history.
     pub const fn freeze(&mut self, rows: &Range<u64>) {
         self.end = match self.end {
             End::Live => End::Frozen(rows.end),
@@ -94,13 +94,13 @@ impl Window {
 
     /// Moves the window by rows, negative is back in time; at the newest row it is live again.
     pub fn scroll(&mut self, rows: &Range<u64>, by: i64) {
-        // At least one screen, or all there is, stays in view.
+        // At least one window of rows, or all rows, stays in view.
         let lowest = rows.start.saturating_add(self.points as u64).min(rows.end);
         let end = self.end(rows).saturating_add_signed(by).max(lowest);
         self.end = if end >= rows.end { End::Live } else { End::Back(end) };
     }
 
-    /// Shows a row in the middle and points at it.
+    /// Shows a row in the middle, with the cursor on it.
     pub fn go_to(&mut self, rows: &Range<u64>, row: u64) {
         let row = row.clamp(rows.start, rows.end.saturating_sub(1).max(rows.start));
         let half = (self.points / 2) as u64;
@@ -125,8 +125,8 @@ impl Window {
         self.cursor = None;
     }
 
-    /// Moves the cursor by rows, and the window with it when it leaves; without a cursor it starts at the newest row
-    /// in view.
+    /// Moves the cursor by rows, and the window with it when it leaves; without a cursor it starts at the
+    /// newest row in view.
     pub fn move_cursor(&mut self, rows: &Range<u64>, by: i64) {
         if rows.is_empty() {
             return;
@@ -154,7 +154,7 @@ impl Window {
         end.saturating_sub(self.points as u64).max(rows.start).min(end)..end
     }
 
-    /// Whether new rows overwrite the oldest now: not while the user looks back.
+    /// Whether new rows overwrite the oldest ones now: not while the user looks back.
     pub const fn is_sweeping(&self) -> bool {
         self.sweep && !self.is_back()
     }
@@ -173,7 +173,7 @@ impl Window {
         usize::try_from(slot).unwrap_or(usize::MAX)
     }
 
-    /// The row in view that stands in a slot.
+    /// The row in view at a slot.
     pub fn row_at(&self, rows: &Range<u64>, slot: usize) -> Option<u64> {
         let view = self.rows(rows);
         let points = self.points as u64;
@@ -191,7 +191,8 @@ impl Window {
         (slot < points && view.contains(&row)).then_some(row)
     }
 
-    /// Forgets rows that the history no longer has; a picture whose rows are all gone moves to the oldest left.
+    /// Leaves rows that the history no longer has; a window whose rows are all dropped moves to the oldest
+    /// row.
     pub fn forget(&mut self, rows: &Range<u64>) {
         let lowest = rows.start.saturating_add(1).min(rows.end);
         match &mut self.end {
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_leaves_the_view() {
+    fn dropped_rows_leave_the_view() {
         let mut window = window(10, true);
         window.freeze(&(0..20));
         window.forget(&(50..90));
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn zoom_has_ends() {
+    fn zoom_stays_within_its_range() {
         let mut window = window(100, true);
         (0..50).for_each(|_| window.zoom(true));
         assert_eq!(window.points(), 10);

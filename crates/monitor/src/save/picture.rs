@@ -1,4 +1,4 @@
-//! The chart as an SVG picture, and as a page with it.
+//! The chart as an SVG picture, and as an HTML page with it.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use crate::workspace::options::LocalTime;
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#c8a800", "#d55e00", "#cc79a7", "#5b5bd6", "#555555"];
 
-/// What each of [`PATTERNS`] is in SVG.
+/// Each of [`PATTERNS`] in SVG.
 const DASHES: [&str; PATTERNS.len()] = ["", "6 3", "2 2", "8 3 2 3", "10 5", "1 4"];
 
-/// What another log is drawn in.
+/// The pattern of a compared log.
 const DOTS: &str = "0 5";
 
 const WIDTH: f64 = 960.0;
@@ -24,28 +24,28 @@ const HEIGHT: f64 = 360.0;
 const TOP: f64 = 34.0;
 /// A line of the legend, and the times below the chart.
 const LINE: f64 = 18.0;
-/// Times that stand below the chart.
+/// How many times are below the chart.
 const TIMES: u8 = 6;
 
-/// What is saved, and for whom.
+/// The content of a picture or a page.
 pub struct Page<'a> {
-    /// What was seen.
+    /// The counters and their history.
     pub monitor: &'a Monitor,
-    /// The host of the paths that name none.
+    /// The host of paths without one.
     pub host: &'a str,
     /// The language.
     pub words: Words,
-    /// UTC to local time.
+    /// Converts UTC to local time.
     pub local: &'a dyn Fn(FileTime) -> LocalTime,
-    /// The log that lies over it.
+    /// The compared log.
     pub other: Option<Other<'a>>,
 }
 
-/// Another log that lies over what is saved.
+/// A compared log.
 pub struct Other<'a> {
     /// Its values.
     pub values: &'a Compared,
-    /// Its name, and by how much it was moved.
+    /// Its name, and how far it was moved.
     pub title: String,
 }
 
@@ -73,7 +73,7 @@ impl Page<'_> {
         TOP + HEIGHT * (1.0 - self.monitor.picture.axis.share(scaled).clamp(0.0, 1.0))
     }
 
-    /// Lines and numbers of both axes. Writing to a string does not fail, here and below.
+    /// Lines and numbers of both axes. Writing to a string can not fail, here and below.
     fn axes(&self, text: &mut String) {
         let (picture, left) = (&self.monitor.picture, self.left());
         for quarter in 0..=4u8 {
@@ -116,7 +116,7 @@ impl Page<'_> {
         self.path(series, first, values.map(Result::ok))
     }
 
-    /// What lies upon it in the other log, where that has it.
+    /// The line of a series in the compared log, where that has it.
     fn other_line(&self, series: &Series) -> Option<String> {
         let other = self.other.as_ref().filter(|other| other.values.has(&series.path))?;
         let view = self.monitor.view();
@@ -142,7 +142,7 @@ impl Page<'_> {
         path
     }
 
-    /// How much a series is above the other log, in words.
+    /// The difference of a series to the compared log, in words.
     fn change(&self, series: &Series) -> Option<String> {
         let change = self.monitor.change(self.other.as_ref()?.values, series)?;
         Some(self.words.numbers().change(change, series.counter_type))
@@ -167,8 +167,9 @@ pub fn svg(page: &Page<'_>) -> String {
     let title = title.into_iter().chain(other).filter(|part| !part.is_empty());
     let title = title.collect::<Vec<_>>().join("  ");
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {whole}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"{left}\" y=\"20\" font-size=\"14\">{title}  {span}</text>\n"
     );
     page.axes(&mut text);
@@ -187,8 +188,8 @@ pub fn svg(page: &Page<'_>) -> String {
         let path = page.line(series);
         let _ = writeln!(
             text,
-            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{wide}\" stroke-dasharray=\"{dash}\" \
-             stroke-linejoin=\"round\"/>"
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{wide}\" \
+             stroke-dasharray=\"{dash}\" stroke-linejoin=\"round\"/>"
         );
         if !page.has(Switch::Legend) {
             continue;
@@ -218,8 +219,8 @@ pub fn svg(page: &Page<'_>) -> String {
     text
 }
 
-/// The picture on a page to be printed or sent, above a table of all counters with their statistics: also of those that a
-/// chart has no line for. It needs no other file.
+/// The picture on a page for printing or sending, with a table of the statistics of all counters, including
+/// those without a line. The page needs no other file.
 pub fn html(page: &Page<'_>) -> String {
     let Page { monitor, host, words, .. } = page;
     let title = [host, monitor.picture.title.as_str()].map(escaped).join(" ");
@@ -233,14 +234,15 @@ pub fn html(page: &Page<'_>) -> String {
          body {{ font-family: sans-serif; margin: 2em auto; max-width: 64em; }}\
          table {{ border-collapse: collapse; }}\
          th, td {{ border-bottom: 1px solid #dddddd; padding: 0.2em 0.8em; text-align: right; }}\
-         th:first-child, td:first-child {{ text-align: left; }}</style></head>\n<body>\n{}<table>\n<tr>{heads}</tr>\n",
+         th:first-child, td:first-child {{ text-align: left; }}</style></head>\n<body>\n\
+         {}<table>\n<tr>{heads}</tr>\n",
         svg(page)
     );
     for series in monitor.series() {
         let statistics = monitor.statistics(series);
         let numbers = [statistics.average, statistics.minimum, statistics.maximum];
         let last = match (&series.last, statistics.last) {
-            // A text has no statistics.
+            // Texts have no statistics.
             (Ok(value @ Value::Text(_)), _) => words.numbers().value(value, series.counter_type),
             (_, last) => page.number(last),
         };
@@ -257,7 +259,7 @@ pub fn html(page: &Page<'_>) -> String {
     text
 }
 
-/// A text as it may stand in XML, without letters that XML does not have.
+/// A text escaped for XML, without characters that XML does not allow.
 fn escaped(text: impl AsRef<str>) -> String {
     let mut safe = String::with_capacity(text.as_ref().len());
     for letter in text.as_ref().chars().filter(|letter| !letter.is_control()) {

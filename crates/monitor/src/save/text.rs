@@ -1,4 +1,4 @@
-//! What was seen as PDH-CSV.
+//! Writes the history as PDH-CSV.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use tallymon::log::csv::{CsvOptions, CsvWriter};
 use crate::model::{Alerts, Compared, Crossing, Monitor, Series};
 use crate::workspace::options::LocalTime;
 
-/// Writes the list of the thresholds that were crossed, oldest first, for a spreadsheet.
+/// Writes the list of crossed thresholds, oldest first, for a spreadsheet.
 pub(super) fn alerts(
     alerts: &Alerts,
     local: &dyn Fn(FileTime) -> LocalTime,
@@ -27,13 +27,12 @@ pub(super) fn alerts(
     Ok(())
 }
 
-/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. If another log is compared with it, two
-/// columns follow each column that the other log has too: its values, with the name of that log as the host, and the
-/// differences.
+/// Writes some rows of the history as PDH-CSV, as Windows' tools write and read it. With a compared log each
+/// value is followed by that of the other log, under its name as the host, and by the difference.
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// `out` can not be written.
 pub fn csv(
     monitor: &Monitor,
     rows: Range<u64>,
@@ -78,7 +77,8 @@ pub fn csv(
     writer.finish()
 }
 
-/// The host of a series, and its path from the object on. Series of other hosts than the one of the query name theirs.
+/// The host of a series, and its path from the object on. Series of hosts other than that of the query name
+/// theirs.
 pub(super) fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
     let Some(own) = series.host() else { return (host, &series.path) };
     (own, series.path.get(own.len().saturating_add(2)..).unwrap_or_default())

@@ -1,21 +1,25 @@
-//! The screen of alerts: every time that a threshold was crossed, newest first, and the way to it in the chart.
+//! The alerts screen: the crossed thresholds, newest first; Enter shows one in the chart.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, moved};
+use crate::keys::show::footer;
 use crate::model::Crossing;
 use crate::save;
 use crate::screens::screen::{Action, Layer, Question, Screen};
+use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
 
-/// What is open of the screen.
+/// The list of crossings.
 #[derive(Debug, Default)]
 pub(crate) struct AlertScreen {
-    /// The chosen one: it stays chosen when newer ones come.
+    /// The chosen crossing stays chosen when newer ones arrive.
     chosen: Option<Crossing>,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
@@ -39,7 +43,7 @@ fn newest_first(workspace: &Workspace) -> impl Iterator<Item = &Crossing> {
 impl AlertScreen {
     /// Opens the screen with the newest crossing chosen.
     pub(crate) fn open(workspace: &mut Workspace) -> AlertScreen {
-        // More of a log may be in memory than when its crossings were looked for last.
+        // More of a log may be in memory than at the last search.
         if workspace.replay.is_some() {
             workspace.monitor.find_all_crossings();
         }
@@ -47,17 +51,19 @@ impl AlertScreen {
         screen.choose(workspace, 0);
         screen
     }
-}
 
-/// Shows a crossing in the chart, with its counter chosen.
-fn show_crossing(crossing: &Crossing, workspace: &mut Workspace) {
-    // A view without a time axis can not show it.
-    if matches!(workspace.view, View::Bars | View::Report | View::Table) {
-        workspace.view = View::Graph;
-    }
-    workspace.monitor.select_path(&crossing.path);
-    if !workspace.go_to_time(crossing.time) {
-        workspace.message = Some(workspace.words.get(Word::NotInMemory).to_string());
+    /// Shows the chosen crossing in the chart, with its counter chosen.
+    fn show_in_chart(&self, workspace: &mut Workspace) -> Action {
+        let Some(crossing) = &self.chosen else { return Action::Done };
+        // A view without a time axis can not show it.
+        if matches!(workspace.view, View::Bars | View::Report | View::Table) {
+            workspace.view = View::Graph;
+        }
+        workspace.monitor.select_path(&crossing.path);
+        if !workspace.go_to_time(crossing.time) {
+            workspace.message = Some(workspace.words.get(Word::NotInMemory).to_string());
+        }
+        Action::Close
     }
 }
 
@@ -67,24 +73,17 @@ impl Screen for AlertScreen {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char(_) if control => {}
-            KeyCode::Esc | KeyCode::Char('q' | 'E') => return Action::Close,
-            KeyCode::Enter => {
-                if let Some(crossing) = &self.chosen {
-                    show_crossing(crossing, workspace);
-                    return Action::Close;
-                }
-            }
-            KeyCode::Char('w') => {
+        let Some(command) = command(Context::Alerts, key) else { return Action::Done };
+        match command {
+            Command::Close | Command::Cancel => return Action::Close,
+            Command::ShowInChart => return self.show_in_chart(workspace),
+            Command::SaveList => {
                 let name = format!("{}-alerts.csv", save::file_name(workspace));
                 return Action::Ask(Question::SaveAlerts, name);
             }
-            code => {
+            other => {
                 let count = workspace.monitor.alerts.crossings().len();
-                if let Some(at) = list::moved(code, self.at(workspace), count) {
+                if let Some(at) = moved(other, self.at(workspace), count) {
                     self.choose(workspace, at);
                 }
             }
@@ -92,7 +91,8 @@ impl Screen for AlertScreen {
         Action::Done
     }
 
-    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through the lines.
+    /// A click chooses a line, a click on the chosen one shows it in the chart, and the wheel goes through
+    /// the lines.
     fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
         let last = workspace.monitor.alerts.crossings().len().saturating_sub(1);
         let at = self.at(workspace);
@@ -100,7 +100,7 @@ impl Screen for AlertScreen {
             MouseEventKind::Down(MouseButton::Left) => {
                 let found = list::line_at(&self.rows, event.row);
                 if found == Some(at) {
-                    return self.key(KeyCode::Enter.into(), workspace);
+                    return self.show_in_chart(workspace);
                 }
                 if let Some(found) = found {
                     self.choose(workspace, found);
@@ -136,7 +136,13 @@ fn drawn(workspace: &Workspace, screen: &mut AlertScreen, buffer: &mut Buffer, a
     let (words, theme) = (workspace.words, workspace.theme);
     let crossings = workspace.monitor.alerts.crossings();
     let title = format!("{} ({})", words.get(Word::Alerts), crossings.len());
-    let inside = screen_frame(buffer, area, &title, words.get(Word::AlertKeys), theme);
+    let inside = screen_frame(
+        buffer,
+        area,
+        &title,
+        &footer(Context::Alerts, words, theme.glyphs == Glyphs::Ascii),
+        theme,
+    );
     let columns = [
         Column { title: words.get(Word::Counter), least: 16, right: false },
         Column { title: words.get(Word::Time), least: 8, right: false },
@@ -164,7 +170,7 @@ fn drawn(workspace: &Workspace, screen: &mut AlertScreen, buffer: &mut Buffer, a
         _ if crossings.is_empty() => vec![(words.get(Word::NoAlerts).to_string(), theme.warning())],
         None => Vec::new(),
         Some(crossing) => {
-            let word = if crossing.rises { Word::Over } else { Word::Under };
+            let word = if crossing.rises { Word::Over } else { Word::BackBelow };
             let number = words.numbers().number(crossing.threshold);
             let state = format!("{} {number}: {}", words.get(word), words.numbers().number(crossing.value));
             let time = workspace.local_time(crossing.time).time;

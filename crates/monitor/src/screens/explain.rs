@@ -1,4 +1,4 @@
-//! The explanation of a counter: its help, its type and formula, and how its value came about.
+//! The explanation of a counter: its help, its type and formula, and the numbers of its value.
 
 use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::buffer::Buffer;
@@ -15,7 +15,7 @@ use crate::workspace::state::Workspace;
 pub(crate) struct Explanation(Vec<(String, String)>);
 
 impl Explanation {
-    /// Explains the chosen counter and its last value. `None` when nothing was read of it.
+    /// Explains the chosen counter and its last value. `None` when it has no reading.
     pub(crate) fn of_chosen(workspace: &Workspace) -> Option<Explanation> {
         let series = workspace.monitor.chosen()?;
         let reading = workspace.readings.iter().find(|reading| reading.path == series.path)?;

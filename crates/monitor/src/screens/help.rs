@@ -4,37 +4,13 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::show::help_lines;
 use crate::screens::screen::{Action, Layer, Screen, close_by_click, close_or_quit};
+use crate::term::chart::Glyphs;
 use crate::term::frame::frame;
-use crate::term::text::{cut, put};
+use crate::term::text::{cut, put, width};
 use crate::words::Word;
 use crate::workspace::state::Workspace;
-
-/// Every key with what it does.
-const KEYS: &[(&str, Word)] = &[
-    ("a Ins", Word::KeysAdd),
-    ("Del Space e", Word::KeysRemove),
-    ("\u{2191} \u{2193} j k", Word::KeysSelect),
-    ("\u{2190} \u{2192} h l", Word::KeysCursor),
-    ("\u{232b} c", Word::KeysHighlight),
-    ("g A G b r v T", Word::KeysViews),
-    ("+ - S F = L", Word::KeysScale),
-    ("f u d", Word::KeysFreeze),
-    ("PgUp PgDn Home t", Word::KeysTime),
-    ("[ ] :", Word::KeysZoom),
-    (", . t", Word::KeysPlay),
-    ("Enter click", Word::KeysSpike),
-    ("< > m", Word::KeysInterval),
-    ("x /", Word::KeysExplain),
-    ("P Ctrl-Q 1..6 #", Word::KeysProperties),
-    ("y Y V p", Word::KeysCopy),
-    ("w o Ctrl-L Ctrl-T", Word::KeysSave),
-    ("C { }", Word::KeysCompare),
-    ("Ctrl-Z drag", Word::KeysUndo),
-    ("\u{2190}\u{2192} i H n N Space U", Word::KeysTable),
-    ("D p R E", Word::KeysScreens),
-    ("q Ctrl-C Z", Word::KeysQuit),
-];
 
 /// The help screen.
 pub(crate) struct Help;
@@ -54,21 +30,16 @@ impl Screen for Help {
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
         let (words, theme) = (workspace.words, workspace.theme);
-        let rows = u16::try_from(KEYS.len()).unwrap_or(0).saturating_add(2);
+        let lines = help_lines(words, theme.glyphs == Glyphs::Ascii);
+        let rows = u16::try_from(lines.len()).unwrap_or(0).saturating_add(2);
         let inside =
             frame(buffer, area, (74, rows), words.get(Word::HelpTitle), words.get(Word::CloseKeys), theme);
-        for (y, (keys, word)) in (inside.top()..inside.bottom()).zip(KEYS) {
-            let keys = if theme.either("", "a").is_empty() { (*keys).to_string() } else { plain(keys) };
-            put(buffer, inside.x.saturating_add(1), y, 18, &keys, theme.bold());
-            let x = inside.x.saturating_add(20);
+        let columns = lines.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0);
+        for (y, (keys, text)) in (inside.top()..inside.bottom()).zip(&lines) {
+            put(buffer, inside.x.saturating_add(1), y, columns, keys, theme.bold());
+            let x = inside.x.saturating_add(columns).saturating_add(2);
             let left = inside.right().saturating_sub(x);
-            put(buffer, x, y, left, &cut(words.get(*word), left), theme.plain());
+            put(buffer, x, y, left, &cut(text, left), theme.plain());
         }
     }
-}
-
-/// Names instead of signs, for terminals without them.
-fn plain(keys: &str) -> String {
-    let signs = [("\u{2191} \u{2193}", "Up Dn"), ("\u{2190} \u{2192}", "Lt Rt"), ("\u{232b}", "BkSp")];
-    signs.iter().fold(keys.to_string(), |keys, (sign, name)| keys.replace(sign, name))
 }

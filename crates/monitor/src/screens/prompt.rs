@@ -1,9 +1,11 @@
 //! A question in the last row, with one line of text as its answer.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
 use crate::screens::screen::{Action, Layer, Question, Screen};
 use crate::term::text::{put, rule, width};
 use crate::words::Word;
@@ -28,21 +30,19 @@ impl Screen for Prompt {
     }
 
     fn key(&mut self, key: KeyEvent, _workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
+        match command(Context::Prompt, key) {
             // A filter shows its effect while it is typed: Escape takes it back.
-            KeyCode::Esc if self.question == Question::Filter => {
+            Some(Command::Cancel) if self.question == Question::Filter => {
                 return Action::Answered(self.question, String::new());
             }
-            KeyCode::Esc => return Action::Close,
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char('u') if control => self.text.clear(),
-            KeyCode::Enter => return Action::Answered(self.question, std::mem::take(&mut self.text)),
-            KeyCode::Backspace => {
+            Some(Command::Cancel | Command::Close) => return Action::Close,
+            Some(Command::ClearText) => self.text.clear(),
+            Some(Command::Accept) => return Action::Answered(self.question, std::mem::take(&mut self.text)),
+            Some(Command::DeleteLetter) => {
                 self.text.pop();
             }
-            KeyCode::Char(letter) if !control => self.text.push(letter),
-            _ => {}
+            Some(_) => {}
+            None => self.text.extend(typed(key)),
         }
         Action::Typed(self.question, self.text.clone())
     }
@@ -60,7 +60,7 @@ impl Screen for Prompt {
         let word = workspace.words.get(label(self.question));
         let x = put(buffer, area.left(), y, columns, &format!(" {word}: "), theme.bold());
         let left = area.right().saturating_sub(x).saturating_sub(1);
-        // The end of a long text is what is being typed.
+        // Of a long text show the end, where the user types.
         let mut shown: &str = &self.text;
         while width(shown) > left.saturating_sub(1) {
             let mut letters = shown.chars();

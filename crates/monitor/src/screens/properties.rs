@@ -1,23 +1,27 @@
-//! The properties: of the picture, and of the line that is chosen.
+//! The properties dialog: of the chart, and of the chosen line.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
+use crate::keys::show::footer;
 use crate::model::{Axis, Grid, Scale, Series, Switch, format};
 use crate::screens::screen::{Action, Layer, Screen};
+use crate::term::chart::Glyphs;
 use crate::term::chart::PATTERNS;
 use crate::term::frame::frame;
 use crate::term::text::{cut, put, width};
 use crate::words::{Word, Words};
 use crate::workspace::state::Workspace;
 
-/// What is open of the dialog: everything in it is changed at once, and Ctrl-Z takes it back.
+/// The dialog. Changes apply at once, and Ctrl-Z undoes them.
 #[derive(Debug, Default)]
 pub(crate) struct Properties {
     /// Position of the chosen property.
     at: usize,
-    /// What is typed instead of a text or a number.
+    /// The text that is being typed.
     typed: Option<String>,
     /// Where each property lies on the screen.
     rows: Vec<Rect>,
@@ -56,11 +60,11 @@ const PROPERTIES: [(Property, Word); 15] = [
     (Property::Scale, Word::Scale),
 ];
 
-/// How many of them are of the picture; the others are of the chosen line.
+/// How many properties belong to the chart; the others belong to the chosen line.
 const OF_PICTURE: usize = 11;
 
 impl Property {
-    /// A text or a number, which can be typed.
+    /// Whether it is a text or a number, which the user types.
     const fn is_typed(self) -> bool {
         matches!(self, Property::Title | Property::Label | Property::Maximum | Property::Minimum)
     }
@@ -71,7 +75,17 @@ impl Properties {
         PROPERTIES.get(self.at).map_or(Property::Title, |(property, _)| *property)
     }
 
-    /// Without a line there are only those of the picture.
+    /// Takes the typed text; without one it starts typing, or changes a property that is not typed.
+    fn accept(&mut self, workspace: &mut Workspace) {
+        let property = self.chosen();
+        match self.typed.take() {
+            Some(text) => set(workspace, property, &text),
+            None if property.is_typed() => self.typed = Some(text_of(workspace, property)),
+            None => step(workspace, property, true),
+        }
+    }
+
+    /// Chooses a property; without a chosen line there are only those of the chart.
     fn choose(&mut self, workspace: &Workspace, at: usize) {
         let count = if workspace.monitor.chosen().is_some() { PROPERTIES.len() } else { OF_PICTURE };
         self.at = at.min(count.saturating_sub(1));
@@ -85,31 +99,28 @@ impl Screen for Properties {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let property = self.chosen();
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char('z') if control => workspace.undo(),
-            KeyCode::Char('u') if control => self.typed = property.is_typed().then(String::new),
-            KeyCode::Esc if self.typed.is_none() => return Action::Close,
-            KeyCode::Esc => self.typed = None,
-            KeyCode::Enter => match self.typed.take() {
-                Some(text) => set(workspace, property, &text),
-                None if property.is_typed() => self.typed = Some(text_of(workspace, property)),
-                None => step(workspace, property, true),
-            },
-            KeyCode::Up | KeyCode::BackTab => self.choose(workspace, self.at.saturating_sub(1)),
-            KeyCode::Down | KeyCode::Tab => self.choose(workspace, self.at.saturating_add(1)),
-            KeyCode::Left if self.typed.is_none() => step(workspace, property, false),
-            KeyCode::Right if self.typed.is_none() => step(workspace, property, true),
-            KeyCode::Backspace if property.is_typed() => {
+        match command(Context::Properties, key) {
+            Some(Command::Close) => return Action::Close,
+            Some(Command::Undo) => workspace.undo(),
+            Some(Command::ClearText) => self.typed = property.is_typed().then(String::new),
+            Some(Command::Cancel) if self.typed.is_none() => return Action::Close,
+            Some(Command::Cancel) => self.typed = None,
+            Some(Command::Accept) => self.accept(workspace),
+            Some(Command::Previous) => self.choose(workspace, self.at.saturating_sub(1)),
+            Some(Command::Next) => self.choose(workspace, self.at.saturating_add(1)),
+            Some(Command::Less) if self.typed.is_none() => step(workspace, property, false),
+            Some(Command::More) if self.typed.is_none() => step(workspace, property, true),
+            Some(Command::DeleteLetter) if property.is_typed() => {
                 let text = self.typed.get_or_insert_with(|| text_of(workspace, property));
                 text.pop();
             }
-            KeyCode::Char(letter) if !control && property.is_typed() => {
-                self.typed.get_or_insert_default().push(letter);
+            Some(_) => {}
+            None => {
+                if let Some(letter) = typed(key).filter(|_| property.is_typed()) {
+                    self.typed.get_or_insert_default().push(letter);
+                }
             }
-            _ => {}
         }
         Action::Done
     }
@@ -121,7 +132,8 @@ impl Screen for Properties {
             && let Some(at) = self.rows.iter().position(|area| area.contains(place))
         {
             if at == self.at {
-                return self.key(KeyCode::Enter.into(), workspace);
+                self.accept(workspace);
+                return Action::Done;
             }
             self.choose(workspace, at);
         }
@@ -141,7 +153,7 @@ impl Screen for Properties {
     }
 }
 
-/// Takes what was typed.
+/// Sets a property to the typed text.
 fn set(workspace: &mut Workspace, property: Property, text: &str) {
     let text = text.trim();
     let picture = &mut workspace.monitor.picture;
@@ -156,14 +168,16 @@ fn set(workspace: &mut Workspace, property: Property, text: &str) {
             });
             match axis {
                 Some(axis) => picture.axis = axis,
-                None => workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NoAxis))),
+                None => {
+                    workspace.message = Some(format!("{text}: {}", workspace.words.get(Word::NotAnAxisEnd)))
+                }
             }
         }
         _ => {}
     }
 }
 
-/// The next value of a property, or the one before.
+/// Sets a property to its next value, or the one before.
 fn step(workspace: &mut Workspace, property: Property, forward: bool) {
     let picture = &mut workspace.monitor.picture;
     let next = |number: usize, count: usize| {
@@ -173,7 +187,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
         Property::Title | Property::Label => {}
         Property::Maximum => picture.axis = picture.axis.step_maximum(forward),
         Property::Minimum => {
-            // A tenth of what is between the ends.
+            // A tenth of the axis.
             let step = (picture.axis.maximum() - picture.axis.minimum()) / 10.0;
             let minimum = picture.axis.minimum() + if forward { step } else { -step };
             picture.axis = Axis::new(minimum, picture.axis.maximum()).unwrap_or(picture.axis);
@@ -184,7 +198,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
         Property::Colour | Property::Pattern | Property::Width => {
             let Some(series) = workspace.monitor.chosen_mut() else { return };
             match property {
-                // The pattern stays what it is when only the colour is another.
+                // Another colour does not change the pattern.
                 Property::Colour => {
                     series.pattern.get_or_insert(series.colour % PATTERNS.len());
                     series.colour = next(series.colour % COLOURS, COLOURS);
@@ -202,7 +216,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
 /// How many colours lines have.
 const COLOURS: usize = crate::term::theme::COLOUR_COUNT;
 
-/// What a text or a number is now.
+/// The current text of a typed property.
 fn text_of(workspace: &Workspace, property: Property) -> String {
     let picture = &workspace.monitor.picture;
     match property {
@@ -214,7 +228,7 @@ fn text_of(workspace: &Workspace, property: Property) -> String {
     }
 }
 
-/// What a property of a line is now, in words.
+/// The current value of a property of a line, in words.
 fn words_of(workspace: &Workspace, property: Property, series: &Series, words: Words) -> String {
     match property {
         Property::Colour => (series.colour % COLOURS).saturating_add(1).to_string(),
@@ -247,12 +261,12 @@ fn drawn(workspace: &Workspace, dialog: &mut Properties, buffer: &mut Buffer, ar
     let (words, theme) = (workspace.words, workspace.theme);
     let chosen = workspace.monitor.chosen();
     let count = if chosen.is_some() { PROPERTIES.len() } else { OF_PICTURE };
-    // A line of its own says which line the last ones are of.
+    // A heading names the line of the last properties.
     let rows = u16::try_from(count).unwrap_or(0).saturating_add(2 + u16::from(chosen.is_some()));
-    let keys = words.get(Word::PropertiesKeys);
+    let keys = &footer(Context::Properties, words, theme.glyphs == Glyphs::Ascii);
     let inside = frame(buffer, area, (72, rows), words.get(Word::PropertiesTitle), keys, theme);
     let names = PROPERTIES.iter().map(|(_, word)| width(words.get(*word))).max().unwrap_or(0);
-    // Where there are fewer rows, what is above the chosen one goes.
+    // Where rows are missing, the ones above the chosen one are left out.
     let chosen_at = u16::try_from(dialog.at).unwrap_or(0).saturating_add(u16::from(dialog.at >= OF_PICTURE));
     let above = chosen_at.saturating_sub(inside.height.saturating_sub(1));
     let mut at = 0u16;

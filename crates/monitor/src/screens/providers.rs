@@ -1,8 +1,9 @@
-//! The screen of providers: who gives the counters, how each of them is, and what it costs.
+//! The providers screen: where the counters come from, the health of each provider, and what it costs.
 //!
-//! A library of this machine can be enabled and disabled here, as `tally provider` does it; whoever may not is told so.
+//! Libraries of this machine can be enabled and disabled here, as with `tally provider`; a message reports
+//! missing rights.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::Health;
@@ -11,8 +12,12 @@ use tallymon::core::flow::SourceError;
 use tallymon::registry::{Installed, Writer};
 use tallymon::sample::Tick as Sample;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, moved};
+use crate::keys::show::footer;
 use crate::model::{PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers};
 use crate::screens::screen::{Action, Layer, Screen, Tick};
+use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::term::theme::Theme;
@@ -20,47 +25,54 @@ use crate::words::{Word, Words};
 use crate::workspace::feed::Feed;
 use crate::workspace::state::{Done, Workspace};
 
-/// What is open of the screen.
+/// The list of providers.
 pub(crate) struct Providers {
     feed: Feed,
     /// Name of the host.
     host: String,
-    /// The source has an object that tells of its providers.
-    tells: bool,
-    /// It is how they are now, so that something can be done about it.
+    /// The source has an object with provider data.
+    reports_health: bool,
+    /// The state is current, not that of a log, so that the user can act on it.
     is_now: bool,
     providers: Vec<Provider>,
-    /// Name of the chosen one: it stays chosen wherever it comes to stand.
+    /// Name of the chosen provider: it stays chosen when the order changes.
     chosen: Option<String>,
-    /// Somebody wants the chosen library enabled, or disabled, and is asked once more.
-    wants: Option<bool>,
+    /// The chosen library is to be enabled or disabled, once the user confirms it.
+    unconfirmed: Option<bool>,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
 }
 
 impl Providers {
-    /// The screen, whose first sample is requested or there, over a query without paths.
+    /// The screen over a query without paths. Its first sample is requested, or there already.
     fn over(
         mut feed: Feed,
         host: String,
         chosen: Option<String>,
         is_now: bool,
     ) -> Result<Providers, SourceError> {
-        let tells = feed.query.add(PROVIDERS_PATH).is_ok();
-        let (wants, rows) = (None, Vec::new());
-        let mut screen = Providers { feed, host, tells, is_now, providers: Vec::new(), chosen, wants, rows };
-        if !tells {
-            screen.providers = objects(&screen.feed.query);
-        } else if screen.feed.begin()? {
-            screen.providers = providers(&screen.feed.query);
-        }
-        screen.choose_one();
+        let reports_health = feed.query.add(PROVIDERS_PATH).is_ok();
+        let (providers, unconfirmed, rows) = (Vec::new(), None, Vec::new());
+        let mut screen =
+            Providers { feed, host, reports_health, is_now, providers, chosen, unconfirmed, rows };
+        screen.begin()?;
         Ok(screen)
     }
 
-    /// Shows the state of the providers: now, or at the time at which the log stands.
+    /// Requests the first sample; a log has it at once.
+    fn begin(&mut self) -> Result<(), SourceError> {
+        if !self.reports_health {
+            self.providers = objects(&self.feed.query);
+        } else if self.feed.begin()? {
+            self.providers = providers(&self.feed.query);
+        }
+        self.choose_one();
+        Ok(())
+    }
+
+    /// Shows the state of the providers: now, or at the time of the log.
     fn take(&mut self, sample: Option<&Sample>) -> Result<(), SourceError> {
-        if self.tells && self.feed.take(sample)? {
+        if self.reports_health && self.feed.take(sample)? {
             self.providers = providers(&self.feed.query);
             self.choose_one();
         }
@@ -68,7 +80,7 @@ impl Providers {
     }
 
     fn choose_one(&mut self) {
-        // It stays chosen also when others come before it.
+        // Without a choice the first one is chosen.
         self.chosen = self.chosen.take().or_else(|| self.providers.first().map(|row| row.name.clone()));
     }
 
@@ -78,12 +90,18 @@ impl Providers {
 
     fn choose(&mut self, at: usize) {
         self.chosen = self.providers.get(at).map(|row| row.name.clone());
-        self.wants = None;
+        self.unconfirmed = None;
     }
 
     fn drawn(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
         let title = format!("{}: {} ({})", words.get(Word::Providers), self.host, self.providers.len());
-        let inside = screen_frame(buffer, area, &title, words.get(Word::ProviderKeys), theme);
+        let inside = screen_frame(
+            buffer,
+            area,
+            &title,
+            &footer(Context::Providers, words, theme.glyphs == Glyphs::Ascii),
+            theme,
+        );
         let columns = [
             Column { title: words.get(Word::Name), least: 16, right: false },
             Column { title: words.get(Word::State), least: 0, right: false },
@@ -98,14 +116,14 @@ impl Providers {
         let cells: Vec<Vec<Cell>> = self.providers.iter().map(|row| cells(row, words, theme)).collect();
         let at = self.at();
         let mut texts: Vec<Cell> = Vec::new();
-        if !self.tells {
-            texts.push((words.get(Word::NotTold).to_string(), theme.warning()));
+        if !self.reports_health {
+            texts.push((words.get(Word::NoProviderData).to_string(), theme.warning()));
         } else if self.feed.query.snapshot().is_none() {
             let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
             texts.push((reading, theme.dim()));
         }
         if let Some(row) = self.providers.get(at) {
-            texts.extend(self.wants.zip(row.service()).map(|(enabled, service)| {
+            texts.extend(self.unconfirmed.zip(row.service()).map(|(enabled, service)| {
                 let word = if enabled { Word::Enable } else { Word::Disable };
                 (format!("{}: {service}? y n", words.get(word)), theme.bold())
             }));
@@ -147,12 +165,12 @@ fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
     ]
 }
 
-/// How often something happened.
+/// A count.
 fn whole(words: Words, count: f64) -> String {
     words.numbers().number_of(count, CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
 }
 
-/// All that is known of the chosen one: a narrow screen has no columns for it.
+/// All data of the chosen provider: a narrow screen has no columns for it.
 fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell> {
     let health = row.health.unwrap_or_default();
     let remedy = match row.kind {
@@ -206,12 +224,12 @@ fn chosen_provider(workspace: &Workspace, host: usize) -> Option<String> {
     Some(service.unwrap_or_else(|| workspace.query_of(host).names().english(object)))
 }
 
-/// The registries of what is shown, if that is this machine now.
+/// The registries of this machine; `None` when a log or another machine is shown.
 fn registry(workspace: &Workspace) -> Option<&tallymon::registry::Roots> {
     workspace.options.registry.as_ref().filter(|_| workspace.replay.is_none())
 }
 
-/// Has the chosen library asked, or asked no longer, from the next sample on.
+/// Enables or disables a library from the next sample on.
 fn enable(workspace: &mut Workspace, service: &str, enabled: bool) {
     let Some(roots) = registry(workspace).cloned() else { return };
     let service = service.to_string();
@@ -229,31 +247,29 @@ impl Screen for Providers {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let wanted = self.wants.take();
+        let wanted = self.unconfirmed.take();
         let service = self.providers.get(self.at()).and_then(Provider::service).map(str::to_string);
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char(_) if control => {}
-            KeyCode::Char('y') if wanted.is_some() => {
+        match command(Context::Providers, key) {
+            Some(Command::Close) => return Action::Close,
+            Some(Command::Yes) => {
                 if let Some((service, enabled)) = service.zip(wanted) {
                     enable(workspace, &service, enabled);
                 }
             }
-            KeyCode::Esc | KeyCode::Char('n') if wanted.is_some() => {}
-            KeyCode::Esc | KeyCode::Char('q' | 'D') => return Action::Close,
-            KeyCode::Char(letter @ ('e' | 'd')) => match (service, registry(workspace)) {
-                (Some(_), Some(_)) => self.wants = Some(letter == 'e'),
+            Some(Command::Cancel) if wanted.is_none() => return Action::Close,
+            Some(switch @ (Command::Enable | Command::Disable)) => match (service, registry(workspace)) {
+                (Some(_), Some(_)) => self.unconfirmed = Some(switch == Command::Enable),
                 (Some(_), None) => {
                     workspace.message = Some(workspace.words.get(Word::NotHere).to_string());
                 }
                 (None, _) => workspace.message = Some(workspace.words.get(Word::OnlyLibraries).to_string()),
             },
-            code => {
-                if let Some(at) = list::moved(code, self.at(), self.providers.len()) {
+            Some(other) => {
+                if let Some(at) = moved(other, self.at(), self.providers.len()) {
                     self.choose(at);
                 }
             }
+            None => {}
         }
         Action::Done
     }

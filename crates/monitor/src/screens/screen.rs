@@ -9,7 +9,7 @@ use tallymon::SourceInfo;
 use tallymon::core::flow::SourceError;
 use tallymon::sample::Tick as Sample;
 
-use crate::words::Word;
+use crate::keys::binding::Context;
 use crate::workspace::state::Workspace;
 
 /// A screen: the chart, the table, or a dialog over them.
@@ -65,8 +65,8 @@ pub(crate) trait Screen {
         false
     }
 
-    /// The keys that the footer names while this screen is in front.
-    fn footer(&self, _workspace: &Workspace) -> Option<Word> {
+    /// Whose keys the footer names while this screen is in front.
+    fn footer(&self) -> Option<Context> {
         None
     }
 

@@ -1,35 +1,40 @@
-//! The screen of recording sessions: what each does, started and stopped after a question, and its log in the monitor.
+//! The screen of recording sessions: their states; starts and stops them after a question, and opens their
+//! logs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, moved};
+use crate::keys::show::footer;
 use crate::model::format;
 use crate::screens::screen::{Action, Layer, Screen};
 use crate::sessions::{Session, SessionState, Sessions};
+use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::term::task::Task;
 use crate::words::Word;
 use crate::workspace::state::{Done, Workspace};
 
-/// How long the screen waits for its first list: mostly a few small files are read.
+/// How long to wait for the first list: usually it comes from a few small files.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// What is open of the screen.
+/// The list of sessions.
 pub(crate) struct SessionScreen {
-    keeper: Arc<dyn Sessions>,
+    store: Arc<dyn Sessions>,
     sessions: Vec<Session>,
     /// Why there is no list.
     failure: Option<String>,
-    /// The list that was asked for.
-    asked: Option<Task<Result<Vec<Session>, String>>>,
-    /// Name of the chosen one.
+    /// The requested list.
+    requested: Option<Task<Result<Vec<Session>, String>>>,
+    /// Name of the chosen session.
     chosen: Option<String>,
-    /// The chosen one is to be started, or stopped, and the user is asked once more.
+    /// The chosen session is to be started or stopped, once the user confirms it.
     is_asking: bool,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
@@ -53,15 +58,15 @@ impl SessionScreen {
 impl SessionScreen {
     /// Opens the screen, and waits a moment for its first list. `None` where there are no sessions.
     pub(crate) fn open(workspace: &mut Workspace) -> Option<SessionScreen> {
-        let Some(keeper) = workspace.options.sessions.clone() else {
+        let Some(store) = workspace.options.sessions.clone() else {
             workspace.message = Some(workspace.words.get(Word::NoSessions).to_string());
             return None;
         };
         let mut screen = SessionScreen {
-            keeper,
+            store,
             sessions: Vec::new(),
             failure: None,
-            asked: None,
+            requested: None,
             chosen: None,
             is_asking: false,
             rows: Vec::new(),
@@ -71,23 +76,23 @@ impl SessionScreen {
         Some(screen)
     }
 
-    /// Starts a session, or stops it.
+    /// Starts or stops a session.
     fn switch(&self, name: String, starts: bool, workspace: &mut Workspace) {
-        let keeper = Arc::clone(&self.keeper);
+        let store = Arc::clone(&self.store);
         let state = workspace.words.get(if starts { Word::Recording } else { Word::Stopped });
         workspace.message = Some(format!("{name}{}", workspace.theme.either("…", "...")));
         workspace.begin_job(move || {
-            let done = if starts { keeper.start(&name) } else { keeper.stop(&name) };
+            let done = if starts { store.start(&name) } else { store.stop(&name) };
             done.map(|()| Done::Said(format!("{name}: {state}")))
         });
     }
 
     /// Opens the logs of a session.
     fn open_logs(&self, name: String, workspace: &mut Workspace) {
-        let keeper = Arc::clone(&self.keeper);
+        let store = Arc::clone(&self.store);
         let nothing = workspace.words.get(Word::NoLogYet);
         workspace.begin_job(move || {
-            let logs = keeper.logs(&name)?;
+            let logs = store.logs(&name)?;
             if logs.is_empty() { Err(format!("{name}: {nothing}")) } else { Ok(Done::Open(logs)) }
         });
     }
@@ -99,30 +104,28 @@ impl Screen for SessionScreen {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let was_asking = std::mem::take(&mut self.is_asking);
         let chosen = self.session().map(|session| (session.name.clone(), starts(session)));
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Close,
-            KeyCode::Char(_) if control => {}
-            KeyCode::Char('y') if was_asking => {
+        match command(Context::Sessions, key) {
+            Some(Command::Close) => return Action::Close,
+            Some(Command::Yes) if was_asking => {
                 if let Some((name, starts)) = chosen {
                     self.switch(name, starts, workspace);
                 }
             }
-            KeyCode::Esc | KeyCode::Char('n') if was_asking => {}
-            KeyCode::Esc | KeyCode::Char('q' | 'R') => return Action::Close,
-            KeyCode::Char('s' | ' ') => self.is_asking = chosen.is_some(),
-            KeyCode::Enter => {
+            Some(Command::Cancel) if !was_asking => return Action::Close,
+            Some(Command::Switch) => self.is_asking = chosen.is_some(),
+            Some(Command::OpenLog) => {
                 if let Some((name, _)) = chosen {
                     self.open_logs(name, workspace);
                 }
             }
-            code => {
-                if let Some(at) = list::moved(code, self.at(), self.sessions.len()) {
+            Some(other) => {
+                if let Some(at) = moved(other, self.at(), self.sessions.len()) {
                     self.choose(at);
                 }
             }
+            None => {}
         }
         Action::Done
     }
@@ -143,18 +146,18 @@ impl Screen for SessionScreen {
     }
 
     fn refresh(&mut self) {
-        if self.asked.is_none() {
-            let keeper = Arc::clone(&self.keeper);
-            match Task::begin(move || keeper.list()) {
-                Ok(task) => self.asked = Some(task),
+        if self.requested.is_none() {
+            let store = Arc::clone(&self.store);
+            match Task::begin(move || store.list()) {
+                Ok(task) => self.requested = Some(task),
                 Err(error) => self.failure = Some(error.to_string()),
             }
         }
     }
 
     fn poll(&mut self, patience: Duration) -> bool {
-        let Some(answer) = self.asked.as_ref().and_then(|task| task.wait(patience)) else { return false };
-        self.asked = None;
+        let Some(answer) = self.requested.as_ref().and_then(|task| task.wait(patience)) else { return false };
+        self.requested = None;
         match answer.unwrap_or_else(|words| Err(words.to_string())) {
             Ok(sessions) => {
                 self.sessions = sessions;
@@ -168,7 +171,7 @@ impl Screen for SessionScreen {
     }
 
     fn is_waiting(&self) -> bool {
-        self.asked.is_some()
+        self.requested.is_some()
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
@@ -176,7 +179,7 @@ impl Screen for SessionScreen {
     }
 }
 
-/// Whether the key starts it; else it stops it.
+/// Whether the key would start the session; else it stops it.
 const fn starts(session: &Session) -> bool {
     matches!(session.state, SessionState::Stopped | SessionState::Killed)
 }
@@ -184,7 +187,13 @@ const fn starts(session: &Session) -> bool {
 fn drawn(workspace: &Workspace, screen: &mut SessionScreen, buffer: &mut Buffer, area: Rect) {
     let (words, theme) = (workspace.words, workspace.theme);
     let title = format!("{} ({})", words.get(Word::Sessions), screen.sessions.len());
-    let inside = screen_frame(buffer, area, &title, words.get(Word::SessionKeys), theme);
+    let inside = screen_frame(
+        buffer,
+        area,
+        &title,
+        &footer(Context::Sessions, words, theme.glyphs == Glyphs::Ascii),
+        theme,
+    );
     let columns = [
         Column { title: words.get(Word::Name), least: 12, right: false },
         Column { title: words.get(Word::State), least: 0, right: false },

@@ -1,4 +1,4 @@
-//! The time slider of a log: what is in view of it, and the cursor.
+//! The time slider of a log: the part in view, and the cursor.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

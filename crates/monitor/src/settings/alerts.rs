@@ -1,4 +1,4 @@
-//! Thresholds that were crossed, in a settings file: one table each, with the time as TOML has it.
+//! Crossed thresholds in a settings file: a table each, with a TOML time.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::{flag_of, list_of, quoted, real_of, text_of, wrong};
 use crate::model::Crossing;
 
-/// Reads all of them.
+/// Reads all crossings.
 pub(super) fn parse(table: &Table) -> Result<Vec<Crossing>, String> {
     list_of(table, "alert")?
         .iter()
@@ -30,7 +30,7 @@ pub(super) fn parse(table: &Table) -> Result<Vec<Crossing>, String> {
         .collect()
 }
 
-/// Writes all of them.
+/// Writes all crossings.
 pub(super) fn write(alerts: &[Crossing], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for Crossing { time, path, value, threshold, rises } in alerts {
         let time = time.system_time().to_string().replacen(' ', "T", 1);
@@ -50,7 +50,7 @@ fn time_of(alert: &Table) -> Result<FileTime, String> {
     }
 }
 
-/// The time of a date with a time of day; one that says no zone is UTC.
+/// The time of a date with a time of day; without a time zone it is UTC.
 fn file_time(time: &Datetime) -> Option<FileTime> {
     let (date, clock) = (time.date?, time.time?);
     let known = SystemTime {

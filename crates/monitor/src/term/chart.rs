@@ -1,8 +1,8 @@
 //! A line chart in the cells of a terminal.
 //!
-//! Each line is reduced to the lowest and highest dot of every dot column first, so that drawing costs as much as there
-//! are columns, however many points are in view. A cell has 2 by 4 dots; where a terminal has no braille letters, the
-//! nearest ASCII character stands for them.
+//! Each line is reduced to the lowest and highest dot of every dot column first, so that drawing costs as
+//! much as there are columns, however many points are in view. A cell has 2 by 4 dots; where a terminal has
+//! no braille letters, the nearest ASCII character stands for them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -108,8 +108,9 @@ impl Chart {
         ((share * slots.saturating_sub(1) as f32).round() as usize).min(slots.saturating_sub(1))
     }
 
-    /// Draws a line through the heights of its slots: 0 is the bottom, 1 the top, more is cut off and marked, `None` is
-    /// a gap. `breaks` is the slot before which the line is interrupted, as a sweep is at its time line.
+    /// Draws a line through the heights of its slots: 0 is the bottom, 1 the top, more is cut off and marked,
+    /// `None` is a gap. `breaks` is the slot before which the line is interrupted, as a sweep is at its time
+    /// line.
     pub fn line(
         &mut self,
         slots: usize,
@@ -150,7 +151,8 @@ impl Chart {
             if high - low < 3.0 && pattern & (1u16 << (column % 12)) == 0 {
                 continue;
             }
-            // Neighbours share the dot between them, so half a dot less at both ends still makes a closed line.
+            // Neighbours share the dot between them, so half a dot less at both ends still makes a closed
+            // line.
             let (low, high) = if high - low <= 1.0 {
                 let middle = nearest((low + high) / 2.0);
                 (middle, middle)
@@ -167,8 +169,8 @@ impl Chart {
         }
     }
 
-    /// Fills what lies between two heights of each slot, as [`Chart::line`] has them, with the pattern of the line; the
-    /// upper edge is drawn whole.
+    /// Fills what lies between two heights of each slot, as [`Chart::line`] has them, with the pattern of the
+    /// line; the upper edge is drawn whole.
     pub fn area(
         &mut self,
         slots: usize,
@@ -282,7 +284,8 @@ impl Chart {
     }
 }
 
-/// The nearest whole number of one that is not negative. The function of the language is a call on old processors.
+/// The nearest whole number of one that is not negative. The function of the language is a call on old
+/// processors.
 fn nearest(number: f32) -> usize {
     (number + 0.5) as usize
 }

@@ -6,14 +6,14 @@ use ratatui::layout::Rect;
 use crate::term::text::{clear, put, rule, width};
 use crate::term::theme::Theme;
 
-/// An empty box over everything but the last line, which has what there is to say; returns the place inside.
+/// Draws an empty box over everything except the footer; returns the area inside.
 pub(crate) fn screen_frame(buffer: &mut Buffer, area: Rect, title: &str, below: &str, theme: Theme) -> Rect {
     let inside =
         frame_at(buffer, Rect { height: area.height.saturating_sub(1), ..area }, title, below, theme);
     Rect { x: inside.x.saturating_add(1), width: inside.width.saturating_sub(2), ..inside }
 }
 
-/// An empty box in the middle; returns the place inside of its border.
+/// Draws an empty box in the middle; returns the area inside its border.
 pub(crate) fn frame(
     buffer: &mut Buffer,
     area: Rect,
@@ -32,7 +32,7 @@ pub(crate) fn frame(
     frame_at(buffer, place, title, below, theme)
 }
 
-/// An empty box at a place; returns the place inside of its border.
+/// Draws an empty box in an area; returns the area inside its border.
 pub(crate) fn frame_at(buffer: &mut Buffer, place: Rect, title: &str, below: &str, theme: Theme) -> Rect {
     let (columns, rows) = (place.width, place.height);
     clear(buffer, place);

@@ -1,14 +1,14 @@
-//! What was typed, where a terminal says the same about two keys as about one, or something else than the key.
+//! Keys as the user typed them, where the terminal reports two keys as one, or another key.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 
-/// Terminals send Alt with a key as Escape and the key.
+/// Terminals send Alt and a key as Escape and the key.
 const ALT_IS_ESCAPE: bool = cfg!(unix);
 
-/// An event, after the Escape that was typed before it and came in one piece with it.
+/// An event, preceded by the Escape that arrived in one piece with it.
 ///
-/// No key means anything with Alt here, and who types faster than a busy machine reads wants both keys. Two Escapes in one
-/// piece can not be told from one: crossterm makes one of them.
+/// Alt has no meaning here, and a user who types faster than a busy machine reads means both keys. Two
+/// Escapes in one piece look like one: crossterm merges them.
 pub(crate) fn unfolded(event: Event) -> impl Iterator<Item = Event> {
     let (escape, event) = match event {
         Event::Key(key) if ALT_IS_ESCAPE && key.modifiers.contains(KeyModifiers::ALT) => {
@@ -27,8 +27,8 @@ pub(crate) fn unfolded(event: Event) -> impl Iterator<Item = Event> {
     escape.into_iter().chain([event])
 }
 
-/// Whether it is Enter as a terminal tells it that nobody has told yet to pass keys as they are: typed while a log was being
-/// opened, before the first picture.
+/// Whether it is Enter as a terminal sends it before raw mode: typed while a log was being opened, before the
+/// first picture.
 fn is_line_feed(key: &KeyEvent) -> bool {
     key.code == KeyCode::Char('j') && key.modifiers == KeyModifiers::CONTROL
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_what_was_meant() {
+    fn merged_and_translated_keys_are_restored() {
         let key = |code, modifiers| Event::Key(KeyEvent::new(code, modifiers));
         let escape = key(KeyCode::Esc, KeyModifiers::NONE);
         let control = KeyModifiers::CONTROL;

@@ -1,27 +1,27 @@
-//! Job control, on systems that have none.
+//! Job control on systems without it.
 
 use std::io;
 
-/// Nothing ever comes.
+/// There are no signals.
 pub(crate) struct JobControl;
 
 impl JobControl {
-    /// There is nothing to note.
+    /// Does nothing.
     pub(crate) const fn watch() -> io::Result<JobControl> {
         Ok(JobControl)
     }
 
-    /// Nobody can stop us.
+    /// No signal stops the program.
     pub(crate) const fn is_to_stop(&self) -> bool {
         false
     }
 
-    /// Nor let us go on.
+    /// The program was never stopped.
     pub(crate) const fn went_on(&self) -> bool {
         false
     }
 
-    /// Goes on at once.
+    /// Continues at once.
     pub(crate) const fn stop(&self) -> io::Result<()> {
         Ok(())
     }

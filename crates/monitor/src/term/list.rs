@@ -1,6 +1,5 @@
-//! A list with columns, one line chosen: what the screens of providers, sessions and alerts are made of.
+//! A list with columns and a chosen line, for the screens of providers, sessions and alerts.
 
-use crossterm::event::KeyCode;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -8,22 +7,22 @@ use ratatui::style::Style;
 use crate::term::text::{cut, put, put_right, width, wrap};
 use crate::term::theme::Theme;
 
-/// The first column is at least as wide, whatever goes for it.
+/// The least width of the first column: other columns are left out for it.
 const LEAST_FIRST: u16 = 14;
 
-/// A column. Those that have no place go from the last one on; the first one stays and has what is left.
+/// A column. Columns that do not fit are left out, the last one first; the first column always stays.
 pub(crate) struct Column {
     pub(crate) title: &'static str,
-    /// It does not become narrower, so that it stays where it is while its values change.
+    /// The least width, so that the columns do not move while values change.
     pub(crate) least: u16,
     pub(crate) right: bool,
 }
 
-/// A text, and how it looks.
+/// A text and its style.
 pub(crate) type Cell = (String, Style);
 
-/// Draws a list, and below it what there is to say of the chosen line, which has half of the room at most; returns where
-/// each line stands.
+/// Draws a list, and below it texts about the chosen line, in half of the area at most; returns the screen
+/// row of each line.
 pub(crate) fn draw(
     buffer: &mut Buffer,
     area: Rect,
@@ -40,7 +39,7 @@ pub(crate) fn draw(
     places
 }
 
-/// Draws a heading and lines, so that the chosen one is among them; returns where each stands.
+/// Draws headings and lines around the chosen one; returns the screen row of each line.
 fn lines(
     buffer: &mut Buffer,
     area: Rect,
@@ -105,7 +104,7 @@ fn widths(space: u16, columns: &[Column], rows: &[Vec<Cell>]) -> Vec<u16> {
     }
 }
 
-/// Texts below a list, each broken into lines that fit; what has no place is left out.
+/// Draws texts below a list, wrapped; lines that do not fit are left out.
 fn details(buffer: &mut Buffer, area: Rect, texts: &[Cell]) {
     let filled = texts.iter().filter(|(text, _)| !text.is_empty());
     let lines =
@@ -121,24 +120,9 @@ fn height(texts: &[Cell], columns: u16) -> u16 {
     u16::try_from(lines.sum::<usize>()).unwrap_or(u16::MAX)
 }
 
-/// The line that stands in a row of the screen.
+/// The line in a row of the screen.
 pub(crate) fn line_at(places: &[(u16, usize)], row: u16) -> Option<usize> {
     places.iter().find(|(y, _)| *y == row).map(|(_, at)| *at)
-}
-
-/// The line that a key chooses of so many; `None` for a key that means something else.
-pub(crate) fn moved(key: KeyCode, at: usize, count: usize) -> Option<usize> {
-    let last = count.saturating_sub(1);
-    let to = match key {
-        KeyCode::Up | KeyCode::Char('k') => at.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') => at.saturating_add(1),
-        KeyCode::PageUp => at.saturating_sub(20),
-        KeyCode::PageDown => at.saturating_add(20),
-        KeyCode::Home => 0,
-        KeyCode::End => last,
-        _ => return None,
-    };
-    Some(to.min(last))
 }
 
 #[cfg(test)]
@@ -146,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_do_not_fit_go_from_the_last_one_on() {
+    fn columns_that_do_not_fit_are_left_out_from_the_last_one_on() {
         let column = |title, least| Column { title, least, right: false };
         let columns = [column("Name", 0), column("State", 8), column("Errors", 8)];
         let rows = [vec![("a name of 20 letters".to_string(), Style::new())]];
@@ -161,19 +145,6 @@ mod tests {
             (5, &[5]),
         ] {
             assert_eq!(widths(space, &columns, &rows), expected, "{space}");
-        }
-    }
-
-    #[test]
-    fn keys_stay_within_the_list() {
-        for (key, at, count, expected) in [
-            (KeyCode::Up, 0, 3, Some(0)),
-            (KeyCode::Char('j'), 2, 3, Some(2)),
-            (KeyCode::End, 0, 0, Some(0)),
-            (KeyCode::PageDown, 1, 30, Some(21)),
-            (KeyCode::Enter, 1, 3, None),
-        ] {
-            assert_eq!(moved(key, at, count), expected, "{key:?}");
         }
     }
 }

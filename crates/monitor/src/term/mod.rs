@@ -10,6 +10,7 @@ pub(crate) mod job;
 #[path = "job_unix.rs"]
 pub(crate) mod job;
 pub(crate) mod list;
+pub(crate) mod pages;
 pub(crate) mod task;
 pub(crate) mod terminal;
 pub(crate) mod text;

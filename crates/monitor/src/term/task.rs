@@ -1,15 +1,15 @@
-//! Something that takes its time, on a thread of its own: the screen goes on and looks for the answer later.
+//! Work on a thread, whose result is polled.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// An answer on its way. What was begun is done also when nobody waits for it any longer.
+/// A result that is being computed. Dropping it does not stop the work.
 #[derive(Debug)]
 pub(crate) struct Task<T>(Receiver<T>);
 
 impl<T: Send + 'static> Task<T> {
-    /// Begins to do something.
+    /// Starts the work.
     ///
     /// # Errors
     ///
@@ -17,14 +17,14 @@ impl<T: Send + 'static> Task<T> {
     pub(crate) fn begin(work: impl FnOnce() -> T + Send + 'static) -> std::io::Result<Task<T>> {
         let (done, answer) = mpsc::channel();
         let run = move || {
-            // Whoever wanted to know may have gone meanwhile.
+            // The receiver may be gone already.
             let _ = done.send(work());
         };
         thread::Builder::new().name("task".to_string()).spawn(run)?;
         Ok(Task(answer))
     }
 
-    /// The answer, if it comes within a time; an error when its thread ended without one.
+    /// The result, if it is ready within a time; an error when the thread ended without one.
     pub(crate) fn wait(&self, patience: Duration) -> Option<Result<T, &'static str>> {
         match self.0.recv_timeout(patience) {
             Ok(answer) => Some(Ok(answer)),
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_comes_when_it_is_there_and_no_answer_is_told() {
+    fn a_result_is_returned_once_and_then_an_error() {
         let (go, gate) = mpsc::channel::<u32>();
         let task = Task::begin(move || gate.recv().ok()).unwrap();
         assert_eq!(task.wait(Duration::ZERO), None, "it is not there yet");

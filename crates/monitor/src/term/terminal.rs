@@ -15,16 +15,19 @@ use crossterm::terminal::{
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
-/// The terminal in raw mode on its alternate screen; put back when this goes away.
+use crate::term::job::JobControl;
+
+/// The terminal in raw mode on its alternate screen; restored on drop.
 pub(crate) struct FullScreen {
-    terminal: Terminal<CrosstermBackend<Face>>,
+    terminal: Terminal<CrosstermBackend<TerminalOutput>>,
+    has_mouse: bool,
 }
 
-/// The side of the terminal that shows: the output of the program, or, when that goes elsewhere, the one of its errors.
+/// The output to the terminal: standard output, or standard error when standard output goes elsewhere.
 #[derive(Debug, Default)]
-struct Face(Vec<u8>);
+struct TerminalOutput(Vec<u8>);
 
-impl Write for Face {
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -42,13 +45,23 @@ impl Write for Face {
     }
 }
 
-/// Whether the terminal is ours now and has to be put back.
+/// Whether the terminal is taken over and has to be restored.
 static OPEN: AtomicBool = AtomicBool::new(false);
 /// Whether a thread panicked while the terminal was ours.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
 impl FullScreen {
+    /// Takes over the terminal, with the mouse.
     pub(crate) fn open() -> io::Result<FullScreen> {
+        FullScreen::open_with(true)
+    }
+
+    /// Takes over the terminal and leaves the mouse to it, to select text.
+    pub(crate) fn open_without_mouse() -> io::Result<FullScreen> {
+        FullScreen::open_with(false)
+    }
+
+    fn open_with(has_mouse: bool) -> io::Result<FullScreen> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -59,9 +72,10 @@ impl FullScreen {
                 PANICKED.store(true, Ordering::SeqCst);
             }));
         });
-        let opened = take().and_then(|()| Terminal::new(CrosstermBackend::new(Face::default())));
+        let opened =
+            take(has_mouse).and_then(|()| Terminal::new(CrosstermBackend::new(TerminalOutput::default())));
         match opened {
-            Ok(terminal) => Ok(FullScreen { terminal }),
+            Ok(terminal) => Ok(FullScreen { terminal, has_mouse }),
             Err(error) => {
                 put_back();
                 Err(error)
@@ -69,47 +83,61 @@ impl FullScreen {
         }
     }
 
-    /// Takes the terminal again, whatever others did with it, and draws all of it anew.
+    /// Takes over the terminal again, in whatever state it is, and clears it.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
-        take()?;
+        take(self.has_mouse)?;
         self.terminal.clear()
+    }
+
+    /// Gives the terminal back, stops the program until the shell continues it, and takes the terminal again.
+    pub(crate) fn suspend(&mut self, jobs: &JobControl) -> io::Result<()> {
+        put_back();
+        jobs.stop()?;
+        self.reopen()
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
+        let size = self.terminal.size()?;
+        Ok((size.width, size.height))
     }
 
     /// Copies a text to the clipboard of the terminal.
     pub(crate) fn copy(&self, text: &str) -> io::Result<()> {
-        let mut face = Face::default();
-        write!(face, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
-        face.flush()
+        let mut output = TerminalOutput::default();
+        write!(output, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        output.flush()
     }
 
-    /// Shows what something draws.
+    /// Draws a frame and shows it.
     ///
-    /// A panic in another thread, as in a source, ends the program here: the terminal is put back, and drawing would hide
-    /// the message.
+    /// After a panic in another thread, as in that of a source, it draws nothing and ends the program: the
+    /// terminal is restored already, and a frame would hide the message.
     pub(crate) fn show(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         if PANICKED.load(Ordering::SeqCst) {
             std::panic::resume_unwind(Box::new("another thread panicked"));
         }
-        // A terminal that knows these words shows the whole change at once; others ignore them.
+        // Terminals that know these sequences show the whole change at once; others ignore them.
         // The macro evaluates its writer twice, so it has to be a place and not a new one.
-        let mut face = Face::default();
-        execute!(face, BeginSynchronizedUpdate)?;
+        let mut output = TerminalOutput::default();
+        execute!(output, BeginSynchronizedUpdate)?;
         self.terminal.draw(draw)?;
-        execute!(face, EndSynchronizedUpdate)
+        execute!(output, EndSynchronizedUpdate)
     }
 
-    /// The terminal has another size.
+    /// Adopts another size of the terminal.
     pub(crate) fn resize(&mut self) -> io::Result<()> {
         self.terminal.autoresize()
     }
 }
 
-/// Makes the terminal ours.
-fn take() -> io::Result<()> {
+/// Takes over the terminal.
+fn take(has_mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     OPEN.store(true, Ordering::SeqCst);
-    let mut face = Face::default();
-    execute!(face, EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)
+    let mut output = TerminalOutput::default();
+    execute!(output, EnterAlternateScreen, EnableBracketedPaste)?;
+    if has_mouse { execute!(output, EnableMouseCapture) } else { Ok(()) }
 }
 
 impl Drop for FullScreen {
@@ -118,15 +146,15 @@ impl Drop for FullScreen {
     }
 }
 
-/// Puts the terminal back to what it was before [`run`](crate::run), if it is still ours: for a program that ends in a hurry.
+/// Restores the terminal if it is still taken over: for a program that ends in a hurry.
 pub fn put_back() {
     if OPEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone needs no restoring.
-        let mut face = Face::default();
-        let _ = execute!(face, EndSynchronizedUpdate, DisableBracketedPaste, DisableMouseCapture);
-        // What is typed once the other screen is seen is for whoever comes next: an Enter of raw mode ends no line there.
+        let mut output = TerminalOutput::default();
+        let _ = execute!(output, EndSynchronizedUpdate, DisableBracketedPaste, DisableMouseCapture);
+        // Leave raw mode before the shell is in view again: an Enter that is typed then has to end its line.
         let _ = disable_raw_mode();
-        let _ = execute!(face, LeaveAlternateScreen, crossterm::cursor::Show);
+        let _ = execute!(output, LeaveAlternateScreen, crossterm::cursor::Show);
     }
 }
 

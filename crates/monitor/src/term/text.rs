@@ -1,16 +1,16 @@
-//! Text in cells: Korean and Japanese letters take two.
+//! Text in cells: Korean and Japanese letters are two cells wide.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that a text takes.
+/// The width of a text in columns.
 pub(crate) fn width(text: &str) -> u16 {
     u16::try_from(text.width()).unwrap_or(u16::MAX)
 }
 
-/// Writes as much of a text as fits into so many columns; returns the column behind it.
+/// Writes as much of a text as fits into some columns; returns the column after it.
 pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, columns: u16, text: &str, style: Style) -> u16 {
     let area = buffer.area;
     if y < area.top() || y >= area.bottom() || x >= area.right() || columns == 0 {
@@ -19,13 +19,13 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, columns: u16, text: &str,
     buffer.set_stringn(x, y, text, usize::from(columns), style).0
 }
 
-/// Writes a text that ends in a column; what does not fit is cut at its end.
+/// Writes a text aligned to the right; its end is cut where it does not fit.
 pub(crate) fn put_right(buffer: &mut Buffer, x: u16, y: u16, columns: u16, text: &str, style: Style) {
     let gap = columns.saturating_sub(width(text));
     put(buffer, x.saturating_add(gap), y, columns.saturating_sub(gap), text, style);
 }
 
-/// The beginning of a text that fits; an ellipsis says that there is more.
+/// Cuts a text to some columns, with an ellipsis at its end.
 pub(crate) fn cut(text: &str, columns: u16) -> String {
     if width(text) <= columns {
         return text.to_string();
@@ -44,15 +44,16 @@ pub(crate) fn cut(text: &str, columns: u16) -> String {
     short
 }
 
-/// Counter and instance, with a gap between them, in so many columns: many lines differ in their instances only, so the counter is cut first. Names like
-/// `worker#12` differ at their ends, so an instance is cut in its middle.
+/// Counter and instance, with a gap between them, cut to some columns. Many lines differ only in their
+/// instances, so the counter is cut first. Names like `worker#12` differ at their ends, so an instance is cut
+/// in its middle.
 pub(crate) fn cut_pair(counter: &str, gap: &str, instance: &str, columns: u16) -> String {
     let between = width(gap);
     let whole = width(counter).saturating_add(between).saturating_add(width(instance));
     if whole <= columns {
         return format!("{counter}{gap}{instance}");
     }
-    // A third stays for the counter, if there is place for more than a letter or two.
+    // A third stays for the counter, if that is more than a letter or two.
     let least = if columns >= 12 { columns / 3 } else { 0 };
     let least = least.min(width(counter));
     let instance = cut_middle(instance, columns.saturating_sub(least).saturating_sub(between.min(least)));
@@ -63,7 +64,7 @@ pub(crate) fn cut_pair(counter: &str, gap: &str, instance: &str, columns: u16) -
     }
 }
 
-/// Begin and end of a text that fits.
+/// Cuts a text to some columns, with an ellipsis in its middle.
 pub(crate) fn cut_middle(text: &str, columns: u16) -> String {
     if width(text) <= columns {
         return text.to_string();
@@ -81,7 +82,7 @@ pub(crate) fn cut_middle(text: &str, columns: u16) -> String {
     format!("{}{tail}", cut(text, columns.saturating_sub(width(tail))))
 }
 
-/// Breaks a text at blanks into lines that fit.
+/// Wraps a text at spaces into lines of some columns.
 pub(crate) fn wrap(text: &str, columns: u16) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
@@ -94,7 +95,7 @@ pub(crate) fn wrap(text: &str, columns: u16) -> Vec<String> {
                 line.push(' ');
             }
             line.push_str(word);
-            // A word that is longer than a line, as most are in Japanese.
+            // Break a word that is longer than a line, as most are in Japanese.
             while width(&line) > columns && columns >= 2 {
                 let mut taken = 0u16;
                 let mut end = 0;
@@ -114,7 +115,7 @@ pub(crate) fn wrap(text: &str, columns: u16) -> Vec<String> {
     lines
 }
 
-/// Fills an area with blanks of the default style.
+/// Fills an area with spaces of the default style.
 pub(crate) fn clear(buffer: &mut Buffer, area: Rect) {
     for row in area.rows() {
         for column in row.columns() {
@@ -125,7 +126,7 @@ pub(crate) fn clear(buffer: &mut Buffer, area: Rect) {
     }
 }
 
-/// A horizontal line over a whole row, with words in it from the left.
+/// Fills a row with one character.
 pub(crate) fn rule(buffer: &mut Buffer, area: Rect, y: u16, letter: &str, style: Style) {
     for x in area.left()..area.right() {
         put(buffer, x, y, 1, letter, style);

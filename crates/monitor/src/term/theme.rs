@@ -20,7 +20,7 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// What the environment says: `NO_COLOR`, `COLORTERM`, `TERM`.
+    /// The colours that `NO_COLOR`, `COLORTERM` and `TERM` allow.
     pub fn of_environment() -> Colours {
         let variable = |name: &str| std::env::var(name).unwrap_or_default();
         if !variable("NO_COLOR").is_empty() || variable("TERM") == "dumb" {
@@ -36,17 +36,18 @@ impl Colours {
 }
 
 impl Glyphs {
-    /// ASCII where the environment says that the terminal has no more: `TERM=linux` or `dumb`, a locale without UTF-8.
+    /// The glyphs that the environment allows: ASCII for `TERM=linux` or `dumb` and for a locale without
+    /// UTF-8.
     pub fn of_environment() -> Glyphs {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| variable(name));
         let narrow = locale.is_some_and(|locale| {
             let locale = locale.to_ascii_lowercase();
-            // C is what a container has whose terminal still shows UTF-8.
+            // Containers often have the locale C, and their terminals show UTF-8.
             locale.contains('.') && !locale.contains("utf-8") && !locale.contains("utf8")
         });
         let old = variable("TERM").is_some_and(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100"));
-        // Terminals that draw octants themselves, whatever their font has.
+        // These terminals draw octants themselves, without the font.
         let blocks = variable("TERM").is_some_and(|term| {
             matches!(term.as_str(), "xterm-kitty" | "xterm-ghostty" | "foot" | "foot-extra")
         });
@@ -65,7 +66,7 @@ pub(crate) struct Theme {
     pub(crate) glyphs: Glyphs,
 }
 
-/// Colours of lines that are told apart also with weak colour sight, brightest first.
+/// Colours of lines, distinguishable also with colour blindness, brightest first.
 const TRUE: [(u8, u8, u8); 8] = [
     (86, 180, 233),
     (230, 159, 0),
@@ -101,7 +102,7 @@ impl Theme {
         if self.colours == Colours::None { Style::new() } else { Style::new().fg(colour) }
     }
 
-    /// How a series is drawn. Colours and patterns are counted on and start over, each after its own number.
+    /// The style of a series. Colours and patterns are numbered on and repeat, each after its own count.
     pub(crate) fn line(self, series: &Series) -> LineStyle {
         let colour = series.colour % TRUE.len();
         let style = match self.colours {
@@ -113,7 +114,7 @@ impl Theme {
                 Style::new().fg(Color::Rgb(red, green, blue))
             }
         };
-        // Without colours the pattern is all there is; with them it is a second difference.
+        // Without colours only the pattern distinguishes lines; with them it helps.
         let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
         LineStyle { style, pattern, thick: series.thick }
     }
@@ -178,7 +179,7 @@ impl Theme {
         self.coloured(Color::LightRed)
     }
 
-    /// One of two letters.
+    /// The full text, or its ASCII form.
     pub(crate) const fn either(self, full: &'static str, ascii: &'static str) -> &'static str {
         match self.glyphs {
             Glyphs::Braille | Glyphs::Octant => full,

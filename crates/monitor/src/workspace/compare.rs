@@ -1,4 +1,5 @@
-//! `C`: another log is laid over what is shown, as Performance Monitor's Compare does: the same counters, from the begin on.
+//! Compares with another log, as Performance Monitor does: draws the same counters of both from their
+//! beginnings on.
 
 use std::sync::Weak;
 
@@ -13,7 +14,7 @@ use crate::model::{Compared, POINT_BYTES, format};
 use crate::workspace::state::Workspace;
 
 impl Workspace {
-    /// Begins to open a log to compare with; an empty name ends comparing.
+    /// Starts to open a log to compare with; an empty name ends the comparison.
     pub(crate) fn compare_with(&mut self, name: &str) {
         self.comparison = None;
         if name.is_empty() {
@@ -28,7 +29,7 @@ impl Workspace {
         }
     }
 
-    /// Lays a log over what is shown.
+    /// Draws a log over what is shown.
     pub(crate) fn compare(&mut self, log: Log) {
         let ours = match &self.replay {
             Some(replay) => Some(replay.log.summary().first),
@@ -40,7 +41,7 @@ impl Workspace {
         self.compare_again();
     }
 
-    /// Begins to read those of the counters of now that the other log has.
+    /// Starts to read the charted counters from the other log.
     pub(crate) fn compare_again(&mut self) {
         let Some(comparison) = &mut self.comparison else { return };
         comparison.loading = None;
@@ -53,7 +54,7 @@ impl Workspace {
         comparison.compared.begin(&paths);
         let summary = comparison.log.summary();
         let row = columns.len().saturating_add(1).saturating_mul(POINT_BYTES);
-        // A list grows by doubling, so that half of its memory may be unused.
+        // A list grows by doubling: half of its memory may be unused.
         let most = (self.options.budget / 2).checked_div(row).unwrap_or(0).max(1);
         let span = Span { from: FileTime(0), most, times: (summary.first, summary.last) };
         let log = comparison.log.clone();
@@ -66,7 +67,8 @@ impl Workspace {
         }
     }
 
-    /// The values of the other log, and the name of its host or, where that is ours as well, of its file.
+    /// The values of the other log, and the name of its host; the name of its file where both have the same
+    /// host.
     pub(crate) fn compared(&self) -> Option<(&Compared, String)> {
         let Comparison { log, compared, .. } = self.comparison.as_ref()?;
         let host = log.host();
@@ -75,7 +77,7 @@ impl Workspace {
         Some((compared, if is_known { file() } else { host.to_string() }))
     }
 
-    /// Moves the other log by a row of it.
+    /// Moves the other log by some of its rows.
     pub(crate) fn move_compared(&mut self, rows: i64) {
         let Some(comparison) = &mut self.comparison else { return };
         let summary = comparison.log.summary();
@@ -84,7 +86,7 @@ impl Workspace {
         comparison.compared.shift(i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(rows));
     }
 
-    /// The other log, and by how much it was moved, in a few words.
+    /// The name of the other log and how far it was moved, for the title.
     pub(crate) fn compared_title(&self) -> Option<String> {
         let comparison = self.comparison.as_ref()?;
         let name = names::title(&comparison.log);

@@ -1,4 +1,4 @@
-//! `y`, `Y`, `V`: a path, the settings, or the values in view, for the clipboard of the terminal.
+//! Copies a path, the settings or the values in view to the clipboard of the terminal.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use crate::model::{Series, format};
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
 
-/// The longest text that is put into a clipboard: many terminals take no more, and say nothing.
+/// The longest text to copy: many terminals silently ignore more.
 const LONGEST: usize = 100_000;
 
 impl Workspace {
-    /// Puts a text into the clipboard.
+    /// Copies a text to the clipboard.
     pub(crate) fn copy(&mut self, text: Option<String>) {
         if text.is_some() {
             self.message = Some(self.words.get(Word::Copied).to_string());
@@ -20,7 +20,7 @@ impl Workspace {
         }
     }
 
-    /// Puts the values in view into the clipboard, as a table that a spreadsheet takes.
+    /// Copies the values in view, as a table for a spreadsheet.
     pub(crate) fn copy_values(&mut self) {
         let shown: Vec<&Series> = self
             .lines()
@@ -38,7 +38,7 @@ impl Workspace {
         }
     }
 
-    /// A line for each row in view, after one with the paths. `None` when that is too much.
+    /// A line of paths, and a line for each row in view. `None` when that is too long.
     fn rows_in_view(&self, shown: &[&Series]) -> Option<String> {
         let mut text = self.words.get(Word::Time).to_string();
         for series in shown {
@@ -49,7 +49,7 @@ impl Workspace {
         let next = self.monitor.next();
         for row in self.monitor.view() {
             let time = self.local_time(self.monitor.time(row).unwrap_or_default()).time;
-            // Writing to a string does not fail.
+            // Writing to a string can not fail.
             let _ = write!(text, "{time}");
             for series in shown {
                 text.push('\t');

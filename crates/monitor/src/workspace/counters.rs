@@ -1,4 +1,5 @@
-//! Counters of the query: added, removed, and the query made anew without those that were removed.
+//! Adds counters to the query and removes them; a new query replaces the old one without the removed
+//! counters.
 
 use tallymon::Query;
 
@@ -26,7 +27,7 @@ impl Workspace {
                 self.monitor.expect(path);
             }
             Err(error) => {
-                // Its line may be far below what fits on the screen.
+                // Its line may lie far below the screen.
                 self.message = Some(error.to_string());
                 self.monitor.fail(error);
             }
@@ -46,7 +47,7 @@ impl Workspace {
         }
     }
 
-    /// Adds a path, and chooses its line when it is there.
+    /// Adds a path, and chooses its line once it exists.
     pub(crate) fn add_and_choose(&mut self, path: &str) {
         self.message = Some(format!("{} {path}", self.words.get(Word::Added)));
         self.choose = Some(path.to_string());
@@ -60,14 +61,14 @@ impl Workspace {
         self.successor = self.reopened();
     }
 
-    /// Removes all that a path asked for.
+    /// Removes all series that a path requested.
     pub(crate) fn remove_path(&mut self, path: &str) {
         self.monitor.remove_asked(path);
         self.paths.retain(|known| known != path);
         self.successor = self.reopened();
     }
 
-    /// A new counter set.
+    /// Removes everything, for a new counter set.
     pub(crate) fn remove_all(&mut self) {
         self.paths.clear();
         self.monitor.remove_all();
@@ -78,7 +79,8 @@ impl Workspace {
         }
     }
 
-    /// A query with the paths of now. `None` when the source can not be opened again: then the old query goes on.
+    /// A new query with the current paths. `None` when the source can not be opened again: then the old query
+    /// stays.
     pub(crate) fn reopened(&mut self) -> Option<Query> {
         let mut query = (self.options.open)().ok()?;
         self.keep_watching(&mut query);

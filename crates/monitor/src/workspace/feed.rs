@@ -39,8 +39,8 @@ impl Sampling {
         self.renewal.is_some()
     }
 
-    /// The names and objects that were requested, if they arrive within a time. A source that cannot answer keeps the
-    /// old ones.
+    /// The requested names and objects, if they arrive within a time. `None` too when the source fails: the
+    /// known ones stay.
     pub(super) fn renewed(&mut self, patience: Duration) -> Option<SourceInfo> {
         let answer = self.renewal.as_ref()?.wait(patience)?;
         self.renewal = None;
@@ -72,8 +72,8 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Requests the first sample of the paths of now, and has the samples that follow include them. Returns whether the
-    /// query has a new sample already, as over a log.
+    /// Requests the first sample of the current paths, and includes them in later samples. Returns whether
+    /// the query has a new sample already, as over a log.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The hosts of a log: the first one is that of the query, each of the others has a query of its own.
+//! The hosts of a log: the query has the first one, each other host has a query of its own.
 
 use tallymon::Query;
 use tallymon::core::flow::SourceError;
@@ -13,13 +13,13 @@ impl Workspace {
         self.replay.as_ref().map_or(&[], |replay| replay.others.as_slice())
     }
 
-    /// The names of all hosts; the first one is that of the query.
+    /// The names of all hosts, that of the query first.
     pub(crate) fn hosts(&self) -> Vec<String> {
         let others = self.others().iter().map(|other| other.log.host().to_string());
         std::iter::once(self.system_name().to_string()).chain(others).collect()
     }
 
-    /// Position of the host of a path; that of one without host, or of one that nobody knows, is the first.
+    /// Position of the host of a path; a path without a host, or with an unknown one, means the first.
     pub(crate) fn host_of(&self, path: &str) -> usize {
         let machine = CounterPath::parse(path).ok().and_then(|parsed| parsed.path.machine);
         let named = |machine: String| {
@@ -35,7 +35,7 @@ impl Workspace {
         self.monitor.chosen().map_or(0, |series| self.host_of(&series.path))
     }
 
-    /// What a path of a host begins with here: nothing for the first.
+    /// The beginning of paths of a host: nothing for the first.
     pub(crate) fn prefix(&self, host: usize) -> String {
         let other = host.checked_sub(1).and_then(|place| self.others().get(place));
         other.map(OtherHost::prefix).unwrap_or_default()
@@ -47,7 +47,7 @@ impl Workspace {
         other.map_or(&self.query, |other| &other.query)
     }
 
-    /// The query that a path is for.
+    /// The query that a path belongs to.
     pub(crate) fn query_for(&mut self, path: &str) -> &mut Query {
         let place = self.host_of(path).checked_sub(1);
         let others = self.replay.as_mut().map(|replay| &mut replay.others);
@@ -57,11 +57,11 @@ impl Workspace {
         }
     }
 
-    /// A query without paths of a host.
+    /// Opens a query without paths over a host.
     ///
     /// # Errors
     ///
-    /// Those of opening it.
+    /// The source can not be opened.
     pub(crate) fn open_host(&mut self, host: usize) -> Result<Query, SourceError> {
         let language = self.query.names().preferred();
         match host.checked_sub(1).and_then(|place| self.others().get(place)) {
@@ -70,24 +70,24 @@ impl Workspace {
         }
     }
 
-    /// A query without paths of a host, fed by the sampler if the source is live.
+    /// A query without paths of a host, with samples from the sampler if the source is live.
     ///
     /// # Errors
     ///
-    /// Those of opening it.
+    /// The source of the host can not be opened.
     pub(crate) fn feed(&mut self, host: usize) -> Result<Feed, SourceError> {
         let listener = self.sampling.as_ref().map(|sampling| sampling.sampler.listener());
         Ok(Feed { query: self.open_host(host)?, listener })
     }
 
-    /// Has the queries of the other hosts made anew, with the paths of now.
+    /// Makes new queries of the other hosts, with the current paths.
     pub(crate) fn reopen_others(&mut self) -> Result<(), SourceError> {
         let language = self.query.names().preferred();
         let Some(replay) = &mut self.replay else { return Ok(()) };
         replay.others = OtherHost::of(&replay.log, language)?;
         for path in self.paths.clone() {
             if self.host_of(&path) > 0 {
-                // It was taken before by the same host.
+                // The same host accepted the path before.
                 let _ = self.query_for(&path).add(&path);
             }
         }

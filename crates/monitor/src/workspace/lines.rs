@@ -6,7 +6,7 @@ use crate::words::Word;
 use crate::workspace::state::Workspace;
 
 impl Workspace {
-    /// Whether a line of the legend passes the filter, and is of what is ticked.
+    /// Whether a line of the legend passes the filter and the ticks.
     pub(crate) fn passes(&self, position: usize) -> bool {
         if self.monitor.series().get(position).is_some_and(|series| !self.monitor.ticks.pass_series(series)) {
             return false;
@@ -25,12 +25,12 @@ impl Workspace {
         self.filter.split_whitespace().all(|word| text.contains(word))
     }
 
-    /// The lines of the legend that pass the filter.
+    /// The lines of the legend that pass the filter and the ticks.
     pub(crate) fn lines(&self) -> Vec<usize> {
         (0..self.monitor.lines()).filter(|position| self.passes(*position)).collect()
     }
 
-    /// Chooses the line so many lines further in what the filter lets pass.
+    /// Moves the choice by some lines among those that pass the filter.
     pub(crate) fn move_selection(&mut self, by: isize) {
         let lines = self.lines();
         let at = lines.iter().position(|line| *line == self.monitor.selected()).unwrap_or(0);
@@ -40,13 +40,13 @@ impl Workspace {
         }
     }
 
-    /// Shows only what is of these instances; everything when there are none.
+    /// Shows only series of these instances; everything when there are none.
     pub(crate) fn tick(&mut self, ticks: Ticks) {
         self.monitor.ticks = ticks;
         self.choose_a_shown_line();
     }
 
-    /// Names of those that are ticked, or how many there are when the names need more columns than these.
+    /// The ticked names for the title, or their number when the names need more columns than these.
     pub(crate) fn ticked_title(&self, columns: u16) -> Option<String> {
         let names = self.monitor.ticks.names();
         let joined = names.join(", ");
@@ -72,7 +72,7 @@ impl Workspace {
     pub(crate) fn set_threshold(&mut self, text: &str) {
         let number = text.replace(',', "").parse::<f64>().ok().filter(|number| number.is_finite());
         if number.is_none() && !text.is_empty() {
-            self.message = Some(format!("{text}: {}", self.words.get(Word::NoNumber)));
+            self.message = Some(format!("{text}: {}", self.words.get(Word::NotANumber)));
         } else {
             self.monitor.set_threshold(number);
         }

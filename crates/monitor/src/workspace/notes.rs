@@ -1,4 +1,4 @@
-//! What a user has to know about an opened log: damage, overlaps, and what is not in memory.
+//! Notes about an opened log: damage, overlaps, and records that are not in memory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::words::Word;
 use crate::workspace::state::Workspace;
 
 impl Workspace {
-    /// What a user has to know about the log: damage, and what is not shown.
+    /// The notes of the banner, if there are any.
     pub(crate) fn log_notes(&self) -> Option<String> {
         let replay = self.replay.as_ref()?;
         let summary = replay.log.summary();
@@ -35,7 +35,7 @@ impl Workspace {
         (!notes.is_empty()).then(|| notes.join(" · "))
     }
 
-    /// Of which of two logs the same counters are.
+    /// Which of two overlapping logs the counters are taken from.
     fn overlap_note(&self, overlap: &Overlap) -> String {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let clock = |time| self.clock_between(time, overlap.first, overlap.last);

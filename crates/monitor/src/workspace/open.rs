@@ -1,4 +1,4 @@
-//! `o`: a settings file or a log, opened while the monitor runs, and the way back to what happens now.
+//! Opens a settings file or a log while the monitor runs, and leads back to live samples.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use crate::workspace::options::Open;
 use crate::workspace::state::{Choices, Live, View, Workspace};
 
 impl Workspace {
-    /// Begins to open what a file is by its content: a log of any format, or settings. Several are logs that become one.
+    /// Starts to open a file by its content: a log of any format, or settings. Several files are logs shown
+    /// as one.
     pub(crate) fn open_files(&mut self, files: &[PathBuf]) {
         match Opening::begin(files, &self.options.reading) {
             Ok(opening) => self.opening = Some(opening),
@@ -28,20 +29,21 @@ impl Workspace {
         self.opening.is_some()
     }
 
-    /// Takes the file that is being opened, if it is there within a time; whether anything looks different now.
+    /// Takes the file that is being opened, if it is there within a time; whether anything looks different
+    /// now.
     pub(crate) fn file_comes(&mut self, patience: Duration) -> bool {
         let Some(opening) = &mut self.opening else { return false };
-        let Some(opened) = opening.wait(patience) else { return opening.moves() };
+        let Some(opened) = opening.wait(patience) else { return opening.has_progressed() };
         let is_compared = opening.is_compared;
         self.opening = None;
         let before = Choices::of(self);
         match opened {
             Opened::Log(log) if is_compared => self.compare(log),
             Opened::Settings(_) if is_compared => {
-                self.message = Some(self.words.get(Word::NoLog).to_string());
+                self.message = Some(self.words.get(Word::NotALog).to_string());
             }
             Opened::Log(log) => {
-                // Screens show the source of before.
+                // The open screens show the previous source.
                 self.source_changed = true;
                 if let Err(error) = self.show_log(log) {
                     self.message = Some(error.to_string());
@@ -57,7 +59,7 @@ impl Workspace {
         true
     }
 
-    /// Shows a log with those of the counters of now that it has, else with its usual ones.
+    /// Shows a log with the current counters that it has, else with its usual ones.
     fn show_log(&mut self, log: Log) -> Result<(), SourceError> {
         let language = self.query.names().preferred();
         let mut query = Query::new(Box::new(log.source()), language)?;
@@ -72,7 +74,7 @@ impl Workspace {
         let monitor = Monitor::new(self.options.budget);
         let shown = Live { query, paths: Vec::new(), monitor, open, sampling: None, view };
         let before = self.change_to(shown);
-        // Of logs that are opened one after the other none is kept: they can be opened again.
+        // Earlier logs are not kept: they can be opened again.
         if self.replay.is_none() {
             self.live = Some(before);
         }
@@ -85,7 +87,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Shows what happens now again, with everything that was seen before the log.
+    /// Shows live samples again, with the history from before the log.
     pub(crate) fn back_to_now(&mut self) {
         let Some(aside) = self.live.take() else { return };
         self.change_to(aside);
@@ -93,7 +95,7 @@ impl Workspace {
         if let Some(sampling) = &mut self.sampling {
             sampling.listen_again();
         }
-        // Rates over the time in between would be those of no second: they begin anew.
+        // Rates over the time of the log would be meaningless: they begin again.
         if let Some(query) = self.reopened() {
             self.query = query;
         }
@@ -113,7 +115,7 @@ impl Workspace {
         self.comparison = None;
         self.readings.clear();
         self.filter.clear();
-        // What was changed in the one can not be undone in the other.
+        // Changes of one source can not be undone in the other.
         self.steps.clear();
         self.source_changed = true;
         before

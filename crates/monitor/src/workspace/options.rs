@@ -1,4 +1,4 @@
-//! What the caller chooses.
+//! The options of the monitor.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::term::chart::Glyphs;
 use crate::term::theme::Colours;
 
-/// A time on the clock on the wall.
+/// A local time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalTime {
     /// Date and time.
@@ -27,53 +27,54 @@ pub struct LocalTime {
     pub bias: i32,
 }
 
-/// Makes one more query over the source: for previews, for tables, and to be rid of counters that were removed.
+/// Makes another query over the source: for previews, for tables, and to drop removed counters.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Query, SourceError>>;
 
-/// Choices of the caller of the monitor.
+/// The options of the monitor.
 pub struct Options {
     /// The counters to start with.
     pub paths: Vec<String>,
     /// Opens a query without paths over the same log; a live source has a sampler instead.
     pub open: Open,
-    /// The live source on its own thread; the query is one over its info. Without it, and without a log, the source of
-    /// the query moves to a thread.
+    /// The live source on a thread of its own; the query has its names and objects. Without a sampler, and
+    /// without a log, the source of the query moves to a thread.
     pub sampler: Option<Sampler>,
-    /// What to show instead of or beside `paths`.
+    /// Settings to apply before `paths` are added.
     pub settings: Option<Settings>,
-    /// The log to show instead of samples; the query is over its source then.
+    /// The log to show instead of live samples; the query reads its source then.
     pub log: Option<Log>,
-    /// Where provider libraries are enabled and disabled; `None` where the source is not this machine.
+    /// The registries of provider libraries, to enable and disable them; `None` where the source is not this
+    /// machine.
     pub registry: Option<Roots>,
-    /// Where recording sessions are listed, started and stopped; `None` where there are none.
+    /// Lists, starts and stops recording sessions; `None` where there are none.
     pub sessions: Option<Arc<dyn Sessions>>,
-    /// How logs are read that the user opens.
+    /// How to read logs that the user opens.
     pub reading: ReadOptions,
-    /// UTC to local time; UTC when nobody says otherwise.
+    /// Converts UTC to local time; the default is UTC.
     pub local: Box<dyn Fn(FileTime) -> LocalTime>,
     /// Time between samples.
     pub interval: Duration,
-    /// Whether it is kept, for every row, who made the values: the largest instances of what is charted, and the largest
-    /// processes. The processes are read with each sample then.
+    /// Whether to keep the top contributors of every row: the largest instances of the charted objects, and
+    /// the largest processes. Each sample reads the processes then.
     pub top: bool,
-    /// Bytes of values that are remembered.
+    /// Memory budget of the history in bytes.
     pub budget: usize,
-    /// Letters of the chart.
+    /// Characters of the chart.
     pub glyphs: Glyphs,
     /// Colours of the terminal.
     pub colours: Colours,
-    /// Somebody sets it to end the monitor.
+    /// Set it to end the monitor.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Options {
-    /// The usual choices for a live source.
+    /// The defaults for a live source.
     pub fn live(sampler: Sampler) -> Options {
         let none = || Err(SourceError::new(SourceErrorKind::Unsupported, "the sampler has the source"));
         Options { sampler: Some(sampler), ..Options::new(none) }
     }
 
-    /// The usual choices, for the terminal that the environment describes.
+    /// The defaults, for the terminal that the environment describes.
     pub fn new(open: impl FnMut() -> Result<Query, SourceError> + 'static) -> Options {
         Options {
             paths: Vec::new(),

@@ -1,11 +1,11 @@
-//! A log that plays: the cursor goes through it, and everything that shows one moment follows.
+//! Plays a log: the cursor moves through it, and screens that show one moment follow.
 
 use tallymon::core::time::FileTime;
 
 use crate::workspace::state::Workspace;
 
 impl Workspace {
-    /// The next record while it plays; at the end it stops.
+    /// Moves the cursor to the next record while the log plays; at the end it stops.
     pub(crate) fn play(&mut self) {
         let Some(replay) = &mut self.replay else { return };
         let last = self.monitor.rows().end.checked_sub(1);
@@ -13,7 +13,7 @@ impl Workspace {
             return;
         }
         if replay.goal.is_some() {
-            // What it goes on with is being read.
+            // The next records are still being read.
             return;
         }
         if self.monitor.window.cursor >= last {
@@ -41,7 +41,7 @@ impl Workspace {
         }
     }
 
-    /// Everything that is shown of one time is of the time at the cursor.
+    /// Sets the log to the time at the cursor, for screens that show one moment.
     pub(crate) fn follow_cursor(&mut self) {
         let Some(replay) = &self.replay else { return };
         let row = self.monitor.window.cursor.or_else(|| self.monitor.view().end.checked_sub(1));
@@ -51,7 +51,7 @@ impl Workspace {
         self.time_moved = true;
     }
 
-    /// Goes to the time at a share of the log, in thousandths.
+    /// Goes to the time at `at` of `of` equal steps through the log.
     pub(crate) fn slide_to(&mut self, at: u64, of: u64) {
         let Some(replay) = &self.replay else { return };
         let summary = replay.log.summary();

@@ -1,4 +1,4 @@
-//! Values of a log come into the picture: from the first on, and later what else is wanted.
+//! Reads the values of a log into memory while the chart shows what has arrived.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::log::opening::progress;
 use crate::words::Word;
 use crate::workspace::state::Workspace;
 
-/// How long values are taken without looking at keys.
+/// How long to take values before keys are checked again.
 const TAKES: Duration = Duration::from_millis(25);
 
 impl Workspace {
@@ -20,7 +20,7 @@ impl Workspace {
         self.loading().is_some()
     }
 
-    /// What is being read: first what is shown, then what that is compared with.
+    /// The columns that are being read: those of the log first, then those of the compared log.
     fn loading(&self) -> Option<&Loading> {
         let shown = self.replay.as_ref().and_then(|replay| replay.loading.as_ref());
         shown.or_else(|| self.comparison.as_ref()?.loading.as_ref())
@@ -34,13 +34,12 @@ impl Workspace {
         }
     }
 
-    /// Whether values began to be read since this was asked last.
+    /// Whether reading began since the last call.
     pub(crate) fn begins_to_read(&mut self) -> bool {
         self.loading_mut().is_some_and(|loading| std::mem::take(&mut loading.is_new))
     }
 
-    /// How far a file is that is being opened, or columns that are being read, in a line; behind it what there is to say
-    /// besides.
+    /// The progress of opening a file or of reading values, as a line; the message follows it.
     pub(crate) fn progress(&self) -> Option<String> {
         let line = match (&self.opening, self.loading()) {
             (Some(opening), _) => opening.line(self.words, self.theme),
@@ -55,10 +54,10 @@ impl Workspace {
         })
     }
 
-    /// Begins to read what is in no row yet: the columns of counters that were added.
+    /// Starts to read columns that are not in memory yet: those of added counters.
     pub(crate) fn load_log(&mut self) {
         if let Some(successor) = self.successor.take() {
-            // A query without what was removed; there is no second sample to wait for.
+            // The query without removed counters; a log needs no second sample.
             self.query = successor;
         }
         let Some((known, columns)) = self.columns_of_log() else { return };
@@ -80,14 +79,14 @@ impl Workspace {
         self.choose_what_was_added();
     }
 
-    /// Begins to read all columns from a time on, instead of what is in memory; at once, or when the time that is wanted
-    /// has come.
+    /// Starts to read all columns from a time on. They replace the rows in memory at once, or, with `later`,
+    /// when the wanted time has arrived.
     pub(crate) fn load_from(&mut self, from: FileTime, later: bool) {
         let is_first = self.monitor.rows().is_empty();
         let Some((known, columns)) = self.columns_of_log() else { return };
         let Some(replay) = &mut self.replay else { return };
         let staged = replay.loading.as_mut().and_then(|loading| loading.staged.take());
-        // What was still being read ends where it is now.
+        // An unfinished read ends at its current row.
         let is_cut = replay.is_cut || replay.loading.as_ref().is_some_and(|loading| loading.filled.is_none());
         let before = staged.map_or((replay.from, is_cut), |staged| staged.before);
         (replay.from, replay.is_cut, replay.is_partial) = (from, false, false);
@@ -103,7 +102,7 @@ impl Workspace {
         self.begin_anew();
     }
 
-    /// Forgets the rows of before for those that are being read.
+    /// Drops the rows in memory for those that are being read.
     fn begin_anew(&mut self) {
         self.monitor.begin_rows();
         let Some(replay) = &self.replay else { return };
@@ -115,7 +114,7 @@ impl Workspace {
         }
     }
 
-    /// Shows what waited instead of the rows of before.
+    /// Shows the staged rows instead of the previous ones.
     fn unstage(&mut self) {
         let replay = self.replay.as_mut().and_then(|replay| replay.loading.as_mut());
         let Some(staged) = replay.and_then(|loading| loading.staged.take()) else { return };
@@ -124,19 +123,19 @@ impl Workspace {
         for rows in staged.parts {
             self.take_rows(rows);
         }
-        // The same record has another number now.
+        // The record at the cursor has another row number now.
         let (first, last) = (self.monitor.rows().start, self.monitor.rows().end.saturating_sub(1));
         let ends = self.monitor.time(first).zip(self.monitor.time(last));
         let cursor = cursor.filter(|time| ends.is_some_and(|(from, to)| from <= *time && *time <= to));
         self.monitor.window.cursor = cursor.and_then(|time| self.monitor.row_at(time));
     }
 
-    /// The columns of everything that is charted, with the positions of their series.
+    /// The columns of all charted counters, with the positions of their series.
     fn columns_of_log(&mut self) -> Option<(Vec<usize>, Vec<usize>)> {
         let replay = self.replay.as_mut()?;
         replay.top = None;
         if let Err(error) = self.query.collect() {
-            // The positions of what is being read may be those of others now.
+            // The positions of the columns that are being read may belong to other series now.
             replay.loading = None;
             self.message = Some(error.to_string());
             return None;
@@ -184,8 +183,7 @@ impl Workspace {
         }
     }
 
-    /// Takes what came of the columns that are being read, and waits for more until a time is over; whether there is
-    /// enough of it for a new picture.
+    /// Takes the values that arrive within a time; whether it is time to draw again.
     pub(crate) fn rows_come(&mut self, patience: Duration) -> bool {
         let begin = Instant::now();
         let most = patience.max(TAKES);
@@ -239,7 +237,7 @@ impl Workspace {
         }
     }
 
-    /// Nobody wants more: what came stays.
+    /// Stops reading and keeps what has arrived.
     pub(crate) fn stop_reading(&mut self) {
         if let Some(replay) = &mut self.replay {
             replay.goal = None;

@@ -1,4 +1,4 @@
-//! Samples: asked for, waited for, taken, missed.
+//! Live samples: requested, taken, or missed.
 
 use std::io;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::workspace::feed::{self, Sampling};
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
-/// The longest pause between two tries of a source that does not answer.
+/// The longest pause between two tries of a failing source.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// From when on an answer is late, however short the interval.
+/// An answer is late after this time, also with a shorter interval.
 const LATE: Duration = Duration::from_secs(1);
 
 impl Workspace {
-    /// Has the live source sampled on its own thread.
+    /// Samples the live source on a thread of its own.
     pub(super) fn begin_sampling(&mut self) -> io::Result<()> {
         if self.replay.is_some() {
             return Ok(());
@@ -38,12 +38,12 @@ impl Workspace {
         Ok(())
     }
 
-    /// Queries that are made from now on know the names and objects of this.
+    /// Gives these names and objects to queries that are made from now on.
     fn know(&mut self, info: SourceInfo) {
         self.options.open = Box::new(move || Ok(Query::over(info.clone())));
     }
 
-    /// Requests the names and objects that the source has by now.
+    /// Requests the current names and objects of the source.
     pub(crate) fn renew_info(&mut self) {
         let language = self.query.names().preferred();
         if let Some(sampling) = &mut self.sampling {
@@ -55,8 +55,8 @@ impl Workspace {
         self.sampling.as_ref().is_some_and(Sampling::is_renewing)
     }
 
-    /// Takes the names and objects of the source if they arrive within a time, and returns them if they differ from
-    /// those that are known.
+    /// Takes the names and objects of the source if they arrive within a time, and returns them if they
+    /// differ from the known ones.
     pub(crate) fn info_comes(&mut self, patience: Duration) -> Option<SourceInfo> {
         let info = self.sampling.as_mut()?.renewed(patience)?;
         let known = (self.options.open)().ok()?;
@@ -68,7 +68,8 @@ impl Workspace {
         Some(info)
     }
 
-    /// Requests a sample of what all screens show. While the one before is awaited, this time is a gap.
+    /// Requests a sample of what all screens show. A request while the last sample has not arrived yet leaves
+    /// a gap for this time.
     pub(crate) fn begin_sample(&mut self) {
         if self.replay.is_some() {
             return self.play();
@@ -79,7 +80,7 @@ impl Workspace {
         }
     }
 
-    /// Has the next sample include the counters of now.
+    /// Includes the current counters in the next sample.
     fn want(&self) {
         let Some(sampling) = &self.sampling else { return };
         let request = self.query.request();
@@ -87,7 +88,8 @@ impl Workspace {
         sampling.listener.want(both.unwrap_or(request));
     }
 
-    /// The next sample that arrives within a time, for the chart or for another screen. The chart has taken it.
+    /// The next sample that arrives within a time, for the chart or for another screen. The chart has taken
+    /// it.
     pub(crate) fn sample_comes(&mut self, patience: Duration) -> Option<Sample> {
         // A counter that was added since the request would have a gap.
         self.want();
@@ -105,27 +107,27 @@ impl Workspace {
         Some(sample)
     }
 
-    /// Whether a row was requested and has not arrived yet.
+    /// Whether a requested row has not arrived yet.
     pub(crate) fn is_waiting(&self) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.sampler.is_waiting())
     }
 
-    /// How late the sample is that is awaited; `None` as long as it need not be there.
+    /// How late the requested sample is; `None` while it is not late.
     pub(crate) fn late(&self) -> Option<Duration> {
         let age = self.sampling.as_ref()?.sampler.waits_for()?;
         (age >= LATE.max(self.options.interval)).then_some(age)
     }
 
-    /// How long to wait for the next sample: longer and longer while the source does not answer.
+    /// How long to wait for the next sample: longer and longer while the source fails.
     pub(crate) fn pause(&self) -> Duration {
         let doublings = self.failures.min(16);
         let pause = self.options.interval.saturating_mul(1 << doublings);
         if self.failures == 0 { pause } else { pause.min(LONGEST_RETRY.max(self.options.interval)) }
     }
 
-    /// Says how long it is until the source that failed is tried again; whether that looks different now.
+    /// Notes how long it is until a failed source is tried again; whether the shown seconds change.
     pub(crate) fn count_down(&mut self, left: Duration) -> bool {
-        // The last second is the one that is still to come.
+        // Round up: the last second is shown until it is over.
         let seconds = left.as_secs().saturating_add(u64::from(left.subsec_nanos() > 0));
         let countdown = self.failure.as_ref().map(|_| seconds.max(1));
         std::mem::replace(&mut self.countdown, countdown) != countdown
@@ -154,7 +156,7 @@ impl Workspace {
         self.choose_what_was_added();
     }
 
-    /// Nothing came: all series have a gap at the time when it should have.
+    /// Records a gap of all series at the time of the missing sample.
     fn gap(&mut self, why: NoValue) {
         let pause = u64::try_from(self.pause().as_nanos() / 100).unwrap_or(0);
         let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
@@ -162,7 +164,8 @@ impl Workspace {
         self.monitor.miss(time, why);
     }
 
-    /// A query without the counters that were removed takes over after its second sample, so that rates have no gap.
+    /// Replaces the query by the one without removed counters after its second sample, so that rates have no
+    /// gap.
     fn change_query(&mut self, snapshot: SharedSnapshot) {
         let Some(mut successor) = self.successor.take() else { return };
         let had_one = successor.snapshot().is_some();

@@ -1,4 +1,4 @@
-//! Going to times of a log: what is in memory is shown at once, the rest is read from near there.
+//! Goes to a time of a log: at once when it is in memory, else the log is read from a little before it.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use tallymon::core::time::FileTime;
 use crate::log::replay::{Goal, GoalPosition};
 use crate::workspace::state::Workspace;
 
-/// How long somebody waits for a time that is being read up to, before reading begins there.
+/// How long to wait for reading to reach a time, before reading restarts near it.
 pub(crate) const SOON: Duration = Duration::from_millis(300);
-/// How many windows are read before what somebody wants to see, if a tenth of the memory is not less: turning pages does not
-/// mean reading anew for each, and the first picture comes soon.
+/// How many windows to read before the wanted time, at most a tenth of the memory: turning a page back does
+/// not read again, and the first picture still appears soon.
 const BEFORE: usize = 4;
 
 impl Workspace {
@@ -23,7 +23,7 @@ impl Workspace {
         let in_memory = |row: Option<u64>| row.and_then(|row| self.monitor.time(row)).unwrap_or_default();
         let (oldest, newest) = (in_memory(Some(rows.start)), in_memory(rows.end.checked_sub(1)));
         let comes = replay.loading.as_ref().is_some_and(|loading| loading.filled.is_none());
-        // What is read fills the memory at most.
+        // Reading ends when the memory is full.
         let most = self.monitor.most_rows() as u64;
         let reaches =
             replay.from.max(replay.log.summary().first).0.saturating_add(replay.step().saturating_mul(most));
@@ -47,17 +47,18 @@ impl Workspace {
         let before = window.saturating_add(points.saturating_mul(BEFORE).min(most / 10)) as u64;
         let step = replay.step();
         replay.goal = Some(Goal { time, since: Instant::now(), is_near: true, at });
-        // What waits takes memory beside what is shown: a sixteenth of its rows, in a larger form, is an eighth of that.
+        // Staged rows use memory beside the shown ones: a sixteenth of the rows, in a larger form, is an
+        // eighth of the memory.
         let later = before <= (most / 16) as u64;
         self.load_from(FileTime(time.0.saturating_sub(step.saturating_mul(before))), later);
     }
 
-    /// Moves the window by rows; at the end of what is in memory it reads on. `false` when there is nothing to read.
+    /// Moves the window by rows and reads on at the end of the memory. `false` when there is nothing to read.
     pub(crate) fn scroll_in_log(&mut self, by: i64) -> bool {
         let (rows, view) = (self.monitor.rows(), self.monitor.view());
         let Some(replay) = &self.replay else { return false };
         if replay.goal.is_some_and(|goal| goal.is_near) {
-            // It is on its way.
+            // The rows are being read.
             return true;
         }
         let summary = replay.log.summary();
@@ -69,7 +70,7 @@ impl Workspace {
         let rows_in_view = view.end.saturating_sub(view.start).saturating_sub(1);
         let step = to.0.saturating_sub(from.0).checked_div(rows_in_view).unwrap_or(0).max(1);
         let distance = step.saturating_mul(by.unsigned_abs());
-        // A whole window is in view also at the begin of the log.
+        // A whole window stays in view also at the beginning of the log.
         let least = summary.first.0.saturating_add(to.0.saturating_sub(from.0)).min(summary.last.0);
         let end = if by > 0 { to.0.saturating_add(distance) } else { to.0.saturating_sub(distance) };
         let end = end.clamp(least, summary.last.0);
@@ -88,7 +89,7 @@ impl Workspace {
         }
     }
 
-    /// Moves the cursor by a row where that one is not in memory; `false` when it is, or there is none.
+    /// Moves the cursor to a row that is not in memory; `false` when it is in memory, or does not exist.
     pub(crate) fn step_in_log(&mut self, by: i64) -> bool {
         let rows = self.monitor.rows();
         let Some((replay, cursor)) = self.replay.as_ref().zip(self.monitor.window.cursor) else {
@@ -104,7 +105,7 @@ impl Workspace {
         true
     }
 
-    /// Goes to the time that is wanted when it came. What does not come soon is read from there.
+    /// Goes to the wanted time once it has arrived. If that takes too long, reading restarts near it.
     pub(crate) fn continue_seek(&mut self) {
         let Some(replay) = &self.replay else { return };
         let is_staged = replay.loading.as_ref().is_some_and(|loading| loading.staged.is_some());
@@ -121,7 +122,8 @@ impl Workspace {
         }
     }
 
-    /// Shows the time that was wanted when nothing more comes: of a log that is longer than the memory it may not have come.
+    /// Shows the wanted time when reading has ended; in a log longer than the memory it may not have been
+    /// reached.
     pub(crate) fn end_at_goal(&mut self, goal: Goal) {
         let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
         let is_cut = self.replay.as_ref().is_some_and(|replay| replay.is_cut);

@@ -51,9 +51,9 @@ pub(crate) struct Workspace {
     pub(crate) opening: Option<Opening>,
     /// The live samples, set aside while a log is shown that was opened here.
     pub(super) live: Option<Live>,
-    /// Another source is shown than before: screens over the old one have to close.
+    /// The source was replaced: screens over the old one have to close.
     pub(super) source_changed: bool,
-    /// The log stands at another time: screens that show one moment have to read it again.
+    /// The log is at another time: screens that show one moment have to read it again.
     pub(super) time_moved: bool,
     /// The path to choose once its series exists.
     pub(crate) choose: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) enum View {
     Table,
 }
 
-/// What the user chose.
+/// The choices of the user, for undo.
 #[derive(Debug, Clone)]
 pub(crate) struct Choices {
     pub(super) window: Window,
@@ -89,15 +89,15 @@ pub(crate) struct Choices {
     pub(super) looks: Vec<(String, Look)>,
 }
 
-/// What was chosen before a change, and what it took away.
+/// The choices before a change, and what the change removed.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(super) before: Choices,
     /// Single series with their positions.
     pub(super) removed: Vec<(usize, Series)>,
-    /// Everything that was remembered.
+    /// The cleared history.
     pub(super) cleared: Option<History>,
-    /// The row that came next.
+    /// Number of the next row at the time of the change.
     pub(super) at: u64,
 }
 
@@ -136,7 +136,8 @@ const VIEWS: [(&str, View); 6] = [
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl Workspace {
-    /// A workspace over a query without paths; paths of the options that can not be used are shown with the reason.
+    /// A workspace over a query without paths; paths of the options that can not be used are shown with the
+    /// reason.
     pub(crate) fn new(query: Query, mut options: Options) -> Workspace {
         let paths = std::mem::take(&mut options.paths);
         let mut workspace = Workspace {
@@ -193,12 +194,12 @@ impl Workspace {
         self.query.system_name()
     }
 
-    /// Whether another source is shown since the last call.
+    /// Whether the source was replaced since the last call.
     pub(crate) fn take_source_changed(&mut self) -> bool {
         std::mem::take(&mut self.source_changed)
     }
 
-    /// Whether the log stands at another time since the last call.
+    /// Whether the log was set to another time since the last call.
     pub(crate) fn take_time_moved(&mut self) -> bool {
         std::mem::take(&mut self.time_moved)
     }

@@ -1,4 +1,4 @@
-//! Times: on the clock on the wall, as somebody types them, and the way to them.
+//! Local times, times as the user types them, and going to a time.
 
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
 
@@ -11,7 +11,7 @@ impl Workspace {
         crate::model::format::clock(self.local_time(time).time)
     }
 
-    /// A time beside others as far apart as these: over a day it has its date, and no seconds.
+    /// A time in a range: with its date and without seconds, where the range is longer than a day.
     pub(crate) fn clock_between(&self, time: FileTime, from: FileTime, to: FileTime) -> String {
         if to.0.saturating_sub(from.0) < units(86_400) {
             return self.clock(time);
@@ -20,7 +20,7 @@ impl Workspace {
         format!("{:02}-{:02} {:02}:{:02}", local.month, local.day, local.hour, local.minute)
     }
 
-    /// A time on the clock on the wall.
+    /// A time in the local time zone.
     pub(crate) fn local_time(&self, time: FileTime) -> LocalTime {
         (self.options.local)(time)
     }
@@ -36,7 +36,7 @@ impl Workspace {
         self.monitor.time(rows.start).is_some_and(|oldest| time >= oldest)
     }
 
-    /// The last time before the newest that the clock showed this, or the time of a date.
+    /// The time that a text means: with a date, else the last such time of day before the newest row.
     pub(crate) fn time_of_day(&self, text: &str) -> Option<FileTime> {
         let (date, clock) = match text.trim().split_once([' ', 'T']) {
             Some((date, clock)) => (Some(date), clock),
@@ -78,7 +78,7 @@ pub(crate) fn now() -> FileTime {
     FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
 }
 
-/// Units of a time of day.
+/// Units of 100 ns in some seconds.
 pub(crate) const fn units(seconds: u64) -> u64 {
     seconds.saturating_mul(UNITS_PER_SECOND)
 }

@@ -1,4 +1,4 @@
-//! Top contributors: the instances that are watched, and the largest of them at a row.
+//! Top contributors: which instances are watched, and the largest of them at a row.
 
 use tallymon::Query;
 use tallymon::core::path::CounterPath;
@@ -15,7 +15,7 @@ const PAGING_FILE: TitleIndex = TitleIndex(700);
 const DISKS: [TitleIndex; 2] = [TitleIndex(234), TitleIndex(236)];
 
 impl Workspace {
-    /// Has the instances of what is charted watched, and the processes.
+    /// Watches the instances of the charted objects, and the processes.
     pub(crate) fn watch_top(&mut self) {
         if !self.options.top || self.replay.is_some() {
             return;
@@ -39,11 +39,11 @@ impl Workspace {
         }
     }
 
-    /// The counters whose largest instances make what is charted.
+    /// The counters whose largest instances explain the chart.
     pub(crate) fn wanted_top(&self) -> Vec<(TitleIndex, TitleIndex)> {
         let mut wanted = vec![(PROCESS, PROCESSOR_TIME), (PROCESS, WORKING_SET)];
         let series = self.monitor.series();
-        // Who reads and writes is dear to know: a file of its own for each process.
+        // I/O of processes is expensive: one more file for each process.
         if series.iter().any(|series| DISKS.contains(&series.object)) {
             wanted.push((PROCESS, IO_DATA_BYTES));
         }
@@ -56,7 +56,7 @@ impl Workspace {
         wanted
     }
 
-    /// Forgets who made what is no longer charted, and has a new query watch the rest.
+    /// Stops watching counters that are no longer charted, and lets a new query watch the rest.
     pub(crate) fn keep_watching(&mut self, query: &mut Query) {
         let series = self.monitor.series();
         let charted: Vec<_> = series.iter().map(|series| (series.object, series.counter)).collect();
@@ -66,7 +66,7 @@ impl Workspace {
         }
     }
 
-    /// The groups of the row at the cursor: first the object that is charted, then what makes it.
+    /// The groups at the cursor: the charted object first, then the processes behind it.
     pub(crate) fn top_at_cursor(&mut self) -> Vec<TopGroup> {
         let Some(row) = self.monitor.window.cursor else { return Vec::new() };
         let chosen = self.monitor.chosen().map(|series| (series.object, series.counter));
@@ -77,7 +77,8 @@ impl Workspace {
         groups.sort_by_key(|group| rank(chosen, (group.object, group.counter)));
         groups
     }
-    /// Who made the values of a row of a log: nothing was kept, it is read now.
+    /// The top contributors at a row of a log. They are not kept: the log is read for them now, and the
+    /// screen waits.
     pub(crate) fn top_of_log(&mut self, row: u64) -> Option<Vec<TopGroup>> {
         let host = self.chosen_host();
         if let Some((_, known)) =
@@ -108,25 +109,25 @@ impl Workspace {
     }
 }
 
-/// Has a query collect what is watched.
+/// Lets a query collect a watched counter.
 pub(crate) fn watch(query: &mut Query, object: TitleIndex, counter: TitleIndex) {
     if let Ok(parsed) = CounterPath::parse(&format!("\\{}(*)\\{}", object.0, counter.0)) {
-        // That both are there was seen before.
+        // Object and counter exist: that was checked before.
         let _ = query.add_path(&Top::text(object, counter), &parsed.path);
     }
 }
 
-/// What comes first: the counter that was clicked, its object, the counter of processes that makes it, the others.
+/// The order of groups: the clicked counter, the process counter behind it, its object, the others.
 fn rank(chosen: Option<(TitleIndex, TitleIndex)>, group: (TitleIndex, TitleIndex)) -> u8 {
     let Some(chosen) = chosen else { return u8::from(group.0 != PROCESS) };
-    let maker = match chosen.0 {
+    let process_counter = match chosen.0 {
         MEMORY | PAGING_FILE => WORKING_SET,
         object if DISKS.contains(&object) => IO_DATA_BYTES,
         _ => PROCESSOR_TIME,
     };
     match group {
         group if group == chosen => 0,
-        group if group == (PROCESS, maker) => 1,
+        group if group == (PROCESS, process_counter) => 1,
         (object, _) if object == chosen.0 => 2,
         (PROCESS, _) => 3,
         _ => 4,

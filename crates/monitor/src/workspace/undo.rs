@@ -1,6 +1,6 @@
-//! Ctrl-Z: what the user chose is as it was before the last change.
+//! Undo: restores the choices from before the last change.
 //!
-//! Nothing has to be noted where something is changed: the choices before and after every event are compared.
+//! The choices before and after every event are compared, so that no change has to be noted where it is made.
 
 use crate::model::History;
 use crate::workspace::state::{Choices, Step, View, Workspace};
@@ -30,13 +30,13 @@ impl Choices {
         }
     }
 
-    /// Whether other series are shown now.
+    /// Whether the workspace shows other series than these choices.
     pub(crate) fn has_other_lines(&self, workspace: &Workspace) -> bool {
         let shown = workspace.monitor.series().iter().map(|series| &series.path);
         self.paths != workspace.paths || !shown.eq(self.looks.iter().map(|(path, _)| path))
     }
 
-    /// Moving in time is no change that one would undo, zooming is.
+    /// Whether there is a difference to undo. Moving in time is none, zooming is one.
     fn differ(&self, other: &Choices) -> bool {
         self.window.points() != other.window.points()
             || self.window.sweep != other.window.sweep
@@ -55,7 +55,7 @@ impl Workspace {
         (Choices::of(self), self.steps.len())
     }
 
-    /// Reads what an event made necessary, and notes what it changed, to undo it.
+    /// Reads the columns that an event made necessary, and notes what it changed, for undo.
     pub(crate) fn end_event(&mut self, (before, steps): (Choices, usize)) {
         if self.source_changed {
             self.follow_cursor();
@@ -71,7 +71,7 @@ impl Workspace {
         if others {
             self.compare_again();
         }
-        // Undoing is no change that can be undone.
+        // Undo itself can not be undone.
         if self.steps.len() >= steps {
             self.note(before);
         }
@@ -88,8 +88,8 @@ impl Workspace {
         self.forget_steps();
     }
 
-    /// Forgets the oldest steps when they are too many. What was taken away still has its values: with all others it may
-    /// take an eighth more than the memory for those that are shown.
+    /// Drops the oldest steps when they are too many. Removed series keep their values: with the shown ones
+    /// they may use an eighth more than the memory budget.
     pub(crate) fn forget_steps(&mut self) {
         let (shown, budget) = self.monitor.memory();
         let most = budget.saturating_add(budget / 8).saturating_sub(shown);
@@ -98,7 +98,7 @@ impl Workspace {
         }
     }
 
-    /// Makes the last change undone.
+    /// Undoes the last change.
     pub(crate) fn undo(&mut self) {
         let Some(Step { before, removed, cleared, at }) = self.steps.pop_back() else { return };
         self.view = if before.view == View::Table { View::Graph } else { before.view };
@@ -131,7 +131,7 @@ impl Workspace {
         }
         self.tick(before.ticks);
     }
-    /// Puts back what was cleared, and has it watched again who made it.
+    /// Puts back a cleared history, and watches its counters again.
     fn put_back(&mut self, history: History) {
         let watched = self.monitor.top.counters();
         self.monitor.put_back(history);

@@ -1,5 +1,5 @@
-//! Live bytes of the monitor and of its source while thousands of processes come and go. What the system keeps for a
-//! program that gave it back is not counted.
+//! Live heap bytes of the monitor and its source while thousands of processes start and exit. Freed memory
+//! that the allocator keeps is not counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 #![allow(dead_code, reason = "of the script the other tests use more")]
 
@@ -15,19 +15,19 @@ use tallymon::core::title::Language;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Processes that are there at the same time at the peak, and in between.
+/// How many processes exist at the peak, and in between.
 const MANY: usize = 2_000;
 const FEW: usize = 20;
 
 #[test]
-fn what_thousands_of_processes_took_is_given_back() {
+fn memory_of_thousands_of_ended_processes_is_given_back() {
     let budget = 256 << 10;
     let paths = [r"\Process(*)\% Processor Time", r"\Processor(*)\% Processor Time"];
     let mut bench = Bench::with(&paths, Language::ENGLISH, |options| options.budget = budget);
-    // Names of the test itself: made before anything is counted.
+    // Allocate the names before anything is counted.
     let names: Vec<&'static str> =
         (0..3 * MANY).map(|number| &*Box::leak(format!("job {number} of many").into_boxed_str())).collect();
-    // A wave of processes, none of which was there in the wave before, and then few for a while.
+    // A wave of new processes, then few for a while.
     let wave = |bench: &mut Bench, number: usize| {
         let first = number * MANY % names.len();
         for (processes, samples) in [(MANY, 3), (FEW, 200)] {
@@ -44,7 +44,7 @@ fn what_thousands_of_processes_took_is_given_back() {
     assert!(bench.app.monitor().rows().start > 0, "the ring is not full");
     for number in 2..6 {
         let live = wave(&mut bench, number);
-        // Tables of names may be filled differently.
+        // Hash tables may be filled differently.
         assert!(
             live <= full + full / 20,
             "{live} bytes after wave {number}, {full} when the ring was full, {before} before"

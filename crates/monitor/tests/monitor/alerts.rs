@@ -1,4 +1,4 @@
-//! Thresholds that are crossed: found, listed, gone to, saved.
+//! Alerts: crossed thresholds are found, listed, shown in the chart, and saved.
 
 use std::fs;
 
@@ -17,14 +17,14 @@ use crate::screens::{check, has};
 const TOTAL: &str = r"\Processor(_Total)\% Processor Time";
 const SECOND: u64 = 10_000_000;
 
-/// A threshold for the chosen line.
+/// Sets a threshold for the chosen line.
 fn threshold(bench: &mut Bench, number: &str) {
     bench.types("L");
     control(bench, 'u');
     bench.types(number).key(KeyCode::Enter);
 }
 
-/// The events that the script has in so many samples, worked out from its wave.
+/// The crossings in some samples of the script, computed from its wave.
 fn expected(samples: u64, threshold: f64) -> Vec<Crossing> {
     let mut over = false;
     // A share of 100, as its type has it.
@@ -49,7 +49,7 @@ fn events(bench: &Bench) -> Vec<Crossing> {
 }
 
 #[test]
-fn each_crossing_is_noted_also_those_before_the_threshold_was_set() {
+fn crossings_before_the_threshold_was_set_are_found_too() {
     let mut bench = Bench::new(&[TOTAL, r"\Memory\Available MBytes"]);
     bench.run(60);
     assert_eq!(events(&bench), []);
@@ -59,13 +59,13 @@ fn each_crossing_is_noted_also_those_before_the_threshold_was_set() {
     bench.run(40);
     assert_eq!(events(&bench), expected(100, 80.0));
     assert_eq!(events(&bench).len(), 6, "the wave has a period of 40");
-    // What came since is said, until somebody looks.
+    // The title counts new alerts until the list is opened.
     has(&bench.screen(), &[" Alerts: 2 "]);
     let screen = check("alerts", bench.types("E"));
-    has(&screen, &["Alerts (6)", "▲ 85", "▼ 80", "no longer above 80.00: 80.00"]);
+    has(&screen, &["Alerts (6)", "▲ 85", "▼ 80", "back below 80.00: 80.00"]);
     bench.key(KeyCode::Esc);
     assert!(!bench.screen().contains("Alerts: "), "{}", bench.screen());
-    // Another threshold has other events; without one there are none, and undoing brings them back.
+    // Another threshold has other crossings; without one there are none, and undo restores them.
     threshold(&mut bench, "50");
     let at_50 = events(&bench);
     assert_eq!(at_50, expected(100, 50.0));
@@ -76,7 +76,7 @@ fn each_crossing_is_noted_also_those_before_the_threshold_was_set() {
 }
 
 #[test]
-fn enter_leads_to_the_time_of_an_alert() {
+fn enter_shows_the_time_of_an_alert() {
     let mut bench = Bench::new(&[r"\Memory\Available MBytes", TOTAL]);
     bench.run(100).key(KeyCode::Down);
     threshold(&mut bench, "80");
@@ -86,7 +86,7 @@ fn enter_leads_to_the_time_of_an_alert() {
     assert_eq!(monitor.window.cursor.and_then(|row| monitor.time(row)), Some(first.time));
     assert_eq!(monitor.chosen().map(|series| series.path.as_str()), Some(TOTAL));
     has(&bench.screen(), &["PAST", "100┤"]);
-    // The same by two clicks; what is no longer in memory is said to be so.
+    // The same by two clicks; a message reports a time that is no longer in memory.
     bench.types("tE");
     at(&mut bench, "▲ 85", LEFT);
     at(&mut bench, "▲ 85", LEFT);
@@ -115,12 +115,12 @@ fn the_list_is_saved_as_csv_and_with_the_settings() {
         lines[1],
         "\"2026-03-01 09:40:00.000\",\"\\Processor(_Total)\\% Processor Time\",\"90\",\"80\",\"above\""
     );
-    // A name without an ending saves it beside the history and the picture.
+    // A name without an ending saves the list with the history and the picture.
     bench.key(KeyCode::Esc).types("w");
     control(&mut bench, 'u');
     bench.types(&folder.file("all")).key(KeyCode::Enter);
     assert_eq!(fs::read_to_string(folder.file("all-alerts.csv")).unwrap(), text);
-    // Settings have it, and what is copied for others has not.
+    // Settings files keep the list, copied settings do not.
     let known = events(&bench);
     let settings = Settings::parse(&bench.app.settings().to_string()).unwrap();
     assert_eq!(settings.alerts, known);
@@ -132,12 +132,12 @@ fn the_list_is_saved_as_csv_and_with_the_settings() {
     assert_eq!(events(&other), known);
     other.script.step.set(50);
     other.run(50);
-    // It goes on where it was: the value is not above now, and rises again later.
+    // It continues: the value is not above the threshold now, and rises again later.
     assert_eq!(events(&other), expected(100, 80.0));
 }
 
 #[test]
-fn the_oldest_events_go_when_there_are_too_many() {
+fn the_oldest_alerts_are_dropped_when_there_are_too_many() {
     let mut bench = Bench::new(&[TOTAL]);
     let alert = |nth: u64| Crossing {
         time: FileTime(START.0 - 2_000 * SECOND + nth * SECOND),
@@ -180,7 +180,7 @@ fn a_log_has_alerts_of_all_its_time() {
 }
 
 #[test]
-fn small_and_wide_letters() {
+fn small_screens_and_wide_letters() {
     for (name, language, size) in [
         ("small", Language::ENGLISH, (40, 12)),
         ("korean", Language::KOREAN, (100, 30)),
@@ -193,4 +193,17 @@ fn small_and_wide_letters() {
     }
     let mut bench = Bench::new(&[TOTAL]);
     has(&bench.run(1).types("E").screen(), &["no threshold was crossed; L in the chart sets one"]);
+}
+
+#[test]
+fn the_list_stays_open_while_its_file_is_named() {
+    let mut bench = Bench::new(&[TOTAL]);
+    bench.run(60);
+    threshold(&mut bench, "80");
+    let screen = bench.types("Ew").screen();
+    has(&screen, &["Alerts (", "save the list as: "]);
+    let screen = bench.key(KeyCode::Esc).screen();
+    assert!(screen.contains("Alerts (") && !screen.contains("save the list as"), "{screen}");
+    bench.key(KeyCode::Esc);
+    assert!(!bench.screen().contains("Alerts ("));
 }

@@ -1,4 +1,4 @@
-//! Another log laid over what is shown.
+//! Another log is drawn over the shown one.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::screens::{check, has};
 const TOTAL: &str = r"\Processor(_Total)\% Processor Time";
 const MEMORY: &str = r"\Memory\Available MBytes";
 
-/// A log of a hundred seconds of some hour; its processor is busy for 20 seconds from a second on.
+/// A log of a hundred seconds; its processor is busy for 20 seconds.
 fn text(host: &str, hour: u32, busy: u32, counter: &str) -> String {
     let mut text =
         format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{host}\\{}\",\"\\\\{host}\\{counter}\"\r\n", &TOTAL[1..]);
@@ -26,7 +26,7 @@ fn text(host: &str, hour: u32, busy: u32, counter: &str) -> String {
     text
 }
 
-/// A monitor over one log with the other one beside it in a folder.
+/// A monitor over one log, with the other one in the same folder.
 fn bench(folder: &Folder) -> Bench {
     fs::write(folder.0.join("before.csv"), text("web01", 8, 20, &MEMORY[1..])).unwrap();
     fs::write(folder.0.join("after.csv"), text("web02", 13, 30, r"System\Threads")).unwrap();
@@ -38,10 +38,11 @@ fn bench(folder: &Folder) -> Bench {
 }
 
 #[test]
-fn another_log_lies_over_the_one_that_is_shown() {
+fn another_log_is_drawn_over_the_shown_one() {
     let folder = Folder::new("compare");
     let mut bench = bench(&folder);
-    // Both begin at the left, whatever host and hour they are of; what the other log does not have is not compared.
+    // Both begin at the left, whatever their hosts and times; counters that the other log lacks are not
+    // compared.
     let screen = check("compare", &mut bench);
     has(&screen, &["after.csv", "≈ before.csv", "Change"]);
     let line = |screen: &str, name: &str| -> String {
@@ -54,25 +55,25 @@ fn another_log_lies_over_the_one_that_is_shown() {
     };
     assert!(line(&screen, "% Processor Time").ends_with(" 0 (+0 %)"), "{screen}");
     assert!(line(&screen, "Threads").ends_with(" –"), "{screen}");
-    // At the cursor it is the difference of these two values: ours is busy from 30 to 50, the other from 20 to 40.
+    // The difference at the cursor: this log is busy from 30 to 50, the other one from 20 to 40.
     bench.types(":13:00:25").key(KeyCode::Enter);
     has(&line(&bench.screen(), "% Processor Time"), &[" 20", " -60 (-75 %)"]);
     bench.types(":13:00:45").key(KeyCode::Enter);
     has(&line(&bench.screen(), "% Processor Time"), &[" 80", " +60 (+300 %)"]);
-    // Moved by ten seconds they are the same.
+    // Moved by ten seconds they are equal.
     bench.types("}}}}}}}}}}");
     let screen = bench.screen();
     has(&screen, &["≈ before.csv +0:10"]);
     has(&line(&screen, "% Processor Time"), &[" 80", " 0 (+0 %)"]);
     bench.types("{{{{{{{{{{{{{{{{{{{{");
     has(&bench.screen(), &["≈ before.csv -0:10"]);
-    // A counter that is added is compared, too.
+    // An added counter is compared, too.
     bench.types("}}}}}}}}}}").key(KeyCode::Delete);
     bench.app.event(&crossterm::event::Event::Paste(TOTAL.to_string()));
     bench.settle();
     has(&line(&bench.screen(), "% Processor Time"), &[" +60 (+300 %)"]);
     has(&bench.types("v").screen(), &["before.csv"]);
-    // No name ends it.
+    // An empty name ends the comparison.
     bench.types("gC").key(KeyCode::Enter);
     let screen = bench.screen();
     assert!(!screen.contains("before.csv") && !screen.contains("Change"), "{screen}");
@@ -94,7 +95,7 @@ fn what_is_saved_has_both() {
     };
     let svg = save(&mut bench, "both.svg");
     has(&svg, &["web02  \u{2248} before.csv", "\u{2248} 0 (+0 %)"]);
-    // One counter is in both logs, and the other one in ours alone.
+    // One counter is in both logs, the other one only in this log.
     let lines = |dashes: &str| svg.matches(&format!("stroke-dasharray=\"{dashes}\" stroke-linecap")).count();
     assert_eq!((lines("0 5"), svg.matches("stroke-linejoin").count()), (1, 2), "{svg}");
     let of_others = svg.lines().find(|line| line.contains("\"0 5\"")).unwrap();
@@ -113,13 +114,13 @@ fn what_is_saved_has_both() {
     assert_eq!((rows[0].len(), rows.len()), (5, 101));
     assert_eq!(rows[26][1..4], ["20", "80", "-60"]);
     assert_eq!(rows[46][1..4], ["80", "20", "60"]);
-    // It opens as any log: the other one is a host beside ours.
+    // It opens as a log with two hosts.
     bench.types("o").types(&folder.file("both.csv")).key(KeyCode::Enter);
     has(&bench.screen(), &["both.csv", "web02, web01, web02 - web01"]);
 }
 
 #[test]
-fn what_happens_now_is_compared_with_a_log() {
+fn live_samples_are_compared_with_a_log() {
     let folder = Folder::new("compare-now");
     fs::write(folder.0.join("before.csv"), text("old", 8, 20, &MEMORY[1..])).unwrap();
     let mut bench = Bench::new(&[TOTAL, MEMORY]);
@@ -132,7 +133,7 @@ fn what_happens_now_is_compared_with_a_log() {
     bench.types("C").types(&folder.file("mine.tallymon"));
     fs::write(folder.0.join("mine.tallymon"), settings).unwrap();
     bench.key(KeyCode::Enter);
-    has(&bench.screen(), &["these are settings, no log"]);
+    has(&bench.screen(), &["this is a settings file, not a log"]);
     bench.types("C").types(&folder.file("nowhere.csv")).key(KeyCode::Enter);
     has(&bench.screen(), &["nowhere.csv: "]);
 }

@@ -22,7 +22,7 @@ use tallymon_monitor::{App, Colours, Options};
 pub(crate) const START: FileTime = FileTime(134_168_316_000_000_000);
 const SECOND: u64 = 10_000_000;
 
-/// A value that the test sets and the source reads, in whatever thread.
+/// A value that the test sets and the source reads, on any thread.
 #[derive(Default)]
 pub(crate) struct Shared<T>(Mutex<T>);
 
@@ -42,21 +42,23 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-/// What the script says now; the test moves it on.
+/// The state of the scripted machine; the test changes it.
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) step: Shared<u64>,
     pub(crate) failure: Shared<Option<SourceError>>,
     /// Processes that exist.
     pub(crate) processes: Shared<Vec<&'static str>>,
-    /// Who they are, where it is said.
+    /// Their process ids, where the script sets them.
     pub(crate) ids: Shared<Vec<i32>>,
     /// A state for the memory counters.
     pub(crate) memory: Shared<Option<ValueState>>,
     /// The counters of the disk go backwards.
     pub(crate) backwards: Shared<bool>,
-    /// Languages that were asked for.
+    /// How many snapshots were taken.
     pub(crate) snapshots: Shared<u64>,
+    /// The request of the last sample.
+    pub(crate) sampled: Shared<Request>,
 }
 
 /// A machine with six objects.
@@ -169,6 +171,9 @@ impl Source for Fake {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let script = &self.0;
         script.snapshots.set(script.snapshots.get() + 1);
+        if matches!(request.kind, RequestKind::Objects(_)) {
+            script.sampled.set(request.clone());
+        }
         let metadata = match &request.kind {
             RequestKind::Metadata { costly, .. } => Some(*costly),
             _ => None,
@@ -267,7 +272,7 @@ impl Bench {
         Bench { script, app, terminal: Terminal::new(TestBackend::new(100, 30)).unwrap() }
     }
 
-    /// An application over something else.
+    /// A bench over another application.
     pub(crate) fn of(app: App) -> Bench {
         let terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
         let mut bench = Bench { script: Arc::default(), app, terminal };
@@ -275,7 +280,7 @@ impl Bench {
         bench
     }
 
-    /// Waits until files are open and their values there, and what was begun is done.
+    /// Waits until files are open, values are read, and jobs have ended.
     pub(crate) fn settle(&mut self) {
         while self.app.is_opening() || self.app.is_reading() || self.app.has_jobs() || self.app.is_waiting() {
             let minute = Duration::from_secs(60);
@@ -291,7 +296,7 @@ impl Bench {
         }
     }
 
-    /// So many samples, a second apart.
+    /// Takes some samples, a second apart.
     pub(crate) fn run(&mut self, samples: u64) -> &mut Bench {
         for _ in 0..samples {
             self.app.sample();
@@ -343,7 +348,7 @@ impl Bench {
         text
     }
 
-    /// The styles of the cells of a text that is on the screen once.
+    /// The style of a text that is on the screen once.
     #[track_caller]
     pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
         let screen = self.screen();
@@ -354,7 +359,7 @@ impl Bench {
     }
 }
 
-/// A memory state that needs rights.
+/// A state of the memory counters without access rights.
 pub(crate) const DENIED: ValueState = ValueState::Absent(Absence::AccessDenied);
 
 /// A block of all objects of the script.

@@ -1,4 +1,4 @@
-//! What is remembered: rows, gaps, statistics, instances, and the budget of memory.
+//! The history: rows, gaps, statistics, instances, and the memory budget.
 
 use tallymon::Query;
 use tallymon::core::flow::NoValue;
@@ -61,14 +61,14 @@ fn memory_stays_within_the_budget_and_constant() {
     }
     assert!(full.is_some(), "the budget was never reached");
     assert_eq!(monitor.rows().end, 8_000);
-    // Half of the budget is for values that are there, the other half for rings that grow.
+    // Half of the budget is for existing values, the other half for growing rings.
     let rows = monitor.rows();
     assert!((rows.end - rows.start) as usize * 4 * POINT_BYTES >= budget / 4, "{rows:?}");
     assert_eq!(monitor.series()[0].len() as u64, rows.end - rows.start);
 }
 
 #[test]
-fn a_million_samples_of_processes_that_come_and_go_take_no_more_memory() {
+fn a_million_samples_of_short_lived_processes_stay_within_the_memory() {
     let budget = 256 << 10;
     let (script, mut query, mut monitor) =
         monitor(&[r"\Process(_Total)\Working Set", r"\Processor(*)\% Processor Time"], budget);
@@ -103,7 +103,7 @@ fn a_million_samples_of_processes_that_come_and_go_take_no_more_memory() {
     assert_eq!(names, ["build job number 199999 of many", "a"]);
 }
 
-/// Bytes of this process that belong to no file, where the system says it.
+/// Anonymous resident bytes of this process, where the system reports them.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
@@ -111,12 +111,12 @@ fn resident() -> Option<u64> {
 }
 
 #[test]
-fn a_session_of_hours_takes_no_more_memory_when_its_ring_is_full() {
+fn memory_stays_constant_once_the_ring_is_full() {
     let budget = 256 << 10;
     let mut bench = Bench::with(&[r"\Process(*)\% Processor Time"], Language::ENGLISH, |options| {
         options.budget = budget;
     });
-    // Of many processes 15 are there at a time, and two of them are others each second.
+    // 15 processes exist at a time, and two of them are replaced each second.
     let names: Vec<&'static str> =
         (0..2_000).map(|number| &*Box::leak(format!("job {number} of many").into_boxed_str())).collect();
     let run = |bench: &mut Bench, samples: u64| {
@@ -156,7 +156,7 @@ fn a_late_series_has_no_values_before_it_came() {
 }
 
 #[test]
-fn ended_instances_are_kept_but_not_for_ever() {
+fn only_the_last_ended_instances_are_kept() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
     for number in 0..300 {
         let name: &'static str = Box::leak(format!("job{number}").into_boxed_str());
@@ -181,7 +181,7 @@ fn a_gap_has_its_reason() {
 }
 
 #[test]
-fn removed_instances_of_a_wildcard_stay_away() {
+fn removed_instances_of_a_wildcard_stay_removed() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
     take(&script, &mut query, &mut monitor, 2);
     monitor.select(1);

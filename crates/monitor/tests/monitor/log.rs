@@ -1,4 +1,4 @@
-//! Logs in the same view, and what is saved from it.
+//! Logs in the monitor, and files that are saved from it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use tallymon_monitor::{App, Colours, Options};
 use crate::fake::{Bench, DEFAULTS};
 use crate::screens::{check, has};
 
-/// A log of an hour, ten seconds apart: a processor with a spike in the middle that one process makes, and a process that
-/// is there only then.
+/// A log of an hour with a row every ten seconds: a processor spike in the middle, caused by a process that
+/// exists only then.
 fn text() -> String {
     let mut text = String::from(
         "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Processor(_Total)\\% Processor Time\",\"\\\\vm\\Process(calm)\\% Processor Time\",\
@@ -35,7 +35,7 @@ fn text() -> String {
     text
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -78,13 +78,13 @@ fn a_log_opens_in_the_same_view() {
     let mut bench = open(&file, PATHS, 1 << 20);
     let screen = check("log", &mut bench);
     has(&screen, &["LOG", "hour.csv", "360 records", "13:00:00", "13:59:50", "━"]);
-    // A jump in time, and who made what is there: read from the log, the process that was there only then.
+    // Jump to a time and open its top contributors: the log has the process that existed only then.
     bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Enter);
     let screen = check("log-spike", &mut bench);
-    has(&screen, &["made by 13:29:00", "busy", "90.50", "At"]);
+    has(&screen, &["top contributors at 13:29:00", "busy", "90.50", "At"]);
     bench.key(KeyCode::Esc).types(":2016-11-26 13:10:00").key(KeyCode::Enter);
     assert_eq!(bench.app.monitor().window.cursor, Some(60));
-    // Step by step, and by itself.
+    // Step by step, and playing.
     bench.types("..,");
     assert_eq!(bench.app.monitor().window.cursor, Some(61));
     bench.types("t");
@@ -94,10 +94,10 @@ fn a_log_opens_in_the_same_view() {
     bench.types("t");
     bench.app.begin_sample();
     assert_eq!(bench.app.monitor().window.cursor, Some(63));
-    // The table is of the time at the cursor; names that nobody knows are as good as others.
+    // The table shows the time at the cursor, also of unknown objects.
     bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Down).types("T");
     has(&bench.screen(), &["Process", "busy", "90.50"]);
-    // A table that is filtered says so.
+    // The title of the table shows its filter.
     bench.types("/cal").key(KeyCode::Enter);
     let screen = bench.screen();
     has(&screen, &["Process: 1   sorted by", "   /cal\n", "calm"]);
@@ -114,7 +114,7 @@ fn a_log_longer_than_the_memory_shows_a_part_and_jumps() {
     let folder = Folder::new("long");
     let file = folder.0.join("hour.csv");
     fs::write(&file, text()).unwrap();
-    // Place for 100 rows of two series and a time, but for what the series themselves take.
+    // Memory for 100 rows of two series and a time, less what the series themselves use.
     let mut bench = open(&file, PATHS, 100 * 24 * 2);
     let rows = bench.app.monitor().rows();
     assert!(rows.start == 0 && (50..100).contains(&rows.end), "{rows:?}");
@@ -129,7 +129,8 @@ fn a_log_longer_than_the_memory_shows_a_part_and_jumps() {
     assert_eq!((time.minute, time.second), (0, 0));
 }
 
-/// The time at the left end of the chart and that at its right end, in seconds since the begin of the log.
+/// The time at the left end of the chart and that at its right end, in seconds since the beginning of the
+/// log.
 fn ends(bench: &Bench) -> (u64, u64) {
     let (from, to) = bench.app.monitor().view_times().unwrap();
     let first = bench.app.log().unwrap().summary().first.0;
@@ -137,7 +138,7 @@ fn ends(bench: &Bench) -> (u64, u64) {
 }
 
 #[test]
-fn pages_go_on_beyond_the_memory() {
+fn paging_reads_on_beyond_the_memory() {
     let folder = Folder::new("pages");
     let file = folder.0.join("hour.csv");
     fs::write(&file, text()).unwrap();
@@ -151,7 +152,7 @@ fn pages_go_on_beyond_the_memory() {
     let check = |bench: &Bench| {
         let monitor = bench.app.monitor();
         let (from, _) = ends(bench);
-        // Every row in view is there, with its value: the number of the record.
+        // Every row in view has its value: the number of its record.
         for (nth, row) in monitor.view().enumerate() {
             let value = monitor.series()[0].at(monitor.next(), row).unwrap().unwrap();
             assert_eq!(value, (from / 10) as f64 + nth as f64);
@@ -177,7 +178,7 @@ fn pages_go_on_beyond_the_memory() {
         let after = ends(&bench);
         assert!(after.0 < before.0 && after.1 + 10 >= before.0, "nothing is left out: {before:?} {after:?}");
     }
-    // What the legend says is in view, not behind it.
+    // The legend shows the last value in view.
     let shown = bench.app.monitor().view().end - 1;
     let legend = bench.screen().lines().find(|line| line.starts_with('▶')).unwrap().to_string();
     assert!(legend.ends_with(&format!(" {shown}.000")) || legend.ends_with(&format!(" {shown}")), "{legend}");
@@ -187,7 +188,7 @@ fn pages_go_on_beyond_the_memory() {
     bench.key(KeyCode::Home);
     assert_eq!(ends(&bench).0, 0);
     check(&bench);
-    // The cursor goes on as well, and so does playing.
+    // The cursor and playing read on as well.
     let cursor = |bench: &Bench| {
         let time = bench.app.monitor().time(bench.app.monitor().window.cursor.unwrap()).unwrap();
         (time.0 - bench.app.log().unwrap().summary().first.0) / 10_000_000
@@ -210,7 +211,7 @@ fn pages_go_on_beyond_the_memory() {
 }
 
 #[test]
-fn windows_own_logs_open() {
+fn a_log_of_windows_opens() {
     let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") else { return };
     let mut bench = open(&file, &[r"\Processor(_Total)\% Processor Time"], 1 << 24);
     assert_eq!(bench.app.monitor().rows(), 0..601);
@@ -221,7 +222,7 @@ fn windows_own_logs_open() {
         Some(false),
         "a share needs two samples"
     );
-    // The same numbers as those that are copied out of it.
+    // The same numbers as in a copy of the log.
     let folder = Folder::new("windows");
     let csv = folder.file("copy.csv");
     bench.types("w");
@@ -248,7 +249,7 @@ fn windows_own_logs_open() {
 }
 
 #[test]
-fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
+fn opening_a_log_keeps_the_live_history() {
     let folder = Folder::new("opened");
     let mut bench = Bench::new(DEFAULTS);
     bench.run(30).types("A");
@@ -256,22 +257,23 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
         bench.app.monitor().series().iter().map(|series| series.path.clone()).collect()
     };
     let (before, view) = (paths(&bench), bench.screen());
-    // What is no log and no settings changes nothing, and neither does a text that would be empty settings.
+    // A file that is neither log nor settings changes nothing, and neither does a text that parses as empty
+    // settings.
     fs::write(folder.0.join("empty.txt"), "# nothing\n").unwrap();
     for name in ["empty.txt", "nowhere.blg"] {
         bench.types("o").types(&folder.file(name)).key(KeyCode::Enter);
         has(&bench.screen(), &[name]);
         assert_eq!((paths(&bench), bench.app.monitor().rows()), (before.clone(), 0..30), "{name}");
     }
-    // The content says what it is: a text log without any ending. Its time slider is there, and of the counters those
-    // that the log has as well.
+    // The content decides: this is a text log without an ending. It has a time slider, and the current
+    // counters that the log has as well.
     fs::write(folder.0.join("hour"), text()).unwrap();
     bench.types("o").types(&folder.file("hour")).key(KeyCode::Enter);
     let screen = bench.screen();
     has(&screen, &["LOG", " hour ", "360 records", "13:00:00", "13:59:50"]);
     assert_eq!(paths(&bench), PATHS);
     bench.types(":13:29").key(KeyCode::Enter).key(KeyCode::Enter);
-    has(&bench.screen(), &["made by 13:29:00", "busy"]);
+    has(&bench.screen(), &["top contributors at 13:29:00", "busy"]);
     let click = |bench: &mut Bench, column, row| {
         let kind = MouseEventKind::Down(MouseButton::Left);
         bench.app.event(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
@@ -280,13 +282,13 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
     click(&mut bench, 50, 28);
     let cursor = bench.app.monitor().window.cursor.unwrap();
     assert!((150..210).contains(&cursor), "{cursor}");
-    // A log of another format, whose counters are others, after it.
+    // Then a log of another format, with other counters.
     if let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") {
         bench.types("o").types(&file.to_string_lossy()).key(KeyCode::Enter);
         has(&bench.screen(), &["Tx_BasicPerfCounters.blg"]);
         assert_eq!(bench.app.monitor().rows(), 0..601);
     }
-    // And back: the same picture, which goes on.
+    // Back to live samples: the same picture continues.
     let now = |bench: &mut Bench| {
         bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('t'), KeyModifiers::CONTROL)));
     };
@@ -298,7 +300,7 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
     assert!((25..35).all(|row| memory.at(35, row).unwrap().is_ok()), "a value of one sample has no gap");
     now(&mut bench);
     assert_eq!(bench.app.monitor().rows(), 0..35, "there is nothing else to go back to");
-    // Settings under another name.
+    // Settings with another ending.
     fs::write(folder.0.join("mine.txt"), bench.app.settings().to_string()).unwrap();
     let mut other = Bench::new(&[]);
     other.run(1).types("o").types(&folder.file("mine.txt")).key(KeyCode::Enter).run(3);
@@ -307,9 +309,9 @@ fn a_log_is_opened_while_the_monitor_runs_and_what_was_seen_before_stays() {
 
 #[cfg(unix)]
 #[test]
-fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
+fn keys_work_while_a_file_is_opened_and_escape_stops_it() {
     let folder = Folder::new("slow");
-    // A pipe that nobody writes into keeps whoever opens it waiting.
+    // Opening a pipe without a writer blocks.
     let pipe = folder.file("pipe.csv");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut bench = Bench::new(DEFAULTS);
@@ -322,12 +324,12 @@ fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
     has(&bench.screen(), &["opening pipe.csv", "0 %", "Esc stops", "live"]);
     bench.run(3);
     assert_eq!(bench.app.monitor().rows(), 0..6);
-    // Other keys do what they always do.
+    // Other keys work as always.
     key(&mut bench, KeyCode::Char('f'));
     has(&bench.screen(), &["FROZEN", "opening pipe.csv"]);
     key(&mut bench, KeyCode::Esc);
     assert!(!bench.app.is_opening() && !bench.screen().contains("opening"));
-    // The next one is not kept waiting by it, and what lay over the view is gone with it.
+    // The next file need not wait for it, and opening it closes the dialog.
     fs::write(folder.0.join("hour"), text()).unwrap();
     bench.types("fo").types(&folder.file("hour"));
     key(&mut bench, KeyCode::Enter);
@@ -342,7 +344,7 @@ fn the_screen_goes_on_while_a_file_is_opened_and_escape_stops_it() {
 }
 
 #[test]
-fn a_log_of_days_says_which_day_and_a_file_that_is_dropped_opens() {
+fn a_log_of_several_days_shows_dates_and_a_dropped_file_opens() {
     let folder = Folder::new("days");
     let mut text = String::from(
         "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available MBytes\",\"\\\\vm\\System\\Threads\"\r\n",
@@ -365,7 +367,7 @@ fn a_log_of_days_says_which_day_and_a_file_that_is_dropped_opens() {
     bench.types("[[[");
     has(&bench.screen(), &[" 11-29 12:15:30 ", " 11:15:30 "]);
     bench.types("]]]");
-    // All lines in view: each as high as its values allow.
+    // Fit all lines to the chart.
     bench.app.event(&Event::Paste(r"\System\Threads".to_string()));
     bench.settle();
     bench.types("F");
@@ -395,7 +397,7 @@ fn a_damaged_log_says_so() {
 }
 
 #[test]
-fn what_is_saved_opens_again() {
+fn a_saved_file_opens_again() {
     let folder = Folder::new("saved");
     let mut bench = Bench::new(DEFAULTS);
     bench.run(30).types("++").key(KeyCode::Down).types(" ").key(KeyCode::Down).types("S").types("A");
@@ -435,7 +437,7 @@ fn what_is_saved_opens_again() {
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), files, "nothing else is left in the folder");
 }
 
-/// A log of two hosts with the same counters, one of which has a counter more.
+/// A log of two hosts with the same counters; one host has one more.
 fn of_two_hosts(folder: &Folder) -> PathBuf {
     let mut text = String::from(
         "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Processor(_Total)\\% Processor Time\",\"\\\\vm\\Process(calm)\\% Processor Time\",\
@@ -458,7 +460,7 @@ fn a_log_of_several_hosts_shows_them_all() {
     let folder = Folder::new("hosts");
     let mut bench = open(&of_two_hosts(&folder), &[r"\Processor(_Total)\% Processor Time"], 1 << 20);
     has(&bench.screen(), &["vm, web02"]);
-    // The host is chosen in the dialog, and the same counter looked at there.
+    // Choose the host in the dialog, and the same counter there.
     bench.types("a").key(KeyCode::BackTab).key(KeyCode::Down);
     let screen = check("log-hosts-add", &mut bench);
     has(&screen, &["Host (2)", r"\\web02\Processor(_Total)\% Processor Time"]);
@@ -469,7 +471,7 @@ fn a_log_of_several_hosts_shows_them_all() {
     let values: Vec<_> = monitor.series().iter().map(|series| series.at(monitor.next(), 10)).collect();
     assert_eq!(values, [Some(Ok(10.0)), Some(Ok(80.0))]);
     assert_eq!(monitor.chosen().unwrap().path, r"\\web02\Processor(_Total)\% Processor Time");
-    // Who made a value, the table and the explanation are of the host of the chosen line.
+    // Top contributors, table and explanation belong to the host of the chosen line.
     bench.types(":13:00:10").key(KeyCode::Enter).key(KeyCode::Enter);
     let screen = bench.screen();
     assert!(screen.contains("busy") && !screen.contains("calm"), "{screen}");
@@ -481,7 +483,7 @@ fn a_log_of_several_hosts_shows_them_all() {
     assert!(screen.contains("busy") && !screen.contains("calm"), "{screen}");
     bench.types("gx");
     has(&bench.screen(), &["% Processor Time", "70"]);
-    // What is saved names the hosts, and settings open again.
+    // Saved files name the hosts, and settings open again.
     bench.key(KeyCode::Esc).key(KeyCode::Esc);
     let settings = bench.app.settings();
     bench.types("w");
@@ -502,7 +504,7 @@ fn a_log_of_several_hosts_shows_them_all() {
 }
 
 #[test]
-fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
+fn a_counter_removed_from_a_log_stays_removed_until_undo() {
     let folder = Folder::new("removed");
     let paths = [r"\Processor(_Total)\% Processor Time", r"\\web02\Process(busy)\% Processor Time"];
     let mut bench = open(&of_two_hosts(&folder), &paths, 1 << 20);
@@ -527,10 +529,10 @@ fn what_is_removed_from_a_log_stays_away_until_it_is_undone() {
 }
 
 #[test]
-fn processes_stand_below_those_that_made_them() {
+fn processes_are_shown_below_their_parents() {
     let folder = Folder::new("tree");
     let file = folder.0.join("tree.csv");
-    // Name, number, the number of who made it, and its memory.
+    // Name, process id, parent process id, and memory.
     let processes = [
         ("_Total", 0, 0, 61),
         ("init", 1, 0, 10),
@@ -568,7 +570,7 @@ fn processes_stand_below_those_that_made_them() {
     has(&screen, &["Process: 6", "as a tree"]);
     let expected = ["_Total", "orphan", "init", "└ server", "└ shell", "  └ job"];
     assert_eq!(shown(&mut bench), expected, "{screen}");
-    // The keys go down as it stands there, and a filter keeps what it finds, with those that are there above it.
+    // Keys move down the tree, and a filter keeps the found rows at their depth.
     bench.key(KeyCode::Home).types("jjjj").types("/j").key(KeyCode::Enter);
     assert_eq!(shown(&mut bench), ["job"]);
     bench.types("/").key(KeyCode::Backspace).key(KeyCode::Enter).types("H");

@@ -1,4 +1,4 @@
-//! Looking closer: areas, who made a value, ranges of time, thresholds, and taking it all back.
+//! Areas, top contributors, ranges of time, thresholds, and undo.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tallymon::core::title::Language;
@@ -26,7 +26,7 @@ fn undo(bench: &mut Bench) {
 fn areas_and_stacks() {
     let mut bench = Bench::new(PROCESSORS);
     check("area", bench.run(60).types("A"));
-    // Two shares of 100 need an axis that is longer; their sum is no third one.
+    // Two shares of 100 need a longer axis; their sum is not stacked as a third one.
     let screen = check("stacked", bench.types("G"));
     has(&screen, &["160┤"]);
     let mut plain = Bench::with(PROCESSORS, Language::ENGLISH, |options| {
@@ -40,14 +40,17 @@ fn areas_and_stacks() {
 }
 
 #[test]
-fn a_click_on_a_spike_says_who_made_it() {
+fn a_click_on_a_spike_opens_the_top_contributors() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60);
     bench.screen();
     click(&mut bench, 26, 4);
     let screen = check("spike", &mut bench);
-    has(&screen, &["made by 09:40:2", "Processor: % Processor Time", "Process: % Processor Time"]);
-    // The largest first, and the values are those of that second.
+    has(
+        &screen,
+        &["top contributors at 09:40:2", "Processor: % Processor Time", "Process: % Processor Time"],
+    );
+    // The largest instance first, with the values of that second.
     let monitor = bench.app.monitor();
     let groups = monitor.top.at(monitor.next(), monitor.window.cursor.unwrap());
     let all = groups.iter().flat_map(|group| &group.instances);
@@ -57,18 +60,18 @@ fn a_click_on_a_spike_says_who_made_it() {
     assert!(values.len() == 3 && values.is_sorted_by(|one, other| one >= other), "{values:?}");
     let path = &group.instances[0].path;
     assert_eq!(path, r"\Process(shell)\Working Set", "the third has three shares");
-    // The panel goes along with the cursor, and Enter puts its line into the chart.
+    // The panel follows the cursor, and Enter adds its line to the chart.
     bench.key(KeyCode::Left);
-    has(&bench.screen(), &["made by 09:40:"]);
+    has(&bench.screen(), &["top contributors at 09:40:"]);
     bench.key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Enter).run(2).key(KeyCode::Esc);
     let screen = bench.screen();
-    assert!(!screen.contains("made by"), "{screen}");
+    assert!(!screen.contains("top contributors at"), "{screen}");
     assert_eq!(bench.app.monitor().series().len(), 6, "one more than before");
-    // Where nothing was kept, as before the first sample of a counter, it says so.
+    // It reports a time without data, as before the first sample of a counter.
     let mut young = Bench::new(&[r"\Memory\Available MBytes"]);
     *young.script.processes.lock() = vec!["_Total"];
     young.run(3).key(KeyCode::Enter);
-    has(&young.screen(), &["nothing was kept of this second"]);
+    has(&young.screen(), &["no data for this time"]);
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn the_panel_takes_its_own_clicks() {
     assert_eq!(bench.app.monitor().window.cursor, cursor, "{screen}");
     assert_eq!(bench.style_of("myapp#1 "), bench.style_of("32.00 %"));
     assert_ne!(bench.style_of("myapp#1 "), bench.style_of("46.00 %"), "it is chosen");
-    // The wheel goes on to the next, and a double click adds it.
+    // The wheel chooses the next instance, and a double click adds it.
     mouse(&mut bench, MouseEventKind::ScrollDown, 60, row);
     bench.screen();
     assert_eq!(bench.app.monitor().window.points(), 100, "no zoom");
@@ -101,7 +104,7 @@ fn the_panel_takes_its_own_clicks() {
     mouse(&mut bench, MouseEventKind::Drag(MouseButton::Left), 60, row);
     mouse(&mut bench, MouseEventKind::Up(MouseButton::Left), 60, row);
     let screen = bench.screen();
-    assert!(bench.app.monitor().window.points() < 100 && !screen.contains("made by"), "{screen}");
+    assert!(bench.app.monitor().window.points() < 100 && !screen.contains("top contributors at"), "{screen}");
 }
 
 #[test]
@@ -123,7 +126,7 @@ fn a_drag_zooms_and_undoing_goes_back() {
 }
 
 #[test]
-fn what_was_removed_comes_back_with_its_history() {
+fn undo_restores_a_removed_counter_with_its_history() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(10).types("++").key(KeyCode::Delete).run(5);
     let paths = |bench: &Bench| -> Vec<String> {
@@ -140,14 +143,14 @@ fn what_was_removed_comes_back_with_its_history() {
     assert!(known[1..10].iter().all(|known| *known), "{known:?}");
     assert!(known[10..15].iter().all(|known| !*known), "{known:?}");
     assert!(known[16..].iter().all(|known| *known), "{known:?}");
-    // The scale before is the next step back.
+    // The next undo restores the scale.
     let power = |bench: &Bench| bench.app.monitor().power(&bench.app.monitor().series()[0]);
     assert_eq!(power(&bench), 2);
     undo(&mut bench);
     assert_eq!(power(&bench), 1);
     undo(&mut bench);
     assert_eq!(power(&bench), 0);
-    // A counter that was added goes away again, a set that was cleared comes back.
+    // Undo removes an added counter and restores a cleared set.
     bench.app.event(&Event::Paste(r"\Memory\Page Faults/sec".into()));
     bench.run(2);
     assert_eq!(paths(&bench).len(), 6);
@@ -180,14 +183,14 @@ fn a_line_stays_with_its_process_when_its_number_changes() {
         (r"\Process(myapp#1)\Working Set", false),
     ];
     assert_eq!(lines, expected);
-    // Another one with the name of the one that is left is somebody else; a name that is free is taken up again.
+    // A new process with the same name is another series; a free name is used again.
     *bench.script.processes.lock() = vec!["myapp", "myapp", "myapp"];
     bench.script.ids.set(vec![10, 12, 13]);
     bench.run(2);
     let monitor = bench.app.monitor();
     assert_eq!(monitor.series().len(), 4);
     assert_eq!(monitor.series()[3].path, r"\Process(myapp#2)\Working Set");
-    // What the user removed stays away under whatever number.
+    // A removed series stays removed, whatever its number.
     bench.key(KeyCode::Down).key(KeyCode::Down).key(KeyCode::Delete).run(1);
     bench.script.processes.lock().remove(0);
     bench.script.ids.set(vec![12, 13]);
@@ -200,7 +203,7 @@ fn a_line_stays_with_its_process_when_its_number_changes() {
 }
 
 #[test]
-fn a_threshold_is_a_line_and_what_is_above_it_is_marked() {
+fn a_threshold_is_a_line_and_values_above_it_are_marked() {
     let mut bench = Bench::new(&[r"\Processor(_Total)\% Processor Time", r"\Memory\Available MBytes"]);
     bench.run(30).types("L30").key(KeyCode::Enter);
     let screen = check("threshold", &mut bench);
@@ -210,7 +213,7 @@ fn a_threshold_is_a_line_and_what_is_above_it_is_marked() {
     assert_eq!(bench.app.monitor().series()[0].threshold, Some(35.0));
     assert!(!bench.screen().contains("above the threshold"));
     bench.types("Lmuch").key(KeyCode::Enter);
-    has(&bench.screen(), &["this is no number"]);
+    has(&bench.screen(), &["not a number"]);
     bench.types("L").key(KeyCode::Backspace).key(KeyCode::Backspace).key(KeyCode::Enter);
     assert_eq!(bench.app.monitor().series()[0].threshold, None);
 }
@@ -244,7 +247,7 @@ fn clearing_and_a_new_set_can_be_undone_with_all_values() {
         for ((path, before), (now, after)) in before.iter().zip(values(&bench)) {
             assert_eq!((path, before.as_slice()), (&now, after.get(..30).unwrap()), "{key}");
             let since = after.get(30..).unwrap().iter().filter(|value| value.is_some()).count();
-            // A new set did not read them; the first of a rate after that has none either.
+            // The new set did not read them, and the first rate after it has no value either.
             assert!(if key == "d" { since == 10 } else { (4..=5).contains(&since) }, "{key} {path} {since}");
         }
         assert_eq!(monitor.top.at(monitor.next(), 20), makers, "{key}: who made it is there again");
@@ -254,7 +257,7 @@ fn clearing_and_a_new_set_can_be_undone_with_all_values() {
 }
 
 #[test]
-fn what_was_cleared_is_forgotten_when_the_memory_is_needed() {
+fn cleared_values_are_dropped_when_the_memory_is_needed() {
     let mut bench = Bench::with(DEFAULTS, Language::ENGLISH, |options| options.budget = 64 << 10);
     bench.run(600).types("d");
     let mut most = 0;

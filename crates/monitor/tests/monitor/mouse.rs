@@ -1,10 +1,10 @@
-//! The mouse where there are lists: the dialog, the table, charts side by side.
+//! The mouse in lists: the add dialog, the table, small charts.
 
 use crossterm::event::{Event, KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use crate::fake::{Bench, DEFAULTS};
 
-/// Does something with the mouse at the first letter of a text that is on the screen.
+/// Sends a mouse event at the first letter of a text on the screen.
 #[track_caller]
 pub(crate) fn at(bench: &mut Bench, text: &str, kind: MouseEventKind) {
     let screen = bench.screen();
@@ -22,7 +22,7 @@ pub(crate) fn at(bench: &mut Bench, text: &str, kind: MouseEventKind) {
 pub(crate) const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
 
 #[test]
-fn the_dialog_by_mouse_alone() {
+fn the_add_dialog_works_with_the_mouse_alone() {
     let mut bench = Bench::new(&[]);
     bench.run(1).types("a");
     at(&mut bench, "Memory ", LEFT);
@@ -37,7 +37,7 @@ fn the_dialog_by_mouse_alone() {
     bench.run(1);
     assert!(bench.screen().contains("added"), "{}", bench.screen());
     assert_eq!(bench.app.monitor().series().len(), 4);
-    // The wheel goes through the list below it; titles and what is beside the lists take no click.
+    // The wheel moves in the list below the pointer; titles and the space beside lists take no click.
     at(&mut bench, "Object (", MouseEventKind::ScrollUp);
     assert!(!bench.screen().contains(path), "{}", bench.screen());
     at(&mut bench, "Search", LEFT);
@@ -74,7 +74,7 @@ fn the_table_by_mouse() {
 }
 
 #[test]
-fn a_click_chooses_the_chart_and_closes_a_text() {
+fn a_click_chooses_in_the_chart_and_closes_help() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(5).types("v");
     for (text, position) in [("Bytes Total/sec lo", 4), ("Available MBytes", 1), ("Disk Bytes/sec _Total", 2)]

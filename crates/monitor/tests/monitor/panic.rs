@@ -1,4 +1,4 @@
-//! A panic in the middle of a session puts the terminal back and shows its message.
+//! A panic restores the terminal and shows its message.
 
 use std::process::Command;
 use std::thread;

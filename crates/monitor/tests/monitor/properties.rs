@@ -1,4 +1,4 @@
-//! The properties of the picture and of its lines.
+//! The properties of the chart and of its lines.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tallymon::core::title::Language;
@@ -14,7 +14,7 @@ pub(crate) fn control(bench: &mut Bench, letter: char) {
     bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)));
 }
 
-/// The picture as it is saved.
+/// The saved picture.
 fn svg(bench: &Bench) -> String {
     let local = |time| bench.app.local_time(time);
     let words = Words::of(Language::ENGLISH).grouped(picture(bench).parts.has(Switch::DigitGrouping));
@@ -51,7 +51,7 @@ fn titles_axis_and_grid() {
     assert_eq!(*picture(&bench), wanted);
     let screen = check("properties-of-picture", &mut bench);
     has(&screen, &["A calm machine", "share, %", "  50┤", " -10┤"]);
-    // They are kept in settings, and each change is undone by itself.
+    // Settings keep them, and each change is a step of its own for undo.
     let settings = bench.app.settings();
     assert_eq!(Settings::parse(&settings.to_string()), Ok(settings.clone()));
     let mut other = Bench::new(&[]);
@@ -86,16 +86,16 @@ fn a_line_has_its_own_colour_pattern_and_width() {
     check("properties-of-line", &mut bench);
     let settings = bench.app.settings();
     assert_eq!(Settings::parse(&settings.to_string()), Ok(settings));
-    // The picture that is saved is the same.
+    // The saved picture is the same.
     let svg = svg(&bench);
     assert!(svg.contains("stroke-width=\"3\" stroke-dasharray=\"2 2\""), "{svg}");
 }
 
 #[test]
-fn what_is_no_axis_changes_nothing() {
+fn an_invalid_axis_changes_nothing() {
     let mut bench = Bench::new(&[]);
     bench.run(1).types("P");
-    // Without a line there are only the properties of the picture.
+    // Without a line there are only the properties of the chart.
     let screen = bench.screen();
     has(&screen, &["Title", "Grid"]);
     assert!(!screen.contains("Pattern"), "{screen}");
@@ -103,10 +103,10 @@ fn what_is_no_axis_changes_nothing() {
     for text in ["0", "much", "inf", "1e300"] {
         control(&mut bench, 'u');
         bench.types(text).key(KeyCode::Enter);
-        has(&bench.screen(), &["this is no end of an axis"]);
+        has(&bench.screen(), &["not a valid end of the axis"]);
         assert_eq!(*picture(&bench), Picture::default(), "{text}");
     }
-    // What is typed and not entered is forgotten.
+    // A typed text without Enter is dropped.
     bench.types("7").key(KeyCode::Esc);
     assert_eq!(*picture(&bench), Picture::default());
     bench.key(KeyCode::Right).key(KeyCode::Down).key(KeyCode::Left);

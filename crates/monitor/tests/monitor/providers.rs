@@ -1,4 +1,4 @@
-//! The screen of providers, over a source that tells of its providers and over one that does not.
+//! The providers screen, over a source with provider data and over one without.
 
 use crossterm::event::{KeyCode, MouseEventKind};
 use tallymon::Query;
@@ -32,7 +32,7 @@ const COUNTERS: &[CounterSpec] = &[
 const OBJECT: ObjectSpec<'static> =
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(990_000), InstanceKind::Many, COUNTERS) };
 
-/// Who there is: name, nanoseconds, state, reason.
+/// The providers: name, nanoseconds, state, reason.
 const SOURCES: &[(&str, u64, u64, &str)] = &[
     ("Processor", 20_400, 1, "healthy"),
     ("Process", 1_250_000, 2, "12 values: more rights are needed to read it"),
@@ -42,7 +42,7 @@ const SOURCES: &[(&str, u64, u64, &str)] = &[
     ("service Gadgets", 52_000_000, 4, "it crashed: signal 11"),
 ];
 
-/// A machine that tells how its sources are, and nothing else.
+/// A machine with provider data and nothing else.
 struct Told;
 
 impl Source for Told {
@@ -111,7 +111,7 @@ fn told(language: Language, registry: Option<Roots>) -> Bench {
 }
 
 #[test]
-fn what_is_wrong_comes_first_with_its_reason() {
+fn failed_providers_come_first_with_their_reasons() {
     let mut bench = told(Language::ENGLISH, None);
     bench.run(2).types("D");
     let screen = check("providers", &mut bench);
@@ -121,7 +121,7 @@ fn what_is_wrong_comes_first_with_its_reason() {
         .map(|name| screen.lines().position(|line| line.starts_with(&format!("│ {name}"))).unwrap())
         .collect();
     assert!(order.is_sorted(), "{order:?}\n{screen}");
-    // The next one has a remedy, and stays chosen when others come before it.
+    // The next one has a remedy, and stays chosen when others are listed before it.
     bench.key(KeyCode::Down).run(1);
     has(&bench.screen(), &["run tally as root"]);
     bench.key(KeyCode::Esc);
@@ -129,7 +129,7 @@ fn what_is_wrong_comes_first_with_its_reason() {
 }
 
 #[test]
-fn a_small_screen_tells_the_same_of_the_chosen_one() {
+fn a_small_screen_shows_all_data_of_the_chosen_provider() {
     let mut bench = told(Language::ENGLISH, None);
     let screen = check("providers-small", bench.resize(40, 12).run(1).types("D"));
     has(&screen, &["service Gadgets", "failed", "it crashed", "Restarts 4"]);
@@ -139,21 +139,21 @@ fn a_small_screen_tells_the_same_of_the_chosen_one() {
 }
 
 #[test]
-fn a_source_that_does_not_tell_has_objects() {
+fn a_source_without_provider_data_lists_its_objects() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(3).key(KeyCode::Down);
     bench.types("p");
     has(&bench.screen(), &["counter path:"]);
     bench.key(KeyCode::Esc);
-    // The line of a provider that is late leads to it.
+    // The line of a late provider leads to it.
     bench.script.memory.set(Some(ValueState::Stale));
     bench.run(1);
     has(&bench.screen(), &["old value", "p: Providers"]);
     let screen = check("providers-elsewhere", bench.types("p"));
-    has(&screen, &["this source does not tell", "elsewhere"]);
+    has(&screen, &["this source has no provider data", "elsewhere"]);
     let detail = screen.lines().rfind(|line| line.contains("Memory")).unwrap();
     assert_eq!(detail.trim_matches(['│', ' ']), "Memory", "{screen}");
-    // Samples go on behind it.
+    // Samples continue behind the screen.
     let rows = bench.app.monitor().rows().end;
     assert_eq!(bench.run(2).app.monitor().rows().end, rows + 2);
 }
@@ -183,11 +183,11 @@ fn a_library_is_disabled_and_enabled_after_a_question() {
     bench.types("ey");
     has(&bench.screen(), &["Gadgets: enabled"]);
     assert!(!is_disabled());
-    // Nobody else is asked for that, and a refusal is shown.
+    // Only libraries can be disabled, and an error is shown.
     bench.key(KeyCode::Down).types("d");
-    has(&bench.screen(), &["only libraries are enabled and disabled"]);
+    has(&bench.screen(), &["only libraries can be enabled and disabled"]);
     let mut bench = told(Language::ENGLISH, None);
-    has(&bench.types("Dd").screen(), &["only on the machine itself, now"]);
+    has(&bench.types("Dd").screen(), &["only for live data of this machine"]);
     let nowhere = Roots::in_folder(&folder.join("nowhere"));
     let mut bench = told(Language::ENGLISH, Some(nowhere));
     has(&bench.types("Ddy").screen(), &["Gadgets"]);
@@ -214,7 +214,7 @@ fn a_log_has_what_was_recorded_of_them_at_the_time_of_the_cursor() {
     assert!(!bench.screen().contains("tally get"), "that would be of another time: {}", bench.screen());
     bench.key(KeyCode::Esc).key(KeyCode::Left).key(KeyCode::Left).types("D");
     has(&line(&mut bench), &["healthy", " 0 "]);
-    // What is not recorded is not made up, and nothing of this machine is changed from here.
+    // Missing data stay missing, and nothing of this machine can be changed from a log.
     assert!(line(&mut bench).contains('–'), "{}", bench.screen());
     has(&bench.types("d").screen(), &["only libraries"]);
 }

@@ -1,4 +1,5 @@
-//! Every view and every state, as text in `tests/screens`. `TALLYMON_BLESS=1` writes them anew: look at the difference.
+//! Every view and every state, as text in `tests/screens`. `TALLYMON_BLESS=1` writes them again: look at the
+//! difference.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,13 +12,13 @@ use tallymon_monitor::chart::Glyphs;
 
 use crate::fake::{Bench, DEFAULTS, DENIED};
 
-/// Compares a screen with the one that is kept.
+/// Compares a screen with the stored one.
 #[track_caller]
 pub(crate) fn check(name: &str, bench: &mut Bench) -> String {
     check_text(name, bench.screen())
 }
 
-/// Compares the text of a screen with the one that is kept.
+/// Compares the text of a screen with the stored one.
 #[track_caller]
 pub(crate) fn check_text(name: &str, screen: String) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/screens");
@@ -73,7 +74,7 @@ fn report() {
     let paths = [DEFAULTS, &[r"\System\Kernel", r"\Process(*)\Working Set"]].concat();
     let screen = check("report", Bench::new(&paths).run(60).types("r"));
     has(&screen, &["6.1.0-generic"]);
-    // Where there is place, what the values were as well.
+    // With enough room it has statistics as well.
     let mut bench = Bench::new(&paths);
     let screen = check("report-wide", bench.resize(130, 24).run(60).types("r"));
     let memory = screen.lines().find(|line| line.contains("Available MBytes")).unwrap();
@@ -140,7 +141,7 @@ fn no_such_object_counter_or_instance() {
     has(&screen, &["did you mean Processor", "did you mean Available MBytes", "nobody"]);
     let style = bench.style_of("Procesor(");
     assert!(style.add_modifier.contains(ratatui::style::Modifier::UNDERLINED), "{style:?}");
-    // The instance may come yet.
+    // The instance may still appear.
     bench.script.processes.lock().push("nobody");
     bench.run(1);
     has(&bench.screen(), &["61,7"]);
@@ -212,7 +213,7 @@ fn a_host_that_can_not_be_reached_is_tried_again() {
 }
 
 #[test]
-fn damaged_data_is_said_with_its_place() {
+fn damaged_data_is_reported_with_its_offset() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(20);
     let error = SourceError::new(SourceErrorKind::BadData, "not a valid data block: 12 bytes needed at 4096");
@@ -239,10 +240,10 @@ fn tiny_terminals_have_the_report() {
     let mut bench = Bench::new(DEFAULTS);
     check("tiny", bench.run(10).resize(59, 20));
     check("tiny-low", bench.resize(100, 14));
-    // The value is what matters: it is whole, and what differs of the name is left of it.
+    // The value matters most: it is whole, and the distinct part of the name is beside it.
     let screen = check("tiny-narrow", bench.resize(20, 12));
     has(&screen, &["65.00 %", "3,220", "810,000", "44,000", "17,500"]);
-    // A number that has no place is not cut into another one.
+    // A number that does not fit is not cut into another number.
     let mut young = Bench::new(&[r"\PhysicalDisk(_Total)\Disk Bytes/sec"]);
     has(&young.run(10).resize(10, 8).screen(), &["8.10e5"]);
     for (columns, rows) in [(1, 1), (3, 2), (10, 3), (20, 40), (200, 3), (300, 100)] {
@@ -308,7 +309,7 @@ fn lines_have_the_colours_of_their_terminal() {
 }
 
 #[test]
-fn a_host_that_is_not_here_is_said_to_be() {
+fn the_host_of_another_machine_is_shown() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(3).types(r"p\\elsewhere\Memory\Available MBytes").key(KeyCode::Enter);
     let screen = check("elsewhere", bench.run(3));

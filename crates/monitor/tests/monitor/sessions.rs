@@ -1,4 +1,4 @@
-//! The screen of recording sessions, over sessions that a script keeps.
+//! The screen of recording sessions, over scripted sessions.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -96,7 +96,7 @@ fn sessions_have_state_size_and_last_error() {
     for (name, language) in [("korean", Language::KOREAN), ("japanese", Language::JAPANESE)] {
         check(&format!("sessions-{name}"), bench(&kept, language).types("R").key(KeyCode::Down));
     }
-    // Without a place for sessions it says so.
+    // Without sessions a message says so.
     has(&Bench::new(DEFAULTS).run(1).types("R").screen(), &["there are no recording sessions", "live"]);
 }
 
@@ -115,11 +115,11 @@ fn a_session_is_stopped_and_started_after_a_question() {
     has(&bench.screen(), &["start: web? y n"]);
     bench.types("y");
     assert_eq!(kept.state("web"), SessionState::Recording);
-    // What can not be started says why, and nobody else is started instead.
+    // A failed start reports why, and no other session is started.
     bench.key(KeyCode::Home).types("sy");
     has(&bench.screen(), &["session \"disk\": no space left"]);
     assert_eq!(kept.state("disk"), SessionState::Killed);
-    // A question that was not answered is none after another line is chosen.
+    // Choosing another line cancels the question.
     bench.types("s").key(KeyCode::Down).types("y");
     assert_eq!(kept.state("disk"), SessionState::Killed);
     assert_eq!(kept.state("night"), SessionState::Waiting);

@@ -16,7 +16,7 @@ use crate::screens::{check, has};
 
 const TOTAL: &str = r"\Processor(_Total)\% Processor Time";
 
-/// A log of a host: so many seconds from a second of an hour on, each with the number of its second.
+/// A log of a host: a row a second from some second on, whose values are the numbers of their seconds.
 fn log(folder: &Folder, name: &str, host: &str, from: u32, rows: u32) -> PathBuf {
     let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{host}\\{}\"\r\n", &TOTAL[1..]);
     for second in from..from + rows {
@@ -60,15 +60,15 @@ fn logs_of_two_hosts_have_one_time_axis() {
     assert_eq!(shown(&bench), [TOTAL.to_string(), other.clone()]);
     let monitor = bench.app.monitor();
     let at = |series: usize, row: u64| monitor.series()[series].at(monitor.next(), row).unwrap().ok();
-    // Both where both are, a gap before one begins, and behind the end of the other.
+    // Values of both, a gap before one begins and after the other ends.
     assert_eq!([at(0, 59), at(1, 59)], [Some(59.0), None]);
     assert_eq!([at(0, 80), at(1, 80)], [Some(80.0), Some(80.0)]);
     assert_eq!([at(0, 120), at(1, 120)], [None, Some(20.0)]);
     has(&screen, &["ended 13:01:40"]);
-    // A path that is asked for is that of all of them.
+    // A requested path means all hosts.
     assert_eq!(shown(&open(&files, &[r"\Processor(*)\% Processor Time"], Language::ENGLISH)).len(), 2);
     assert_eq!(shown(&open(&files, &[&other], Language::ENGLISH)), [other]);
-    // What is saved of logs beside each other is what is seen.
+    // Overlapping logs are saved as they are shown.
     bench.types("w");
     for _ in 0..60 {
         bench.key(KeyCode::Backspace);
@@ -84,7 +84,7 @@ fn logs_of_two_hosts_have_one_time_axis() {
 }
 
 #[test]
-fn of_the_same_counters_it_is_said_whose_are_shown() {
+fn a_note_says_which_of_two_overlapping_logs_is_shown() {
     let folder = Folder::new("overlap");
     let files = [log(&folder, "one.csv", "web01", 0, 60), log(&folder, "two.csv", "web01", 50, 60)];
     let mut bench = open(&files, &[TOTAL], Language::ENGLISH);
@@ -105,7 +105,7 @@ fn several_files_are_dropped_or_typed_at_once() {
     bench.run(3).app.event(&Event::Paste(names.join(" ")));
     bench.settle();
     has(&bench.screen(), &["LOG", "web.csv, my db.csv", "web01, db01"]);
-    // Typed, and one that does not exist is named.
+    // Typed names; the error names a missing file.
     bench.types("o").types(&names.join(" ")).key(KeyCode::Enter);
     has(&bench.screen(), &["web.csv, my db.csv"]);
     bench.types("o").types(&format!("{} nowhere.blg", names[0])).key(KeyCode::Enter);

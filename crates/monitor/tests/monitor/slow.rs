@@ -122,7 +122,8 @@ impl Bench {
     }
 }
 
-/// A key that opens a screen; what is on it at once; what is on it while it has no values; and what once it has them.
+/// A key that opens a screen; then the text that it shows at once, while it has no values, and once it has
+/// them.
 const SCREENS: &[(char, &str, &str, &str)] = &[
     ('\n', "", "", "Process: "),
     ('T', " Processor: ", "reading values", "_Total"),

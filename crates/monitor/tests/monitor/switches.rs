@@ -1,4 +1,4 @@
-//! Parts of the picture that are switched off, and what the mouse points at.
+//! Parts of the chart that are switched off, and tooltips.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
 use tallymon::core::title::Language;
@@ -21,7 +21,7 @@ fn hasnt(screen: &str, parts: &[&str]) {
 }
 
 #[test]
-fn each_part_goes_and_comes_back() {
+fn each_part_is_switched_off_and_on() {
     let mut bench = Bench::new(DEFAULTS);
     let all = bench.run(60).key(KeyCode::Down).key(KeyCode::Up).screen();
     let parts = ["  Line    Scale Counter", "─ Last ", " 100┤", "09:40:00", "3,520"];
@@ -30,15 +30,15 @@ fn each_part_goes_and_comes_back() {
         let without = bench.types(&key.to_string()).screen();
         hasnt(&without, &[part]);
         let others: Vec<&str> = parts.into_iter().filter(|other| *other != part).collect();
-        // Values stand in the legend.
+        // The legend has the values.
         has(&without, &others[..if key == '1' { 3 } else { 4 }]);
         assert_eq!(without.lines().count(), all.lines().count());
         assert_eq!(bench.types(&key.to_string()).screen(), all);
     }
-    // Without any of it all the place is the chart's.
+    // Without all parts the chart has the whole screen.
     let bare = check("switches-bare", bench.types("1234"));
     assert!(bare.lines().nth(1).unwrap().starts_with('┤'), "{bare}");
-    // They are kept in settings, and undone one by one.
+    // Settings keep them, and undo restores them one by one.
     let settings = bench.app.settings();
     assert!(settings.to_string().contains("\nlegend = false\nvalue_bar = false\n"), "{settings}");
     assert_eq!(Settings::parse(&settings.to_string()), Ok(settings.clone()));
@@ -72,7 +72,7 @@ fn other_views_and_the_grid() {
 }
 
 #[test]
-fn numbers_are_grouped_as_their_language_does() {
+fn digits_are_grouped_as_in_the_language() {
     let grouped = [(Language::ENGLISH, "3,520"), (Language::JAPANESE, "3,520"), (Language::RUSSIAN, "3 520")];
     for (language, number) in grouped {
         let mut bench = Bench::with(DEFAULTS, language, |_| ());
@@ -85,7 +85,7 @@ fn numbers_are_grouped_as_their_language_does() {
 }
 
 #[test]
-fn all_switches_stand_in_the_dialog_also_of_a_small_terminal() {
+fn the_dialog_has_all_switches_also_on_a_small_terminal() {
     let mut bench = Bench::new(DEFAULTS);
     let screen = check("properties-switches", bench.run(60).types("P").types("5"));
     has(&screen, &["Legend", "Value bar", "Axis numbers", "Times", "Digit grouping", "Tooltips", "on"]);
@@ -100,14 +100,14 @@ fn all_switches_stand_in_the_dialog_also_of_a_small_terminal() {
     for _ in 0..9 {
         bench.key(KeyCode::Down);
     }
-    // The last one is there where there are ten rows.
+    // The last one is in view also with ten rows.
     let screen = bench.resize(60, 12).screen();
     let chosen = screen.lines().find(|line| line.contains("Scale") && line.contains("(default)"));
     assert!(chosen.is_some(), "{screen}");
 }
 
 #[test]
-fn the_mouse_is_told_what_it_points_at() {
+fn a_tooltip_describes_what_the_mouse_points_at() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60);
     bench.screen();
@@ -142,13 +142,13 @@ fn the_mouse_is_told_what_it_points_at() {
     let legend = screen.lines().position(|line| line.contains("Available MBytes") && line.starts_with('✓'));
     hover(&mut bench, 10, u16::try_from(legend.unwrap()).unwrap());
     has(&bench.screen(), &[r" \Memory\Available MBytes", "Last  3,5"]);
-    // Any key takes it away, and it can be switched off.
+    // Any key closes it, and it can be switched off.
     bench.key(KeyCode::Down);
     hasnt(&bench.screen(), &["Last  3,5"]);
     bench.types("6");
     hover(&mut bench, 10, u16::try_from(legend.unwrap()).unwrap());
     hasnt(&bench.screen(), &["Last  3,5"]);
-    // Small charts have theirs.
+    // Small charts have tooltips, too.
     bench.types("6v");
     bench.screen();
     hover(&mut bench, 5, 3);
@@ -156,7 +156,7 @@ fn the_mouse_is_told_what_it_points_at() {
 }
 
 #[test]
-fn without_a_legend_the_cursor_says_what_it_is_at() {
+fn without_a_legend_a_tooltip_describes_the_cursor() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(60).types("1").key(KeyCode::Left).key(KeyCode::Left);
     let screen = check("tooltip-cursor", &mut bench);

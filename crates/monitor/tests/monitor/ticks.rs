@@ -1,4 +1,4 @@
-//! Instances that are ticked in the table: what is of others is not shown.
+//! Ticked instances: only their values are shown.
 
 use crossterm::event::{KeyCode, MouseButton, MouseEventKind};
 
@@ -29,7 +29,7 @@ fn tick(bench: &mut Bench, name: &str) {
 }
 
 #[test]
-fn what_is_ticked_is_all_that_is_shown() {
+fn only_ticked_instances_are_shown() {
     let mut bench = Bench::new(&PATHS);
     bench.run(60);
     assert_eq!(legend(&mut bench).len(), 8);
@@ -42,7 +42,7 @@ fn what_is_ticked_is_all_that_is_shown() {
     assert_eq!(monitor.chosen().and_then(|series| series.instance.as_deref()), Some("shell"));
     let drawn = monitor.series().iter().filter(|series| monitor.is_drawn(series));
     assert!(drawn.clone().count() == 2 && drawn.clone().all(|series| series.path.contains("(shell)")));
-    // In every view, and all values go on.
+    // In every view, while all values are recorded.
     for view in ["r", "b", "v"] {
         let screen = bench.types(view).screen();
         assert!(
@@ -57,7 +57,7 @@ fn what_is_ticked_is_all_that_is_shown() {
     let before = memory(&bench);
     bench.run(5);
     assert_eq!(memory(&bench), before + 5);
-    // Another one beside it; then all again by one key, and that can be undone.
+    // Tick another one; then one key shows all again, and undo takes that back.
     bench.types("g");
     tick(&mut bench, "myapp#1");
     bench.types("g");
@@ -68,7 +68,7 @@ fn what_is_ticked_is_all_that_is_shown() {
     assert!(!bench.screen().contains("✓ shell"), "{}", bench.screen());
     control(&mut bench, 'z');
     assert_eq!(legend(&mut bench).len(), 3);
-    // A new set begins with everything.
+    // A new set has no ticks.
     bench.types("e");
     assert!(bench.app.monitor().ticks.is_empty());
 }
@@ -103,12 +103,12 @@ fn a_table_that_has_nothing_to_do_with_them_shows_its_own() {
     bench.types("n");
     let screen = bench.screen();
     has(&screen, &["PhysicalDisk: 2", "0 sda"]);
-    assert!(!screen.contains("of what is ticked"), "{screen}");
-    // What the filter shows can be ticked at once.
+    assert!(!screen.contains("ticked instances only"), "{screen}");
+    // A filtered instance can be ticked at once.
     bench.types("/total").key(KeyCode::Enter).types(" ");
     has(&bench.screen(), &["✓ _Total", "✓ shell, _Total"]);
     bench.types(" ").key(KeyCode::Esc).types("Tn");
-    // There one can tick more; a small screen says how many there are where names have no place.
+    // More can be ticked there; a small screen shows their number instead of the names.
     bench.key(KeyCode::Home).types(" ").key(KeyCode::Down).types(" ");
     bench.types("g").resize(130, 30);
     has(&bench.screen(), &["✓ shell, "]);

@@ -58,7 +58,7 @@ fn add_all_instances_and_follow_new_ones() {
 }
 
 #[test]
-fn what_is_looked_at_is_not_recorded() {
+fn a_preview_is_not_recorded() {
     let mut bench = Bench::new(&[r"\Memory\Available MBytes"]);
     bench.run(1).types("a");
     for _ in 0..6 {
@@ -66,7 +66,7 @@ fn what_is_looked_at_is_not_recorded() {
     }
     bench.key(KeyCode::Esc).run(1);
     assert_eq!(names(&bench), [r"\Memory\Available MBytes"]);
-    // The query of the dialog is gone: a sample is one snapshot again.
+    // The dialog has dropped its query: a sample is one snapshot again.
     let before = bench.script.snapshots.get();
     bench.run(1);
     assert_eq!(bench.script.snapshots.get() - before, 1);
@@ -139,7 +139,7 @@ fn back_in_time_by_key_and_by_clock() {
     assert_eq!(monitor.window.cursor, Some(120));
     assert!(monitor.view().contains(&120) && monitor.window.is_back());
     bench.types(":25:00").key(KeyCode::Enter);
-    assert!(bench.screen().contains("no time of day"));
+    assert!(bench.screen().contains("not a time of day"));
     bench.key(KeyCode::End);
     assert!(bench.app.monitor().window.is_live());
     bench.key(KeyCode::Home);
@@ -200,11 +200,11 @@ fn copying_gives_the_values_in_view() {
     for (series, text) in monitor.series().iter().zip(&last[1..]) {
         assert_eq!(text.parse::<f64>().ok(), series.at(120, 119).unwrap().ok(), "{}", series.path);
     }
-    // A line that is hidden is left out, and a report is copied as one.
+    // Hidden lines are left out, and a report is copied as a report.
     bench.types(" rV");
     let report = bench.app.take_clipboard().unwrap();
     assert_eq!(report, format!("\\Memory\\Available MBytes\t{}\n", last[2]));
-    // What no terminal takes is said.
+    // A message reports a text that is too long.
     bench.types("g").run(6_000).types("]]]]]]V");
     assert_eq!(bench.app.take_clipboard(), None);
     assert!(bench.screen().contains("too many values for a clipboard"), "{}", bench.screen());
@@ -260,6 +260,27 @@ fn the_table_leads_to_the_chart() {
 }
 
 #[test]
+fn a_table_closes_with_its_view_and_is_no_longer_sampled() {
+    let mut bench = Bench::new(&[r"\Processor(_Total)\% Processor Time"]);
+    // Every row is one snapshot: the table adds its counters to the request.
+    let sampled = |bench: &mut Bench| {
+        let before = bench.script.snapshots.get();
+        bench.run(1);
+        assert_eq!(bench.script.snapshots.get() - before, 1);
+        bench.script.sampled.lock().clone()
+    };
+    bench.run(2);
+    let alone = sampled(&mut bench);
+    for close in ['g', 'b', 'r'] {
+        bench.types("T");
+        let both = sampled(&mut bench);
+        assert!(both.covers(&alone) && !alone.covers(&both), "the table has a query of its own: {both:?}");
+        bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char(close), KeyModifiers::CONTROL)));
+        assert_eq!(sampled(&mut bench), alone, "Ctrl-{close}");
+    }
+}
+
+#[test]
 fn no_key_at_any_time_stops_it() {
     let codes = [
         KeyCode::Up,
@@ -280,7 +301,7 @@ fn no_key_at_any_time_stops_it() {
         KeyCode::F(1),
     ];
     let mut bench = Bench::new(DEFAULTS);
-    // A fixed sequence that looks like none.
+    // A fixed pseudo-random sequence.
     let mut number = 1u32;
     for round in 0..4_000u32 {
         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -304,7 +325,7 @@ fn no_key_at_any_time_stops_it() {
     bench.resize(100, 30).screen();
 }
 
-/// A source that answers only when it is let go.
+/// A source that answers only when the test lets it.
 struct Gate {
     answers: std::sync::mpsc::Receiver<()>,
     source: tallymon::FileSource,
@@ -313,7 +334,7 @@ struct Gate {
 
 impl Source for Gate {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        // Its objects are asked for before it is watched.
+        // Its metadata are requested before the gate closes.
         if matches!(request.kind, RequestKind::Objects(_)) && !self.open {
             self.open = self.answers.recv().is_err();
         }
@@ -341,7 +362,7 @@ fn a_source_that_hangs_does_not_freeze_the_screen() {
     let mut app = App::new(Query::over(info), options);
     app.begin_sample();
     assert!(!app.sample_comes(Duration::ZERO) && app.is_waiting());
-    // The time of the next sample has come, and the one before is still awaited: a gap.
+    // The next sample is due and the last one has not arrived: a gap.
     app.begin_sample();
     assert_eq!(app.monitor().rows(), 0..1);
     // A key is taken at once.
@@ -352,7 +373,7 @@ fn a_source_that_hangs_does_not_freeze_the_screen() {
     terminal.draw(|frame| app.draw(frame)).unwrap();
     let screen = terminal.backend().to_string();
     assert!(screen.contains("the source does not answer"), "{screen}");
-    // The time of the gap is that of this machine, and how late it is depends on it too.
+    // The time of the gap and the delay come from the clock of this machine.
     let is_clock =
         |text: &str| text.len() == 8 && text.chars().all(|letter| letter == ':' || letter.is_numeric());
     let plain = |line: &str| {

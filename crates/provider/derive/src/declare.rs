@@ -119,7 +119,8 @@ pub(crate) fn read(input: &DeriveInput) -> Result<Set> {
     match (instances.next(), instances.next()) {
         (Some(_), None) => {}
         (None, _) => {
-            let words = "the struct needs a field of the type `Instance`: without it the values would be gone at once";
+            let words = "the struct needs a field of the type `Instance`: without it the values would be \
+                gone at once";
             return Err(Error::new(input.ident.span(), words));
         }
         (_, Some(second)) => {

@@ -140,163 +140,63 @@ mod tests {
 
     use crate::declare::read;
 
-    /// What the compiler says about a struct.
-    fn said(input: &syn::DeriveInput) -> String {
-        read(input).err().map(|error| error.to_string()).unwrap_or_default()
+    /// Checks the words of the compiler's error for a declaration.
+    fn refuses(input: &str, words: &str) {
+        let parsed: syn::DeriveInput = syn::parse_str(input).unwrap();
+        let error = read(&parsed).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(words), "{input}: the error is {error:?}, expected {words:?}");
     }
 
     #[test]
     fn errors_name_the_field() {
-        for (input, words) in [
+        let set = r#"#[set(name = "S")] struct S"#;
+        for (fields, words) in [
+            ("{ i: Instance, meals: Counter }", "the field `meals` needs a name"),
+            (r#"{ i: Instance, #[counter(help = "?")] meals: Counter }"#, "the field `meals` needs a name"),
             (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        meals: Counter,
-                    }
-                ),
-                "the field `meals` needs a name",
-            ),
-            (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        #[counter(help = "?")]
-                        meals: Counter,
-                    }
-                ),
-                "the field `meals` needs a name",
-            ),
-            (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        #[counter(name = "M")]
-                        meals: u64,
-                    }
-                ),
+                r#"{ i: Instance, #[counter(name = "M")] meals: u64 }"#,
                 "the field `meals` is of no type that can be published: one of `Instance`, `Counter`,",
             ),
+            (r#"{ #[counter(name = "M")] meals: Counter }"#, "needs a field of the type `Instance`"),
+            ("{ a: Instance, b: Instance }", "the field `b` is a second `Instance`"),
+            (r#"{ #[counter(name = "M")] i: Instance }"#, "the field `i` is the instance"),
             (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        #[counter(name = "M")]
-                        meals: Counter,
-                    }
-                ),
-                "needs a field of the type `Instance`",
-            ),
-            (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        a: Instance,
-                        b: Instance,
-                    }
-                ),
-                "the field `b` is a second `Instance`",
-            ),
-            (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        #[counter(name = "M")]
-                        i: Instance,
-                    }
-                ),
-                "the field `i` is the instance",
-            ),
-            (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        #[counter(name = "M")]
-                        mood: Text,
-                    }
-                ),
+                r#"{ i: Instance, #[counter(name = "M")] mood: Text }"#,
                 "the field `mood` is a text and needs to say",
             ),
             (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        #[counter(name = "M", lanes = 2)]
-                        n: Gauge,
-                    }
-                ),
+                r#"{ i: Instance, #[counter(name = "M", lanes = 2)] n: Gauge }"#,
                 "the field `n`: `lanes` is unknown here",
             ),
             (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        #[counter(name = "M", name = "N")]
-                        n: Gauge,
-                    }
-                ),
+                r#"{ i: Instance, #[counter(name = "M", name = "N")] n: Gauge }"#,
                 "the field `n`: it is said twice",
             ),
             (
-                parse_quote! {
-                    #[set(name = "S")]
-                    struct S { i: Instance, #[counter(name = "M")] #[counter(name = "N")] n: Gauge }
-                },
+                r#"{ i: Instance, #[counter(name = "M")] #[counter(name = "N")] n: Gauge }"#,
                 "the field `n` has more than one #[counter]",
             ),
             (
-                parse_quote!(
-                    #[set(name = "S")]
-                    struct S {
-                        i: Instance,
-                        #[text(GERMAN, name = "M")]
-                        n: Gauge,
-                    }
-                ),
+                r#"{ i: Instance, #[text(GERMAN, name = "M")] n: Gauge }"#,
                 "the field `n` lacks one: #[text] stands behind #[counter]",
             ),
-            (
-                parse_quote!(
-                    struct S {
-                        i: Instance,
-                    }
-                ),
-                "the struct needs a name: #[set",
-            ),
-            (
-                parse_quote!(
-                    #[set(nam = "S")]
-                    struct S {
-                        i: Instance,
-                    }
-                ),
-                "unknown: `name`",
-            ),
-            (
-                parse_quote!(
-                    enum S {}
-                ),
-                "only be derived for a struct",
-            ),
-            (
-                parse_quote!(
-                    struct S(u8);
-                ),
-                "named fields",
-            ),
+            ("(u8);", "named fields"),
         ] {
-            assert!(said(&input).contains(words), "{:?} where {words:?} was to be said", said(&input));
+            refuses(&format!("{set} {fields}"), words);
+        }
+        for (input, words) in [
+            ("struct S { i: Instance }", "the struct needs a name: #[set"),
+            (r#"#[set(nam = "S")] struct S { i: Instance }"#, "unknown: `name`"),
+            (r#"#[set(name = "S")] enum S {}"#, "only be derived for a struct"),
+            ("enum S {}", "only be derived for a struct"),
+            ("struct S(u8);", "named fields"),
+        ] {
+            refuses(input, words);
         }
     }
 
     #[test]
-    fn what_is_declared_is_written() {
+    fn declaration_becomes_code() {
         let set = read(&parse_quote! {
             #[set(name = "Behemoth", instances = 100)]
             #[text(0x412, name = "B")]

@@ -1,5 +1,5 @@
-//! A counter more in the object System: the idea that the article ends with. A service is put in front of the object, is
-//! handed what the system answered, and returns it with one counter behind the others.
+//! A counter more in the object System: the idea that the article ends with. A service is put in front of the
+//! object, is handed what the system answered, and returns it with one counter behind the others.
 //!
 //! ```text
 //! cargo build -p tallymon-provider --example mycoolcounter

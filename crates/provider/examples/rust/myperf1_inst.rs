@@ -1,4 +1,5 @@
-//! An object with instances: `examples/c/myperf1_inst` again, with the same names (its .ini) and the same bytes.
+//! An object with instances: `examples/c/myperf1_inst` again, with the same names (its .ini) and the same
+//! bytes.
 #![forbid(unsafe_code)]
 
 mod random;
@@ -8,7 +9,8 @@ use tallymon_provider::{CounterType, DetailLevel, export_provider};
 
 use random::Random;
 
-/// The listing leaves the levels at 0 and pads the object only; without these two lines it is laid out as usual.
+/// The listing leaves the levels at 0 and pads the object only; without these two lines it is laid out as
+/// usual.
 const LEVEL: DetailLevel = DetailLevel(0);
 const MY_PERF: DeclaredObject =
     DeclaredObject { detail: LEVEL, packed: true, ..DeclaredObject::many(0, COUNTERS) };

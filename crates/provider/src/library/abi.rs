@@ -1,8 +1,8 @@
 //! A provider library in this process: its functions in NT's form, and the buffer that they write to.
 //!
-//! The only unsafe file of the loader, for three things: calling functions of a library, memory with guards around it
-//! for them to write to, and closing descriptors that nobody owns. What a library does cannot be checked from here;
-//! that is why it runs in a process of its own.
+//! The only unsafe file of the loader. It calls functions of a library, maps memory with guards around it for
+//! them to write to, and closes descriptors without an owner. It can not check what a library does; that is
+//! why a library runs in a process of its own.
 #![allow(unsafe_code, reason = "foreign functions, mmap and descriptors without owner")]
 
 use std::ffi::c_void;
@@ -17,9 +17,9 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use super::check::{ERROR_MORE_DATA, Guards, Returned};
 use super::protocol::{Load, Loaded, Stage};
 
-/// `ERROR_MOD_NOT_FOUND`: there is no such library, or it can not be loaded.
+/// `ERROR_MOD_NOT_FOUND`: the library does not exist, or can not be loaded.
 const ERROR_MOD_NOT_FOUND: u32 = 126;
-/// `ERROR_PROC_NOT_FOUND`: there is no such function in it.
+/// `ERROR_PROC_NOT_FOUND`: the library has no such function.
 const ERROR_PROC_NOT_FOUND: u32 = 127;
 
 type Open = unsafe extern "system" fn(*mut u16) -> u32;
@@ -27,20 +27,20 @@ type Collect = unsafe extern "system" fn(*mut u16, *mut *mut c_void, *mut u32, *
 type Tell = unsafe extern "system" fn(*const u16, u32, u32);
 type Close = unsafe extern "system" fn() -> u32;
 
-/// Objects that a library is given to change; none for most.
+/// Objects for a library to change; empty for most libraries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Others<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) count: u32,
 }
 
-/// A library that is loaded. It is unloaded when this goes away, without Close being called.
+/// A loaded library. Dropping it unloads it without calling Close.
 #[derive(Debug)]
 pub(crate) struct Library {
     open: Open,
     collect: Collect,
     close: Close,
-    /// Behind the functions, which must not outlive it.
+    /// Declared after the functions, which must not outlive it.
     library: libloading::Library,
 }
 
@@ -86,22 +86,25 @@ impl Library {
         unsafe { (self.open)(pointer) }
     }
 
-    /// Calls the function that tells a library the name of its service, without end, and its indexes; does nothing when
-    /// the library has none. Its name is that of Open and `Indexes`.
+    /// Calls the function that passes a library the name of its service, without terminator, and its indexes.
+    /// Does nothing when the library has no such function. Its name is the name of Open followed by
+    /// `Indexes`.
     pub(crate) fn tell(&self, open: &str, service: &[u16], first_counter: u32, first_help: u32) {
         let service: Vec<u16> = service.iter().copied().chain(std::iter::once(0)).collect();
         // SAFETY: a function of this name has this form, as the documentation of libraries says.
         let tell = unsafe { self.library.get::<Tell>(format!("{open}Indexes").as_bytes()) };
         if let Ok(tell) = tell {
-            // SAFETY: the function is of a library that is loaded; the text ends with a zero and lives until it returns.
+            // SAFETY: the function is of a library that is loaded; the text ends with a zero and lives until
+            // it returns.
             unsafe { tell(service.as_ptr(), first_counter, first_help) };
         }
     }
 
-    /// Calls Collect, again with a larger buffer as long as it wants one. `query` is without its end. Also says how
-    /// often it was called.
+    /// Calls Collect, and again with a larger buffer as long as it needs one. `query` has no terminator. Also
+    /// returns the number of calls.
     ///
-    /// Whoever wraps others finds their objects at the start of the buffer, and their number where its own goes.
+    /// A library that wraps other objects finds them at the start of the buffer, and their number in the
+    /// variable for its own.
     pub(crate) fn collect(
         &self,
         query: &[u16],
@@ -131,8 +134,8 @@ impl Library {
         let start: *mut c_void = buffer.data().cast();
         let capacity = buffer.capacity();
         let (mut pointer, mut bytes, mut objects) = (start, capacity, others.count);
-        // SAFETY: the function is of a library that is loaded; the text ends with a zero; the three variables and the
-        // buffer of `bytes` bytes behind the pointer live until it returns.
+        // SAFETY: the function is of a library that is loaded; the text ends with a zero; the three variables
+        // and the buffer of `bytes` bytes behind the pointer live until it returns.
         let status =
             unsafe { (self.collect)(query.as_mut_ptr(), &raw mut pointer, &raw mut bytes, &raw mut objects) };
         let moved = (pointer.addr() as i64).wrapping_sub(start.addr() as i64);
@@ -146,9 +149,9 @@ impl Library {
     }
 }
 
-/// Length of the guard area on each side of the buffer, as NT has it.
+/// Length of the guard area on each side of the buffer, as on NT.
 pub(crate) const GUARD: usize = 1024;
-/// Lengths of files and of pages that can not be touched: a multiple of every page size there is.
+/// Lengths of files and of untouchable pages: a multiple of every page size.
 const STEP: usize = 64 << 10;
 /// Length of the first file.
 const FIRST: usize = STEP;
@@ -175,7 +178,7 @@ pub(crate) struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// A buffer in a file, which gets the length that is needed.
+    /// A buffer in a file, which gets the length that the buffer needs.
     pub(crate) fn new(file: File) -> io::Result<Buffer> {
         let base = map(&file, FIRST)?;
         Ok(Buffer { file, base, length: FIRST })
@@ -187,7 +190,8 @@ impl Buffer {
         u32::try_from(self.length.saturating_sub(2 * GUARD)).unwrap_or(u32::MAX)
     }
 
-    /// What the reader wrote to the file where the buffer begins, which may be longer than the buffer is.
+    /// The bytes that the reader wrote to the file at the start of the buffer; they may be longer than the
+    /// buffer.
     pub(crate) fn read(&self, bytes: u32) -> io::Result<Vec<u8>> {
         let mut data = Vec::new();
         let file = &self.file;
@@ -211,7 +215,7 @@ impl Buffer {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.data(), length) };
     }
 
-    /// The first bytes of it, as many as there are.
+    /// The first bytes of the buffer, as many as it has.
     pub(crate) fn copy(&self, bytes: u32) -> Vec<u8> {
         let bytes = usize::try_from(bytes.min(self.capacity())).unwrap_or_default();
         let mut copy = Vec::with_capacity(bytes);
@@ -222,7 +226,7 @@ impl Buffer {
         copy
     }
 
-    /// Makes it twice as large; `false` when it may not get larger.
+    /// Doubles its size; `false` when it may not grow.
     fn grow(&mut self) -> io::Result<bool> {
         let length = self.length.saturating_mul(2);
         if length > LONGEST {
@@ -247,7 +251,8 @@ impl Buffer {
     fn guards(&self) -> Guards {
         let intact = |area: *mut u8| {
             let mut copy = [0u8; GUARD];
-            // SAFETY: the area is inside of the mapping and GUARD bytes long; `copy` is as long and elsewhere.
+            // SAFETY: the area is inside of the mapping and GUARD bytes long; `copy` is as long and
+            // elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(area, copy.as_mut_ptr(), GUARD) };
             copy == [PATTERN; GUARD]
         };
@@ -270,8 +275,8 @@ impl Buffer {
     }
 
     fn unmap(&mut self) {
-        // SAFETY: this is exactly what was mapped, and nobody keeps an address in it but a library, whose process this
-        // is. An error would mean that it was not mapped, and could not be helped.
+        // SAFETY: this is exactly what was mapped, and nobody keeps an address in it but a library, whose
+        // process this is. An error would mean that it was not mapped, and could not be helped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.length.saturating_add(2 * STEP)) };
     }
 }
@@ -282,7 +287,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Maps a file of a length with pages around it that can not be touched.
+/// Maps a file of a given length between two untouchable pages.
 fn map(file: &File, length: usize) -> io::Result<NonNull<u8>> {
     file.set_len(length as u64)?;
     let whole = length.saturating_add(2 * STEP);
@@ -296,16 +301,16 @@ fn map(file: &File, length: usize) -> io::Result<NonNull<u8>> {
     match (mapped, NonNull::new(base.cast::<u8>())) {
         (Ok(_), Some(base)) => Ok(base),
         (failed, _) => {
-            // SAFETY: this is exactly what was mapped, and nobody knows the address. There is nothing to be done if it
-            // fails.
+            // SAFETY: this is exactly what was mapped, and nobody knows the address. There is nothing to be
+            // done if it fails.
             let _ = unsafe { munmap(base, whole) };
             Err(failed.err().unwrap_or(rustix::io::Errno::NOMEM).into())
         }
     }
 }
 
-/// Closes every descriptor but 0, 1, 2 and those that are kept: a child process inherits what its parent's other
-/// libraries forgot to close. To be called before anything else has opened files.
+/// Closes every descriptor except 0, 1, 2 and those to keep: a child process inherits what the parent's other
+/// libraries forgot to close. To be called before anything else opens files.
 pub(crate) fn close_all_but(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let entries = std::fs::read_dir("/proc/self/fd")?;
     let numbers: Vec<RawFd> =

@@ -1,8 +1,9 @@
-//! For authors of provider libraries in Rust: what a library declares, and what it is asked.
+//! For authors of provider libraries in Rust: what a library declares, and the requests that it gets.
 //!
-//! A library says what its objects look like in constants, and sets values when it is asked; lengths, offsets, indexes of
-//! names, buffers that are too small and NT's functions are made here and by [`export_provider!`](crate::export_provider).
-//! The crate of the author needs no unsafe code and can forbid it. It is a `cdylib`, registered like one in C.
+//! A library declares its objects in constants, and sets values on request. This module and
+//! [`export_provider!`](crate::export_provider) compute lengths and offsets, assign the indexes of names,
+//! handle buffers that are too small, and export NT's functions. The author's crate needs no unsafe code and
+//! can forbid it. It is a `cdylib`, registered like a library in C.
 //!
 //! ```
 //! #![forbid(unsafe_code)]
@@ -45,7 +46,8 @@ use tallymon_core::title::{HelpIndex, TitleIndex};
 
 use super::check::ERROR_SUCCESS;
 
-/// A provider library: implemented once in a `cdylib`, and exported by [`export_provider!`](crate::export_provider).
+/// A provider library: implemented once in a `cdylib`, and exported by
+/// [`export_provider!`](crate::export_provider).
 pub trait ProviderLibrary: Send + Sized + 'static {
     /// The objects that it may answer with.
     const OBJECTS: &'static [DeclaredObject];
@@ -60,17 +62,17 @@ pub trait ProviderLibrary: Send + Sized + 'static {
     /// It changes objects of others, which it was registered for (`--wraps`), and has none of its own.
     const WRAPS: bool = false;
 
-    /// Called for each request of a library that wraps others, with each object that they answered: writes what takes
-    /// its place, one object; see [`with_counter`](tallymon_core::block::with_counter).
+    /// Called for each request of a library that wraps other objects, once for each of these objects: writes
+    /// one object in its place; see [`with_counter`](tallymon_core::block::with_counter).
     fn wrap(&mut self, original: &Object<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(original.bytes());
     }
 
-    /// Called for each request: writes the objects that [`Answer::object`] gives.
+    /// Called for each request: writes the objects that [`Answer::object`] returns.
     fn collect(&mut self, answer: &mut Answer<'_, '_>);
 }
 
-/// What a library finds when it is opened.
+/// What a library gets when it is opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Opening {
     /// The texts of `Linkage\Export` of its service; empty when it has none.
@@ -88,7 +90,7 @@ pub struct DeclaredObject {
     pub number: u32,
     /// Whether it has instances.
     pub instances: InstanceKind,
-    /// How much a user has to know.
+    /// How much a user has to know to need this object.
     pub detail: DetailLevel,
     /// Position of the counter that a viewer shows first.
     pub default_counter: u16,
@@ -96,7 +98,7 @@ pub struct DeclaredObject {
     pub costly: bool,
     /// As [`ObjectLayout::packed`] lays it out.
     pub packed: bool,
-    /// Its counters; a base directly behind the counter that needs it.
+    /// Its counters; a base directly follows the counter that needs it.
     pub counters: &'static [DeclaredCounter],
 }
 
@@ -142,14 +144,14 @@ pub struct DeclaredCounter {
     pub counter_type: CounterType,
     /// Power of ten for charts, -7 to 7.
     pub scale: i32,
-    /// How much a user has to know.
+    /// How much a user has to know to need this counter.
     pub detail: DetailLevel,
-    /// Size of its data in bytes when its type does not say it.
+    /// Size of its data in bytes, when the type does not define it.
     pub size: Option<u32>,
 }
 
 impl DeclaredCounter {
-    /// A counter of a type.
+    /// A counter with a number and a type.
     pub const fn new(number: u32, counter_type: CounterType) -> DeclaredCounter {
         DeclaredCounter { number, counter_type, scale: 0, detail: DetailLevel::NOVICE, size: None }
     }
@@ -184,8 +186,8 @@ pub struct Answer<'a, 'b> {
 }
 
 impl<'b> Answer<'_, 'b> {
-    /// Starts the object at a position in [`ProviderLibrary::OBJECTS`]; `None` when nobody asked for it, or only for its
-    /// definitions, which are then written already.
+    /// Starts the object at a position in [`ProviderLibrary::OBJECTS`]. `None` when it is not requested, or
+    /// when only its definitions are requested; these are then written already.
     pub fn object(&mut self, position: usize) -> Option<ObjectWriter<'_, 'b, '_>> {
         self.object_at(position, PerfTime(0), Frequency(0))
     }
@@ -219,19 +221,19 @@ impl<'b> Answer<'_, 'b> {
         Some(writer)
     }
 
-    /// There is no answer: Collect returns this error number of NT, which becomes an event, and what was written is not
-    /// used. The library is asked again with the next request.
+    /// Returns this NT error number from Collect, which becomes an event; what was written is discarded. The
+    /// next request calls the library again.
     pub const fn fail(&mut self, error: u32) {
         self.error = error;
     }
 
-    /// What is asked for.
+    /// The request.
     pub const fn request(&self) -> &Request {
         self.request
     }
 }
 
-/// A library that is open: what stands behind the exported functions.
+/// An open library: the state behind the exported functions.
 #[derive(Debug)]
 pub struct Opened<L> {
     library: L,
@@ -243,7 +245,7 @@ impl<L: ProviderLibrary> Opened<L> {
     ///
     /// # Errors
     ///
-    /// Those of [`ProviderLibrary::open`].
+    /// As [`ProviderLibrary::open`].
     pub fn new(opening: &Opening) -> Result<Opened<L>, u32> {
         let library = L::open(opening)?;
         let layout = |object: &DeclaredObject| {
@@ -255,11 +257,11 @@ impl<L: ProviderLibrary> Opened<L> {
         Ok(Opened { library, layouts: L::OBJECTS.iter().map(layout).collect() })
     }
 
-    /// Answers a request; gives the number of objects in the bytes that it writes.
+    /// Answers a request; returns the number of objects that it wrote to `bytes`.
     ///
     /// # Errors
     ///
-    /// That of [`Answer::fail`].
+    /// As [`Answer::fail`].
     pub fn collect(&mut self, query: &str, bytes: &mut Vec<u8>) -> Result<u32, u32> {
         let request = Request::parse(query);
         let mut out = ObjectsWriter::growing(bytes);
@@ -274,11 +276,11 @@ impl<L: ProviderLibrary> Opened<L> {
 }
 
 impl<L: ProviderLibrary> Opened<L> {
-    /// Changes `count` objects of others, which `originals` begins with; gives the number of those that it writes.
+    /// Changes the first `count` objects in `originals`; returns the number of objects that it wrote.
     pub fn wrap(&mut self, originals: &[u8], count: u32, bytes: &mut Vec<u8>) -> u32 {
         bytes.clear();
         let mut written = 0u32;
-        // What is behind the objects is not theirs, so the walk ends with their number.
+        // Bytes after these objects are not ours to read, so the walk ends after their number.
         let n_objects = usize::try_from(count).unwrap_or(usize::MAX);
         for original in Objects::bare(originals, count).take(n_objects).map_while(Result::ok) {
             self.library.wrap(&original, bytes);
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_can_say_that_it_has_no_answer() {
+    fn library_can_fail_a_request() {
         let opening = Opening { first_counter: TitleIndex(2000), ..Opening::default() };
         let mut opened = Opened::<Two>::new(&opening).unwrap();
         let mut bytes = Vec::new();
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_is_written() {
+    fn only_requested_objects_are_written() {
         let many = (2000, NumInstances::Many(1));
         let single = (2004, NumInstances::None);
         for (query, wanted) in [

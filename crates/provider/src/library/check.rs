@@ -1,7 +1,7 @@
-//! Looks at what Collect returned: the checks that NT makes, on numbers and bytes only.
+//! Checks what Collect returned, as NT does, on numbers and bytes only.
 //!
-//! Whatever the rules say, an answer that can not be walked is left out, because it would make the whole data block
-//! unreadable. The rules say what is reported, and what disables a service.
+//! Whatever the rules are, an answer that can not be walked is left out, because it would make the whole data
+//! block unreadable. The rules define what is reported, and what disables a service.
 
 use tallymon_core::block::{NumInstances, Object, Objects};
 use tallymon_core::error::Error;
@@ -11,7 +11,7 @@ use super::event::{
     TOO_LARGE,
 };
 
-/// Status of a call that worked.
+/// Status of a successful call.
 pub const ERROR_SUCCESS: u32 = 0;
 /// Status of a Collect whose buffer is too small.
 pub const ERROR_MORE_DATA: u32 = 234;
@@ -23,9 +23,9 @@ pub struct Returned {
     pub status: u32,
     /// By how many bytes it moved the pointer to its buffer.
     pub moved: i64,
-    /// How many bytes it says that it wrote.
+    /// The number of bytes that it claims to have written.
     pub bytes: u32,
-    /// How many objects it says that it wrote.
+    /// The number of objects that it claims to have written.
     pub objects: u32,
     /// How many bytes its buffer holds.
     pub capacity: u32,
@@ -38,7 +38,7 @@ pub struct Returned {
 pub struct Guards {
     /// The area in front of the buffer.
     pub before: bool,
-    /// The area behind the buffer.
+    /// The area after the buffer.
     pub behind: bool,
 }
 
@@ -48,12 +48,12 @@ impl Default for Guards {
     }
 }
 
-/// Which checks are made: `ExtCounterTestLevel` and `Configuration Flags`.
+/// Selects the checks: `ExtCounterTestLevel` and `Configuration Flags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// 1: all checks; 2: not the lengths inside of the answer; 3 and 4: none.
     ///
-    /// Windows has 4 as its default today; we have 1, since a child process pays for what goes wrong.
+    /// The default on Windows is 4 today. Ours is 1, since a fault harms the child process only.
     pub test_level: u32,
     /// The sum of [`Rules::NO_ALIGNMENT_TEST`] and the like.
     pub flags: u32,
@@ -100,18 +100,19 @@ impl Rules {
     }
 }
 
-/// What is to be done with an answer.
+/// What to do with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verdict {
-    /// How many objects of it can be used; 0 when it is left out.
+    /// The number of usable objects in it; 0 when it is left out.
     pub objects: u32,
-    /// What is to be reported.
+    /// The events to report.
     pub events: Vec<Event>,
     /// The fault is one for which a service is disabled.
     pub grave: bool,
 }
 
-/// Judges an answer. `data` is as much of the `bytes` that Collect says it wrote as could be had.
+/// Checks an answer. `data` holds as many of the `bytes` that Collect claims to have written as could be
+/// read.
 pub fn check(returned: &Returned, data: &[u8], library: &str, service: &str, rules: Rules) -> Verdict {
     let mut verdict = Verdict::default();
     let Returned { status, moved, bytes, objects, capacity, guards } = *returned;
@@ -196,7 +197,8 @@ impl Fault {
     }
 }
 
-/// Walks all structures: the objects must fill the answer exactly, and every counter must lie inside of its block.
+/// Walks all structures: the objects must fill the answer exactly, and every counter must lie inside of its
+/// block.
 fn walk(data: &[u8], bytes: u32, count: u32) -> Result<(), Fault> {
     let found = data.len();
     if u64::from(bytes) != found as u64 {
@@ -240,7 +242,8 @@ fn walk_object(object: &Object<'_>) -> Result<(), Fault> {
         let end = u64::from(definition.counter_offset).saturating_add(u64::from(definition.counter_size));
         if n_blocks > 0 && end > shortest as u64 {
             let words = format!(
-                "counter {position} ends at byte {end} of a PERF_COUNTER_BLOCK that has {shortest} (CounterOffset {}, \
+                "counter {position} ends at byte {end} of a PERF_COUNTER_BLOCK that has {shortest} \
+                (CounterOffset {}, \
                  CounterSize {})",
                 definition.counter_offset, definition.counter_size
             );
@@ -279,10 +282,10 @@ mod tests {
     }
 
     fn put(data: &mut [u8], at: usize, value: u32) {
-        data[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        data[at..][..4].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// One thing that is wrong, and what comes of it under the strictest rules.
+    /// A fault, and its consequence under the strictest rules.
     struct Case {
         what: &'static str,
         damage: fn(&mut Returned, &mut Vec<u8>),
@@ -447,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_take_checks_away_and_never_let_rubbish_through() {
+    fn rules_disable_checks_but_never_pass_malformed_objects() {
         for case in CASES {
             let off =
                 [Rules { test_level: 4, flags: 0 }, Rules { test_level: 1, flags: Rules::NO_INTEGRITY_TEST }];

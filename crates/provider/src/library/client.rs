@@ -1,7 +1,8 @@
-//! Asks one library in its child process: starts it, waits for as long as it is worth, and gives up on it.
+//! The reader's side of one library in a child process: starts it, sends requests, and gives up on it when it
+//! takes too long.
 //!
-//! Nothing here waits by itself. [`Client::ask`] sends, [`Client::receive`] takes what has come, and [`wait`] waits for
-//! many libraries side by side, for each until its own deadline.
+//! Nothing here waits. [`Client::ask`] sends, [`Client::receive`] takes what has arrived, and [`wait`] waits
+//! for many libraries at the same time, for each until its own deadline.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,34 +16,35 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::abi::{GUARD, LONGEST as LONGEST_FILE};
 use super::check::Returned;
-use super::in_process::{InProcess, Indexes};
-use super::process::{Exit, Process};
+pub use super::in_process::{InProcess, Indexes};
+use super::process::Process;
+pub use super::process::{Exit, find_program};
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage, wide_of};
 
-/// How a library is asked.
+/// How a library is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The program that loads it.
     pub program: PathBuf,
     /// The library and its functions.
     pub load: Load,
-    /// Whether root gives its rights away before the library is loaded.
+    /// Whether root gives up its rights before the library is loaded.
     pub as_nobody: bool,
-    /// The indexes that it is told when it is loaded into this process, where it can do harm; `None` for one that has a
-    /// process of its own.
+    /// The indexes that it gets when it is loaded into this process, where it can do harm; `None` for a
+    /// library with a process of its own.
     pub in_process: Option<Indexes>,
-    /// Variables of the environment that it finds beside those of this process, in a process of its own.
+    /// Environment variables of its own process, in addition to those of this process.
     pub environment: Vec<(String, String)>,
-    /// What it may take.
+    /// Its time limits.
     pub times: Times,
 }
 
 /// How long a library may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// For an answer; after that its last values stand in.
+    /// For an answer; after that, its last values are used.
     pub answer: Duration,
-    /// For the first answer, with everything that comes before it.
+    /// For the first answer, including the start.
     pub first_answer: Duration,
     /// For Collect until its process is killed.
     pub collect: Duration,
@@ -51,11 +53,11 @@ pub struct Times {
 }
 
 impl Times {
-    /// The times of a registration.
+    /// The time limits of a registration.
     ///
-    /// NT waits 10 seconds for each function by default, and everybody with it. Here an answer is waited for 50 ms, the
-    /// first one for a second, unless the registration says otherwise; the 10 seconds are the time after which a library
-    /// is taken to hang. That is never before its answer is no longer waited for.
+    /// By default, NT waits 10 seconds for each function, and so does every reader. Here a reader waits 50 ms
+    /// for an answer and a second for the first one, unless the registration has other values. After 10
+    /// seconds a library counts as hung; that is never before the reader stops waiting for it.
     pub fn of(registered: &Registered) -> Times {
         let time = |milliseconds: Option<u32>, default| {
             milliseconds.map_or(Duration::from_millis(default), |time| Duration::from_millis(u64::from(time)))
@@ -67,7 +69,7 @@ impl Times {
     }
 }
 
-/// What a registration says about times, in milliseconds where it does.
+/// The time limits in a registration, in milliseconds where it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Registered {
     /// `Open Timeout`: after which loading and Open are broken off.
@@ -101,28 +103,28 @@ pub enum Outcome {
     NotLoaded(Loaded),
     /// It did not answer in time.
     Late {
-        /// What it is doing.
+        /// The function that was running.
         during: Function,
         /// An answer to an earlier request that came since.
         earlier: Option<Answered>,
     },
     /// It did not answer for so long that its process was killed.
     Hung {
-        /// What it was doing.
+        /// The function that was running.
         during: Function,
     },
     /// Its process ended.
     Crashed {
-        /// What it was doing.
+        /// The function that was running.
         during: Function,
         /// How the process ended.
         exit: Exit,
     },
     /// Its process sent something that is no answer, and was killed.
     Rubbish(String),
-    /// It crashed or hung, and is not asked before this time.
+    /// It crashed or hung, and is not called before this time.
     Resting {
-        /// When it is asked again.
+        /// When it is called again.
         until: Instant,
     },
     /// The child process could not be started.
@@ -142,9 +144,9 @@ pub struct Answered {
     pub time: Duration,
 }
 
-/// Rest after the first failure; it doubles with each one that follows.
+/// The pause after the first failure; it doubles with each further one.
 const FIRST_REST: Duration = Duration::from_secs(1);
-/// The longest rest.
+/// The longest pause.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// One library in its child process.
@@ -157,7 +159,7 @@ pub struct Client {
     /// The library in this process, once it is loaded.
     here: Option<InProcess>,
     phase: Phase,
-    /// What is being asked; `None` once there is an outcome.
+    /// The request in progress; `None` once it has an outcome.
     asked: Option<Asked>,
     outcome: Option<Outcome>,
     earlier: Option<Answered>,
@@ -180,7 +182,7 @@ enum Phase {
     Ready,
     Collecting {
         since: Instant,
-        /// Whether this is for what is asked now, not for an earlier request.
+        /// Whether this belongs to the request in progress, not to an earlier one.
         current: bool,
     },
     Closing,
@@ -225,12 +227,12 @@ impl Client {
         }
     }
 
-    /// How it is asked.
+    /// How it is run.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Number of the child process, if there is one.
+    /// The process id of the child, if there is one.
     pub fn process_id(&self) -> Option<u32> {
         self.process.as_ref().map(Process::id)
     }
@@ -240,12 +242,12 @@ impl Client {
         self.started
     }
 
-    /// Begins to ask with a query string. There is an outcome later, or at once when it can not be asked.
+    /// Sends a query string. The outcome follows later, or at once when the library can not be asked.
     pub fn ask(&mut self, query: &str) {
         self.begin(query, None);
     }
 
-    /// Begins to ask for a change of objects that others answered with; as [`Client::ask`] in everything else.
+    /// Sends objects of other providers to be changed; otherwise as [`Client::ask`].
     pub fn ask_to_wrap(&mut self, query: &str, objects: Vec<u8>, count: u32) {
         self.begin(query, Some((objects, count)));
     }
@@ -284,7 +286,7 @@ impl Client {
         }
     }
 
-    /// Takes what has come from the child, up to the outcome.
+    /// Takes what has arrived from the child, up to the outcome.
     pub fn receive(&mut self) {
         while let Some(process) = self.process.as_ref().filter(|_| self.outcome.is_none()) {
             self.message.resize(LONGEST, 0);
@@ -318,7 +320,7 @@ impl Client {
         self.outcome.take().unwrap_or(Outcome::Late { during, earlier })
     }
 
-    /// Asks the library in this process, and waits until it returns.
+    /// Calls the library in this process, and waits until it returns.
     fn ask_here(&mut self) {
         let (Some(indexes), Some(asked)) = (&self.settings.in_process, self.asked.take()) else { return };
         let mut here =
@@ -368,7 +370,7 @@ impl Client {
     fn send(&mut self, ask: &Ask) {
         self.number = self.number.wrapping_add(1);
         let Some(process) = &self.process else { return };
-        // There is at most one message on its way, so there is always room for it.
+        // At most one message is under way, so there is always room for it.
         match send(&process.socket, &ask.to_bytes(self.number), SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
             Ok(_) => {}
             Err(Errno::MSGSIZE) => self.fail(Outcome::Rubbish("the request is too long for it".to_string())),
@@ -407,14 +409,15 @@ impl Client {
         }
     }
 
-    /// Puts objects where the buffer of Collect begins, before the child is told.
+    /// Writes objects to the start of the buffer of Collect, before the child gets the message.
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let Some(process) = &self.process else { return Ok(()) };
         process.memory.write_all_at(bytes, GUARD as u64)
     }
 
-    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut meanwhile. The
-    /// memory for them is taken at once, as much as the file can fill: growing it step by step cost more than reading.
+    /// The bytes of an answer. The file is read, never mapped, so that nothing happens here if it is cut
+    /// meanwhile. The memory for them is taken at once, as much as the file can fill: growing it step by step
+    /// cost more than reading.
     fn read(&self, bytes: u32) -> Vec<u8> {
         let Some(process) = &self.process else { return Vec::new() };
         let there = process.memory.metadata().map_or(0, |about| about.len()).saturating_sub(GUARD as u64);
@@ -444,7 +447,7 @@ impl Client {
         self.fail(Outcome::Crashed { during, exit });
     }
 
-    /// Ends the child, and lets the library rest.
+    /// Ends the child, and pauses the library.
     fn fail(&mut self, outcome: Outcome) {
         self.process = None;
         self.phase = Phase::Unloaded;
@@ -460,7 +463,7 @@ impl Client {
     }
 }
 
-/// Waits until every library that was asked has an outcome or reached its deadline.
+/// Waits until every requested library has an outcome or has reached its deadline.
 pub fn wait(clients: &mut [&mut Client]) {
     loop {
         let now = Instant::now();
@@ -476,7 +479,8 @@ pub fn wait(clients: &mut [&mut Client]) {
         }
         let Some(deadline) = last else { return };
         let left = Timespec::try_from(deadline.duration_since(now)).ok();
-        // A signal is as good as a message: what has come is taken, and the time is looked at again.
+        // A signal interrupts the wait like a message: take what has arrived, and compute the remaining time
+        // again.
         let _ = poll(&mut entries, left.as_ref());
         drop(entries);
         clients.iter_mut().for_each(|client| client.receive());

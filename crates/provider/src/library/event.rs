@@ -1,14 +1,14 @@
-//! The events that provider libraries and their registration cause, with NT's ids, levels and fields.
+//! The events of provider libraries and their registration, with NT's ids, levels and fields.
 //!
-//! There is one table of them. Whoever has something to report makes an [`Event`] from a kind and the values of its
-//! fields; the words are the kind's.
+//! There is one table of events. To report something, make an [`Event`] from a kind and the values of its
+//! fields; the kind has the words.
 
 use std::fmt;
 
 /// One kind of event: a row of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EventKind {
-    /// Who reports it.
+    /// The source of the event.
     pub source: EventSource,
     /// NT's id; an id means something only together with its source.
     pub id: u32,
@@ -20,10 +20,10 @@ pub struct EventKind {
     words: &'static str,
 }
 
-/// Who reports an event.
+/// The source of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventSource {
-    /// What asks providers.
+    /// The part that calls providers.
     Perflib,
     /// What installs and removes names of counters.
     LoadPerf,
@@ -77,12 +77,12 @@ pub struct Event {
     pub kind: &'static EventKind,
     /// The values of the kind's fields, in their order.
     pub values: Vec<String>,
-    /// More than NT's fields say: which byte is wrong, what the loader answered. Empty when there is nothing.
+    /// Details beyond NT's fields: the wrong byte, the loader's message. Empty when there are none.
     pub detail: String,
 }
 
 impl Event {
-    /// An event of a kind. Values that are missing are empty.
+    /// An event of a kind. Missing values are empty.
     pub fn new<const N: usize>(kind: &'static EventKind, values: [&str; N]) -> Event {
         let mut values: Vec<String> = values.iter().map(ToString::to_string).collect();
         values.resize(kind.fields.len(), String::new());
@@ -100,7 +100,7 @@ impl Event {
         self.kind.fields.iter().copied().zip(self.values.iter().map(String::as_str))
     }
 
-    /// The value of a field of NT's name; `None` when the kind has no such field.
+    /// The value of a field by NT's name; `None` when the kind has no such field.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
@@ -140,15 +140,17 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Collect says that it wrote more than its buffer holds.
+    /// Collect reports that it wrote more than its buffer holds.
     COLLECT_SIZE = Perflib 1001 Error ["Library", "Service", "Size"]
-        "Collect of {Library} of the service {Service} answered with a size that it can not have, {Size} bytes";
+        "Collect of {Library} of the service {Service} answered with a size that it can not have, {Size} \
+        bytes";
     /// A guard area around the buffer was written to.
     GUARD = Perflib 1002 Error ["Library", "Service"]
         "Collect of {Library} of the service {Service} wrote outside of its buffer";
     /// The lengths of the objects do not add up.
     OBJECTS = Perflib 1003 Error ["Library", "Service", "ObjectCount"]
-        "the lengths of the {ObjectCount} objects that {Library} of the service {Service} answered with do not add up";
+        "the lengths of the {ObjectCount} objects that {Library} of the service {Service} answered with do \
+        not add up";
     /// The length of an instance is wrong.
     INSTANCE = Perflib 1004 Error ["Library", "Service", "ObjectIndex"]
         "an instance of the object {ObjectIndex} of {Library} of the service {Service} has a wrong length";
@@ -163,7 +165,8 @@ kinds! {
         "the function {ProcName} for Close is not in {Library} of the service {Service}";
     /// Open returned an error.
     OPEN_FAILED = Perflib 1008 Warning ["Service", "Library", "Win32Error"]
-        "Open of the service {Service} in {Library} failed with error {Win32Error}; its counters are not there";
+        "Open of the service {Service} in {Library} failed with error {Win32Error}; its counters are not \
+        there";
     /// Open crashed.
     OPEN_CRASHED = Perflib 1009 Error ["Library", "Service", "ExceptionCode", "ExceptionAddress"]
         "Open of {Library} of the service {Service} crashed with {ExceptionCode}";
@@ -173,7 +176,7 @@ kinds! {
     /// Close crashed.
     CLOSE_CRASHED = Perflib 1011 Error ["Library", "Service", "ExceptionCode", "ExceptionAddress"]
         "Close of {Library} of the service {Service} crashed with {ExceptionCode}";
-    /// Collect wrote past the end of its buffer and says so.
+    /// Collect reports that it wrote past the end of its buffer.
     OVERRUN = Perflib 1013 Error ["Library", "Service", "Size"]
         "Collect of {Library} of the service {Service} wrote {Size} bytes more than its buffer holds";
     /// Collect returned an error.
@@ -184,11 +187,13 @@ kinds! {
         "Collect of the service {Service} in {Library} takes too long";
     /// The answer does not end at a multiple of 8.
     ALIGNMENT = Perflib 1016 Warning ["Library", "Service", "Buffer", "BytesLeft"]
-        "the answer of {Library} of the service {Service} does not end at a multiple of 8 bytes; ask its author for a newer one";
-    /// The service is no longer asked, in all processes.
+        "the answer of {Library} of the service {Service} does not end at a multiple of 8 bytes; ask its \
+        author for a newer one";
+    /// The service is disabled, in all processes.
     DISABLED = Perflib 1017 Error ["Service"]
-        "the service {Service} is disabled because of errors of its library; 'tally provider enable {Service}' has it asked again";
-    /// The service is no longer asked in this process.
+        "the service {Service} is disabled because of errors of its library; 'tally provider enable \
+        {Service}' has it asked again";
+    /// The service is disabled in this process.
     DISABLED_HERE = Perflib 1018 Error ["Service"]
         "the service {Service} is disabled in this process because of errors of its library";
     /// A field of a definition is wrong.
@@ -196,7 +201,8 @@ kinds! {
         "a definition of the object {ObjectIndex} of {Library} of the service {Service} has a wrong field";
     /// The answer needs more than any buffer holds.
     TOO_LARGE = Perflib 1020 Error ["Library", "Service", "BufferSize", "RequiredSize"]
-        "Collect of {Library} of the service {Service} needs more than the largest buffer of {BufferSize} bytes";
+        "Collect of {Library} of the service {Service} needs more than the largest buffer of {BufferSize} \
+        bytes";
     /// The library is not trusted.
     NOT_TRUSTED = Perflib 1022 Error ["Library", "Win32Error"]
         "the library {Library} is not trusted, so it is not loaded into the process of whoever asks";
@@ -205,7 +211,8 @@ kinds! {
         "the library {Library} can not be loaded";
     /// Returned pointer and length do not agree.
     POINTER = Perflib 2000 Warning ["Library", "Service", "BytesLeft", "BytesAvailable"]
-        "Collect of {Library} of the service {Service} left {BytesLeft} bytes by its pointer and {BytesAvailable} by its length";
+        "Collect of {Library} of the service {Service} left {BytesLeft} bytes by its pointer and \
+        {BytesAvailable} by its length";
     /// The registration of a service is not usable.
     NO_REGISTRATION = Perflib 2001 Warning ["Service", "Win32Error", "NTSTATUS"]
         "the registration of the service {Service} is not usable";
@@ -217,17 +224,19 @@ kinds! {
         "the library {Library} of the service {Service} was changed since it was marked as trusted";
     /// Names of counters were installed.
     NAMES_LOADED = LoadPerf 1000 Information ["Service", "FirstCounter", "LastCounter", "FirstHelp", "LastHelp"]
-        "the counters of the service {Service} are installed, names {FirstCounter} to {LastCounter}, help texts {FirstHelp} to {LastHelp}";
+        "the counters of the service {Service} are installed, names {FirstCounter} to {LastCounter}, help \
+        texts {FirstHelp} to {LastHelp}";
     /// Names of counters were removed.
     NAMES_REMOVED = LoadPerf 1001 Information ["Service", "LastCounter", "LastHelp"]
         "the counters of the service {Service} are removed";
     /// Names of counters are there already.
     ALREADY_THERE = LoadPerf 1002 Warning ["Service"]
         "the counters of the service {Service} are installed already";
-    /// An INI file says nothing of objects, so the library is asked for every unknown one.
+    /// An INI file lists no objects, so the library is called for every unknown one.
     NO_OBJECTS = LoadPerf 2000 Warning ["Service", "File"]
-        "{File} of the service {Service} has no [objects]; its library is asked for every object that nobody has";
-    /// There are no texts in a language that others have texts in.
+        "{File} of the service {Service} has no [objects]; its library is asked for every object that \
+        nobody has";
+    /// A language that other services have texts in has none for this service.
     LANGUAGE_MISSING = LoadPerf 2005 Warning ["Service", "Language"]
         "the service {Service} has no texts in the languages {Language}; English ones stand there";
     /// The registry can not be repaired.
@@ -253,7 +262,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_words_name_fields_that_there_are() {
+    fn words_name_existing_fields() {
         let mut ids = BTreeSet::new();
         for kind in KINDS {
             assert!(ids.insert((kind.source.name(), kind.id)), "{} twice", kind.id);
@@ -266,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_the_words() {
+    fn values_replace_field_names_in_the_words() {
         let event = Event::new(&COLLECT_FAILED, ["MyPerf", "myperf.so", "5"]).with_detail("access denied");
         let words = "Collect of the service MyPerf in myperf.so failed with error 5: access denied";
         assert_eq!(event.to_string(), words);

@@ -1,7 +1,7 @@
-//! NT's functions Open, Collect and Close in front of a [`ProviderLibrary`]: what `export_provider!` expands to.
+//! NT's functions Open, Collect and Close around a [`ProviderLibrary`]: what `export_provider!` expands to.
 //!
-//! The only unsafe code that the macro brings is here and in the three functions that it declares: reading two texts and
-//! writing to a buffer that the caller of the library gave.
+//! The only unsafe code of the macro is here and in the three functions that it declares: it reads two texts,
+//! and writes to a buffer of the caller.
 #![allow(unsafe_code, reason = "pointers of the caller of Open and Collect")]
 
 use std::ffi::c_void;
@@ -13,15 +13,15 @@ use tallymon_core::title::{HelpIndex, TitleIndex};
 use super::author::{Opened, Opening, ProviderLibrary};
 use super::check::{ERROR_MORE_DATA, ERROR_SUCCESS};
 
-/// `ERROR_FILE_NOT_FOUND`: there are no first indexes, as if the key of the service had no values.
+/// `ERROR_FILE_NOT_FOUND`: the first indexes are missing, as if the key of the service had no values.
 const ERROR_FILE_NOT_FOUND: u32 = 2;
 /// `ERROR_NOT_READY`: Collect before Open.
 const ERROR_NOT_READY: u32 = 21;
 /// `ERROR_INTERNAL_ERROR`: the library panicked.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
 
-/// Exports a type that implements [`ProviderLibrary`] as a provider library: the functions `Open`, `Collect` and `Close`,
-/// or functions with other names, given in this order.
+/// Exports a type that implements [`ProviderLibrary`] as a provider library: the functions `Open`, `Collect`
+/// and `Close`, or functions with other names in this order.
 ///
 /// ```text
 /// export_provider!(Tea);
@@ -71,18 +71,18 @@ macro_rules! export_provider {
     };
 }
 
-/// The one library of a `cdylib`.
+/// The library of a `cdylib`.
 #[derive(Debug)]
 pub struct Exported<L>(Mutex<State<L>>);
 
 #[derive(Debug)]
 struct State<L> {
     opened: Option<Opened<L>>,
-    /// Its indexes, where it was told them; else they are in the environment.
+    /// Its first indexes, when the reader has passed them; else they are in the environment.
     firsts: Option<(u32, u32)>,
     /// How often it was opened and not closed yet.
     uses: u32,
-    /// The last answer, and while it waits for a larger buffer what it answers and its number of objects.
+    /// The last answer; while it waits for a larger buffer, also its request and its number of objects.
     bytes: Vec<u8>,
     waiting: Option<(String, u32)>,
 }
@@ -99,8 +99,8 @@ impl<L: ProviderLibrary> Exported<L> {
         Exported(Mutex::new(State { opened: None, firsts: None, uses: 0, bytes: Vec::new(), waiting: None }))
     }
 
-    /// Tells it the first indexes of its service, as a reader does that loads it into its own process. Without names both
-    /// are 0.
+    /// Passes the first indexes of the service, as a reader does that loads the library into its own process.
+    /// Both are 0 when no names are installed.
     pub fn tell(&self, first_counter: u32, first_help: u32) {
         self.with(|state| {
             state.firsts = (first_counter != 0).then_some((first_counter, first_help));
@@ -108,11 +108,11 @@ impl<L: ProviderLibrary> Exported<L> {
         });
     }
 
-    /// Open: its indexes are in the environment, if it was not told them.
+    /// Open. The indexes are in the environment, unless the reader has passed them.
     ///
     /// # Safety
     ///
-    /// `context` is NULL, or points to UTF-16 texts that each end with a zero, with one more zero behind the last.
+    /// `context` is NULL, or points to UTF-16 texts that each end with a zero, followed by one more zero.
     pub unsafe fn open(&self, context: *const u16) -> u32 {
         // SAFETY: promised by the caller.
         let export = unsafe { texts(context) };
@@ -135,7 +135,8 @@ impl<L: ProviderLibrary> Exported<L> {
         })
     }
 
-    /// Collect. An answer that does not fit waits for the next call, so that the library is asked once a request.
+    /// Collect. An answer that does not fit is kept for the next call, so that the library is called once per
+    /// request.
     ///
     /// # Safety
     ///
@@ -191,7 +192,7 @@ impl<L: ProviderLibrary> Exported<L> {
         status
     }
 
-    /// Close: the library goes away with its last use.
+    /// Close. The library is dropped with its last use.
     pub fn close(&self) -> u32 {
         self.with(|state| {
             state.uses = state.uses.saturating_sub(1);
@@ -202,7 +203,7 @@ impl<L: ProviderLibrary> Exported<L> {
         })
     }
 
-    /// Runs one function; a panic in it is an error number, because C can not unwind.
+    /// Runs a function; a panic becomes an error number, because C can not unwind.
     fn with(&self, run: impl FnOnce(&mut State<L>) -> u32) -> u32 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         catch_unwind(AssertUnwindSafe(|| run(&mut state))).unwrap_or_else(|_| {

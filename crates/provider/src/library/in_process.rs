@@ -1,10 +1,10 @@
 //! A library in the reader's own process: no socket, no copy between processes, and no protection.
 //!
-//! The checks are the same ones, but a library that crashes, loops or writes elsewhere takes the reader with it. It is
-//! never chosen by itself: an administrator has said so, and marked the library as trusted.
+//! The checks are the same, but a library that crashes, loops or writes elsewhere takes the reader with it.
+//! It is never the default: an administrator must configure it, and mark the library as trusted.
 //!
-//! Nothing of this process is changed for a library, its environment least of all. It is told its indexes by a function
-//! that it may have beside Open, with Open's name and `Indexes` behind it:
+//! Nothing in this process changes for a library, least of all its environment. The library gets its indexes
+//! through an optional function that is named like Open, followed by `Indexes`:
 //!
 //! ```c
 //! void OpenIndexes(const WCHAR *service, DWORD firstCounter, DWORD firstHelp);
@@ -33,8 +33,8 @@ pub struct Indexes {
     pub first_help: u32,
 }
 
-/// A library is one for the whole process, however many readers are in it; none of its functions is called while another
-/// runs.
+/// A library is one for the whole process, however many readers are in it; none of its functions is called
+/// while another runs.
 static CALLS: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -42,7 +42,7 @@ fn alone() -> MutexGuard<'static, ()> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A library that is loaded and opened here. It is closed when this goes away.
+/// A library that is loaded and open in this process. Dropping it closes it.
 #[derive(Debug)]
 pub struct InProcess {
     library: Library,
@@ -50,7 +50,7 @@ pub struct InProcess {
 }
 
 impl InProcess {
-    /// Loads a library, tells it its indexes, and calls Open.
+    /// Loads a library, passes it its indexes, and calls Open.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl InProcess {
 impl Drop for InProcess {
     fn drop(&mut self) {
         let _alone = alone();
-        // There is nobody who could do anything about an error.
+        // Nothing can be done about an error here.
         let _ = self.library.close();
     }
 }

@@ -1,23 +1,23 @@
 //! Provider libraries: shared libraries with NT's functions Open, Collect and Close.
 //!
-//! Nobody knows what such a library does, so by default it is loaded by a child process, `tally-host`, and what comes
-//! from there is checked like any foreign input. You give a registration and the query string of a request; you get
-//! the bytes of objects that can be put into a data block, or events that say why there are none.
+//! A provider library can do anything, so by default a child process, `tally-host`, loads it, and everything
+//! from that process is checked like any foreign input. You pass a registration and the query string of a
+//! request; you get the bytes of objects for a data block, or events that say why there are none.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`event`] | what is reported, with NT's ids and fields |
-//! | [`check`] | looks at what Collect returned; pure |
+//! | [`event`] | the events to report, with NT's ids and fields |
+//! | [`check`] | checks what Collect returned; pure |
 //! | [`protocol`] | the messages between this process and the child; pure |
 //! | `abi` | loads a library and calls its functions: the only unsafe code of a reader |
-//! | [`author`] | for authors in Rust: what a library declares, and what it is asked |
+//! | [`author`] | for authors in Rust: what a library declares, and the requests that it gets |
 //! | [`export`] | NT's functions in front of such a library |
-//! | [`in_process`] | a library in the reader's own process, for those that are trusted |
-//! | [`child`] | what the child process does |
-//! | `client` | asks a library in its child, and gives up on it |
-//! | `process` | starts child processes, and waits for their end |
+//! | [`child`] | the main function of the child process |
+//! | `client` | sends requests to a library in its child, and gives up on it |
+//! | `in_process` | a library in the reader's own process, for trusted ones; public through `client` |
+//! | `process` | starts child processes, and waits for their end; public through `client` |
 //!
-//! It does not know which libraries are registered, or who is to be asked for what.
+//! This module does not know which libraries are registered, or which of them a request needs.
 
 #[cfg(target_os = "linux")]
 mod abi;
@@ -30,7 +30,7 @@ pub mod client;
 pub mod event;
 pub mod export;
 #[cfg(target_os = "linux")]
-pub mod in_process;
+mod in_process;
 #[cfg(target_os = "linux")]
-pub mod process;
+mod process;
 pub mod protocol;

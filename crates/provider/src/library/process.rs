@@ -1,7 +1,7 @@
-//! Starts child processes, and waits for their end without making anybody else wait.
+//! Starts child processes, and reaps them without making a caller wait.
 //!
-//! All are started by one thread that lives as long as this process does: a child is killed by the kernel when the
-//! thread that started it ends, and a thread of the reader may end long before the reader.
+//! One thread starts all of them, and lives as long as this process: the kernel kills a child when the thread
+//! that started it ends, and a thread of the reader may end long before the reader.
 
 use std::fs::File;
 use std::io;
@@ -21,12 +21,12 @@ use super::client::Settings;
 
 /// Name of the program.
 const PROGRAM: &str = "tally-host";
-/// User and group of nobody.
+/// User id and group id of `nobody`.
 const NOBODY: u32 = 65_534;
-/// How long the end of a child is waited for when its socket is closed already.
+/// How long to wait for the end of a child whose socket is closed already.
 const END: Duration = Duration::from_millis(20);
 
-/// The program that loads libraries: `$TALLYMON_HOST`, else `tally-host` beside this program, in
+/// The program that loads libraries: `$TALLYMON_HOST`, else `tally-host` in the folder of this program, in
 /// `../libexec/tallymon` from there, or in `$PATH`; `None` when it is in none of these places.
 pub fn find_program() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("TALLYMON_HOST").filter(|given| !given.is_empty()) {
@@ -37,16 +37,16 @@ pub fn find_program() -> Option<PathBuf> {
     let beside = folder.map(|folder| folder.join(PROGRAM));
     let libexec = folder.and_then(Path::parent).map(|above| above.join("libexec/tallymon").join(PROGRAM));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // An empty or relative folder in the path would be one that anybody may have made.
+    // An empty or relative folder in the path could be one that any user created.
     let in_path =
         std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(PROGRAM));
     beside.into_iter().chain(libexec).chain(in_path).find(|file| file.is_file())
 }
 
-/// A child process with its socket and the memory that it writes to. It is killed when this goes away.
+/// A child process with its socket and the memory that it writes to. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Process {
-    /// `None` once it was given away to be waited for.
+    /// `None` once another thread waits for it.
     child: Option<std::process::Child>,
     pub(crate) socket: OwnedFd,
     pub(crate) memory: File,
@@ -82,7 +82,7 @@ impl Process {
         self.child.as_ref().map_or(0, std::process::Child::id)
     }
 
-    /// Ends it, and says how it ended if it had ended by itself.
+    /// Ends it, and reports how it ended if it had ended by itself.
     pub(crate) fn end(mut self) -> Exit {
         let Some(child) = &mut self.child else { return Exit::default() };
         let mut waited = Duration::ZERO;
@@ -103,8 +103,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // What it forked is in its group, also when it has ended itself. The number can not belong to anybody else,
-        // because nobody has waited for it yet, or its group still has members.
+        // Processes that it forked are in its group, even after it has ended. The number can not belong to
+        // another group: it was not reaped yet, or its group still has members.
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process_group(pid, Signal::KILL);
         }
@@ -139,7 +139,8 @@ fn thread() -> Option<&'static Sender<Job>> {
                     Ok(Job::Wait(child)) => ending.push(child),
                     Ok(Job::Spawn(mut command, reply)) => {
                         let child = command.spawn();
-                        // The descriptors of the child must be closed here before anybody waits for it to close them.
+                        // The child's descriptors must be closed here before anyone waits for the child to
+                        // close them.
                         drop(command);
                         if let Err(unwanted) = reply.send(child)
                             && let Ok(mut child) = unwanted.0

@@ -1,8 +1,8 @@
-//! The messages between a reader and the child process that has a provider library loaded.
+//! The messages between a reader and the child process that has loaded a provider library.
 //!
-//! Each message is one packet of a socket that keeps packets apart, so a message can neither run into the next nor end
-//! in the middle. Everything from the child is read as if an enemy had written it. `docs/formats/child.md` draws the
-//! bytes.
+//! Each message is one packet of a socket that keeps packets apart, so a message can neither run into the
+//! next nor end in the middle. Everything from the child is read as if an enemy had written it.
+//! `docs/formats/child.md` draws the bytes.
 
 use std::fmt;
 
@@ -15,15 +15,15 @@ pub const VERSION: u16 = 2;
 /// No message is longer than this in bytes.
 pub const LONGEST: usize = 128 << 10;
 
-/// What the reader tells the child.
+/// A message from the reader to the child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ask {
     /// Load a library and call its Open.
     Load(Load),
     /// Call Collect with this query string, in UTF-16 without its end.
     Collect(Vec<u16>),
-    /// Call Collect with this query string, and with what others answered in its buffer: so many bytes of objects, which
-    /// are in the shared memory.
+    /// Call Collect with this query string, and with what others answered in its buffer: so many bytes of
+    /// objects, which are in the shared memory.
     Wrap {
         /// The query string, in UTF-16 without its end.
         query: Vec<u16>,
@@ -39,19 +39,19 @@ pub enum Ask {
 /// Which library, and which functions in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Load {
-    /// Path of the library, or a name that the loader looks for.
+    /// Path of the library, or a name for the system's loader to look up.
     pub library: String,
     /// Name of the function that is called first.
     pub open: String,
-    /// Name of the function that gives data.
+    /// Name of the function that writes the data.
     pub collect: String,
     /// Name of the function that is called last.
     pub close: String,
-    /// What Open is given, in UTF-16 with all its terminators; `None` for NULL.
+    /// The argument of Open, in UTF-16 with all its terminators; `None` for NULL.
     pub context: Option<Vec<u16>>,
 }
 
-/// What the child tells the reader.
+/// A message from the child to the reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// How loading and Open went.
@@ -74,9 +74,9 @@ pub enum Answer {
 pub struct Loaded {
     /// How far it came.
     pub stage: Stage,
-    /// The error as NT numbers it; what Open returned, or 126 and 127 for what is not there.
+    /// The error as an NT number: the result of Open, or 126 and 127 for a missing library or function.
     pub error: u32,
-    /// What the loader of the system said.
+    /// The message of the system's loader.
     pub detail: String,
 }
 
@@ -121,7 +121,7 @@ pub struct Malformed {
     pub what: &'static str,
     /// Byte offset of the field in the message.
     pub at: usize,
-    /// What the protocol wants there.
+    /// What the protocol requires there.
     pub needed: &'static str,
 }
 
@@ -176,7 +176,7 @@ impl Ask {
     ///
     /// # Errors
     ///
-    /// The message ends too early or too late, or has a magic, version or kind that is not known here.
+    /// The message is too short or too long, or has an unknown magic number, version or kind.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Ask), Malformed> {
         let (mut fields, kind, number) = Fields::start(bytes)?;
         let ask = match kind {
@@ -207,7 +207,7 @@ impl Ask {
 }
 
 impl Answer {
-    /// The message for this, under the number of what it answers.
+    /// The bytes of this answer, with the number of the request that it answers.
     pub fn to_bytes(&self, number: u64) -> Vec<u8> {
         match self {
             Answer::Loaded(loaded) => {
@@ -240,7 +240,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// The message ends too early or too late, or has a magic, version, kind or stage that is not known here.
+    /// The message is too short or too long, or has an unknown magic number, version, kind or stage.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Answer), Malformed> {
         let (mut fields, kind, number) = Fields::start(bytes)?;
         let answer = match kind {
@@ -268,7 +268,7 @@ impl Answer {
     }
 }
 
-/// The units of a text in UTF-16.
+/// The UTF-16 units of a text.
 pub fn wide_of(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
@@ -296,7 +296,7 @@ fn wide(bytes: &[u8]) -> Vec<u16> {
     bytes.chunks_exact(2).filter_map(|pair| pair.first_chunk().copied().map(u16::from_le_bytes)).collect()
 }
 
-/// The fields of a message, taken one after the other.
+/// The fields of a message, read one after the other.
 struct Fields<'a> {
     left: &'a [u8],
     at: usize,
@@ -347,7 +347,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    /// A text; what is not UTF-8 in it is replaced, because it is only shown.
+    /// A text. Bytes that are not UTF-8 are replaced, because the text is only shown.
     fn text(&mut self, what: &'static str) -> Result<String, Malformed> {
         self.bytes(what).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }

@@ -1,15 +1,15 @@
-//! Taking numbers and texts out of a published file, each checked against its end.
+//! Reads numbers and texts from a published file, and checks each against the end of the file.
 
 use std::fmt;
 
-/// A published file that is not what its format says.
+/// A published file that does not follow its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatError {
     /// The structure or field.
     pub what: &'static str,
     /// Byte offset in the file.
     pub at: usize,
-    /// What was needed.
+    /// What the format requires.
     pub needed: &'static str,
     /// The number that was there; for a structure that ends too early, the bytes that were left.
     pub found: u64,
@@ -24,7 +24,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// A part of a file that knows where in the file it stands.
+/// A part of a file that knows its position in the file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     bytes: &'a [u8],
@@ -40,7 +40,7 @@ impl<'a> Part<'a> {
         self.bytes.len()
     }
 
-    /// The error that something at an offset in this part is not what is needed.
+    /// The error that the value at an offset in this part is not what the format requires.
     #[cold]
     pub(crate) fn error(
         self,
@@ -90,12 +90,13 @@ impl<'a> Part<'a> {
         Ok(usize::try_from(self.u32(at, what)?).unwrap_or(usize::MAX))
     }
 
-    /// A number of 64 bits as a length or an offset; one that is no `usize` leads outside of any file.
+    /// A number of 64 bits as a length or an offset; a number that is not a `usize` would lead outside of any
+    /// file.
     pub(crate) fn long(self, at: usize, what: &'static str) -> Result<usize, FormatError> {
         Ok(usize::try_from(self.u64(at, what)?).unwrap_or(usize::MAX))
     }
 
-    /// All of it as UTF-8.
+    /// The whole part as UTF-8.
     pub(crate) fn text(self, what: &'static str) -> Result<&'a str, FormatError> {
         std::str::from_utf8(self.bytes)
             .map_err(|error| self.error(error.valid_up_to(), what, "UTF-8", self.bytes.len()))

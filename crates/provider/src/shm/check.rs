@@ -1,10 +1,11 @@
-//! The check word of numbers that must agree.
+//! The check word of numbers that belong together.
 //!
-//! A reader copies with `pread`, and the kernel copies in no order that one could rely on: on a processor with fast
-//! string instructions the counts of a sequence lock were both seen unchanged around a change. So the numbers carry a
-//! check word instead, which does not care for the order: the sum, modulo 2^64, of each number times a factor of its
-//! position. It is 0 for zeros, and when one number changes it changes by the difference times the factor, so that the
-//! writer need not look at the others. A copy with old and new numbers in it passes with a probability of 2^-64.
+//! A reader copies with `pread`, and the kernel copies in no reliable order: on a processor with fast string
+//! instructions, both counts of a sequence lock stayed the same around a change. So the numbers carry a check
+//! word that does not depend on the order: the sum, modulo 2^64, of each number times a factor of its
+//! position. It is 0 for zeros. When one number changes, it changes by the difference times the factor, so
+//! the writer need not read the others. A copy with a mixture of old and new numbers passes with a
+//! probability of 2^-64.
 
 /// The factor of the number at a position: SplitMix64 of the position, made odd.
 pub(crate) const fn factor(position: usize) -> u64 {
@@ -23,6 +24,7 @@ pub(crate) fn check(numbers: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 /// As many as the longest group and the longest text have words.
+#[expect(clippy::indexing_slicing, reason = "the compiler computes this, and would report it")]
 pub(crate) static FACTORS: [u64; 512] = {
     let mut factors = [0; 512];
     let mut position = 0;

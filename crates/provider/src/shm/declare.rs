@@ -1,4 +1,4 @@
-//! Declaring by derive: a struct of handles is a counter set.
+//! Declarations by derive: a struct of handles is a counter set.
 
 use super::publisher::{Instance, NewInstance, PublishError, Publisher};
 use super::set::CounterSet;
@@ -66,12 +66,13 @@ pub trait Declare: Sized {
     ///
     /// # Errors
     ///
-    /// The instance is of another set, or one of its counters has a writer.
+    /// The instance is of another set, or one of its counters has a writer already.
     fn open(instance: Instance) -> Result<Self, PublishError>;
 }
 
 impl Publisher {
-    /// A new instance of a declared set, and its handles. It is visible until its [`Instance`] is dropped.
+    /// Creates an instance of a declared set, with its handles. It is visible until its [`Instance`] is
+    /// dropped.
     ///
     /// # Errors
     ///

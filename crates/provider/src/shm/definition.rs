@@ -1,6 +1,6 @@
-//! What a published file says about its objects: written by [`encode`], read and checked by [`decode`].
+//! The definitions of objects in a published file: written by [`encode`], read and checked by [`decode`].
 //!
-//! Once read, every place of a value is known to be inside of its slot.
+//! Every decoded offset of a value is known to be inside of its slot.
 
 use tallymon_core::block::DetailLevel;
 use tallymon_core::counter::CounterType;
@@ -22,7 +22,7 @@ pub struct Text {
     pub name: String,
     /// Help text; empty when there is none in this language.
     pub help: String,
-    /// What the value is measured in; empty when it is not said in this language.
+    /// The unit of the value; empty when there is none in this language.
     pub unit: String,
 }
 
@@ -31,7 +31,7 @@ impl Text {
         Text { name: name.into(), ..Text::empty(Language::ENGLISH) }
     }
 
-    /// Whether it says more than a name.
+    /// Whether it has more than a name.
     pub(crate) fn has_words(&self) -> bool {
         !self.help.is_empty() || !self.unit.is_empty()
     }
@@ -48,11 +48,11 @@ pub struct ObjectDefinition {
     pub texts: Vec<Text>,
     /// Whether it has instances.
     pub has_instances: bool,
-    /// How much a user has to know.
+    /// How much a user has to know to need this object.
     pub detail: DetailLevel,
     /// Position of the counter that a viewer shows first.
     pub default_counter: u16,
-    /// The counters; a base directly behind the counter that needs it.
+    /// The counters; a base directly follows the counter that needs it.
     pub counters: Vec<CounterDefinition>,
     pub(crate) groups: Vec<GroupPlace>,
     /// Bytes of one slot of values.
@@ -68,10 +68,10 @@ pub struct CounterDefinition {
     pub counter_type: CounterType,
     /// Power of ten for charts, -7 to 7.
     pub scale: i32,
-    /// How much a user has to know.
+    /// How much a user has to know to need this counter.
     pub detail: DetailLevel,
     pub(crate) storage: Storage,
-    /// Where its value, or its first lane, stands in a slot.
+    /// Offset of its value, or of its first lane, in a slot.
     pub(crate) offset: usize,
     /// Position of its group.
     pub(crate) group: Option<usize>,
@@ -94,18 +94,18 @@ pub(crate) enum Storage {
         /// The most bytes, a multiple of 8.
         capacity: usize,
     },
-    /// What is made out of the buckets of a histogram.
+    /// A number that readers compute from the buckets of a histogram.
     Histogram {
         /// The buckets, one word each.
         buckets: Buckets,
         /// The percentile, in thousandths of a percent; 0 is the number of values.
         part: u32,
-        /// Number of lanes that have all of the buckets each; `None` when there is one writer.
+        /// Number of lanes, each with all buckets; `None` with a single writer.
         lanes: Option<u32>,
     },
 }
 
-/// Where the numbers of a group stand in a slot, one behind the other, and behind them their check word.
+/// The place in a slot of the numbers of a group, followed by their check word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupPlace {
     pub(crate) first: usize,
@@ -125,7 +125,7 @@ impl ObjectDefinition {
         english(&self.texts)
     }
 
-    /// Position of the counter with an English name, without regard to case; never of a base.
+    /// Position of the counter with an English name, ignoring case; never of a base.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.counters.iter().position(|counter| {
             !counter.counter_type.is_base() && counter.english().to_lowercase() == name.to_lowercase()
@@ -152,7 +152,7 @@ fn english(texts: &[Text]) -> &str {
     texts.first().map_or("", |text| &text.name)
 }
 
-/// The lowest version of the format that has all of what is defined.
+/// The lowest version of the format that supports these definitions.
 pub(crate) fn version(objects: &[ObjectDefinition]) -> u32 {
     let counters = || objects.iter().flat_map(|object| &object.counters);
     let histograms = counters().any(|counter| matches!(counter.storage, Storage::Histogram { .. }));
@@ -163,7 +163,7 @@ pub(crate) fn version(objects: &[ObjectDefinition]) -> u32 {
     if histograms || texts.any(|text| !text.unit.is_empty()) { VERSION_2 } else { VERSION_1 }
 }
 
-/// The definitions as they stand in a file.
+/// The definitions as bytes of a file.
 pub(crate) fn encode(objects: &[ObjectDefinition]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for definition in objects {
@@ -253,7 +253,7 @@ fn all_texts(definition: &ObjectDefinition) -> Vec<(Language, u16, u32, &str)> {
         .collect()
 }
 
-/// A number that is small because it was limited when it was made; one that is not is refused by every reader.
+/// Narrows a number that was limited before; every reader would refuse a larger one.
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -301,7 +301,7 @@ fn decode_object(part: Part<'_>, version: u32) -> Result<ObjectDefinition, Forma
         stride,
     };
     let mut rest = part.after(object::SIZE, "counters")?;
-    // The groups stand behind the counters, but a counter is checked against its group.
+    // The groups follow the counters, but a counter is checked against its group.
     let counters_length = n_counters.saturating_mul(counter::SIZE);
     let mut groups = rest.after(counters_length, "groups")?;
     for _ in 0..n_groups {
@@ -329,7 +329,7 @@ fn decode_group(part: Part<'_>, stride: usize) -> Result<GroupPlace, FormatError
     Ok(place)
 }
 
-/// The offset at `at`, which leaves room for `length` bytes between the use numbers of a slot.
+/// The offset at `at`, which must leave room for `length` bytes between the use numbers of a slot.
 fn place(
     part: Part<'_>,
     at: usize,
@@ -425,7 +425,7 @@ fn decode_lanes(part: Part<'_>, at: usize) -> Result<u32, FormatError> {
     Ok(lanes)
 }
 
-/// The percentile that a part of a histogram is.
+/// The percentile of a part of a histogram.
 fn decode_part(part: Part<'_>) -> Result<u32, FormatError> {
     let percentile = part.u32(counter::PART, "part of a histogram")?;
     if percentile > 100_000 {
@@ -452,7 +452,8 @@ fn wide(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Words of somebody else, who must not move the cursor of the terminal that shows them: lines end, and nothing else.
+/// Replaces control characters in the words of another program, except ends of lines: they must not move the
+/// cursor of the terminal that shows them.
 fn printable(words: &str) -> String {
     words.replace(|one: char| one.is_control() && one != '\n', "\u{fffd}")
 }
@@ -518,13 +519,14 @@ fn decode_texts(
     Ok(())
 }
 
-/// Places that overlap could make few bytes into very much work; so all together must not be more than the slot.
+/// Places that overlap could make few bytes into very much work; so all together must not be more than the
+/// slot.
 fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), FormatError> {
     let values = definition.counters.iter().map(|counter| match counter.storage {
         Storage::Number => 8,
         Storage::Sum { lanes, .. } => wide(lanes).saturating_mul(8),
         Storage::Text { capacity } => capacity.saturating_add(text_value::OVERHEAD),
-        // The percentiles of a histogram, and its number of values, all look at the same buckets.
+        // The percentiles of a histogram, and its number of values, share the same buckets.
         Storage::Histogram { buckets, lanes, .. } => {
             buckets.n.saturating_mul(wide(lanes.unwrap_or(1))).saturating_mul(4) / MAX_PERCENTILES
         }
@@ -538,7 +540,7 @@ fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), Forma
     Ok(())
 }
 
-/// A base behind every counter that needs one, and nowhere else.
+/// A base follows every counter that needs one, and no other.
 fn check_bases(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), FormatError> {
     let counters = &definition.counters;
     if counters.is_empty() {

@@ -1,4 +1,4 @@
-//! Where published files are.
+//! The folders of published files.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags};
 
-/// What the name of a published file ends with. A file that is being made has another name.
+/// The end of a published file's name. An unfinished file has another name.
 pub(crate) const SUFFIX: &str = ".pub";
 
 /// The most files that are looked at in a directory.
@@ -29,11 +29,11 @@ pub fn directories() -> Vec<PathBuf> {
     all
 }
 
-/// The first of the directories that can be written, made if need be.
+/// The first of the directories that can be written; creates it if needed.
 ///
 /// # Errors
 ///
-/// None can be; the error is that of the last one.
+/// None can be written; the error is the last one.
 pub(crate) fn writable() -> io::Result<PathBuf> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for directory in directories() {
@@ -45,14 +45,14 @@ pub(crate) fn writable() -> io::Result<PathBuf> {
     Err(last)
 }
 
-/// Makes a directory, and the one above it, if they are not there, and sees whether it can be written.
+/// Creates a directory, and the one above it, if they do not exist, and checks that it can be written.
 fn prepare(directory: &Path) -> io::Result<()> {
     let mut make = std::fs::DirBuilder::new();
     make.recursive(true).mode(0o755);
     if !directory.is_dir() {
         make.create(directory)?;
     }
-    // In /tmp anybody could have made it first, and would then own the names in it.
+    // In /tmp, any user could have created it first, and would then own its files.
     for part in [Some(directory), directory.parent()].into_iter().flatten() {
         if !is_safe(part)? {
             let words = "it is a link, or others than root and this user can replace what is in it";
@@ -64,7 +64,8 @@ fn prepare(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a directory is a real one of root or of this user in which nobody else can replace files.
+/// Whether a directory is a real one that belongs to root or to this user, and where no other user can
+/// replace files.
 pub(crate) fn is_safe(directory: &Path) -> io::Result<bool> {
     let about = std::fs::symlink_metadata(directory)?;
     let user = rustix::process::geteuid().as_raw();

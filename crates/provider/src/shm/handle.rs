@@ -1,7 +1,7 @@
-//! Handles of counters: what a program holds and writes through.
+//! Handles of counters: what a program keeps and writes through.
 //!
-//! None of them can fail or wait. A handle of which there is one writer only is not shared between threads; it adds with
-//! a load and a store, which the processor does in one unlocked instruction.
+//! A handle never fails and never waits. A handle with a single writer is not shared between threads; it adds
+//! with a load and a store, which is one unlocked instruction of the processor.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use super::process::perf_time;
 use super::protocol::{add, add_each, add_in_group, words_of};
 use super::publisher::{Inner, Instance, PublishError};
 
-/// Makes a handle one that moves between threads but is never used by two at a time.
+/// Lets a handle move between threads, but never be used by two at a time.
 type OneThread = PhantomData<Cell<()>>;
 
 /// The only writer of some counters of an instance; they can be claimed again when it is dropped.
@@ -63,7 +63,7 @@ impl Instance {
         PublishError::WrongKind { counter: name.to_string(), needed }
     }
 
-    /// The one word of a number that is neither shared nor in a group.
+    /// The single word of a number that is neither shared nor in a group.
     pub(super) fn number(&self, name: &str) -> Result<(Claim, Word), PublishError> {
         let position = self.position(name)?;
         let counter = self.inner.definition.counters.get(position);
@@ -143,8 +143,8 @@ impl Instance {
         Ok(Average { group })
     }
 
-    /// The writer of the whole group that a counter is in. Its numbers stand in the order of their declaration, bases
-    /// included.
+    /// The writer of the whole group of a counter. Its numbers have the order of their declaration, including
+    /// bases.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Instance {
         };
         let members = definition.counters.iter().enumerate().filter(|(_, one)| one.group == Some(number));
         let claim = Claim::new(&self.inner, members.map(|(position, _)| position).collect())?;
-        // They stand one behind the other in the order of their declaration, and behind them the check word.
+        // They follow each other in the order of their declaration, and their check word follows them.
         let words = self.inner.words(place.first, place.check.saturating_sub(place.first) / 8);
         let words = words.ok_or_else(|| PublishError::NoSuch { name: name.to_string() })?;
         let check = self.word(place.check, name)?;
@@ -221,7 +221,7 @@ impl Gauge {
     }
 }
 
-/// The writer of the time since something started. Until [`Elapsed::start`] there is no value.
+/// The writer of the time since something started. There is no value before [`Elapsed::start`].
 #[derive(Debug)]
 pub struct Elapsed {
     word: Word,
@@ -235,7 +235,7 @@ impl Elapsed {
         self.word.store(perf_time(), Ordering::Relaxed);
     }
 
-    /// It is not running: there is no value from now on.
+    /// Stops it: there is no value from now on.
     pub fn stop(&self) {
         self.word.store(0, Ordering::Relaxed);
     }
@@ -253,7 +253,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// Sets the text; what is longer than declared is cut between two characters.
+    /// Sets the text; a text longer than declared is cut between two characters.
     pub fn set(&self, text: &str) {
         let most = text.len().min(self.capacity);
         let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
@@ -279,17 +279,18 @@ pub struct Group {
 }
 
 impl Group {
-    /// Changes numbers of the group; readers see all changes or none. It should not take long: they try only for about
-    /// a millisecond.
+    /// Changes numbers of the group; readers see all changes or none. It should not take long: they try only
+    /// for about a millisecond.
     #[inline(always)]
     pub fn update(&mut self, change: impl FnOnce(Numbers<'_>)) {
-        // The sum is kept apart so that it stays in a register, and comes back also when `change` panics.
+        // A copy of the sum stays in a register. It is written back even when `change` panics.
         let sum = Sum { now: Cell::new(self.sum), kept: &mut self.sum };
         change(Numbers { words: &self.words, sum: &sum.now });
         self.check.store(sum.now.get(), Ordering::Relaxed);
     }
 
-    /// Adds to each of the first `N` numbers at once; readers see all of it or nothing. The fastest way to change several.
+    /// Adds to each of the first `N` numbers at once; readers see all changes or none. This is the fastest
+    /// way to change several numbers.
     #[inline(always)]
     pub fn add<const N: usize>(&mut self, each: &[u64; N]) {
         self.update(|numbers| {
@@ -299,7 +300,7 @@ impl Group {
         });
     }
 
-    /// Sets each of the first `N` numbers at once; readers see all of it or nothing.
+    /// Sets each of the first `N` numbers at once; readers see all changes or none.
     #[inline(always)]
     pub fn set<const N: usize>(&mut self, each: &[u64; N]) {
         self.update(|numbers| (0..).zip(each).for_each(|(position, n)| numbers.set(position, *n)));
@@ -319,8 +320,8 @@ impl Drop for Sum<'_> {
     }
 }
 
-/// The numbers of a [`Group`] while they are changed, in the order of their declaration. A position that does not exist
-/// has no effect.
+/// The numbers of a [`Group`] during a change, in the order of their declaration. A position that does not
+/// exist has no effect.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbers<'g> {
     words: &'g [AtomicU64],
@@ -344,7 +345,7 @@ impl Numbers<'_> {
     }
 }
 
-/// The only writer of an average or a fraction: of a value and its base.
+/// The only writer of an average or a fraction: a value and its base.
 #[derive(Debug)]
 pub struct Average {
     group: Group,

@@ -1,7 +1,8 @@
-//! Histograms: how often there were values of about a size, and what that says about all of them.
+//! Histograms: how often values of about the same size occurred, and the percentiles that follow.
 //!
-//! The buckets are linear within each power of two and twice as wide in the next, so that each is narrow against the
-//! values in it. A program adds one to a bucket; readers make the number of values and the percentiles out of them.
+//! The buckets are linear within each power of two and twice as wide in the next, so that each is narrow
+//! compared with its values. A program adds one to a bucket; readers compute the number of values and the
+//! percentiles from the buckets.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,33 +14,33 @@ use super::map::Words;
 use super::protocol::add;
 use super::publisher::{Instance, PublishError};
 
-/// What a histogram is like.
+/// The shape of a histogram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistogramShape {
-    /// How narrow the buckets are: 2 to this power of them for each power of two, 0 to 6. With 4 of them a percentile is
-    /// at most 3 % wrong.
+    /// How narrow the buckets are: 2 to this power of them for each power of two, 0 to 6. With 4 of them a
+    /// percentile is at most 3 % wrong.
     pub bits: u32,
-    /// Larger values than this, or somewhat larger ones, count as this. Each power of two takes room.
+    /// Larger values count as this value, or as a somewhat larger one. Each power of two takes room.
     pub most: u64,
-    /// The percentiles that become counters, in thousandths of a percent: 99,900 is the value that 99.9 % do not exceed.
-    /// At most 8.
+    /// The percentiles that become counters, in thousandths of a percent: 99,900 is the value that 99.9 % of
+    /// the values do not exceed. At most 8.
     pub percentiles: Vec<u32>,
 }
 
 impl Default for HistogramShape {
-    /// At most 3 % wrong up to 2^40 (thirty hours, where the unit is 100 ns); 50, 90, 99 and 99.9 %. Takes 5 KB for each
-    /// instance.
+    /// An error of at most 3 % up to 2^40 (thirty hours, with a unit of 100 ns); 50, 90, 99 and 99.9 %. Takes
+    /// 5 KB per instance.
     fn default() -> HistogramShape {
         HistogramShape { bits: 4, most: 1 << 40, percentiles: vec![50_000, 90_000, 99_000, 99_900] }
     }
 }
 
-/// The buckets of a histogram: which value belongs to which.
+/// The buckets of a histogram: maps values to buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Buckets {
     /// 0 to 6.
     pub(crate) bits: u32,
-    /// One at least, not more than there are for values of 64 bits.
+    /// At least one, and at most the number of buckets for 64-bit values.
     pub(crate) n: usize,
 }
 
@@ -53,7 +54,7 @@ impl Buckets {
         Buckets { bits, n: place(most, bits).saturating_add(1) }
     }
 
-    /// How many there are for values of 64 bits.
+    /// The number of buckets for 64-bit values.
     pub(crate) fn all(bits: u32) -> usize {
         Buckets::up_to(u64::MAX, bits).n
     }
@@ -64,10 +65,12 @@ impl Buckets {
         place(value, self.bits).min(self.n.saturating_sub(1))
     }
 
-    /// The value in the middle of a bucket; of the last one, which has all larger values, its smallest.
+    /// The value in the middle of a bucket; for the last one, which has all larger values, the smallest
+    /// value.
     pub(crate) fn middle(self, bucket: usize) -> u64 {
         let wide = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        // Below 2 to the power of bits the buckets are one wide, and so they are in the power of two above it.
+        // Below 2 to the power of bits the buckets are one wide, and so they are in the power of two above
+        // it.
         let shift = u32::try_from(bucket >> self.bits).unwrap_or(0).saturating_sub(1);
         let before = wide(bucket).saturating_sub(u64::from(shift) << self.bits);
         let smallest = before.checked_shl(shift).unwrap_or(u64::MAX);
@@ -75,12 +78,12 @@ impl Buckets {
         if bucket.saturating_add(1) >= self.n { smallest } else { smallest.saturating_add(half) }
     }
 
-    /// Bytes from the buckets of a lane to those of the next, where there are lanes.
+    /// Bytes from the buckets of one lane to those of the next, where there are lanes.
     pub(crate) const fn lane(self) -> usize {
         self.n.saturating_mul(8).next_multiple_of(LINE)
     }
 
-    /// What a part of a histogram is: the number of values, or a percentile in thousandths of a percent.
+    /// The value of a part of a histogram: the number of values, or a percentile in thousandths of a percent.
     pub(crate) fn number(self, counts: impl Iterator<Item = u64> + Clone, part: u32) -> u64 {
         if part == 0 { Buckets::count(counts) } else { self.percentile(counts, part) }
     }
@@ -90,27 +93,28 @@ impl Buckets {
         counts.fold(0, u64::wrapping_add)
     }
 
-    /// The value that a part of all values does not exceed, in thousandths of a percent; 0 when there are none.
+    /// The value that a share of all values does not exceed, in thousandths of a percent; 0 when there are no
+    /// values.
     pub(crate) fn percentile(self, counts: impl Iterator<Item = u64> + Clone, part: u32) -> u64 {
         let all = u128::from(Buckets::count(counts.clone()));
-        // The number of the value that is meant, from 1 on: never 0, so that it is one that there is.
-        let rank = (all * u128::from(part)).div_ceil(100_000).max(1);
+        // The rank of the requested value, counted from 1: never 0, so that the value exists.
+        let rank = all.saturating_mul(u128::from(part)).div_ceil(100_000).max(1);
         let mut below = 0u128;
         let found = counts.enumerate().find(|(_, count)| {
-            below += u128::from(*count);
+            below = below.saturating_add(u128::from(*count));
             below >= rank
         });
         found.map_or(0, |(bucket, _)| self.middle(bucket))
     }
 }
 
-/// The bucket of a value if there is no end of them: value / 2^shift + shift * 2^bits, where shift is as large as makes
+/// The bucket of a value without an upper limit: value / 2^shift + shift * 2^bits, with the shift that makes
 /// the quotient less than 2^(bits + 1).
 #[inline(always)]
 fn place(value: u64, bits: u32) -> usize {
     let shift = (u64::BITS - 1).saturating_sub((value | 1).leading_zeros()).saturating_sub(bits);
     // At most 2^7 + 64 * 2^6.
-    usize::try_from((value >> shift) + (u64::from(shift) << bits)).unwrap_or(usize::MAX)
+    usize::try_from((value >> shift).saturating_add(u64::from(shift) << bits)).unwrap_or(usize::MAX)
 }
 
 impl Instance {
@@ -121,7 +125,7 @@ impl Instance {
     /// There is no such counter, it is no histogram, or it has a writer.
     pub fn histogram(&self, name: &str) -> Result<Histogram, PublishError> {
         let position = self.position(name)?;
-        // Behind the average stands its base, and behind that what is made out of the buckets.
+        // The base follows the average, and the parts that readers compute follow the base.
         let part = self.inner.definition.counters.get(position.saturating_add(2));
         let Some((Storage::Histogram { buckets, lanes: None, .. }, offset)) =
             part.map(|part| (part.storage, part.offset))
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_in_the_last_bucket() {
+    fn large_values_are_in_the_last_bucket() {
         let buckets = Buckets::up_to(1000, 2);
         assert_eq!(buckets.of(u64::MAX), buckets.n - 1);
         assert_eq!(buckets.of(1000), buckets.n - 1);

@@ -1,9 +1,9 @@
-//! Where everything stands in a published file, versions 1 to 3: the numbers of `docs/formats/shm.md`.
+//! Offsets and limits of a published file, versions 1 to 3: the numbers of `docs/formats/shm.md`.
 
 /// The first bytes of every published file.
 pub(crate) const MAGIC: &[u8; 8] = b"TALLYPUB";
 
-/// The version of a file that has nothing of what came later.
+/// The version of a file without any later feature.
 pub(crate) const VERSION_1: u32 = 1;
 
 /// The version with histograms, units, and values that are kept.
@@ -33,10 +33,11 @@ pub(crate) const MAX_PERCENTILES: usize = 8;
 /// The most lanes of a shared counter.
 pub(crate) const MAX_LANES: u32 = 64;
 
-/// The most bytes that a set spends by itself on the lanes of its histograms: there is room beside them in a slot.
+/// The most bytes that a set uses for the lanes of its histograms, so that a slot has room for other values.
 pub(crate) const MAX_HISTOGRAM_LANES: usize = 56 << 10;
 
-/// The distance of two lanes is a multiple of this: threads that add in different lanes never share a cache line.
+/// The distance of two lanes is a multiple of this: threads that add in different lanes never share a cache
+/// line.
 pub(crate) const LINE: usize = 64;
 
 /// The header of the file.
@@ -87,13 +88,13 @@ pub(crate) mod counter {
     pub(crate) const LANES: usize = 24;
     pub(crate) const LANE_STRIDE: usize = 28;
     pub(crate) const GROUP: usize = 32;
-    /// What is made out of the buckets of a histogram.
+    /// A number that readers compute from the buckets of a histogram.
     pub(crate) const PART: usize = 36;
     /// Number of buckets, where a sum has its lanes.
     pub(crate) const BUCKETS: usize = LANES;
     /// Buckets for each power of two, as a power of two, where a sum has the distance of its lanes.
     pub(crate) const BITS: usize = LANE_STRIDE;
-    /// Lanes of a histogram of many writers, where others have their size.
+    /// Number of lanes of a histogram with many writers; other counters have their size there.
     pub(crate) const HISTOGRAM_LANES: usize = CAPACITY;
     pub(crate) const SIZE: usize = 40;
 
@@ -103,7 +104,7 @@ pub(crate) mod counter {
     pub(crate) const SUM: u32 = 1;
     /// Storage: a text.
     pub(crate) const TEXT: u32 = 2;
-    /// Storage, from version 2 on: what is made out of the buckets of a histogram.
+    /// Storage, from version 2 on: computed from the buckets of a histogram.
     pub(crate) const HISTOGRAM: u32 = 3;
     /// Storage, from version 3 on: the same with lanes, each of which has all of the buckets.
     pub(crate) const SHARED_HISTOGRAM: u32 = 4;
@@ -152,7 +153,7 @@ pub(crate) mod extent {
 pub(crate) mod slot {
     pub(crate) const USE: usize = 0;
     pub(crate) const VALUES: usize = 8;
-    /// What the two use numbers take.
+    /// The bytes of the two use numbers.
     pub(crate) const OVERHEAD: usize = 16;
 }
 
@@ -160,7 +161,7 @@ pub(crate) mod slot {
 pub(crate) mod text_value {
     pub(crate) const LENGTH: usize = 0;
     pub(crate) const BYTES: usize = 8;
-    /// What it takes beside its bytes.
+    /// The bytes that it takes besides its text.
     pub(crate) const OVERHEAD: usize = 16;
 }
 

@@ -1,9 +1,9 @@
-//! The memory of a published file, as its writer has it mapped.
+//! The memory of a published file, as mapped by its writer.
 //!
-//! Unsafe for keeping addresses in it beside the reference that keeps the mapping alive. Everything in the file is touched
-//! as whole atomic words of 8 bytes, so that other processes may read it at any time. Address space for the largest
-//! possible file is taken at the start; the file grows into it, so that no address ever changes. A reader never maps: it
-//! would die of a file that is cut.
+//! Unsafe because it keeps addresses in the mapping, together with the reference that keeps the mapping
+//! alive. Everything in the file is accessed as whole atomic words of 8 bytes, so that other processes may
+//! read it at any time. The address space for the largest possible file is reserved at the start; the file
+//! grows into it, so no address ever changes. A reader never maps: it would crash when a file is cut short.
 #![allow(unsafe_code, reason = "addresses in the mapping")]
 
 use std::fs::File;
@@ -23,11 +23,12 @@ use super::segment::Segment;
 pub(crate) struct Mapping {
     segment: Segment,
     reserved: usize,
-    /// Bytes of the file that there are; it only ever grows.
+    /// Length of the file in bytes; it only grows.
     length: AtomicUsize,
 }
 
-// SAFETY: the mapping is memory of the process that belongs to no thread, and it is only ever touched through atomics.
+// SAFETY: the mapping is memory of the process that belongs to no thread, and it is only ever touched through
+// atomics.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; everything that changes is atomic.
 unsafe impl Sync for Mapping {}
@@ -42,8 +43,8 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Makes the file at least `length` bytes long. The memory is really there afterwards: a file system that is full
-    /// is an error here, not a signal later.
+    /// Makes the file at least `length` bytes long, and allocates the memory: a full file system is an error
+    /// here, not a signal later.
     pub(crate) fn grow(&self, length: usize) -> Result<(), Errno> {
         if length > self.reserved {
             return Err(Errno::FBIG);
@@ -70,8 +71,8 @@ impl Mapping {
         }
         // SAFETY: offset is inside of the mapping, since the length never exceeds what is reserved.
         let address = unsafe { self.segment.base().add(offset) };
-        // SAFETY: the address is a multiple of 8 (the base is that of a page), mapped as long as `self` lives, backed
-        // by the file, and everybody in this process uses it as an atomic only.
+        // SAFETY: the address is a multiple of 8 (the base is that of a page), mapped as long as `self`
+        // lives, backed by the file, and everybody in this process uses it as an atomic only.
         Some(unsafe { address.cast::<AtomicU64>().as_ref() })
     }
 }
@@ -98,7 +99,7 @@ impl SharedMemory for Mapping {
     }
 }
 
-/// A word of a mapping that stays where it is as long as this exists.
+/// A word of a mapping that stays valid as long as this exists.
 #[derive(Debug)]
 pub(crate) struct Word {
     address: NonNull<AtomicU64>,
@@ -128,7 +129,7 @@ impl Deref for Word {
     }
 }
 
-/// Words one behind the other in a mapping, which stay where they are as long as this exists.
+/// Consecutive words in a mapping that stay valid as long as this exists.
 #[derive(Debug)]
 pub(crate) struct Words {
     first: NonNull<AtomicU64>,
@@ -158,14 +159,14 @@ impl Deref for Words {
 
     #[inline(always)]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: the first and the last word are inside of the mapping, so all are, and aligned; it lives as long as
-        // `self`, and everybody in this process uses them as atomics only.
+        // SAFETY: the first and the last word are inside of the mapping, so all are, and aligned; it lives as
+        // long as `self`, and everybody in this process uses them as atomics only.
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.n) }
     }
 }
 
-/// Runs of words at equal distances in a mapping, which stay where they are as long as this exists. The first of them
-/// belong to the processors, one each; the others to nobody.
+/// Runs of words at equal distances in a mapping that stay valid as long as this exists. The first ones
+/// belong to one processor each, the others to no processor.
 #[derive(Debug, Clone)]
 pub(crate) struct Lanes {
     first: NonNull<u8>,
@@ -184,8 +185,9 @@ unsafe impl Send for Lanes {}
 unsafe impl Sync for Lanes {}
 
 impl Lanes {
-    /// `n` lanes of `width` words, `stride` bytes apart, of which the first `processors` are for [`Lanes::add_here`]. `None`
-    /// when they are not multiples of 8 or not all inside of the file, overlap, or are fewer than the processors.
+    /// `n` lanes of `width` words, `stride` bytes apart, of which the first `processors` are for
+    /// [`Lanes::add_here`]. `None` when they are not multiples of 8 or not all inside of the file, overlap,
+    /// or are fewer than the processors.
     pub(crate) fn new(
         mapping: &Arc<Mapping>,
         offset: usize,
@@ -216,18 +218,20 @@ impl Lanes {
         self.processors
     }
 
-    /// A word of a lane, to be read; of a lane that belongs to no processor it may be added to. `None` when there are not
-    /// so many.
+    /// A word of a lane, for reading; in a lane that belongs to no processor, also for adding. `None` when
+    /// there are fewer.
     #[inline(always)]
     pub(crate) fn get(&self, lane: usize, word: usize) -> Option<&AtomicU64> {
         if lane >= self.n || word >= self.width {
             return None;
         }
         let offset = lane.wrapping_mul(self.stride).wrapping_add(word.wrapping_mul(8));
-        // SAFETY: the last word of the last lane is inside of the mapping, so this one is, and nothing overflows.
+        // SAFETY: the last word of the last lane is inside of the mapping, so this one is, and nothing
+        // overflows.
         let address = unsafe { self.first.add(offset) };
-        // SAFETY: offset and stride are multiples of 8, so it is aligned; it is mapped as long as `self` lives, and
-        // everybody in this process uses it as an atomic, or as the kernel's restartable sequences do.
+        // SAFETY: offset and stride are multiples of 8, so it is aligned; it is mapped as long as `self`
+        // lives, and everybody in this process uses it as an atomic, or as the kernel's restartable sequences
+        // do.
         Some(unsafe { address.cast::<AtomicU64>().as_ref() })
     }
 
@@ -240,9 +244,10 @@ impl Lanes {
         // SAFETY: the first lane is inside of the mapping, and has the word.
         let first = unsafe { self.first.add(word.wrapping_mul(8)) };
         // SAFETY:
-        // * The lanes below `processors` are inside of the mapping, which lives as long as `self`, and aligned.
-        // * They belong to their processors: nobody else in this process changes them but when the slot is made ready
-        //   for an instance, before there are lanes.
+        // * The lanes below `processors` are inside of the mapping, which lives as long as `self`, and
+        //   aligned.
+        // * They belong to their processors: nobody else in this process changes them but when the slot is
+        //   made ready for an instance, before there are lanes.
         unsafe { area.add(first, self.stride, self.processors, n) }
     }
 }
@@ -261,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_is_not_there() {
+    fn words_outside_of_the_mapping_do_not_exist() {
         let mapping = Arc::new(Mapping::new(file("outside"), 64, 4096).unwrap());
         assert!(mapping.word(56).is_some());
         for outside in [57, 64, 4088, 4096, usize::MAX, usize::MAX - 7] {

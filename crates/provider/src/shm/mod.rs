@@ -1,4 +1,5 @@
-//! Counters in shared memory: a program publishes, any other reads, and neither asks a third.
+//! Counters in shared memory: a program publishes them, and any other reads them without a third one in
+//! between.
 //!
 //! ```
 //! use tallymon_provider::CounterType;
@@ -23,13 +24,13 @@
 //! # }
 //! ```
 //!
-//! You declare a set by [`struct@CounterSet`], or by a struct of handles with `#[derive(CounterSet)]`, see [`Declare`]. You
-//! give sets to a [`Publisher`], make [`Instance`]s, and write through handles such as [`Counter`]. A
-//! [`Reader`] finds what is published and copies it out. What stands in between is a file for each publisher in a run
-//! directory, see [`directories`]; its format is in `docs/formats/shm.md`.
+//! You declare a set by [`struct@CounterSet`], or by a struct of handles with `#[derive(CounterSet)]`, see
+//! [`Declare`]. You pass sets to a [`Publisher`], create [`Instance`]s, and write through handles such as
+//! [`Counter`]. A [`Reader`] finds what is published and copies it. Between them is one file per publisher in
+//! a run directory, see [`directories`]; `docs/formats/shm.md` describes its format.
 //!
-//! Nothing here registers, needs rights, or waits for anybody. Publishing needs Linux: the files name their process by
-//! its number and start time, which `/proc` tells.
+//! Publishing needs no registration and no rights, and never waits. It needs Linux: the files name their
+//! process by its id and start time, which `/proc` provides.
 
 mod bytes;
 mod check;

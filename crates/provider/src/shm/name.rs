@@ -1,9 +1,9 @@
-//! Names made of foreign words.
+//! Makes names of counters from any text.
 
 use super::layout::instance;
 
-/// A text as the name of an object or instance: what parts counter paths (`\`, `/`, `(`, `)`, `*`, `#`) and control
-/// characters become `_`, and more than 216 bytes are cut off.
+/// A text as the name of an object or instance: what parts counter paths (`\`, `/`, `(`, `)`, `*`, `#`) and
+/// control characters become `_`, and more than 216 bytes are cut off.
 ///
 /// ```
 /// use tallymon_provider::shm::plain_name;

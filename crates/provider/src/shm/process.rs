@@ -1,12 +1,12 @@
-//! Whether the process that wrote a file is still there, and whose it is.
+//! Whether the process that wrote a file still exists, and which user it belongs to.
 
 use std::os::fd::OwnedFd;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};
 
-/// When a process started, in clock ticks since the machine started: what tells it from a later one with the same
-/// number. `None` when there is no such process.
+/// When a process started, in clock ticks since the machine started: this distinguishes it from a later
+/// process with the same id. `None` when there is no such process.
 pub(crate) fn start_time(pid: u32) -> Option<u64> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     start_time_in(&text)
@@ -18,7 +18,8 @@ fn start_time_in(text: &[u8]) -> Option<u64> {
     let end_of_name = text.iter().rposition(|byte| *byte == b')')?;
     let fields = std::str::from_utf8(text.get(end_of_name.checked_add(1)?..)?).ok()?;
     let mut fields = fields.split_ascii_whitespace();
-    // The first of these fields is the third of the file. A process that is dead but not yet waited for counts as gone.
+    // The first of these fields is the third of the file. A dead process that was not yet waited for counts
+    // as gone.
     let state = fields.next()?;
     if matches!(state, "Z" | "X" | "x") {
         return None;
@@ -26,9 +27,9 @@ fn start_time_in(text: &[u8]) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// Whether a user is one of the users of a process: real, effective, saved or of its file accesses.
+/// Whether a user is one of the users of a process: real, effective, saved, or for file access.
 ///
-/// The owner of `/proc/PID` does not say, since it is root for a process that may not be dumped.
+/// The owner of `/proc/PID` is not enough: it is root for a process that may not be dumped.
 pub(crate) fn belongs_to(pid: u32, user: u32) -> bool {
     let Ok(text) = std::fs::read(format!("/proc/{pid}/status")) else { return false };
     let text = String::from_utf8_lossy(&text);
@@ -36,8 +37,8 @@ pub(crate) fn belongs_to(pid: u32, user: u32) -> bool {
     users.is_some_and(|users| users.split_ascii_whitespace().any(|one| one.parse() == Ok(user)))
 }
 
-/// A descriptor that becomes readable when the process ends; `None` when there is no such process, or too old a kernel
-/// (before 5.3), or there are too many open files.
+/// A descriptor that becomes readable when the process ends; `None` when there is no such process, or too old
+/// a kernel (before 5.3), or there are too many open files.
 pub(crate) fn watch(pid: u32) -> Option<OwnedFd> {
     let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
     pidfd_open(pid, PidfdFlags::empty()).ok()
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_there_and_ours() {
+    fn this_process_exists_and_is_ours() {
         let pid = std::process::id();
         assert!(start_time(pid).is_some_and(|ticks| ticks > 0));
         let user = rustix::process::geteuid().as_raw();
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ended_is_gone() {
+    fn ended_process_is_gone() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert!(start_time(child.id()).is_some());
         child.kill().unwrap();

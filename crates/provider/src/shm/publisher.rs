@@ -1,4 +1,4 @@
-//! The writing side: a file with counters, and the instances in it.
+//! The writing side: a file with counters, and its instances.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,14 +21,18 @@ use super::protocol::{self, NewUse, SharedMemory, both};
 use super::reader::kept_name;
 use super::set::{CounterSet, DeclareError};
 
-/// How long a slot rests before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable order over
-/// short distances; within this time it has passed the slot, or sees at one end of it that its use has changed.
+/// The format is little-endian, and so are the words that programs share.
+const IS_BIG_ENDIAN: bool = cfg!(target_endian = "big");
+
+/// How long a slot waits before it is used again, in units of 100 ns: 1 ms. A reader copies in no reliable
+/// order over short distances; within this time it has passed the slot, or sees at one end of the slot that
+/// its use has changed.
 const REST: u64 = 10_000;
 
-/// Publishes counter sets as long as it, or anything made from it, exists.
+/// Publishes counter sets, as long as it or anything created from it exists.
 ///
-/// There is one file for each publisher. It is removed when the publisher goes away; readers also drop it as soon as the
-/// process has ended in any way. A process that forks must not use it in the child.
+/// There is one file per publisher. It is removed when the publisher is dropped; readers also drop it as soon
+/// as the process has ended in any way. A child process must not use the publisher after a fork.
 #[derive(Debug, Clone)]
 pub struct Publisher {
     shared: Arc<Shared>,
@@ -42,7 +46,7 @@ struct Shared {
     definitions: Vec<Arc<ObjectDefinition>>,
     capacities: Vec<u32>,
     state: Mutex<State>,
-    /// Whether the file stays when the publisher is gone.
+    /// Whether the file stays after the publisher.
     keep: AtomicBool,
 }
 
@@ -50,7 +54,7 @@ struct Shared {
 struct State {
     /// Where the next extent goes.
     used: usize,
-    /// For each object, the slots that nobody uses.
+    /// For each object, its free slots.
     objects: Vec<Slots>,
 }
 
@@ -62,7 +66,7 @@ enum Ready {
 }
 
 impl State {
-    /// Takes a slot of an object that has rested long enough.
+    /// Takes a slot of an object that has waited long enough.
     fn ready(&mut self, object: usize) -> Ready {
         let Some(free) = self.objects.get_mut(object).map(|slots| &mut slots.free) else {
             return Ready::Never;
@@ -87,7 +91,7 @@ struct Slots {
     free: VecDeque<(u64, Place)>,
 }
 
-/// Where an instance stands.
+/// The position of an instance.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// Number of the slot among all of the object.
@@ -102,39 +106,39 @@ struct Place {
 pub enum PublishError {
     /// A counter set is declared wrongly.
     Declare(DeclareError),
-    /// The file could not be made, or not made larger.
+    /// The file could not be created, or not made larger.
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// There is no more room for instances: a file has at most 64 MiB.
+    /// There is no room for more instances: a file has at most 64 MiB.
     Full {
         /// Bytes that the file would need.
         needed: usize,
     },
     /// There is no such set or counter.
     NoSuch {
-        /// The name that was given.
+        /// The requested name.
         name: String,
     },
-    /// The counter is of another kind than the handle that was asked for.
+    /// The counter is of another kind than the requested handle.
     WrongKind {
         /// The counter.
         counter: String,
-        /// What it is.
+        /// The kind that it is.
         needed: &'static str,
     },
-    /// The counter has one writer at a time, and there is one already; or the set has one set of values only, and it
-    /// was handed out.
+    /// The counter has one writer at a time, and there is one already; or the set has only one set of values,
+    /// which is taken.
     Taken {
         /// The set or counter.
         name: String,
     },
     /// An instance has no name, or one of more than 216 bytes or with a control character in it.
     BadInstance {
-        /// The name that was given.
+        /// The requested name.
         name: String,
     },
     /// The parent is not an instance of the same publisher.
@@ -156,7 +160,8 @@ impl fmt::Display for PublishError {
             PublishError::Taken { name } => write!(f, "{name:?} has a writer already, and can have only one"),
             PublishError::BadInstance { name } => write!(
                 f,
-                "the instance name {name:?} can not be used: 1 to {} bytes without control characters needed, found {}",
+                "the instance name {name:?} can not be used: 1 to {} bytes without control characters \
+                needed, found {}",
                 instance::MAX_NAME,
                 name.len()
             ),
@@ -174,23 +179,23 @@ impl From<DeclareError> for PublishError {
     }
 }
 
-/// What a new instance is like.
+/// The properties of a new instance.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewInstance<'a> {
     /// Name, at most 216 bytes. Two instances may have the same.
     pub name: &'a str,
-    /// Number that tells it from others of the same name; -1 is none.
+    /// Number that distinguishes it from others of the same name; -1 for none.
     pub id: Option<i32>,
     /// The instance that it belongs to, of any set of the same publisher.
     pub parent: Option<&'a Instance>,
 }
 
 impl Publisher {
-    /// Publishes counter sets under the name of a program, in the first run directory that can be written.
+    /// Publishes counter sets under the name of a program, in the first run directory that is writable.
     ///
     /// # Errors
     ///
-    /// A set is declared wrongly, or the file can not be made.
+    /// A set is declared wrongly, or the file can not be created.
     pub fn start(name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
         let directory = writable().map_err(|error| {
             let path = super::directories().into_iter().next_back().unwrap_or_default();
@@ -199,13 +204,13 @@ impl Publisher {
         Publisher::start_in(&directory, name, sets)
     }
 
-    /// As [`Publisher::start`], in a directory of one's own, which is made if need be.
+    /// As [`Publisher::start`], in a directory of your choice, which is created if needed.
     ///
     /// # Errors
     ///
-    /// A set is declared wrongly, or the file can not be made.
+    /// A set is declared wrongly, or the file can not be created.
     pub fn start_in(directory: &Path, name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
-        if cfg!(target_endian = "big") {
+        if IS_BIG_ENDIAN {
             return Err(PublishError::BigEndian);
         }
         let definitions: Vec<ObjectDefinition> =
@@ -234,7 +239,7 @@ impl Publisher {
             Ok(Publisher { shared: Arc::new(shared) })
         });
         if finished.is_err() {
-            // What is left under the temporary name nobody reads; removing it is only tidy.
+            // Nobody reads the file under its temporary name; removing it is only tidy.
             let _ = std::fs::remove_file(&temporary);
         }
         finished
@@ -284,11 +289,11 @@ impl Publisher {
         &self.shared.path
     }
 
-    /// The last values stay visible when this program has ended in any way, marked as stale, until a program of the same
-    /// name publishes in the directory or somebody removes the file.
+    /// The last values stay visible after this program has ended in any way, marked as stale, until a program
+    /// of the same name publishes in the directory or the file is removed.
     ///
-    /// An instance that is dropped is gone as ever. A program that ends in good order and wants its values to stay
-    /// leaves them with [`std::mem::forget`].
+    /// A dropped instance is gone as usual. A program that ends in good order and wants its values to stay
+    /// uses [`std::mem::forget`].
     pub fn keep_last_values(&self) {
         let length = u32::try_from(header::SIZE).unwrap_or(u32::MAX);
         let version = self.shared.definitions.iter().map(|one| version(std::slice::from_ref(one))).max();
@@ -298,22 +303,22 @@ impl Publisher {
         self.shared.keep.store(true, Ordering::Relaxed);
     }
 
-    /// The values of a set without instances. They can be handed out once at a time.
+    /// The values of a set without instances. They can be taken once at a time.
     ///
     /// # Errors
     ///
-    /// There is no such set, or its values were handed out.
+    /// There is no such set, or its values are taken.
     pub fn single(&self, set: &str) -> Result<Instance, PublishError> {
         let object = self.shared.object(set, false)?;
         self.shared.create(object, &NewInstance::default())
     }
 
-    /// A new instance of a set. It is visible until it is dropped.
+    /// Creates an instance of a set. It is visible until it is dropped.
     ///
     /// # Errors
     ///
-    /// There is no such set with instances, its name can not be used, its parent is of another publisher, or there is no
-    /// more room.
+    /// There is no such set with instances, the name is not valid, the parent belongs to another publisher,
+    /// or there is no more room.
     pub fn instance(&self, set: &str, new: &NewInstance<'_>) -> Result<Instance, PublishError> {
         let object = self.shared.object(set, true)?;
         if new.name.is_empty() || new.name.len() > instance::MAX_NAME || new.name.contains(char::is_control) {
@@ -325,7 +330,7 @@ impl Publisher {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state is changed in steps that can not fail half way.
+        // The state changes in steps that can not fail half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -337,7 +342,7 @@ impl Shared {
         object.ok_or_else(|| PublishError::NoSuch { name: set.to_string() })
     }
 
-    /// Adds room for instances: as many as were expected at first, later as many as there are.
+    /// Adds room for instances: first for the expected number, later for as many as there are.
     fn add_extent(&self, state: &mut State, object: usize) -> Result<(), PublishError> {
         let Some(stride) = self.definitions.get(object).map(|definition| definition.stride) else {
             return Ok(());
@@ -374,7 +379,7 @@ impl Shared {
                 values: at.saturating_add(extent::VALUES).saturating_add(stride.saturating_mul(position)),
                 names: at.saturating_add(names).saturating_add(instance::SIZE.saturating_mul(position)),
             };
-            // Slots that were never used are ready, before those that rest.
+            // Slots that were never used come first: they need not wait.
             slots.free.push_front((0, place));
         }
         slots.there = there.saturating_add(n);
@@ -450,17 +455,17 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The child of a fork has the same publisher, but the file is not its own.
+        // The child of a fork has the same publisher, but does not own the file.
         if std::process::id() == self.pid && !*self.keep.get_mut() {
-            // Readers drop it when the process ends; there is nobody to tell that it could not be removed.
+            // Readers drop the file when the process ends; there is no one to report a failed removal to.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// An instance of a published set, or the one set of values of a set without instances.
+/// An instance of a published set, or the only set of values of a set without instances.
 ///
-/// It is gone for readers as soon as it is dropped; handles of its counters may live on and count for nobody.
+/// Dropping it removes it for readers at once; handles of its counters may live on without effect.
 #[derive(Debug)]
 pub struct Instance {
     pub(super) inner: Arc<Inner>,
@@ -488,7 +493,7 @@ impl Inner {
         Words::new(&self.shared.mapping, self.place.values.checked_add(offset)?, n)
     }
 
-    /// The lanes of a shared counter, the first ones of them for processors.
+    /// The lanes of a shared counter; the first ones belong to processors.
     pub(super) fn lanes(
         &self,
         offset: usize,
@@ -501,7 +506,7 @@ impl Inner {
         Lanes::new(&self.shared.mapping, at, usize::try_from(n).ok()?, width, stride, processors)
     }
 
-    /// Makes somebody the only writer of a counter; false when there is one.
+    /// Makes the caller the only writer of a counter; false when there is one already.
     pub(super) fn claim(&self, counter: usize) -> bool {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         claims.get_mut(counter).is_some_and(|claim| !std::mem::replace(claim, true))
@@ -524,7 +529,7 @@ impl Drop for Instance {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Only now nobody can write into the slot any more.
+        // Only from here on can no handle write into the slot.
         let mut state = self.shared.state();
         if let Some(slots) = state.objects.get_mut(self.object) {
             slots.free.push_back((perf_time(), self.place));
@@ -558,14 +563,14 @@ fn head(name: &str, pid: u32, start: u64, definitions: usize, objects: &[ObjectD
     bytes
 }
 
-/// As much of the name of a program as there is room for.
+/// As much of a program's name as fits.
 fn cut(name: &str) -> &str {
     let most = name.len().min(header::NAME_LENGTH);
     let end = (0..=most).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
     name.get(..end).unwrap_or_default()
 }
 
-/// A new file under a name that no reader looks at, and the name that it gets when it is complete.
+/// A new file under a name that no reader looks at, and its final name.
 fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -586,8 +591,8 @@ fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
     }
 }
 
-/// Removes files of this user whose process was killed before it could do so itself; of those whose values are to be kept
-/// only the ones of the program of this name.
+/// Removes files of this user whose process was killed; files with kept values only if they belong to the
+/// program of this name.
 fn remove_dead(directory: &Path, program: &str) {
     let user = rustix::process::geteuid().as_raw();
     let Ok(entries) = std::fs::read_dir(directory) else { return };
@@ -601,7 +606,7 @@ fn remove_dead(directory: &Path, program: &str) {
         // A number that another process has by now is found out by readers, which see the start time.
         let others = || kept_name(&entry.path()).is_some_and(|name| name != cut(program));
         if owned && start_time(pid).is_none() && !others() {
-            // Somebody else may have removed it already.
+            // Another process may have removed it already.
             let _ = std::fs::remove_file(entry.path());
         }
     }

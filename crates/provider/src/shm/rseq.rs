@@ -1,14 +1,14 @@
-//! Adding to the word of the processor that runs this thread, without a lock: restartable sequences of Linux.
+//! Adds to the word of the processor that runs this thread, without a lock: restartable sequences of Linux.
 //!
-//! glibc registers for each thread an area that the kernel keeps up to date: the number of the processor is in it, and
-//! the program says in it which instructions must not be interrupted half way. When the thread is moved, preempted or
-//! gets a signal between the first and the last of them, the kernel continues at an abort address instead. So one
-//! plain `add` as the last instruction is enough: no other thread can run on this processor between the reading of its
-//! number and the addition.
+//! glibc registers for each thread an area that the kernel keeps up to date: the number of the processor is
+//! in it, and the program says in it which instructions must not be interrupted half way. When the thread is
+//! moved, preempted or gets a signal between the first and the last of them, the kernel continues at an abort
+//! address instead. So one plain `add` as the last instruction is enough: no other thread can run on this
+//! processor between the reading of its number and the addition.
 //!
-//! Unsafe for three things: looking up where glibc says that the area is, reading these variables, and the sequence
-//! itself. One that is aborted is not tried again here: it says so, and the caller adds in another way, so that there
-//! is no loop that a debugger with single steps could keep going for ever.
+//! Unsafe for three things: looking up where glibc has the area, reading these variables, and the sequence
+//! itself. An aborted sequence is not tried again here: the function returns false, and the caller adds in
+//! another way, so that there is no loop that a debugger with single steps could keep running for ever.
 #![allow(unsafe_code, reason = "inline assembly, and variables of the C library that it may not have")]
 
 use std::arch::asm;
@@ -16,7 +16,8 @@ use std::ffi::{CStr, c_uint};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-/// The words before an abort address: `ud1 edi, [rip + ...]` with the signature that glibc registers on this machine.
+/// The words before an abort address: `ud1 edi, [rip + ...]` with the signature that glibc registers on this
+/// machine.
 const SIGNATURE: u32 = 0x5305_3053;
 
 /// Bytes of the area that are used here: up to the end of the pointer to the current sequence.
@@ -29,8 +30,8 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// The area, if glibc has one and registered it when the program started. It did not where the kernel is too old,
-    /// or `GLIBC_TUNABLES=glibc.pthread.rseq=0` says so.
+    /// The area, if glibc has one and registered it when the program started. It does not when the kernel is
+    /// too old, or with `GLIBC_TUNABLES=glibc.pthread.rseq=0`.
     pub(crate) fn registered() -> Option<Area> {
         static AREA: OnceLock<Option<Area>> = OnceLock::new();
         *AREA.get_or_init(|| {
@@ -42,12 +43,13 @@ impl Area {
         })
     }
 
-    /// Number of the processor that runs this thread now. Very large when the kernel refused the area of this thread.
+    /// Number of the processor that runs this thread now. Very large when the kernel refused the area of this
+    /// thread.
     #[inline(always)]
     pub(crate) fn processor(self) -> u32 {
         let processor: u32;
-        // SAFETY: the area is part of the thread's own block, which glibc makes for every thread, registered or not; it
-        // is at least `NEEDED` bytes long. It is only read.
+        // SAFETY: the area is part of the thread's own block, which glibc makes for every thread, registered
+        // or not; it is at least `NEEDED` bytes long. It is only read.
         unsafe {
             asm!(
                 "mov {processor:e}, dword ptr fs:[{area} + 4]",
@@ -59,28 +61,33 @@ impl Area {
         processor
     }
 
-    /// Adds `n` to the word of the processor that runs this thread: `first` and `stride` bytes on for each processor.
+    /// Adds `n` to the word of the processor that runs this thread: `first` and `stride` bytes on for each
+    /// processor.
     ///
     /// False when nothing was added: the thread was interrupted, its processor has a number that is not below
     /// `processors`, or the kernel refused the area of this thread.
     ///
     /// # Safety
     ///
-    /// * For each number below `processors` there are 8 bytes at `first + stride * number`, aligned to 8, which are
-    ///   mapped for writing during the call.
+    /// * For each number below `processors` there are 8 bytes at `first + stride * number`, aligned to 8,
+    ///   which are mapped for writing during the call.
     /// * In this process they are otherwise only read, as atomics, or changed by this function.
     #[inline(always)]
     pub(crate) unsafe fn add(self, first: NonNull<u8>, stride: usize, processors: u32, n: u64) -> bool {
         let done: u64;
         // SAFETY:
-        // * The area is part of the thread's own block (see `processor`), and only this thread and the kernel use it.
-        // * The description of the sequence is 32 bytes, aligned to 32, in memory that is mapped as long as this code
-        //   is; the area does not point to it any longer at the end, so this also holds when a library is unloaded.
-        // * The sequence 3..4 has no call and no stack, and only its last instruction changes anything, the word; its
-        //   address is one that the caller vouches for, since the number of the processor is compared first.
-        // * The abort address 6 is outside of the sequence and has the registered signature in front of it. All that
-        //   is used there is a register that is an output.
-        // * A signal handler that runs a sequence itself clears the area; the kernel has aborted ours before it runs.
+        // * The area is part of the thread's own block (see `processor`), and only this thread and the kernel
+        //   use it.
+        // * The description of the sequence is 32 bytes, aligned to 32, in memory that is mapped as long as
+        //   this code is; the area does not point to it any longer at the end, so this also holds when a
+        //   library is unloaded.
+        // * The sequence 3..4 has no call and no stack, and only its last instruction changes anything, the
+        //   word; its address is one that the caller vouches for, since the number of the processor is
+        //   compared first.
+        // * The abort address 6 is outside of the sequence and has the registered signature in front of it.
+        //   All that is used there is a register that is an output.
+        // * A signal handler that runs a sequence itself clears the area; the kernel has aborted ours before
+        //   it runs.
         unsafe {
             asm!(
                 ".pushsection __rseq_cs, \"aw\"",
@@ -140,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_there_and_what_was_not_is_not() {
+    fn aborted_additions_have_no_effect() {
         let Some(area) = Area::registered() else {
             tallymon_testkit::skip("this C library has no area for restartable sequences");
             return;
@@ -154,7 +161,8 @@ mod tests {
                 scope.spawn(|| {
                     let first = first();
                     for _ in 0..100_000 {
-                        // SAFETY: the words are there for each of the 1,024 numbers, and nobody else changes them.
+                        // SAFETY: the words are there for each of the 1,024 numbers, and nobody else changes
+                        // them.
                         let done = unsafe { area.add(first, 64, 1024, 3) };
                         added.fetch_add(u64::from(done), Ordering::Relaxed);
                     }

@@ -1,4 +1,4 @@
-//! Where there are no restartable sequences: other processors than x86-64, other C libraries than glibc.
+//! Systems without restartable sequences: processors other than x86-64, C libraries other than glibc.
 
 /// Where the area of each thread is: nowhere.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
-//! The memory itself: a file, mapped for as long as it can become.
+//! The memory itself: a file, mapped up to its largest possible length.
 //!
-//! Unsafe for mapping it and for giving that back.
+//! Unsafe for mapping and unmapping it.
 #![allow(unsafe_code, reason = "mmap")]
 
 use std::fs::File;
@@ -19,7 +19,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Maps the first `reserved` bytes of a file, whether they are there or not.
+    /// Maps the first `reserved` bytes of a file, whether they exist or not.
     pub(crate) fn new(file: File, reserved: usize) -> Result<Segment, Errno> {
         // SAFETY: the address is chosen by the kernel, so no memory that somebody has is mapped over.
         let base = unsafe {
@@ -36,13 +36,13 @@ impl Segment {
         Ok(Segment { base, reserved, file })
     }
 
-    /// Where it starts: at the beginning of a page. It stays there as long as this exists; what is behind the end of the
-    /// file must not be touched.
+    /// Its start, at the beginning of a page. It stays valid as long as this exists; memory after the end of
+    /// the file must not be touched.
     pub(crate) const fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Makes the file longer. The memory is really there afterwards.
+    /// Makes the file longer and allocates the memory.
     pub(crate) fn lengthen(&self, from: usize, to: usize) -> Result<(), Errno> {
         let wide = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         loop {
@@ -55,7 +55,7 @@ impl Segment {
         }
     }
 
-    /// Makes the file longer where the file system can not reserve memory by itself.
+    /// Makes the file longer on a file system that can not reserve memory.
     fn write_zeros(&self, from: usize, to: usize) -> Result<(), Errno> {
         let zeros = [0u8; 4096];
         let mut at = from;
@@ -75,9 +75,9 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each `Word`, `Words` and
-        // `Lanes` holds a reference to the mapping that this is part of.
-        // An error would mean that it was not mapped, and could not be helped.
+        // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each
+        // `Word`, `Words` and `Lanes` holds a reference to the mapping that this is part of. An error would
+        // mean that it was not mapped, and could not be helped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }
 }

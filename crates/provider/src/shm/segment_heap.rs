@@ -1,4 +1,4 @@
-//! The memory where no file can be mapped: under miri, which watches every address in it instead.
+//! The memory where no file can be mapped: under miri, which checks every access to it.
 #![allow(unsafe_code, reason = "memory of the allocator")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use rustix::io::Errno;
 
-/// Memory in place of a file.
+/// Memory instead of a file.
 #[derive(Debug)]
 pub(crate) struct Segment {
     base: NonNull<u8>,
@@ -33,7 +33,7 @@ impl Segment {
         self.base
     }
 
-    /// All of it is there from the start.
+    /// All of it exists from the start.
     pub(crate) const fn lengthen(&self, _: usize, _: usize) -> Result<(), Errno> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Declaring what a program publishes: sets of counters with names and help texts in any language.
+//! Declares what a program publishes: sets of counters with names and help texts in any language.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::shared::lanes_of_this_machine;
 
 /// A set of counters, declared once: what readers see as an object.
 ///
-/// The methods that add a text or a property mean what was named last: the set itself, or a counter.
+/// The methods that add a text or a property apply to what was named last: the set itself, or a counter.
 ///
 /// ```
 /// use tallymon_core::title::Language;
@@ -48,7 +48,7 @@ pub struct CounterSet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeclareError {
-    /// A name is empty, or has a character that counter paths can not have in it.
+    /// A name is empty, or has a character that is not allowed in counter paths.
     BadName {
         /// The name.
         name: String,
@@ -63,7 +63,7 @@ pub enum DeclareError {
         /// The set.
         set: String,
     },
-    /// A counter is of a type that needs a base behind it, or is a base itself.
+    /// A counter is of a type that needs a base after it, or is a base itself.
     NeedsBase {
         /// The counter.
         counter: String,
@@ -72,12 +72,12 @@ pub enum DeclareError {
     TooLarge {
         /// The set.
         set: String,
-        /// Bytes that it takes.
+        /// Bytes that it needs.
         needed: usize,
         /// Bytes that it may take.
         most: usize,
     },
-    /// Something was said about a counter that its kind does not allow.
+    /// A property does not fit the kind of counter.
     Misplaced {
         /// The counter.
         counter: String,
@@ -101,7 +101,8 @@ impl fmt::Display for DeclareError {
             }
             DeclareError::NeedsBase { counter } => write!(
                 f,
-                "the type of the counter {counter:?} works with a base only: declare it with `with_base` or `average`"
+                "the type of the counter {counter:?} works with a base only: declare it with `with_base` or \
+                `average`"
             ),
             DeclareError::TooLarge { set, needed, most } => {
                 write!(f, "the set {set:?} takes {needed} bytes where {most} are possible")
@@ -114,7 +115,8 @@ impl fmt::Display for DeclareError {
 impl std::error::Error for DeclareError {}
 
 impl CounterSet {
-    /// A set with an English name. It has exactly one set of values until [`CounterSet::instances`] says otherwise.
+    /// A set with an English name. It has exactly one set of values until [`CounterSet::instances`] says
+    /// otherwise.
     pub fn new(name: impl Into<String>) -> CounterSet {
         CounterSet {
             object: ObjectDefinition {
@@ -139,7 +141,8 @@ impl CounterSet {
         self.instances_about(8)
     }
 
-    /// The set has instances, probably as many as this at a time. There may be more; this many are read fastest.
+    /// The set has instances, probably as many as this at a time. There may be more; this many are read
+    /// fastest.
     #[must_use]
     pub fn instances_about(mut self, n: u32) -> CounterSet {
         self.object.has_instances = true;
@@ -158,8 +161,8 @@ impl CounterSet {
         self
     }
 
-    /// Adds a counter of a type that works with a base, and its base of type `base`; both are written together, so that a
-    /// reader never sees one without the other.
+    /// Adds a counter of a type that needs a base, with its base of type `base`; both are written together,
+    /// so that a reader never sees one without the other.
     #[must_use]
     pub fn with_base(
         self,
@@ -181,7 +184,7 @@ impl CounterSet {
         if alone { set.end_group() } else { set }
     }
 
-    /// Adds a counter of a type that works with a base, and the base that this type has.
+    /// Adds a counter of a type that needs a base, with the usual base of this type.
     #[must_use]
     pub fn with_usual_base(mut self, name: impl Into<String>, counter_type: CounterType) -> CounterSet {
         let name = name.into();
@@ -206,33 +209,35 @@ impl CounterSet {
         self.with_base(name, CounterType::PERF_AVERAGE_TIMER, CounterType::PERF_AVERAGE_BASE)
     }
 
-    /// Adds how large a part of a whole is, `PERF_LARGE_RAW_FRACTION` and its base; shown in percent.
+    /// Adds the share of a whole, `PERF_LARGE_RAW_FRACTION` and its base; shown in percent.
     #[must_use]
     pub fn fraction(self, name: impl Into<String>) -> CounterSet {
         self.with_base(name, CounterType::PERF_LARGE_RAW_FRACTION, CounterType::PERF_LARGE_RAW_BASE)
     }
 
-    /// Adds how many of the attempts since the last reading hit, `PERF_SAMPLE_FRACTION` and its base; shown in percent.
+    /// Adds how many of the attempts since the last reading hit, `PERF_SAMPLE_FRACTION` and its base; shown
+    /// in percent.
     #[must_use]
     pub fn hits(self, name: impl Into<String>) -> CounterSet {
         self.with_base(name, CounterType::PERF_SAMPLE_FRACTION, CounterType::PERF_SAMPLE_BASE)
     }
 
-    /// Adds a histogram of counts: their average under the name, and as counters of their own the number of values, as
-    /// `name (count)`, and percentiles of all values so far, such as `name (99.9 %)`.
+    /// Adds a histogram of counts: their average under the name, and as counters of their own the number of
+    /// values, as `name (count)`, and percentiles of all values so far, such as `name (99.9 %)`.
     #[must_use]
     pub fn histogram(self, name: impl Into<String>, shape: &HistogramShape) -> CounterSet {
         self.average(name).buckets(shape)
     }
 
-    /// As [`CounterSet::histogram`], of times: the average is shown in seconds, percentiles in units of 100 ns.
+    /// As [`CounterSet::histogram`], of times: the average is shown in seconds, percentiles in units of 100
+    /// ns.
     #[must_use]
     pub fn histogram_time(self, name: impl Into<String>, shape: &HistogramShape) -> CounterSet {
         self.average_time(name).buckets(shape)
     }
 
-    /// Adds what is made out of the buckets of a histogram behind its average. The names are made in the end, out of
-    /// that of the average in all languages.
+    /// Adds the parts of a histogram after its average. Their names are set at the end, from the name of the
+    /// average in all languages.
     fn buckets(mut self, shape: &HistogramShape) -> CounterSet {
         let name = self.object.counters.last().map_or("", |counter| counter.english()).to_string();
         let misplaced = |why| DeclareError::Misplaced { counter: name.clone(), why };
@@ -273,22 +278,24 @@ impl CounterSet {
         declare(self.begin_group()).end_group()
     }
 
-    /// The counter that was named last is added to by many threads at once: a number, an average or a histogram. Each
-    /// processor's share of it has a cache line of its own, which costs memory; see [`CounterSet::shared_lanes`].
+    /// Many threads at once may add to the counter that was named last: a number, an average or a histogram.
+    /// Each processor's share of it has a cache line of its own, which costs memory; see
+    /// [`CounterSet::shared_lanes`].
     ///
-    /// Of a shared average or histogram a reader may see a value without its base, as long as it is being recorded.
+    /// A reader of a shared average or histogram may see a value without its base while it is being recorded.
     #[must_use]
     pub fn shared(self) -> CounterSet {
         self.shared_lanes(lanes_of_this_machine())
     }
 
-    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1 all threads add in the same place. With less than
-    /// one more than there are processors, adding needs a locked instruction. A histogram has all of its buckets in each
-    /// lane; it gets as many lanes as go into 56 KB, which all histograms of the set have together.
+    /// As [`CounterSet::shared`] with a number of lanes, 1 to 64; with 1, all threads add in the same place.
+    /// Adding needs a locked instruction unless there is at least one lane more than processors. A histogram
+    /// has all of its buckets in each lane; it gets as many lanes as fit into 56 KB, which all histograms of
+    /// the set share.
     #[must_use]
     pub fn shared_lanes(mut self, lanes: u32) -> CounterSet {
         let lanes = lanes.clamp(1, MAX_LANES);
-        // The group of a single average is the last that was begun, and has these two numbers only.
+        // The group of a single average is the last one that was begun, and has only these two numbers.
         let own_group = self.group.is_none().then(|| self.groups.checked_sub(1)).flatten();
         let n_grouped = |group| self.object.counters.iter().filter(|one| one.group == Some(group)).count();
         let own_group = own_group.filter(|group| n_grouped(*group) == 2);
@@ -349,7 +356,7 @@ impl CounterSet {
         self
     }
 
-    /// What the counter that was named last is measured in, in English: `KB`, `requests`.
+    /// The unit of the counter that was named last, in English: `KB`, `requests`.
     #[must_use]
     pub fn unit(self, unit: impl Into<String>) -> CounterSet {
         self.unit_in(Language::ENGLISH, unit)
@@ -372,7 +379,7 @@ impl CounterSet {
         self
     }
 
-    /// How much a user has to know for what was named last.
+    /// How much a user has to know to need what was named last.
     #[must_use]
     pub fn detail(mut self, detail: DetailLevel) -> CounterSet {
         if self.object.counters.is_empty() {
@@ -384,7 +391,7 @@ impl CounterSet {
         self
     }
 
-    /// The counter that was named last is the one that a viewer shows first.
+    /// A viewer shows the counter that was named last first.
     #[must_use]
     pub fn first_shown(mut self) -> CounterSet {
         let last = self.object.counters.iter().rposition(is_named);
@@ -489,7 +496,7 @@ impl CounterSet {
         });
     }
 
-    /// The counter that was named last, with its base and what is made out of it.
+    /// The counter that was named last, with its base and its parts.
     fn last_counters(&mut self) -> &mut [CounterDefinition] {
         let first = self.object.counters.iter().rposition(is_named).unwrap_or(0);
         self.object.counters.get_mut(first..).unwrap_or_default()
@@ -499,7 +506,7 @@ impl CounterSet {
         self.fault.get_or_insert(fault);
     }
 
-    /// The texts of what was named last; those of a numerator and its base are kept the same by the reader.
+    /// The texts of what was named last; the reader keeps those of a numerator and its base the same.
     fn last_texts(&mut self, change: impl Fn(&mut Vec<Text>)) {
         let last = self.object.counters.iter_mut().rfind(|counter| is_named(counter));
         match last {
@@ -509,12 +516,12 @@ impl CounterSet {
     }
 }
 
-/// Whether a counter is declared by itself: neither a base nor made out of a histogram.
+/// Whether a counter is declared by itself: neither a base nor a part of a histogram.
 fn is_named(counter: &CounterDefinition) -> bool {
     !counter.counter_type.is_base() && !matches!(counter.storage, Storage::Histogram { .. })
 }
 
-/// Names what is made out of histograms after the average in front of it, in all languages.
+/// Names the parts of histograms after their average, in all languages.
 fn name_parts(object: &mut ObjectDefinition) {
     let mut average = Vec::new();
     for counter in &mut object.counters {
@@ -540,7 +547,7 @@ fn name_parts(object: &mut ObjectDefinition) {
     }
 }
 
-/// Changes the texts in a language, which are made if there are none.
+/// Changes the texts in a language; creates them if there are none.
 fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut Text)) {
     match texts.iter_mut().find(|text| text.language == language) {
         Some(text) => change(text),
@@ -552,10 +559,11 @@ fn change_in(texts: &mut Vec<Text>, language: Language, change: impl FnOnce(&mut
     }
 }
 
-/// Gives each value its place and says how long a slot is.
+/// Assigns each value its offset, and returns the length of a slot.
 ///
-/// Single numbers come first, then groups, then texts, each with its check word, then buckets, then the lanes of shared counters, the
-/// first lane of all of them, the second of all, and so on, each lane on cache lines of its own.
+/// Single numbers come first, then groups and texts, each with its check word, then buckets, then the lanes
+/// of shared counters: the first lane of all of them, the second of all, and so on, each lane on cache lines
+/// of its own.
 fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut end = slot::VALUES;
     let mut take = |length: usize| {
@@ -585,7 +593,7 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     let mut offset = None;
     for counter in &mut object.counters {
         match counter.storage {
-            // All parts of a histogram look at the same buckets.
+            // All parts of a histogram share the same buckets.
             Storage::Histogram { buckets, lanes: None, .. } => {
                 counter.offset = *offset.get_or_insert_with(|| take(buckets.n.saturating_mul(8)));
             }
@@ -616,8 +624,8 @@ fn place_values(object: &mut ObjectDefinition, groups: usize) -> usize {
     lanes_end.saturating_add(8).next_multiple_of(LINE)
 }
 
-/// Puts the buckets of shared histograms one behind the other, each lane on lines of its own, and says where they end. An
-/// average of a shared histogram is a sum itself, so that there are lanes behind them.
+/// Places the buckets of shared histograms one after the other, each lane on cache lines of its own, and
+/// returns where they end. The average of a shared histogram is a sum itself, so lanes follow.
 fn place_lanes_of_histograms(object: &mut ObjectDefinition, start: usize) -> usize {
     let shared = |counter: &CounterDefinition| match counter.storage {
         Storage::Histogram { buckets, lanes: Some(lanes), .. } => Some((buckets, lanes)),

@@ -1,9 +1,10 @@
 //! Counters that many threads add to.
 //!
-//! The value is the sum of lanes, which are on cache lines of their own. Where the system has restartable sequences, each
-//! processor has a lane, and adding is one unlocked instruction in it; who is interrupted in the middle, about one of a
-//! million, adds with a lock in one of the lanes that are left. Without such sequences the threads take the lanes in turn,
-//! and with more processors than lanes the processors share them; both add with a lock.
+//! The value is the sum of lanes, which are on cache lines of their own. Where the system has restartable
+//! sequences, each processor has a lane, and adding is one unlocked instruction in it; a thread that is
+//! interrupted in the middle, about once in a million, adds with a lock in one of the other lanes. Without
+//! such sequences the threads take the lanes in turn, and with more processors than lanes the processors
+//! share them; both add with a lock.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,11 +15,11 @@ use super::map::Lanes;
 use super::publisher::{Inner, Instance, PublishError};
 use super::rseq::Area;
 
-/// How many lanes there are beside those of the processors.
+/// The number of lanes in addition to those of the processors.
 const LANES_OF_NOBODY: u32 = 2;
 
 impl Instance {
-    /// A writer, one of any number, of a number that was declared as shared.
+    /// A writer, one of any number, of a number that is declared as shared.
     ///
     /// # Errors
     ///
@@ -32,7 +33,7 @@ impl Instance {
         Ok(SharedCounter { lanes, _inner: Arc::clone(&self.inner) })
     }
 
-    /// The lanes of a sum; `None` when the counter is none.
+    /// The lanes of a sum; `None` when the counter is not a sum.
     pub(super) fn sum(&self, counter: &CounterDefinition) -> Option<SharedLanes> {
         let Storage::Sum { lanes, lane_stride } = counter.storage else { return None };
         self.shared_lanes(counter.offset, lanes, 1, lane_stride)
@@ -89,7 +90,7 @@ pub(super) struct SharedLanes {
 }
 
 impl SharedLanes {
-    /// Adds to a word; one that there is not has no effect.
+    /// Adds to a word; a word that does not exist has no effect.
     #[inline]
     pub(super) fn add(&self, word: usize, n: u64) {
         if let Some(area) = self.own
@@ -129,7 +130,7 @@ pub(super) fn lanes_of_this_machine() -> u32 {
     processors().unwrap_or_else(threads).saturating_add(LANES_OF_NOBODY).min(MAX_LANES)
 }
 
-/// One more than the highest number that a processor can ever have here; `None` when the system does not tell.
+/// One more than the highest number that a processor can ever have here; `None` when the system does not say.
 fn processors() -> Option<u32> {
     static PROCESSORS: OnceLock<Option<u32>> = OnceLock::new();
     *PROCESSORS.get_or_init(|| {
@@ -155,7 +156,7 @@ const fn spread(number: u32) -> u32 {
     number.wrapping_mul(0x9e37_79b9)
 }
 
-/// The same part of `n` as `place` is of 2^32: a remainder would cost a division.
+/// The same share of `n` as `place` is of 2^32: a remainder would cost a division.
 fn part_of(place: u32, n: usize) -> usize {
     let n = u32::try_from(n).unwrap_or(u32::MAX);
     let part = u64::from(place).wrapping_mul(u64::from(n)) >> 32;

@@ -1,7 +1,7 @@
-//! Averages and histograms that many threads record in, none waiting for another.
+//! Averages and histograms that many threads record in without waiting.
 //!
-//! The values, their number and the buckets are sums of lanes as a shared counter is. They are added to one after the
-//! other: a reader may see a value without its base as long as a thread is between the two.
+//! The values, their number and the buckets are sums of lanes, like a shared counter. They are added one
+//! after the other: a reader may see a value without its base while a thread is between the two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Instance {
         Ok(SharedAverage { values, bases, _inner: Arc::clone(&self.inner) })
     }
 
-    /// A writer, one of any number, of a histogram that was declared as shared.
+    /// A writer, one of any number, of a histogram that is declared as shared.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Instance {
         Ok(SharedHistogram { buckets, values, counts, _inner: Arc::clone(&self.inner) })
     }
 
-    /// A counter and what stands behind it: its base, if it has one.
+    /// A counter and its base, if it has one.
     fn value_and_next(&self, name: &str) -> Result<[Option<&CounterDefinition>; 2], PublishError> {
         let position = self.position(name)?;
         let counters = &self.inner.definition.counters;

@@ -1,4 +1,4 @@
-//! A writer of any kind of counter, for languages that do not tell the kinds apart by types.
+//! A writer of any kind of counter, for languages whose types do not distinguish the kinds.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -13,10 +13,11 @@ use super::publisher::{Instance, PublishError};
 use super::shared::SharedCounter;
 use super::shared_average::{SharedAverage, SharedHistogram};
 
-/// The writer of a counter, or of the group that it is in, of whatever kind it is.
+/// The writer of a counter of any kind, or of its group.
 ///
-/// It may be shared between threads. What is declared as shared they write at once. Else those that write a text, a group
-/// or a histogram wait for each other, and those that add to a number take additions from each other.
+/// Threads may share it. They write shared counters at the same time. For other counters, threads that write
+/// a text, a group or a histogram wait for each other, and threads that add to a number combine their
+/// additions.
 #[derive(Debug)]
 pub struct Writer(Kind);
 
@@ -35,10 +36,10 @@ enum Kind {
     SharedHistogram(SharedHistogram),
 }
 
-/// A counter is of another kind than what was done with it.
+/// A counter of another kind than the operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KindError {
-    /// What it would have to be.
+    /// The kind that the operation needs.
     pub needed: &'static str,
 }
 
@@ -51,13 +52,13 @@ impl fmt::Display for KindError {
 impl std::error::Error for KindError {}
 
 impl Instance {
-    /// The writer of a counter of any kind; one of a group stands for the whole group.
+    /// The writer of a counter of any kind; for a counter in a group, the writer of the whole group.
     ///
     /// # Errors
     ///
     /// There is no such counter, or it has a writer and is not shared.
     pub fn writer(&self, name: &str) -> Result<Writer, PublishError> {
-        // What is of another kind is passed on to the next; every other failure is the answer.
+        // If the counter is of another kind, try the next; every other failure is the answer.
         let of_kind = |found: Result<Kind, PublishError>| match found {
             Err(PublishError::WrongKind { .. }) => None,
             found => Some(found),
@@ -69,7 +70,7 @@ impl Instance {
             .or_else(|| of_kind(self.shared_histogram(name).map(Kind::SharedHistogram)))
             .or_else(|| of_kind(self.text(name).map(Mutex::new).map(Kind::Text)))
             .or_else(|| of_kind(self.histogram(name).map(Mutex::new).map(Kind::Histogram)))
-            // The average is let go at once: it and the group would both be the only writer.
+            // The average is dropped at once: it and the group would both be the only writer.
             .or_else(|| of_kind(self.average(name).map(drop).and_then(|()| group(true))))
             .unwrap_or_else(|| group(false))
             .map(Writer)
@@ -130,7 +131,7 @@ impl Writer {
         }
     }
 
-    /// Sets a text; what is longer than declared is cut between two characters.
+    /// Sets a text; a text longer than declared is cut between two characters.
     ///
     /// # Errors
     ///
@@ -141,8 +142,8 @@ impl Writer {
         Ok(())
     }
 
-    /// One more value of an average or a histogram. Times are in units of 100 ns; of a `PERF_SAMPLE_FRACTION`, 1 is a
-    /// hit.
+    /// Records one more value of an average or a histogram. Times are in units of 100 ns; for a
+    /// `PERF_SAMPLE_FRACTION`, 1 is a hit.
     ///
     /// # Errors
     ///
@@ -161,8 +162,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Changes the numbers of a group, an average or a fraction, whose base is its second number; readers see all changes
-    /// or none.
+    /// Changes the numbers of a group, an average or a fraction, whose base is its second number; readers see
+    /// all changes or none.
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl Writer {
     }
 }
 
-/// Locks, also behind a panic: whoever writes leaves the check word right.
+/// Locks, also after a panic: every writer leaves the check word right.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
 //! Several logs on one time axis.
 //!
-//! A counter of a host that is in several of them is one column: where their times overlap, those of the log that begins
-//! first are taken. Records of different logs that are as near as the records of the quickest of them are one row, so that
-//! the hosts of a group do not take turns in having gaps. In rows between two records of a slower log its values stay; what
-//! stood still for more than two of its records, and what has ended for half of one, is absent. Where none has records for so
-//! long, a row without values lies between.
+//! A counter of a host that is in several logs is one column; where the logs overlap, the log that begins
+//! first gives the values. Records of different logs that are as close as the records of the fastest log
+//! are one row, so that hosts of a group do not have gaps in turn. In rows between two records of a slower
+//! log its values stay. After two of its intervals without a record, or half an interval after its end,
+//! they are absent. Where all logs pause that long, one row without values is in between.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use tallymon_core::flow::{NoValue, SourceError, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::{Column, LogError, LogErrorKind, Notes, ReadOptions, Record};
 
-use super::place::{Marks, Moment, Wanted};
-use super::shelf::Shelf;
+use super::column_tree::ColumnTree;
+use super::cursor::{RecordPair, SeekIndex, Wanted};
 use super::values::Values;
 use super::{Log, LogSummary, Opened};
 
-/// A value stays for so many steps of its log, which goes on.
+/// For how many intervals of its log a value stays while the log goes on.
 const STAYS: u64 = 2;
 
 /// Two logs that have counters of the same paths at the same time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlap {
-    /// The log whose values are taken.
+    /// The log that gives the values.
     pub taken: PathBuf,
-    /// The other one.
+    /// The other log.
     pub other: PathBuf,
     /// How many counters are in both.
     pub counters: usize,
@@ -37,31 +37,31 @@ pub struct Overlap {
     pub last: FileTime,
 }
 
-/// Logs that are one.
+/// Several logs that are one.
 pub(super) struct Joined {
     /// In the order of their first records.
     parts: Vec<Log>,
-    /// The columns of these logs that each column is, in their order.
+    /// For each column, the logs that have it and their columns, in the order of the logs.
     sources: Vec<Vec<(usize, usize)>>,
     overlaps: Vec<Overlap>,
     axis: Axis,
-    rows: Mutex<Option<Walk>>,
-    /// Held by whoever moves the parts.
+    rows: Mutex<Option<RowCursor>>,
+    /// Held while the parts are moved to another time.
     moving: Mutex<()>,
 }
 
-/// Where rows begin.
+/// The times of rows.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
     first: FileTime,
-    /// Time between the records of the quickest log.
+    /// Time between the records of the fastest log.
     step: u64,
 }
 
-/// Rows that are gone through one by one.
-struct Walk {
+/// Walks the rows one by one.
+struct RowCursor {
     merge: Merge,
-    /// The time of the row that was given last.
+    /// The time of the last row that was returned.
     given: Option<FileTime>,
 }
 
@@ -70,13 +70,13 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// As [`Log::open`], of the first that fails; or there is none.
+    /// As [`Log::open`], for the first log that fails; or no log is named.
     pub fn open_all<P: AsRef<Path>>(paths: &[P], options: &ReadOptions) -> Result<Log, LogError> {
         let log = Log::open_all_while(paths, options, || true)?;
         log.ok_or_else(|| LogError::new(LogErrorKind::Unusable("it was not read to its end".to_string())))
     }
 
-    /// The same for somebody who may no longer want it, see [`Log::open_while`].
+    /// As [`Log::open_all`], but `None` as soon as `is_wanted` returns `false`, see [`Log::open_while`].
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Log {
         }
     }
 
-    /// The logs that it is of, in the order of their first records: itself, when it was opened alone.
+    /// The joined logs, in the order of their first records; only itself for a log that was opened alone.
     pub fn parts(&self) -> &[Log] {
         match &self.opened.joined {
             Some(joined) => &joined.parts,
@@ -120,15 +120,15 @@ impl Log {
 fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
     parts.sort_by_key(|part| part.summary().first);
     let unusable = |error: SourceError| LogError::new(LogErrorKind::Unusable(error.to_string()));
-    let mut shelf = Shelf::new().map_err(unusable)?;
+    let mut tree = ColumnTree::new().map_err(unusable)?;
     let mut columns: Vec<Column> = Vec::new();
     let mut sources: Vec<Vec<(usize, usize)>> = Vec::new();
     for (nth, part) in parts.iter().enumerate() {
         for (at, column) in part.columns().iter().enumerate() {
             let position = columns.len();
-            let known = shelf.put(position, column).filter(|known| *known != position);
+            let known = tree.put(position, column).filter(|known| *known != position);
             match known.and_then(|known| sources.get_mut(known)) {
-                // Of two columns with one path in one log the first is shown.
+                // One log has two columns with this path: the first is shown.
                 Some(source) if source.last().is_some_and(|(last, _)| *last == nth) => {}
                 Some(source) => source.push((nth, at)),
                 None => {
@@ -157,18 +157,18 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         last: last.last,
         local_minutes: last.local_minutes,
         notes,
-        hosts: shelf.hosts.iter().map(|host| host.name.clone()).collect(),
+        hosts: tree.hosts.iter().map(|host| host.name.clone()).collect(),
     };
     let opened = Opened {
         path: one.path.clone(),
         options: options.clone(),
-        hosts: shelf.hosts,
-        own_names: shelf.own_names,
+        hosts: tree.hosts,
+        own_names: tree.own_names,
         columns,
         summary,
-        marks: Marks::default(),
+        seeks: SeekIndex::default(),
         wanted: Mutex::new(Wanted::At(FileTime(0))),
-        place: Mutex::new(None),
+        cursor: Mutex::new(None),
         spare: Mutex::new(None),
         joined: Some(Joined {
             overlaps: overlaps(&parts, &sources),
@@ -189,7 +189,7 @@ fn step(log: &Log) -> Option<u64> {
     span.checked_div(summary.records.saturating_sub(1)).filter(|step| *step > 0)
 }
 
-/// Whether a value of one time is still there at a later one.
+/// Whether a value of one time still holds at a later one.
 fn stays(at: FileTime, time: FileTime, step: u64, goes_on: bool) -> bool {
     time.0.saturating_sub(at.0) <= how_long(step, goes_on)
 }
@@ -198,7 +198,7 @@ fn how_long(step: u64, goes_on: bool) -> u64 {
     if goes_on { step.saturating_mul(STAYS) } else { step / 2 }
 }
 
-/// How many rows there will be: those of the quickest log wherever some overlap.
+/// An estimate of the number of rows: those of the fastest log wherever some overlap.
 fn about_rows(parts: &[Log], axis: Axis) -> u64 {
     let mut rows = 0u64;
     let mut group: Vec<&Log> = Vec::new();
@@ -223,7 +223,7 @@ fn rows_of(group: &[&Log], axis: Axis) -> u64 {
     let ends = |part: &&Log| [part.summary().first, part.summary().last];
     let mut times: Vec<FileTime> = group.iter().flat_map(ends).collect();
     times.sort_unstable();
-    // Stretches in which the same log is the quickest, and how long each is.
+    // Stretches in which one log is the fastest, and how long each is.
     let mut stretches: Vec<(u64, u64)> = Vec::new();
     for (from, to) in times.iter().zip(times.iter().skip(1)) {
         let is_there = |part: &&&Log| part.summary().first <= *from && part.summary().last >= *to;
@@ -256,7 +256,7 @@ fn overlaps(parts: &[Log], sources: &[Vec<(usize, usize)>]) -> Vec<Overlap> {
 }
 
 impl Axis {
-    /// Which row a time would be in if each log had one record for it.
+    /// The row of a time.
     fn row(self, time: FileTime) -> u64 {
         let since = time.0.saturating_sub(self.first.0).saturating_add(self.step / 2);
         since.checked_div(self.step).unwrap_or(since)
@@ -269,8 +269,8 @@ impl Joined {
         step(part).unwrap_or(self.axis.step)
     }
 
-    /// What all logs have at a time.
-    pub(super) fn moment(&self, wanted: Wanted, columns: usize) -> Result<Moment, SourceError> {
+    /// The records of all logs at a time, as one.
+    pub(super) fn moment(&self, wanted: Wanted, columns: usize) -> Result<RecordPair, SourceError> {
         let time = match wanted {
             Wanted::At(time) => time.max(self.axis.first),
             Wanted::Nth(nth) => self.time_of(nth)?,
@@ -302,10 +302,10 @@ impl Joined {
         if newer.time == FileTime(0) {
             newer.time = time;
         }
-        Ok(Moment { older: Some(older), newer: Some(newer) })
+        Ok(RecordPair { older: Some(older), newer: Some(newer) })
     }
 
-    /// The time of the row with so many before it, or of the last one.
+    /// The time of the row of a number, from 0, or of the last row.
     fn time_of(&self, nth: u64) -> Result<FileTime, SourceError> {
         let last = self.parts.iter().map(|part| part.summary().last).max().unwrap_or_default();
         if nth == u64::MAX {
@@ -323,7 +323,7 @@ impl Joined {
         Ok(time)
     }
 
-    /// Rows with these columns, from some row before a time on.
+    /// Rows of these columns, from some row before a time on.
     fn merge(
         &self,
         columns: &[usize],
@@ -369,7 +369,7 @@ impl Joined {
         Ok(())
     }
 
-    /// As [`Log::advance`], with rows for records.
+    /// As [`Log::advance`], with rows in place of records.
     pub(super) fn advance(
         &self,
         from: FileTime,
@@ -379,7 +379,7 @@ impl Joined {
         let mut rows = self.rows();
         let walk = match &mut *rows {
             Some(walk) => walk,
-            none => none.insert(Walk { merge: self.merge(&[], from, &|| true)?, given: None }),
+            none => none.insert(RowCursor { merge: self.merge(&[], from, &|| true)?, given: None }),
         };
         while let Some(time) = walk.merge.next()? {
             let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
@@ -396,7 +396,7 @@ impl Joined {
         *self.rows() = None;
     }
 
-    fn rows(&self) -> MutexGuard<'_, Option<Walk>> {
+    fn rows(&self) -> MutexGuard<'_, Option<RowCursor>> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -404,12 +404,12 @@ impl Joined {
 /// The records of all logs in the order of their times.
 struct Merge {
     inputs: Vec<Input>,
-    /// Where the values of each column stand: the log, and which of its columns that are read.
+    /// For each column the logs that have it, with the position among the columns that are read of each log.
     places: Vec<Vec<(usize, usize)>>,
     axis: Axis,
     /// Which logs have a record in the row.
     is_taken: Vec<bool>,
-    /// The row stands for a time without records.
+    /// The row is for a pause without records.
     is_gap: bool,
     row: Vec<Result<Value, NoValue>>,
 }
@@ -417,7 +417,7 @@ struct Merge {
 /// A log that is being read.
 struct Input {
     values: Values,
-    /// The time of its next record, whose values are known.
+    /// The time of its next record, whose values are read already.
     next: Option<FileTime>,
     /// Its last record.
     at: Option<FileTime>,
@@ -426,9 +426,9 @@ struct Input {
 }
 
 impl Merge {
-    /// Goes to the next row; its time is that of the last record in it.
+    /// Goes to the next row and returns its time, that of the last record in it.
     fn next(&mut self) -> Result<Option<FileTime>, SourceError> {
-        self.is_gap = !self.is_gap && self.stands_still();
+        self.is_gap = !self.is_gap && self.pauses();
         if self.is_gap {
             return Ok(self.ends(|input| how_long(input.step, input.next.is_some())));
         }
@@ -454,15 +454,14 @@ impl Merge {
         Ok(row.map(|(_, time)| time))
     }
 
-    /// Whether no log has a record for so long that what follows does not continue what was: a row without values lies
-    /// between them.
-    fn stands_still(&self) -> bool {
+    /// Whether all logs pause so long that a row without values belongs between the last row and the next.
+    fn pauses(&self) -> bool {
         let next = self.inputs.iter().filter_map(|input| input.next).min();
         let last = self.ends(|input| how_long(input.step, true));
         next.zip(last).is_some_and(|(next, last)| next > last)
     }
 
-    /// When nothing is there any longer, if the values of each log stay so long.
+    /// The time after which no values hold, if those of each log stay for `long`.
     fn ends(&self, long: impl Fn(&Input) -> u64) -> Option<FileTime> {
         let ends = self.inputs.iter().filter_map(|input| Some(input.at?.0.saturating_add(long(input))));
         ends.max().map(|end| FileTime(end.saturating_add(1)))
@@ -482,7 +481,7 @@ impl Merge {
 }
 
 impl Input {
-    /// Its values, if they stay until a time.
+    /// The values of its last record, if they still hold at a time.
     fn held(&self, time: FileTime) -> Option<&Vec<Result<Value, NoValue>>> {
         stays(self.at?, time, self.step, self.next.is_some()).then_some(&self.held)
     }

@@ -1,14 +1,14 @@
-//! A performance log as a source: what was recorded, at a time of choice.
+//! A performance log as a source: what was recorded, at any time of choice.
 //!
-//! A log is gone through once for its counters and its range, and for places to go on from: values are not looked at meanwhile,
-//! but those of a text log for what is no number. Whoever wants the values of a chart reads the columns that are in it from
-//! beginning to end; whoever wants everything at one time asks a [`LogSource`] for a snapshot, as any source.
-//! Values in it come computed, since a log of computed values has nothing else; the definitions say what type they were, and
-//! [`Log::complete`] adds the samples that they were computed from.
+//! Opening a log walks it once for its columns, its time range, and points to seek to. Values are not read
+//! meanwhile, except those of a text log, to find columns that are no numbers. A chart reads its columns
+//! from beginning to end ([`Log::read`]); a table reads everything at one time from a snapshot, as from any
+//! source ([`LogSource`]). Snapshots have computed values, since some logs have nothing else; the
+//! definitions keep the counter types, and [`Log::complete`] adds the samples behind the values.
 
+mod column_tree;
+mod cursor;
 mod joined;
-mod place;
-mod shelf;
 mod source;
 mod values;
 
@@ -21,7 +21,7 @@ use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, V
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
-use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, Passed, ReadOptions};
+use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord};
 
 use crate::matching::InstanceKey;
 use crate::query::Reading;
@@ -30,12 +30,12 @@ pub use source::LogSource;
 
 pub use joined::Overlap;
 
+use column_tree::{ColumnTree, LogHost, LogObject};
+use cursor::{Cursor, RecordPair, SeekIndex, SeekPoint, Wanted};
 use joined::Joined;
-use place::{Mark, Marks, Moment, Place, Wanted};
-use shelf::{LogHost, LogObject, Shelf};
 
-/// One host of a log of any format that can be read: the first one, until [`Log::of_host`] asks for another. Clones are of
-/// the same log, at the same time.
+/// One host of a log of any format that can be read: the first host; [`Log::of_host`] gives the others.
+/// Clones share the log and its current time.
 #[derive(Debug, Clone)]
 pub struct Log {
     opened: Arc<Opened>,
@@ -51,22 +51,23 @@ struct Opened {
     own_names: Vec<(TitleIndex, String)>,
     columns: Vec<Column>,
     summary: LogSummary,
-    marks: Marks,
-    /// What snapshots are of. It is held for a moment only, while the place is held as long as reading takes.
+    seeks: SeekIndex,
+    /// The record of the next snapshot. This lock is held for a moment only; that of the cursor as long as
+    /// reading takes.
     wanted: Mutex<Wanted>,
-    place: Mutex<Option<Place>>,
-    /// Whoever read columns last and knows all of them.
-    spare: Mutex<Option<Place>>,
-    /// The logs that it is of, when these are several; then it has no reader of its own.
+    cursor: Mutex<Option<Cursor>>,
+    /// The reader that last read columns and knows all of them: it can seek anywhere.
+    spare: Mutex<Option<Cursor>>,
+    /// The logs that this one joins; then it has no reader of its own.
     joined: Option<Joined>,
 }
 
-/// What is in a log.
+/// The summary of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSummary {
     /// Its format.
     pub format: Format,
-    /// Number of records; where several logs have records of the same time about so many.
+    /// Number of records; an estimate where several joined logs overlap.
     pub records: u64,
     /// Time of the first record, UTC.
     pub first: FileTime,
@@ -74,42 +75,42 @@ pub struct LogSummary {
     pub last: FileTime,
     /// Minutes to add to UTC to get the local time of the log at its last record.
     pub local_minutes: i32,
-    /// What is damaged, and remarks.
+    /// Damage and remarks.
     pub notes: Notes,
-    /// Hosts that it has counters of, in its order; the name is empty where the log has none.
+    /// Hosts with counters in the log, in its order; the name is empty where the log has none.
     pub hosts: Vec<String>,
 }
 
 /// One column of a log at its time.
 #[derive(Debug, Clone)]
 pub struct LogReading {
-    /// The full path, spelled as the log has it.
+    /// The full path, as the log spells it.
     pub path: String,
-    /// Its parts, when it has some.
+    /// Its parts, if it is a counter path.
     pub parts: Option<CounterPath>,
     /// Its counter type.
     pub counter_type: CounterType,
     /// Its default scale.
     pub default_scale: i32,
-    /// What was read, and what it means.
+    /// The raw sample and the value.
     pub cell: Cell,
     /// The sample of the record before.
     pub older: Option<Sample>,
 }
 
 impl Log {
-    /// Goes through a log once, for what is in it. Memory holds its columns, and nothing of its records.
+    /// Walks a log once, for what is in it. Memory holds its columns, and none of its records.
     ///
     /// # Errors
     ///
-    /// It can not be read, is no log, or has no counters.
+    /// The file can not be read, is not a log, or has no counters.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
         let log = Log::open_while(path, options, || true)?;
         let unread = || LogErrorKind::Unusable("it was not read to its end".to_string());
         log.ok_or_else(|| LogError::new(unread()).in_file(path))
     }
 
-    /// The same for somebody who may no longer want it, as is asked after each record: then it is `None`.
+    /// As [`Log::open`], but `None` as soon as `is_wanted` returns `false`; it is called after each record.
     ///
     /// # Errors
     ///
@@ -121,28 +122,28 @@ impl Log {
     ) -> Result<Option<Log>, LogError> {
         let mut reader = tallymon_log::open(path, options)?;
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
-        let mut marks = Marks::default();
+        let mut seeks = SeekIndex::default();
         let mut is_ended = false;
-        let mut note = |passed: Passed| {
+        let mut note = |passed: ScannedRecord| {
             first.get_or_insert(passed.time);
             last = passed.time;
             local_minutes = passed.local_minutes;
             records = records.saturating_add(1);
-            marks.note(&passed);
+            seeks.note(&passed);
             is_ended = !is_wanted();
             if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        reader.pass(&mut note).map_err(|error| error.in_file(path))?;
+        reader.scan(&mut note).map_err(|error| error.in_file(path))?;
         if is_ended {
             return Ok(None);
         }
         let about = reader.about();
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
-        let mut shelf = Shelf::new().map_err(|error| unusable(error.to_string()))?;
+        let mut tree = ColumnTree::new().map_err(|error| unusable(error.to_string()))?;
         for (position, column) in about.columns.iter().enumerate() {
-            shelf.put(position, column);
+            tree.put(position, column);
         }
-        if shelf.hosts.is_empty() {
+        if tree.hosts.is_empty() {
             return Err(unusable("it has no counters".to_string()));
         }
         let summary = LogSummary {
@@ -152,32 +153,32 @@ impl Log {
             last,
             local_minutes,
             notes: about.notes.clone(),
-            hosts: shelf.hosts.iter().map(|host| host.name.clone()).collect(),
+            hosts: tree.hosts.iter().map(|host| host.name.clone()).collect(),
         };
         let opened = Opened {
             path: path.to_path_buf(),
             options: options.clone(),
-            hosts: shelf.hosts,
-            own_names: shelf.own_names,
+            hosts: tree.hosts,
+            own_names: tree.own_names,
             columns: about.columns.clone(),
             summary,
             wanted: Mutex::new(Wanted::At(FileTime(0))),
-            // A reader that knows all columns can begin anywhere; another one has to find them in their order.
-            place: Mutex::new(begin_at(reader, marks.first()).map_err(|error| unusable(error.to_string()))?),
+            // A reader that knows all columns can seek anywhere; another has to find them in order.
+            cursor: Mutex::new(begin_at(reader, seeks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
-            marks,
+            seeks,
             joined: None,
         };
         Ok(Some(Log { opened: Arc::new(opened), host: 0 }))
     }
 
-    /// The same log, at the same time, of another of its hosts; letter case does not matter.
+    /// Another host of the same log, at the same time; case is ignored.
     pub fn of_host(&self, name: &str) -> Option<Log> {
         let host = self.opened.hosts.iter().position(|host| host.name.eq_ignore_ascii_case(name))?;
         Some(Log { host, ..self.clone() })
     }
 
-    /// The host that this is of; empty where the log does not say.
+    /// The name of this host; empty where the log has none.
     pub fn host(&self) -> &str {
         self.opened.hosts.get(self.host).map_or("", |host| host.name.as_str())
     }
@@ -186,12 +187,12 @@ impl Log {
         self.opened.hosts.get(self.host).map_or(&[], |host| host.objects.as_slice())
     }
 
-    /// What is in it.
+    /// Its summary.
     pub fn summary(&self) -> &LogSummary {
         &self.opened.summary
     }
 
-    /// Every column of all its hosts, also those of instances that came late.
+    /// Every column of all its hosts, including those of instances that came late.
     pub fn columns(&self) -> &[Column] {
         &self.opened.columns
     }
@@ -201,17 +202,18 @@ impl Log {
         &self.opened.path
     }
 
-    /// A source over it. Its snapshots have all instances that the log ever has.
+    /// A source over the log. Its snapshots have all instances of the whole log.
     pub fn source(&self) -> LogSource {
         LogSource::new(self.clone())
     }
 
-    /// Snapshots are of the last record at or before this time from now on; of the first one when there is none before.
+    /// Sets the time of snapshots: they have the last record at or before it, or the first record if there
+    /// is none.
     pub fn set_time(&self, time: FileTime) {
         self.want(Wanted::At(time));
     }
 
-    /// Snapshots are of the record with so many before it from now on; of the last one when there are fewer.
+    /// Sets the record of snapshots by its number, from 0; the last record if there are fewer.
     pub fn set_record(&self, nth: u64) {
         self.want(Wanted::Nth(nth));
     }
@@ -220,7 +222,7 @@ impl Log {
         *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
-    /// The column of a counter; without an instance for an object that has none.
+    /// The column of a counter; `key` is `None` for an object without instances.
     pub fn column(
         &self,
         object: TitleIndex,
@@ -230,7 +232,7 @@ impl Log {
         let object = self.objects().iter().find(|known| known.name == object)?;
         let counter = object.counters.iter().position(|known| known.name == counter)?;
         let instance = match key {
-            // Somebody who is not there is not the first one.
+            // A missing instance is not the first one.
             None if object.has_instances => return None,
             None => 0,
             Some(key) => {
@@ -241,7 +243,7 @@ impl Log {
         object.columns.get(&(instance, counter)).copied()
     }
 
-    /// One column at the time of the log; `None` when there is none, or it comes later.
+    /// One column at the current time; `None` when there is no such column, or it begins later.
     ///
     /// # Errors
     ///
@@ -254,8 +256,8 @@ impl Log {
         })
     }
 
-    /// Puts the samples of the log, and their values, into what a [`Query`](crate::Query) over its source has read. A snapshot
-    /// has only values.
+    /// Adds the samples of the log, and the values of these, to readings of a [`Query`](crate::Query) over
+    /// its source, whose snapshots have computed values only.
     ///
     /// # Errors
     ///
@@ -276,18 +278,18 @@ impl Log {
         })
     }
 
-    /// What the log has at its time.
-    fn at<T>(&self, then: impl FnOnce(&Moment) -> T) -> Result<T, SourceError> {
+    /// Reads the record at the current time.
+    fn at<T>(&self, then: impl FnOnce(&RecordPair) -> T) -> Result<T, SourceError> {
         if let Some(joined) = &self.opened.joined {
             let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
             return Ok(then(&joined.moment(wanted, self.opened.columns.len())?));
         }
-        let mut place = self.place();
-        Ok(then(&self.go(&mut place)?.moment))
+        let mut cursor = self.cursor();
+        Ok(then(&self.go(&mut cursor)?.moment))
     }
 
-    /// Reads some columns from the first record to the last: `each` gets the time and the values in the order of the
-    /// columns, and says whether to go on.
+    /// Reads some columns from the first record to the last: `each` gets the time and the values in the
+    /// order of the columns, and returns whether to go on.
     ///
     /// # Errors
     ///
@@ -300,8 +302,9 @@ impl Log {
         self.read_from(columns, FileTime(0), || true, each)
     }
 
-    /// The same from some record before a time on, as near as reading can begin; where that is the first one, all before the
-    /// time are read. It may take as long as opening did until the first of them comes: `is_wanted` is asked meanwhile.
+    /// As [`Log::read`], from the nearest record before a time that the reader can seek to, which may be
+    /// the first. It may take as long as opening until the first record comes; it stops when `is_wanted`
+    /// returns `false` meanwhile.
     ///
     /// # Errors
     ///
@@ -326,26 +329,27 @@ impl Log {
         Ok(())
     }
 
-    /// A reader of its own before a time. One that knows all columns can begin anywhere, so one that does is kept.
-    fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Place, SourceError> {
-        let mark = self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
-        let Some(mark) = mark else { return Ok(Place::new(self.reader()?, 0)) };
+    /// A separate reader that begins before a time. Only a reader that knows all columns can seek, so the
+    /// last such reader is kept and used again.
+    fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Cursor, SourceError> {
+        let mark = self.opened.seeks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
+        let Some(mark) = mark else { return Ok(Cursor::new(self.reader()?, 0)) };
         let spare = self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut reader = match spare {
-            Some(place) => place.reader,
+            Some(cursor) => cursor.reader,
             None => self.reader()?,
         };
         let all = self.opened.columns.len();
         if reader.about().columns.len() < all {
-            let mut find = |passed: Passed| match passed.columns < all && is_wanted() {
+            let mut find = |passed: ScannedRecord| match passed.columns < all && is_wanted() {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             };
-            reader.pass(&mut find).map_err(source_error)?;
+            reader.scan(&mut find).map_err(source_error)?;
         }
         match begin_at(reader, Some(mark))? {
-            Some(place) => Ok(place),
-            None => Ok(Place::new(self.reader()?, 0)),
+            Some(cursor) => Ok(cursor),
+            None => Ok(Cursor::new(self.reader()?, 0)),
         }
     }
 
@@ -353,46 +357,48 @@ impl Log {
         tallymon_log::open(&self.opened.path, &self.opened.options).map_err(source_error)
     }
 
-    /// Minutes to add to the time of the log to get its local time.
+    /// Minutes to add to the current time to get the local time of the log.
     pub fn local_minutes(&self) -> i32 {
-        let place = self.place();
-        let newer = place.as_ref().and_then(|place| place.moment.newer.as_ref());
+        let cursor = self.cursor();
+        let newer = cursor.as_ref().and_then(|cursor| cursor.moment.newer.as_ref());
         newer.map_or(self.opened.summary.local_minutes, |record| record.local_minutes)
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<Place>> {
-        self.opened.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cursor(&self) -> MutexGuard<'_, Option<Cursor>> {
+        self.opened.cursor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes to the time of the log: from where it is, or from the last place before it that reading can begin at.
-    fn go<'p>(&self, place: &'p mut Option<Place>) -> Result<&'p Place, SourceError> {
+    /// Moves the cursor to the current time: from where it is, or from the last point before it that it can
+    /// seek to.
+    fn go<'c>(&self, cursor: &'c mut Option<Cursor>) -> Result<&'c Cursor, SourceError> {
         let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let marks = &self.opened.marks;
-        let mark = marks.before(wanted);
+        let seeks = &self.opened.seeks;
+        let mark = seeks.before(wanted);
         let is_near =
-            |place: &Place| !place.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= place.count);
-        let near = match place.take() {
-            Some(place) if is_near(&place) => Some(place),
-            Some(place) => begin_at(place.reader, mark)?,
+            |cursor: &Cursor| !cursor.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= cursor.count);
+        let near = match cursor.take() {
+            Some(cursor) if is_near(&cursor) => Some(cursor),
+            Some(cursor) => begin_at(cursor.reader, mark)?,
             None => None,
         };
-        let place = place.insert(match near {
-            Some(place) => place,
-            None => Place::new(self.reader()?, 0),
+        let cursor = cursor.insert(match near {
+            Some(cursor) => cursor,
+            None => Cursor::new(self.reader()?, 0),
         });
-        while let Some(record) = place.take_next()? {
-            if place.is_enough(&record, wanted) {
-                place.ahead = Some(record);
+        while let Some(record) = cursor.take_next()? {
+            if cursor.is_enough(&record, wanted) {
+                cursor.ahead = Some(record);
                 break;
             }
-            place.accept(record, marks);
+            cursor.accept(record, seeks);
         }
-        Ok(place)
+        Ok(cursor)
     }
 
-    /// Goes to the next record from `from` to `to`, both included, which is at least so many units after the one that the
-    /// log is at; its time, `None` behind the last one, where the log stays. Records between the two are passed over:
-    /// rates are over the whole interval. A record that is older than the one before it, after a clock was set back, is not waited for.
+    /// Goes to the next record between `from` and `to`, both included, that is at least `every` units after
+    /// the current one, and returns its time; `None` after the last record, where the log stays. Records in
+    /// between are skipped, so rates are over the whole interval. A record that is older than the one
+    /// before it, because a clock was set back, counts as late enough.
     ///
     /// # Errors
     ///
@@ -405,53 +411,53 @@ impl Log {
             }
             return Ok(time);
         }
-        let mut place = self.place();
-        let place = match &mut *place {
-            Some(place) => place,
-            none => none.insert(Place::new(self.reader()?, 0)),
+        let mut cursor = self.cursor();
+        let cursor = match &mut *cursor {
+            Some(cursor) => cursor,
+            none => none.insert(Cursor::new(self.reader()?, 0)),
         };
-        let before = place.time();
+        let before = cursor.time();
         if before.is_none()
             && let Some(mark) =
-                self.opened.marks.before(Wanted::At(from)).filter(|mark| mark.count > place.count)
-            && place.reader.go_to(mark.place).map_err(source_error)?
+                self.opened.seeks.before(Wanted::At(from)).filter(|mark| mark.count > cursor.count)
+            && cursor.reader.seek_to(mark.position).map_err(source_error)?
         {
-            (place.count, place.ahead) = (mark.count, None);
+            (cursor.count, cursor.ahead) = (mark.count, None);
         }
-        while let Some(record) = place.take_next()? {
+        while let Some(record) = cursor.take_next()? {
             let time = record.time;
             let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
             if time < from || time > to || before.is_some_and(is_soon) {
-                place.count = place.count.saturating_add(1);
+                cursor.count = cursor.count.saturating_add(1);
                 continue;
             }
-            place.accept(record, &self.opened.marks);
-            self.want(Wanted::Nth(place.count.saturating_sub(1)));
+            cursor.accept(record, &self.opened.seeks);
+            self.want(Wanted::Nth(cursor.count.saturating_sub(1)));
             return Ok(Some(time));
         }
         Ok(None)
     }
 
-    /// Goes back before the first record, from where [`Log::advance`] begins.
+    /// Goes back before the first record, so that [`Log::advance`] begins with it.
     pub fn rewind(&self) {
         if let Some(joined) = &self.opened.joined {
             return joined.rewind();
         }
-        let mut place = self.place();
-        let reader = place.take().map(|place| place.reader);
-        // What can not go back is opened again when it is read.
-        *place = reader.and_then(|reader| begin_at(reader, self.opened.marks.first()).ok().flatten());
+        let mut cursor = self.cursor();
+        let reader = cursor.take().map(|cursor| cursor.reader);
+        // A reader that can not seek back is opened again when it is needed.
+        *cursor = reader.and_then(|reader| begin_at(reader, self.opened.seeks.first()).ok().flatten());
     }
 }
 
-/// The place of a reader that knows all columns; `None` when it can not begin there.
-fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&Mark>) -> Result<Option<Place>, SourceError> {
+/// A cursor at a point, with a reader that knows all columns; `None` when the reader can not seek there.
+fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&SeekPoint>) -> Result<Option<Cursor>, SourceError> {
     let Some(mark) = mark else { return Ok(None) };
-    let goes = reader.go_to(mark.place).map_err(source_error)?;
-    Ok(goes.then(|| Place::new(reader, mark.count)))
+    let goes = reader.seek_to(mark.position).map_err(source_error)?;
+    Ok(goes.then(|| Cursor::new(reader, mark.count)))
 }
 
-/// What two samples of a column come to.
+/// The value of two samples of a column.
 fn value(
     older: Option<Sample>,
     newer: Result<Sample, NoValue>,

@@ -1,4 +1,5 @@
-//! The source over a log: snapshots of its time for whoever reads any source, or its records one after another by paths.
+//! The source over a log: snapshots at its current time, as of any source; or its records one by one, by
+//! paths.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +13,14 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_host::titles;
 use tallymon_log::select::is_meant;
 
-use super::{Log, LogReading, Moment, value};
+use super::{Log, LogReading, RecordPair, value};
 use crate::path_error::PathError;
 use crate::query::CounterHandle;
 
 /// Answers with the values of a [`Log`] at its time.
 ///
-/// A program that goes through a log by itself adds paths to it, and [`LogSource::collect`] goes to the next record; all
-/// sources of one log are at the same record.
+/// To walk a log record by record, add paths to the source and call [`LogSource::collect`] for the next
+/// record. All sources of one log are at the same record.
 ///
 /// ```
 /// use tallymon::Log;
@@ -38,7 +39,7 @@ use crate::query::CounterHandle;
 /// let mut log = Log::open(&file, &ReadOptions::default())?.source();
 /// let processes = log.add(r"\System\Processes")?;
 /// let begin = log.log().summary().first;
-/// // From the second record to the third one, both included.
+/// // From the second record to the third, both included.
 /// log.set_range(FileTime(begin.0 + 10_000_000), FileTime(begin.0 + 20_000_000));
 /// let mut seen = Vec::new();
 /// while log.collect()?.is_some() {
@@ -80,7 +81,7 @@ use crate::query::CounterHandle;
 pub struct LogSource {
     log: Log,
     range: (FileTime, FileTime),
-    /// The columns that each path means, in the order of the log.
+    /// The columns that match each path, in the order of the log.
     paths: BTreeMap<CounterHandle, Vec<usize>>,
     next: usize,
 }
@@ -91,18 +92,19 @@ impl LogSource {
         LogSource { log, range, paths: BTreeMap::new(), next: 0 }
     }
 
-    /// The log that it is of.
+    /// The log.
     pub const fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Adds a path: names as the log has them, in any case, with wildcards. Without a host it means any host of the log.
+    /// Adds a path: names as the log has them, in any case, with wildcards. Without a host it matches every
+    /// host of the log.
     ///
-    /// A path that means nothing in the log is no error: see [`LogSource::has`].
+    /// A path that matches nothing in the log is no error: see [`LogSource::has`].
     ///
     /// # Errors
     ///
-    /// It is no counter path.
+    /// The text is not a counter path.
     pub fn add(&mut self, path: &str) -> Result<CounterHandle, PathError> {
         let wanted = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path;
         let columns = self.log.columns().iter().enumerate();
@@ -116,33 +118,34 @@ impl LogSource {
         Ok(handle)
     }
 
-    /// Takes a path out again.
+    /// Removes a path.
     pub fn remove(&mut self, handle: CounterHandle) {
         self.paths.remove(&handle);
     }
 
-    /// Whether a path means any column of the log.
+    /// Whether a path matches any column of the log.
     pub fn has(&self, handle: CounterHandle) -> bool {
         self.paths.get(&handle).is_some_and(|columns| !columns.is_empty())
     }
 
-    /// Starts again at the beginning, with only the records from `first` to `last`, both included.
+    /// Starts over at the beginning, with only the records from `first` to `last`, both included.
     pub fn set_range(&mut self, first: FileTime, last: FileTime) {
         self.range = (first, last);
         self.log.rewind();
     }
 
-    /// Goes to the next record of the range; its time, `None` behind the last one. The last record stays then.
+    /// Goes to the next record of the range and returns its time; `None` after the last record, which stays
+    /// the current one.
     ///
     /// # Errors
     ///
-    /// Only what the operating system reports; damage inside of the log is in [`Log::summary`].
+    /// Errors of the operating system only; damage in the log is in [`Log::summary`].
     pub fn collect(&mut self) -> Result<Option<FileTime>, SourceError> {
         self.log.advance(self.range.0, self.range.1, 0)
     }
 
-    /// What the record at the time of the log has for one path, in the order of the columns. Columns that come later are
-    /// left out.
+    /// The readings of one path in the current record, in the order of the columns. Columns that begin
+    /// later are left out.
     ///
     /// # Errors
     ///
@@ -188,7 +191,7 @@ impl LogSource {
         time: FileTime,
         metadata: bool,
         wanted: Option<&[TitleIndex]>,
-        moment: Option<&Moment>,
+        moment: Option<&RecordPair>,
     ) -> Result<Snapshot, SourceError> {
         let header = WriteHeader {
             system_name: self.log.host(),

@@ -1,4 +1,4 @@
-//! The values of some columns of one log, record after record.
+//! The values of some columns of one log, record by record.
 
 use std::sync::PoisonError;
 
@@ -6,14 +6,14 @@ use tallymon_core::flow::{NoValue, SourceError, Value};
 use tallymon_core::time::FileTime;
 use tallymon_log::{Cooker, LogReader, Record};
 
-use super::{Log, Place, source_error};
+use super::{Cursor, Log, source_error};
 
-/// Records on their way through a reader of its own.
+/// Reads some columns through a reader of its own.
 pub(super) struct Values {
     log: Log,
     columns: Vec<usize>,
     reader: Box<dyn LogReader>,
-    /// Records before the next one.
+    /// The number of records before the next one.
     count: u64,
     cooker: Cooker,
     wanted: Record,
@@ -21,15 +21,15 @@ pub(super) struct Values {
 }
 
 impl Log {
-    /// The values of some columns from some record before a time on. It may take as long as opening did until that is
-    /// found: `is_wanted` is asked meanwhile.
+    /// The values of some columns, from some record before a time on. Finding that may take as long as
+    /// opening the log; it stops when `is_wanted` returns `false`.
     pub(super) fn values(
         &self,
         columns: Vec<usize>,
         from: FileTime,
         is_wanted: impl Fn() -> bool,
     ) -> Result<Values, SourceError> {
-        let Place { reader, count, .. } = self.begin_before(from, is_wanted)?;
+        let Cursor { reader, count, .. } = self.begin_before(from, is_wanted)?;
         let wanted = Record { time: FileTime(0), local_minutes: 0, cells: Vec::new() };
         Ok(Values {
             log: self.clone(),
@@ -42,20 +42,20 @@ impl Log {
         })
     }
 
-    /// A reader that knows all columns can begin anywhere: it is kept for who reads next.
+    /// Keeps a reader that knows all columns, because it can seek anywhere, for the next read.
     pub(super) fn keep(&self, values: Values) {
         if values.reader.about().columns.len() >= self.opened.columns.len() {
             *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(Place::new(values.reader, values.count));
+                Some(Cursor::new(values.reader, values.count));
         }
     }
 }
 
 impl Values {
-    /// Goes to the next record; its time, `None` behind the last one.
+    /// Goes to the next record and returns its time; `None` after the last one.
     pub(super) fn next(&mut self) -> Result<Option<FileTime>, SourceError> {
         let Some(mut record) = self.reader.next_record().map_err(source_error)? else { return Ok(None) };
-        self.log.opened.marks.cut(self.count, &mut record);
+        self.log.opened.seeks.cut(self.count, &mut record);
         self.count = self.count.saturating_add(1);
         self.wanted.cells.clear();
         let cell = |column: &usize| record.cells.get(*column).copied().unwrap_or(Err(NoValue::NoInstance));
@@ -64,17 +64,17 @@ impl Values {
         Ok(Some(record.time))
     }
 
-    /// The values of that record, in the order of the columns.
+    /// The values of the record, in the order of the columns.
     pub(super) fn row(&self) -> &[Result<Value, NoValue>] {
         &self.row
     }
 
-    /// Takes them, and leaves other memory for those of the next record.
+    /// Takes the values, and leaves other memory for the next record.
     pub(super) const fn take_row(&mut self, other: &mut Vec<Result<Value, NoValue>>) {
         std::mem::swap(&mut self.row, other);
     }
 
-    /// The log that is read.
+    /// The log.
     pub(super) const fn log(&self) -> &Log {
         &self.log
     }

@@ -1,4 +1,4 @@
-//! What a path with wildcards stands for now, as paths without.
+//! Expanding the wildcards of a path to the paths that exist now.
 
 use tallymon_core::flow::SourceError;
 use tallymon_core::path::{CounterPath, InstancePath, Part};
@@ -9,12 +9,12 @@ use crate::catalog::CatalogObject;
 use crate::matching::InstanceKey;
 use crate::path_error::{PathError, PathPart, PathProblem};
 
-/// Which wildcards are expanded. What is not expanded stays as it was written.
+/// Which wildcards are expanded. The others stay as they were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Expand {
-    /// Those in the counter.
+    /// Wildcards in the counter.
     pub counters: bool,
-    /// Those in the instance, its parent and its number.
+    /// Wildcards in the instance, its parent and its number.
     pub instances: bool,
 }
 
@@ -25,10 +25,10 @@ impl Default for Expand {
 }
 
 impl Query {
-    /// The paths that a path with wildcards stands for now, in the order of the counters, then of the instances; names
-    /// are those of the user's language, and the host stands there if it was written.
+    /// The existing paths that match a path with wildcards, in the order of the counters, then of the
+    /// instances. Names are in the user's language; the host is in them if the path has one.
     ///
-    /// A path without wildcards stands for itself, whether its instance exists or not.
+    /// A path without wildcards is returned as it is, whether its instance exists or not.
     ///
     /// ```
     /// use tallymon::{Expand, Location, Query};
@@ -85,7 +85,8 @@ impl Query {
         Ok(paths)
     }
 
-    /// The counter in the user's language; its number when that name means another counter of the object.
+    /// The name of a counter in the user's language; its number when another counter of the object has the
+    /// same name.
     fn counter_part(&self, object: TitleIndex, counter: TitleIndex) -> Part {
         let name = self.names.name(counter);
         let mut counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);

@@ -1,7 +1,8 @@
-//! What the paths of a query mean at present: which counter of which instances, in the order in which they are read.
+//! What the paths of a query mean now: which counter of which instances, in the order of reading.
 //!
-//! It is worked out when paths, or instances of their objects, come or go, and not for every sample: most samples find
-//! what the one before found. Ten thousand paths are then read along one list of a few bytes each.
+//! The plan is built again when paths, or instances of their objects, come or go, not for every sample:
+//! most samples have the instances of the one before. Reading ten thousand paths then walks one list of a
+//! few bytes each.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -15,18 +16,18 @@ use super::{CounterHandle, Entry};
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     runs: Vec<Run>,
-    /// Each counter that a run is of, once.
+    /// Each counter of the runs, once.
     columns: Vec<ColumnName>,
-    /// Positions of instances, of one path after the other.
+    /// Positions of instances, path after path.
     positions: Vec<usize>,
-    /// What the paths of the columns have in common, once somebody wants paths.
+    /// Texts shared by the paths of a column, built when paths are first wanted.
     texts: OnceCell<HashMap<ColumnName, ColumnText>>,
 }
 
-/// What all paths of a counter begin and end with.
+/// What all paths of one counter begin and end with.
 #[derive(Debug)]
 pub(super) struct ColumnText {
-    /// The object, behind its backslash.
+    /// The object, after its backslash.
     pub(super) start: String,
     pub(super) counter: String,
 }
@@ -42,11 +43,11 @@ pub(super) struct ColumnName {
 #[derive(Debug, Clone)]
 pub(super) struct Run {
     pub(super) handle: CounterHandle,
-    /// Where its counter stands among those of the plan.
+    /// Position of its counter in the plan.
     pub(super) column: usize,
     /// The scale of the path.
     pub(super) scale: Option<i32>,
-    /// It names an instance that is not there.
+    /// The path names an instance that does not exist.
     pub(super) is_missing: bool,
     positions: Range<usize>,
 }
@@ -58,7 +59,7 @@ impl Plan {
         for (handle, entry) in entries {
             let start = plan.positions.len();
             let is_missing = match &entry.chosen {
-                // An object without instances has its values where others have the first one.
+                // An object without instances has its values at the position of the first instance.
                 None => {
                     plan.positions.push(0);
                     false
@@ -82,7 +83,7 @@ impl Plan {
         plan
     }
 
-    /// Everything that is read, in its order.
+    /// All runs, in the order of reading.
     pub(super) fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -95,17 +96,17 @@ impl Plan {
         behind.get(..length).unwrap_or_default()
     }
 
-    /// The counters that the runs are of.
+    /// The counters of the runs.
     pub(super) fn columns(&self) -> &[ColumnName] {
         &self.columns
     }
 
-    /// What the paths of the columns have in common; made once.
+    /// Texts shared by the paths of each column; built once.
     pub(super) fn texts(&self, make: impl Fn(ColumnName) -> ColumnText) -> &HashMap<ColumnName, ColumnText> {
         self.texts.get_or_init(|| self.columns.iter().map(|name| (*name, make(*name))).collect())
     }
 
-    /// Where the instances of a run stand in their object.
+    /// Positions of the instances of a run in their object.
     pub(super) fn positions(&self, run: &Run) -> &[usize] {
         self.positions.get(run.positions.clone()).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
-//! What a query found: every value, borrowed and without a text made for it, or as readings that can be kept.
+//! Values of a query: borrowed and without allocating texts, or as owned readings with paths.
 
 use tallymon_core::block::{CounterDefinition, SnapshotColumn, SnapshotObject};
 use tallymon_core::counter::{self, Format, Scale};
-use tallymon_core::flow::{Cell, NoValue, Sample, Value, ValueState};
+use tallymon_core::flow::{Absence, Cell, NoValue, Sample, Value, ValueState};
 use tallymon_core::path::InstancePath;
 use tallymon_core::time::Frequency;
 use tallymon_core::title::TitleIndex;
@@ -25,9 +25,9 @@ pub struct CounterValue<'q> {
     pub definition: &'q CounterDefinition,
     /// Instance; `None` for an object without instances and for a path that matched none.
     pub instance: Option<&'q InstanceKey>,
-    /// Who that instance is, whatever number its name has now; `None` where its object does not tell.
+    /// Identity of the instance, whatever number its name has now; `None` where its object has none.
     pub identity: Option<InstanceIdentity>,
-    /// What was read, and what it means.
+    /// The raw sample and the value.
     pub cell: Cell,
     /// The sample before, of the same instance.
     pub older: Option<Sample>,
@@ -48,11 +48,11 @@ pub struct Reading {
     pub counter: TitleIndex,
     /// Instance; `None` for an object without instances and for a path that matched none.
     pub instance: Option<InstanceKey>,
-    /// Who that instance is, whatever number its name has now; `None` where its object does not tell.
+    /// Identity of the instance, whatever number its name has now; `None` where its object has none.
     pub identity: Option<InstanceIdentity>,
     /// The counter's definition.
     pub definition: CounterDefinition,
-    /// What was read, and what it means.
+    /// The raw sample and the value.
     pub cell: Cell,
     /// The sample before, of the same instance.
     pub older: Option<Sample>,
@@ -61,13 +61,13 @@ pub struct Reading {
 }
 
 impl CounterValue<'_> {
-    /// How far the value may be off to either side; `None` where that is not known, and for values that are exact.
+    /// The largest error of the value, to either side; `None` where that is unknown, and for exact values.
     pub fn error(&self) -> Option<f64> {
         self.precision?.error(self.older.as_ref()?, self.cell.sample.as_ref()?)
     }
 
-    /// Why the error of a value is not known, in words; `None` where it is, and for values that have none: those that are missing,
-    /// and those that are no rate, share or average.
+    /// Why the error of a value is unknown, in words; `None` where it is known, and for values without an
+    /// error: missing ones, and those that are no rate, share or average.
     pub fn why_no_error(&self) -> Option<&'static str> {
         if self.cell.value.is_err() || !self.definition.counter_type.needs_two_samples() {
             return None;
@@ -81,7 +81,7 @@ impl CounterValue<'_> {
 }
 
 impl Reading {
-    /// The same as [`Query::for_each`] gives it.
+    /// The value as [`Query::for_each`] gives it.
     pub fn value(&self) -> CounterValue<'_> {
         CounterValue {
             handle: self.handle,
@@ -107,13 +107,13 @@ impl Reading {
 
     /// Its full path in the user's language, for people to read; scripts take [`Reading::path`].
     pub fn local_path(&self, names: &Names) -> String {
-        // What stands in the parentheses is the same in every language, also where it names no instance.
+        // The text in parentheses is the same in every language, even if no such instance exists.
         let behind = self.path.strip_prefix('\\').unwrap_or(&self.path);
         let behind = behind.strip_prefix(names.english(self.object).as_str()).unwrap_or(behind);
         let object = names.name(self.object);
         match behind.strip_suffix(names.english(self.counter).as_str()) {
             Some(instance) => format!("\\{object}{instance}{}", names.name(self.counter)),
-            // A counter that its name does not tell stands there by its number.
+            // A counter whose name is ambiguous is in the path by its number.
             None => format!("\\{object}{behind}"),
         }
     }
@@ -123,7 +123,7 @@ impl Reading {
 struct ReadColumn<'q> {
     object: TitleIndex,
     definition: &'q CounterDefinition,
-    /// Where its samples are; or why there are none.
+    /// Where its samples are, or why there are none.
     newer: Result<SnapshotColumn<'q>, NoValue>,
     older: Option<SnapshotColumn<'q>>,
     /// `None` for an object without instances.
@@ -132,10 +132,10 @@ struct ReadColumn<'q> {
 }
 
 impl Query {
-    /// Everything that the last collection found, in the order of the paths, and of the instances in the block. Nothing
-    /// is allocated for a value that is a number.
+    /// Visits every value of the last collection, in the order of the paths, then of the instances in the
+    /// block. Numbers allocate nothing.
     ///
-    /// A path that matches nothing now has one value that says so, unless it has a wildcard.
+    /// A path that matches nothing now has one value with the reason, unless it has a wildcard.
     pub fn for_each<'q>(&'q self, mut act: impl FnMut(CounterValue<'q>)) {
         let plan = self.plan();
         let columns: Vec<Option<ReadColumn<'q>>> =
@@ -147,12 +147,12 @@ impl Query {
         }
     }
 
-    /// Everything that the last collection found, with paths: what [`Query::for_each`] gives, to be kept.
+    /// Every value of the last collection as an owned reading with its path.
     pub fn readings(&self) -> Vec<Reading> {
         self.readings_if(|_| true)
     }
 
-    /// The same for those values only that somebody wants: texts are made for no others.
+    /// As [`Query::readings`], for selected values only; others cost no texts.
     pub fn readings_if(&self, mut is_wanted: impl FnMut(&CounterValue<'_>) -> bool) -> Vec<Reading> {
         let mut readings = Vec::new();
         self.for_each(|value| {
@@ -174,8 +174,8 @@ impl Query {
         }
     }
 
-    /// Ticks a second of the clock that the values of a path are divided by; 0 for types without a clock. `None` before
-    /// there is a sample, because the frequency of a clock comes with one.
+    /// Ticks per second of the clock that divides the values of a path; 0 for types without a clock. `None`
+    /// before the first sample, because the frequency comes with the sample.
     ///
     /// ```
     /// use tallymon::core::time::Frequency;
@@ -194,8 +194,8 @@ impl Query {
         found
     }
 
-    /// What the last collection found for one path: an array when it has wildcards, with the raw values, from which every value
-    /// can be computed again.
+    /// The readings of one path, several if it has wildcards. They have the raw values, from which every
+    /// value can be computed again.
     ///
     /// ```
     /// use tallymon::core::counter::compute;
@@ -235,6 +235,10 @@ impl Query {
             definition,
             newer: match newer {
                 Some(object) => column(object, name).ok_or(NoValue::NoCounter),
+                // The provider of the object failed, or its objects ended.
+                None if self.source.trouble(name.object).is_some() => {
+                    Err(NoValue::NoData(Absence::ReadFailed))
+                }
                 None => Err(NoValue::NoObject),
             },
             older: older.and_then(|object| column(object, name)),
@@ -258,7 +262,7 @@ impl Query {
         };
         let samples = match &column.newer {
             Ok(_) | Err(NoValue::NoCounter) if run.is_missing => return act(nothing(NoValue::NoInstance)),
-            Err(NoValue::NoObject) => return act(nothing(NoValue::NoObject)),
+            Err(why @ (NoValue::NoObject | NoValue::NoData(_))) => return act(nothing(*why)),
             other => other,
         };
         let precision = column.precision.map(|precision| Precision { format, ..precision });
@@ -292,15 +296,13 @@ impl Query {
         }
     }
 
-    /// A value with its path. What the paths of one counter share is made once, until paths come or go.
+    /// A value with its path. Texts shared by the paths of one counter are built once, until paths come or
+    /// go.
     fn reading(&self, value: CounterValue<'_>) -> Reading {
         let name = ColumnName { object: value.object, counter: value.definition.name };
         let text = self.plan().texts(|name| self.column_text(name)).get(&name);
         let (start, counter) = text.map_or(("", ""), |text| (text.start.as_str(), text.counter.as_str()));
-        let wanted = || {
-            let chosen = self.entries.get(&value.handle)?.chosen.as_ref()?;
-            (value.cell.value == Err(NoValue::NoInstance)).then(|| chosen.wanted.clone())
-        };
+        let wanted = || Some(self.entries.get(&value.handle)?.chosen.as_ref()?.wanted.clone());
         let instance = match value.instance {
             Some(key) => Some(InstancePath::new(key.parent.as_deref(), &key.name, key.number)),
             None => wanted(),
@@ -330,7 +332,7 @@ impl Query {
         }
     }
 
-    /// The English name of a counter; its number when that name means another counter of the object.
+    /// The English name of a counter; its number when another counter of the object has the same name.
     fn name_in_path(&self, object: &CatalogObject, counter: TitleIndex) -> String {
         let name = self.names.english(counter);
         let meant = object.visible_counters().find(|known| self.names.is(known.name, &name));
@@ -360,7 +362,7 @@ fn precision(
     })
 }
 
-/// The sample now and what it means with the one before of the same instance.
+/// The cell of a sample: with the value that it gives together with the sample before of the same instance.
 #[inline]
 fn read(
     column: &SnapshotColumn<'_>,
@@ -371,7 +373,7 @@ fn read(
 ) -> (Cell, Option<Sample>) {
     let sample = match column.sample(position) {
         Ok(sample) => sample,
-        // A text is one of the reasons why there is no sample.
+        // Text counters have no sample.
         Err(why) => {
             let value = column.text(position).map(Value::Text).ok_or(why);
             let stale = value.is_ok() && column.state(position) == ValueState::Stale;

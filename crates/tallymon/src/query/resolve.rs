@@ -1,4 +1,4 @@
-//! Names of paths, looked up: what they mean, or which part is wrong.
+//! Looking up the names of a path: what they mean, or which part is wrong.
 
 use tallymon_core::path::{CounterPath, ParsedPath, Part};
 use tallymon_core::title::{self, TitleIndex};
@@ -12,7 +12,7 @@ use crate::search::{SearchHit, search};
 const SUGGESTIONS: usize = 3;
 
 impl Query {
-    /// The part of a path that does not exist, if there is one; nothing is added.
+    /// Checks that object and counter of a path exist, without adding it.
     ///
     /// ```
     /// use tallymon::{Location, PathPart, Query};
@@ -32,7 +32,7 @@ impl Query {
         self.named(path).map(drop)
     }
 
-    /// The object and the counter of a path, the first one when the counter is a pattern; nothing is added.
+    /// The object and the counter of a path, the first one when the counter is a pattern. Adds nothing.
     ///
     /// # Errors
     ///
@@ -76,10 +76,10 @@ impl Query {
         format!("\\{}{instance}\\{}", name(hit.object), name(hit.counter))
     }
 
-    /// The names of a path, looked up.
+    /// Looks up the names of a path.
     pub(super) fn resolve(&mut self, text: &str, path: &CounterPath) -> Result<Entry, PathError> {
         let error = |part, found: &str, problem, nearest| {
-            // The counter is the last part; any other may have letters that come again behind it.
+            // The counter is the last part; the text of any other part may occur again after it.
             let at = if part == PathPart::Counter { text.rfind(found) } else { text.find(found) };
             let span = at.map_or(0..text.len(), |at| at..at + found.len());
             PathError { path: text.to_string(), part, span, problem, nearest }
@@ -132,12 +132,12 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// There is no such object; the nearest names are those that there are.
+    /// There is no such object; the error has the nearest names that exist.
     pub fn object(&mut self, text: &str, part: &Part) -> Result<TitleIndex, PathError> {
         if let Some(object) = self.resolve_object(part) {
             return Ok(object);
         }
-        // Maybe it is a name in a language that was not loaded so far.
+        // The name may be in a language that is not loaded yet.
         let error = |problem, nearest| {
             let found = part.to_string();
             let span = text.find(&found).map_or(0..text.len(), |at| at..at + found.len());
@@ -153,14 +153,14 @@ impl Query {
         })
     }
 
-    /// Whether a host in a path is the one that the source is of.
+    /// Whether a host in a path is that of the source.
     fn is_this_host(&self, machine: &str) -> bool {
         machine.eq_ignore_ascii_case(&self.system_name)
             || machine == "."
             || machine.eq_ignore_ascii_case("localhost")
     }
 
-    /// Name of the host that the source is of.
+    /// Name of the host of the source.
     pub fn system_name(&self) -> &str {
         &self.system_name
     }

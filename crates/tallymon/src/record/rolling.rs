@@ -99,7 +99,7 @@ impl RollingRecorder {
         RollingRecorder { path_of, existing, rotation, zone, number: first, choice, current: None }
     }
 
-    /// From the next record on, writes what the paths of a query mean, or everything when it has none.
+    /// From the next record on, writes what the paths of a query mean; everything when it has none.
     pub fn choose(&mut self, query: &Query) {
         self.choice = Choice::of(query);
         if let Some(segment) = &mut self.current {
@@ -141,7 +141,7 @@ impl RollingRecorder {
         }
     }
 
-    /// Writes what is held, and has it on the disk before it returns.
+    /// Writes the records in memory, and returns when they are on the disk.
     ///
     /// # Errors
     ///

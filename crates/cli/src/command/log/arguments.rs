@@ -1,4 +1,4 @@
-//! What can be written behind `tally log`.
+//! The arguments of `tally log`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,9 +15,9 @@ pub(crate) struct Log {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogAction {
-    /// Begin to record: a new session, or one that was stopped.
+    /// Start recording: a new session, or one that was stopped.
     Start(Start),
-    /// End the recording of sessions, and complete their logs.
+    /// Stop sessions, and complete their logs.
     Stop {
         /// Names of sessions.
         #[arg(required = true, value_name = "NAME")]
@@ -29,7 +29,7 @@ pub(crate) enum LogAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say what a session is, what it does, and which logs it has.
+    /// Show the settings of a session, what it does, and its logs.
     Show {
         /// Name of the session.
         name: String,
@@ -37,15 +37,15 @@ pub(crate) enum LogAction {
         #[arg(long)]
         json: bool,
     },
-    /// Change a session; one that is recording goes on with a new log.
+    /// Change a session; one that is recording continues in a new log.
     Update(Start),
-    /// Forget sessions that are not recording; their logs stay.
+    /// Delete sessions that are not recording; their logs stay.
     Delete {
         /// Names of sessions.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Make a session of a file that was exported.
+    /// Create a session from an exported file.
     Import {
         /// The file.
         file: PathBuf,
@@ -53,25 +53,25 @@ pub(crate) enum LogAction {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
-    /// Write the settings of a session into a file, or to standard output.
+    /// Write the settings of a session to a file, or to standard output.
     Export {
         /// Name of the session.
         name: String,
         /// The file.
         file: Option<PathBuf>,
     },
-    /// Keep what a session has recorded so far, in a log of its own that no ring drops.
+    /// Copy what a session has recorded so far into one log, which no ring removes.
     Snapshot {
         /// Name of the session.
         name: String,
-        /// The log to write; beside the others by default. The end of its name says the format.
+        /// The log to write; beside the others by default. The extension of its name chooses the format.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// Only the last of it, such as 10m.
+        /// Copy the last part only, such as 10m.
         #[arg(long, value_parser = interval, value_name = "TIME")]
         last: Option<Duration>,
     },
-    /// Record a session in this process, until stopped: what 'start' runs.
+    /// Record a session in this process, until stopped. 'start' runs this.
     Run {
         /// Name of the session.
         name: String,
@@ -83,7 +83,7 @@ pub(crate) enum LogAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// Name of the session, which the names of its logs begin with.
+    /// Name of the session; the names of its logs begin with it.
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) options: SessionOptions,
@@ -92,7 +92,7 @@ pub(crate) struct Start {
 /// Settings of a session.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SessionOptions {
-    /// A counter path; wildcards are followed as instances come and go. It can be given several times.
+    /// A counter path; wildcards follow instances as they come and go. Repeat it for more counters.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) counter: Vec<String>,
     /// Record all objects that are not costly, with all counters and instances.
@@ -107,7 +107,8 @@ pub(crate) struct SessionOptions {
     /// Format of the logs: tally (the native log, by default), blg, csv, tsv, sqlite or parquet.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// Bytes that all logs have at most, such as 500M; the recording ends there, or a ring drops its oldest log.
+    /// The most bytes of all logs together, such as 500M: the recording ends there, or a ring removes its
+    /// oldest log.
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub(crate) max_size: Option<u64>,
     /// Begin a new log when one has this size, such as 50M.
@@ -116,10 +117,10 @@ pub(crate) struct SessionOptions {
     /// Begin a new log after this time, such as 10m.
     #[arg(long, value_parser = interval, value_name = "TIME")]
     pub(crate) rotate_time: Option<Duration>,
-    /// Keep so many logs, as a ring: the oldest one goes when there are more.
+    /// Keep this many logs, as a ring: the oldest is removed.
     #[arg(long, value_name = "N")]
     pub(crate) segments: Option<u32>,
-    /// End after so many records.
+    /// End after this many records.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: Option<u64>,
     /// Begin at this time, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
@@ -131,7 +132,7 @@ pub(crate) struct SessionOptions {
     /// End after this time.
     #[arg(long, value_parser = interval, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
-    /// Start with the machine too, by a unit of systemd.
+    /// Also start with the machine, by a unit of systemd.
     #[arg(long)]
     pub(crate) at_boot: bool,
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
         LogAction::Start(start) => begin(common, &store, start),
         LogAction::Stop { names } => names.iter().try_for_each(|name| {
             if store.stop(name)? {
-                said_of(&store.status(name), name);
+                say_recorded(&store.status(name), name);
             } else {
                 say(format_args!("session {name:?} is not recording"));
             }
@@ -89,7 +89,7 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
     } else {
         let settings = SessionSettings::new(&start.name, store.default_folder(&start.name));
         let settings = changed(settings, &start.options)?;
-        // Said before anything is looked at that takes time.
+        // Checked before anything that takes time.
         settings.check()?;
         settings
     };
@@ -105,7 +105,7 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
     Ok(())
 }
 
-/// The estimate in words.
+/// An estimate of bytes an hour, in words.
 fn an_hour(bytes: f64) -> String {
     let (number, unit) = match bytes {
         bytes if bytes < 1e6 => (bytes / 1e3, "kB"),
@@ -115,7 +115,7 @@ fn an_hour(bytes: f64) -> String {
     format!("at most about {number:.1} {unit} an hour")
 }
 
-/// Settings with options put into them.
+/// Settings with the given options in them.
 pub(crate) fn changed(
     mut settings: SessionSettings,
     options: &SessionOptions,
@@ -151,15 +151,15 @@ pub(crate) fn changed(
 fn update(common: &Common, store: &SessionStore, change: &Start) -> Result<(), Failure> {
     let settings = changed(store.read(&change.name)?, &change.options)?;
     settings.check()?;
-    // A counter that does not exist is told before anything is stopped.
+    // A counter that does not exist is an error before anything is stopped.
     session::bytes_an_hour(common, &settings)?;
     let was_recording = store.stop(&change.name)?;
     session::keep(store, &settings)?;
     if was_recording { session::start(common, store, &settings) } else { Ok(()) }
 }
 
-/// What a session has done, on standard error.
-fn said_of(status: &SessionStatus, name: &str) {
+/// Says on standard error what a session has recorded.
+fn say_recorded(status: &SessionStatus, name: &str) {
     say(format_args!("session {name:?}: {} records", status.records));
     if let Some(error) = &status.last_error {
         say(format_args!("session {name:?}: {} errors, the last one: {error}", status.errors));

@@ -1,4 +1,4 @@
-//! The recording sessions of `tally log`, as the monitor lists, starts and stops them.
+//! The recording sessions of `tally log`, which the monitor lists, starts and stops.
 
 use std::fs;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ impl Sessions for StoredSessions {
         let names = self.store.names().map_err(|error| words(error.into()))?;
         let session = |name: String| match self.read(&name) {
             Ok(settings) => self.session(settings),
-            // The others are no worse for it.
+            // A session that can not be read is listed with its error; the others are not affected.
             Err(error) => Session {
                 last_error: Some(error),
                 errors: 1,

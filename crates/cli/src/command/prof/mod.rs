@@ -1,7 +1,7 @@
-//! `tally prof`: runs .NET programs under the function profiler and shows what it recorded.
+//! `tally prof`: runs .NET programs under the function profiler and shows its recordings.
 
 pub(crate) mod arguments;
-mod place;
+mod locate;
 #[cfg_attr(not(target_os = "linux"), path = "publish_elsewhere.rs")]
 mod publish;
 mod run;
@@ -18,7 +18,7 @@ use tallymon_clr::settings::Filter;
 
 use crate::exit::{Failure, Kind};
 use arguments::{Prof, ProfAction, ProfDiff, ProfExport, ProfForm, ProfReport, ProfStatus, ProfTree};
-use place::open;
+use locate::open;
 
 pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
     match &prof.action {
@@ -53,7 +53,7 @@ fn print_tree(file: &Path, options: &TreeOptions) -> Result<(), Failure> {
 }
 
 fn report(arguments: &ProfReport) -> Result<(), Failure> {
-    let profile = open(&place::find(Some(&arguments.program))?)?;
+    let profile = open(&locate::find(Some(&arguments.program))?)?;
     let failed = |error| Failure::file(&arguments.output, &error);
     let mut out = BufWriter::new(File::create(&arguments.output).map_err(failed)?);
     export::html(&profile, &mut out).and_then(|()| out.flush()).map_err(failed)
@@ -83,27 +83,27 @@ fn export(arguments: &ProfExport) -> Result<(), Failure> {
 }
 
 fn status(arguments: &ProfStatus) -> Result<(), Failure> {
-    let file = place::find(arguments.program.as_deref())?;
+    let file = locate::find(arguments.program.as_deref())?;
     let profile = open(&file)?;
     let mut out = BufWriter::new(io::stdout().lock());
     writeln!(out, "file     {}", file.display())?;
     export::summary(&profile, &mut out)?;
-    let (hooks, life) = (profile.hooks_on, place::is_running(&profile));
+    let (hooks, life) = (profile.hooks_on, locate::is_running(&profile));
     writeln!(out, "hooks    {}", if hooks { "on" } else { "off" })?;
     writeln!(out, "program  {}", if life { "running" } else { "gone" })?;
     let live = profile.threads.iter().filter(|thread| !thread.ended).count();
-    writeln!(out, "threads  {} seen, {live} of them have not ended", profile.threads.len())?;
+    writeln!(out, "threads  {} seen, {live} still running", profile.threads.len())?;
     writeln!(out, "methods  {} seen", profile.methods.len())?;
     Ok(out.flush()?)
 }
 
-/// How long a program may take to answer a request; it looks for one ten times a second.
+/// How long a program may take to answer a request. It checks for requests ten times a second.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks a program to switch its hooks, and waits for its answer.
+/// Requests that a program switches its hooks, and waits for its answer.
 fn switch(program: &str, on: bool, filter: &Filter) -> Result<(), Failure> {
-    let file = place::find(Some(program))?;
-    switch_file(&file, on, filter).map_err(|error| place::failure(&file, error))?;
+    let file = locate::find(Some(program))?;
+    switch_file(&file, on, filter).map_err(|error| locate::failure(&file, error))?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         let profile = open(&file)?;
@@ -116,7 +116,7 @@ fn switch(program: &str, on: bool, filter: &Filter) -> Result<(), Failure> {
         if !profile.asked {
             return Err(failed(&profile.problem));
         }
-        if !place::is_running(&profile) {
+        if !locate::is_running(&profile) {
             return Err(failed(&format_args!("process {} has ended", profile.pid)));
         }
         if Instant::now() >= deadline {

@@ -1,7 +1,8 @@
-//! `tally prof publish`: what a profiled program calls, as counters that every reader sees.
+//! `tally prof publish`: publishes the calls of a profiled program as counters.
 //!
-//! The reader's side publishes, not the profiled program: the library in that program has no dependencies, makes no file but
-//! its own, and goes on when a reader is slow. Raw totals are published, so that nothing is lost between two updates.
+//! This process publishes, not the profiled program: the library in that program has no dependencies, creates
+//! only its profile file, and never waits for a reader. The counters are raw totals, so nothing is lost
+//! between two updates.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,34 +13,34 @@ use tallymon_provider::CounterType;
 use tallymon_provider::shm::{CounterSet, Group, NewInstance, PublishError, Publisher};
 
 use super::arguments::ProfPublish;
-use super::place;
+use super::locate;
 use crate::exit::{Failure, Kind};
 use crate::stop::{Stop, Ticks};
 
 const METHODS: &str = ".NET Methods";
 const PROFILER: &str = ".NET Profiler";
 
-/// How often the counters are brought up to date.
+/// Time between two updates of the counters.
 pub(super) const PERIOD: Duration = Duration::from_millis(500);
 
-/// Instances that are kept when the busiest methods change, for each method that is asked for.
+/// Instances to keep when the busiest methods change, as a multiple of the requested number of methods.
 const KEPT: usize = 4;
 
 pub(super) fn run(arguments: &ProfPublish) -> Result<(), Failure> {
-    let file = place::find(arguments.program.as_deref())?;
-    let profile = place::open(&file)?;
+    let file = locate::find(arguments.program.as_deref())?;
+    let profile = locate::open(&file)?;
     let filter = Filter { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let mut live = Live::start(&profile, filter, arguments.methods)?;
     eprintln!(
-        "tally: process {} is published; try 'tally watch \"\\.NET Methods(*)\\Calls/sec\"'",
+        "tally: publishing process {}; try 'tally watch \"\\.NET Methods(*)\\Calls/sec\"'",
         profile.pid
     );
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(PERIOD);
     loop {
-        let profile = place::open(&file)?;
+        let profile = locate::open(&file)?;
         live.update(&profile)?;
-        if !place::is_running(&profile) || !stop.wait_until(ticks.next()) {
+        if !locate::is_running(&profile) || !stop.wait_until(ticks.next()) {
             return Ok(());
         }
     }
@@ -48,23 +49,23 @@ pub(super) fn run(arguments: &ProfPublish) -> Result<(), Failure> {
 /// A profile as published counters.
 pub(super) struct Live {
     publisher: Publisher,
-    process: Row,
-    /// By the number of the method.
-    methods: HashMap<u32, MethodRow>,
+    process: PublishedInstance,
+    /// By method number.
+    methods: HashMap<u32, PublishedMethod>,
     filter: Filter,
-    /// Methods that get in at an update.
+    /// How many of the busiest methods each update publishes.
     busiest: usize,
 }
 
-/// An instance and its numbers. The numbers are written through the group, the instance keeps them visible.
-struct Row {
+/// A published instance and its numbers. The group writes the numbers; dropping the instance removes them.
+struct PublishedInstance {
     instance: tallymon_provider::shm::Instance,
     group: Group,
 }
 
-/// A method, with what was set last.
-struct MethodRow {
-    row: Row,
+/// A published method and its last numbers.
+struct PublishedMethod {
+    row: PublishedInstance,
     last: [u64; 7],
 }
 
@@ -74,12 +75,16 @@ impl Live {
         let publisher = Publisher::start("tally-prof", &sets()).map_err(failure)?;
         let name = process_name(&profile.command);
         let id = i32::try_from(profile.pid).ok();
-        let process =
-            Row::new(&publisher, PROFILER, "Calls/sec", &NewInstance { name: &name, id, parent: None })?;
+        let process = PublishedInstance::new(
+            &publisher,
+            PROFILER,
+            "Calls/sec",
+            &NewInstance { name: &name, id, parent: None },
+        )?;
         Ok(Live { publisher, process, methods: HashMap::new(), filter, busiest })
     }
 
-    /// Brings all counters up to date, and publishes methods that became busy.
+    /// Updates all counters, and publishes methods that became busy.
     pub(super) fn update(&mut self, profile: &Profile) -> Result<(), Failure> {
         let totals = profile.method_totals();
         let sum = |field: fn(&tallymon_clr::reader::Thread) -> u64| {
@@ -98,7 +103,7 @@ impl Live {
         ]);
         let most = self.busiest.saturating_mul(KEPT);
         let mut shown = 0;
-        // They come with the one that has the most time of its own first.
+        // The methods with the most time of their own come first.
         for total in &totals {
             let Some(method) = profile.methods.get(total.method) else { continue };
             if !self.filter.takes(&method.raw, true) {
@@ -111,8 +116,8 @@ impl Live {
                 }
                 let name = instance_name(&method.name);
                 let new = NewInstance { name: &name, id: None, parent: Some(&self.process.instance) };
-                let row = Row::new(&self.publisher, METHODS, "Calls/sec", &new)?;
-                self.methods.insert(method.number, MethodRow { row, last: [0; 7] });
+                let row = PublishedInstance::new(&self.publisher, METHODS, "Calls/sec", &new)?;
+                self.methods.insert(method.number, PublishedMethod { row, last: [0; 7] });
             }
             if let Some(row) = self.methods.get_mut(&method.number) {
                 row.set(numbers(total));
@@ -122,14 +127,19 @@ impl Live {
     }
 }
 
-impl Row {
-    fn new(publisher: &Publisher, set: &str, counter: &str, new: &NewInstance<'_>) -> Result<Row, Failure> {
+impl PublishedInstance {
+    fn new(
+        publisher: &Publisher,
+        set: &str,
+        counter: &str,
+        new: &NewInstance<'_>,
+    ) -> Result<PublishedInstance, Failure> {
         let instance = publisher.instance(set, new).map_err(failure)?;
         let group = instance.group(counter).map_err(failure)?;
-        Ok(Row { instance, group })
+        Ok(PublishedInstance { instance, group })
     }
 
-    /// Sets all numbers, in the order of their declaration.
+    /// Sets all numbers, in the order in which the counters are declared.
     fn set(&mut self, values: &[u64]) {
         self.group.update(|numbers| {
             for (position, value) in values.iter().enumerate() {
@@ -139,11 +149,11 @@ impl Row {
     }
 }
 
-impl MethodRow {
-    /// Sets all numbers, none of which goes back but the last, the calls that are open.
+impl PublishedMethod {
+    /// Sets all numbers. All but the last, the open calls, never decrease.
     ///
-    /// What the profiler itself takes is subtracted from times, more with each call, so that the time of a method that
-    /// does next to nothing but call others may become less. Readers take a number that falls for one that began anew.
+    /// The profiler subtracts its own cost from times, more with each call, so the time of a method that does
+    /// little but call others may decrease. Readers would take a decrease for a restart of the counter.
     fn set(&mut self, now: [u64; 7]) {
         let [.., open] = now;
         for (last, now) in self.last.iter_mut().zip(now) {
@@ -155,59 +165,59 @@ impl MethodRow {
     }
 }
 
-/// The counters of a method, in the order of their declaration. Times are in units of 100 ns.
+/// The counters of a method, in the order in which they are declared. Times are in units of 100 ns.
 fn numbers(total: &MethodTotal) -> [u64; 7] {
-    // An open call has time, but no end that it could be divided by, so the average is that of the ended ones.
+    // The average covers ended calls only: an open call has a time, but does not count as ended.
     let (ended_total, ended) = (total.ended_total / 100, total.ended);
     [total.enters, ended_total, ended, total.own / 100, total.total / 100, total.exceptions, total.open]
 }
 
-/// What is published; names and help are those that readers show.
+/// The published counter sets. Readers show these names and help texts.
 fn sets() -> [CounterSet; 2] {
     let methods = CounterSet::new(METHODS)
-        .help("Methods of profiled .NET programs, those that take the most time or are named.")
+        .help("Methods of profiled .NET programs: those that take the most time, or those that were named.")
         .instances_about(64)
         .together(|set| {
             set.counter("Calls/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Calls that began, a second. A call that the compiler inlined is not counted.")
+                .help("Calls begun per second. Calls that the compiler inlined are not counted.")
                 .first_shown()
                 .average_time("Average Call Time")
-                .help("Time that a call takes on average, callees included, in seconds.")
+                .help("Average time of a call in seconds, including callees.")
                 .counter("% Time", CounterType::PERF_100NSEC_TIMER)
-                .help("Part of the time in which the method runs, callees left out; of several threads more than 100.")
+                .help("Percentage of time in the method, without callees; above 100 with several threads.")
                 .counter("% Time with Callees", CounterType::PERF_100NSEC_TIMER)
-                .help("Part of the time in which a call of the method is open; of several threads more than 100.")
+                .help("Percentage of time in calls of the method; above 100 with several threads.")
                 .counter("Exceptions/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Exceptions thrown while the method was the innermost call, a second.")
+                .help("Exceptions per second that were thrown while the method was the innermost call.")
                 .counter("Active Calls", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
-                .help("Paths of calls on which the method runs now, in all threads.")
+                .help("Call paths in which the method runs now, in all threads.")
         });
     let profiler = CounterSet::new(PROFILER)
-        .help("The profiler in .NET programs: what it sees, what it costs, and what it lost.")
+        .help("The profiler in .NET programs: calls recorded, its own cost, and losses.")
         .instances_about(8)
         .together(|set| {
             set.counter("Calls/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Calls of all methods that are seen, a second.")
+                .help("Recorded calls per second, of all methods.")
                 .first_shown()
                 .counter("Exceptions/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Exceptions thrown, a second.")
+                .help("Exceptions thrown per second.")
                 .counter("% Profiler Time", CounterType::PERF_100NSEC_TIMER)
-                .help("The profiler's own work as measured at its start, as a part of the time of one processor.")
+                .help("The profiler's own work, by its cost at the start, in percent of one processor.")
                 .counter("Lost Calls/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Calls that were too deep or found no room, a second.")
+                .help("Calls lost per second, because they were too deep or the profile was full.")
                 .counter("Lost Events/sec", CounterType::PERF_COUNTER_BULK_COUNT)
-                .help("Events of time lines that newer ones took the place of, a second.")
+                .help("Time line events per second that newer events overwrote.")
                 .counter("Threads", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
-                .help("Threads that were seen and have not ended.")
+                .help("Threads that were recorded and have not ended.")
                 .counter("Methods", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
                 .help("Methods that were called.")
                 .counter("Hooks On", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
-                .help("1 while calls are seen, 0 while the program is dormant.")
+                .help("1 while calls are recorded, 0 while the profiler is dormant.")
         });
     [methods, profiler]
 }
 
-/// The name of a process: that of the assembly it runs, or of its program.
+/// The name of a process: its assembly, or its program.
 fn process_name(command: &str) -> String {
     let words = || command.split_whitespace();
     let assembly = words().find(|word| word.ends_with(".dll") || word.ends_with(".exe"));
@@ -215,8 +225,8 @@ fn process_name(command: &str) -> String {
     instance_name(word.rsplit('/').next().unwrap_or(word))
 }
 
-/// A name without the characters that mean something in a counter's path, as .NET's own counters change them; cut to what
-/// an instance's name may be long.
+/// Replaces the characters that have a meaning in counter paths, as .NET's own counters do, and limits the
+/// length to that of an instance name.
 fn instance_name(name: &str) -> String {
     let changed = name.chars().map(|c| match c {
         '(' => '[',
@@ -240,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_into_paths() {
+    fn instance_names_are_valid_in_paths() {
         assert_eq!(instance_name("N.C.Run(int, A/B)"), "N.C.Run[int, A_B]");
         assert_eq!(instance_name(&"é".repeat(300)).len(), 200);
         assert_eq!(process_name("/usr/bin/dotnet exec /app/shop.dll 3"), "shop.dll");
@@ -249,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_a_method_are_as_many_as_its_counters() {
+    fn method_has_one_number_for_each_counter() {
         for set in sets() {
             set.check().unwrap();
         }

@@ -1,4 +1,4 @@
-//! Publishing where there is no shared memory for counters.
+//! Publishing is available on Linux only. Elsewhere it fails.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tallymon_clr::settings::Filter;
 use super::arguments::ProfPublish;
 use crate::exit::{Failure, Kind};
 
-/// How often the counters would be brought up to date.
+/// Time between two updates.
 pub(super) const PERIOD: Duration = Duration::from_millis(500);
 
 pub(super) fn run(_arguments: &ProfPublish) -> Result<(), Failure> {
     Err(unsupported())
 }
 
-/// Never there.
+/// Never created.
 pub(super) enum Live {}
 
 impl Live {
@@ -29,5 +29,5 @@ impl Live {
 }
 
 fn unsupported() -> Failure {
-    Failure::new(Kind::Other, "counters are published on Linux only")
+    Failure::new(Kind::Other, "counters can be published on Linux only")
 }

@@ -1,4 +1,4 @@
-//! `tally prof run`: runs a program, and what it starts, under the profiler.
+//! `tally prof run`: runs a program and its child processes under the profiler.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -8,18 +8,18 @@ use tallymon_clr::export::TreeOptions;
 use tallymon_clr::settings::{Filter, Mode, Settings, environment, find_library};
 
 use super::arguments::{ProfMode, ProfRun};
-use super::place;
+use super::locate;
 use super::publish::{self, Live};
 use crate::exit::{Failure, Kind};
 
-/// How long a program that was asked to end may take before it is killed.
+/// How long a program may take to end after SIGTERM before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::file(Path::new("tally"), &error))?;
     let library = program.parent().and_then(find_library).ok_or_else(|| {
         let words =
-            "the profiler's library, libtallymon_clr.so, is not beside the command; build or install it too";
+            "libtallymon_clr.so, the profiler's library, is not beside tally; build it or install it there";
         Failure::new(Kind::NotFound, words)
     })?;
     let settings = settings(arguments)?;
@@ -31,13 +31,13 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
         .spawn()
         .map_err(|error| Failure::file(Path::new(name), &error))?;
     if settings.mode == Mode::Dormant {
-        eprintln!("tally: dormant; 'tally prof on {}' switches it on", child.id());
+        eprintln!("tally: the profiler is dormant; 'tally prof on {}' switches it on", child.id());
     }
     let file = settings.file_of(child.id());
     let mut live = arguments.publish.then(|| LiveFile { file, live: None, next: Instant::now() });
     let status = wait(&mut child, arguments.duration, live.as_mut())
         .map_err(|error| Failure::file(Path::new(name), &error))?;
-    let found = place::of_run(&settings, since);
+    let found = locate::of_run(&settings, since);
     for (profile, file) in &found {
         let whose =
             if profile.pid == child.id() { String::new() } else { format!(" of process {}", profile.pid) };
@@ -45,7 +45,8 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     }
     let Some((_, file)) = found.first() else {
         let words = format!(
-            "{} left no profile in {}: it is no .NET program, or its runtime said above why it could not load the profiler",
+            "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say why it could \
+             not load the profiler",
             name.to_string_lossy(),
             settings.file_of(child.id()).display()
         );
@@ -55,7 +56,7 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
         super::print_tree(file, &TreeOptions::default())?;
     }
     match status {
-        // It was ended on request.
+        // --duration ended the program.
         None => Ok(()),
         Some(status) if status.success() => Ok(()),
         Some(status) => Err(Failure::new(Kind::Other, format_args!("the program ended: {status}"))),
@@ -63,7 +64,7 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
 }
 
 fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
-    // A path from the folder of the command that is run would be another file there.
+    // The program may change its folder, so the path must be absolute.
     let file = arguments.output.as_deref().map(std::path::absolute).transpose();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(Settings {
@@ -82,7 +83,7 @@ fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
     })
 }
 
-/// Waits for the end of a program; after the time that it has it is asked to end, then killed, and has no status.
+/// Waits for the end of a program. After `duration` it gets SIGTERM, then SIGKILL, and there is no status.
 fn wait(
     child: &mut Child,
     duration: Option<Duration>,
@@ -95,8 +96,8 @@ fn wait(
     if let Some(status) = wait_until(child, deadline, live)? {
         return Ok(Some(status));
     }
-    // A request leaves the runtime time to end in order. Without the command for it the program is killed at once, which
-    // leaves all but its open calls.
+    // SIGTERM gives the runtime time to end in order. Without the command `kill` the program is killed at
+    // once, which loses only its open calls.
     let asked =
         Command::new("kill").arg(child.id().to_string()).status().is_ok_and(|status| status.success());
     if !asked || wait_until(child, Some(Instant::now() + PATIENCE), None)?.is_none() {
@@ -134,14 +135,14 @@ struct LiveFile {
 }
 
 impl LiveFile {
-    /// Brings the counters up to date when it is time. A profile that can not be read now is not there yet, and that the
-    /// counters can not be published is said once and stops nothing.
+    /// Updates the counters when it is time. A profile that can not be read does not exist yet. If the
+    /// counters can not be published, that is reported once and the program goes on.
     fn update(&mut self) {
         if Instant::now() < self.next {
             return;
         }
         self.next = Instant::now() + publish::PERIOD;
-        let Ok(profile) = place::open(&self.file) else { return };
+        let Ok(profile) = locate::open(&self.file) else { return };
         let result = match &mut self.live {
             Some(live) => live.update(&profile),
             None => Live::start(&profile, Filter::default(), 25).map(|live| self.live = Some(live)),

@@ -1,63 +1,70 @@
-//! `tally prof top`: what a program calls, again and again.
+//! `tally prof top`: shows the busiest methods of a running program, with continuous updates.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use tallymon_clr::export::time;
 use tallymon_clr::reader::{MethodTotal, Profile};
+use tallymon_monitor::{Pages, Waited};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::arguments::{ProfSort, ProfTop};
-use super::place;
+use super::locate;
 use crate::exit::{Failure, Kind};
-use crate::stop::{Stop, Ticks};
+use crate::stop::{self, Stop, Ticks};
 
-/// Rows of an update that goes to no terminal.
+/// Rows of an update if standard output is not a terminal.
 const ROWS: usize = 20;
 
 /// Lines above the methods.
 const HEAD: usize = 4;
 
 pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
-    let file = place::find(arguments.program.as_deref())?;
+    let file = locate::find(arguments.program.as_deref())?;
     let mut before = Sample::take(&file)?;
-    let stop = Stop::on_signals()?;
-    let screen = Screen::open()?;
+    let mut output = Output::open()?;
     let mut ticks = Ticks::start(arguments.interval);
     let mut done = 0u64;
+    if !output.wait(ticks.next(), |_| Vec::new())? {
+        return Ok(());
+    }
     loop {
-        let goes_on = stop.wait_until(ticks.next());
-        if !goes_on {
-            return Ok(());
-        }
         let after = Sample::take(&file)?;
-        let (width, height) = screen.size();
-        let rows = arguments.rows.unwrap_or_else(|| height.saturating_sub(HEAD + 1));
-        screen.draw(&page(&before, &after, arguments.sort, rows, width))?;
+        let page = |(width, height): (usize, usize)| {
+            let rows = arguments.rows.unwrap_or_else(|| height.saturating_sub(HEAD + 1));
+            page(&before, &after, arguments.sort, rows, width)
+        };
+        output.show(page)?;
         done += 1;
         if arguments.count.is_some_and(|count| done >= count) {
             return Ok(());
         }
-        if !place::is_running(&after.profile) {
+        if !locate::is_running(&after.profile) {
             let words = format!("process {} has ended; 'tally prof tree' shows all of it", after.profile.pid);
             return Err(Failure::new(Kind::NoData, words));
+        }
+        if !output.wait(ticks.next(), page)? {
+            return Ok(());
         }
         before = after;
     }
 }
 
-/// A profile at a moment.
+/// A profile at one time.
 struct Sample {
     profile: Profile,
-    /// By the number of the method.
+    /// By method number.
     totals: HashMap<u32, MethodTotal>,
 }
 
 impl Sample {
     fn take(file: &Path) -> Result<Sample, Failure> {
-        Ok(Sample::new(place::open(file)?))
+        Ok(Sample::new(locate::open(file)?))
     }
 
     fn new(profile: Profile) -> Sample {
@@ -68,22 +75,23 @@ impl Sample {
     }
 }
 
-/// What a method did between two samples.
+/// The activity of a method between two samples.
 #[derive(Debug, Clone, PartialEq)]
 struct Rate {
     name: String,
-    /// Calls that began, a second.
+    /// Calls per second, counted when they begin.
     calls: f64,
-    /// Part of the time between the samples that it ran, callees left out; of several threads more than 1.
+    /// The share of time in which the method ran, without callees. With several threads it may exceed 1.
     own: f64,
-    /// The same with callees.
+    /// The share of time in which the method or its callees ran.
     total: f64,
-    /// Times that half of the ended calls and 99 of 100 did not exceed, in nanoseconds; `None` when none ended.
+    /// The 50th percentile of the times of ended calls, in nanoseconds; `None` if no call ended.
     median: Option<u64>,
+    /// The 99th percentile.
     slow: Option<u64>,
-    /// Calls that are open.
+    /// Open calls.
     open: u64,
-    /// Exceptions a second.
+    /// Exceptions per second.
     exceptions: f64,
 }
 
@@ -123,7 +131,7 @@ fn rates(before: &Sample, after: &Sample) -> Vec<Rate> {
     rates
 }
 
-/// One update, as lines.
+/// The lines of one update.
 fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usize) -> Vec<String> {
     let profile = &after.profile;
     let mut all = rates(before, after);
@@ -133,8 +141,9 @@ fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usi
         ProfSort::Total => rate.total,
     };
     all.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
-    let calls: f64 = all.iter().map(|rate| rate.calls).sum();
-    let exceptions: f64 = all.iter().map(|rate| rate.exceptions).sum();
+    // `sum` of no numbers is -0.0, which would print a minus sign.
+    let calls = all.iter().fold(0.0, |sum, rate| sum + rate.calls);
+    let exceptions = all.iter().fold(0.0, |sum, rate| sum + rate.exceptions);
     let work = after.profile.overhead().saturating_sub(before.profile.overhead());
     let passed = after.profile.duration.saturating_sub(before.profile.duration).max(1);
     let threads = profile.threads.iter().filter(|thread| !thread.ended).count();
@@ -160,7 +169,7 @@ fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usi
     for rate in all.iter().take(rows) {
         let latency = |value: Option<u64>| value.map(time).unwrap_or_default();
         let mut line = String::new();
-        // Writing into a text can not fail.
+        // Writing into a String can not fail.
         let _ = write!(
             line,
             "{:>9} {:>7.1} {:>7.1} {:>9} {:>9} {:>6}  {}",
@@ -187,7 +196,8 @@ fn short(value: f64) -> String {
     }
 }
 
-/// What of a line fits, without anything that would move the cursor; dots stand for what does not.
+/// Cuts a line to a width, with dots for what does not fit. Control characters, which could move the cursor,
+/// become blanks.
 fn cut(line: &str, width: usize) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.width() <= width {
@@ -203,62 +213,53 @@ fn cut(line: &str, width: usize) -> String {
     clean.chars().take_while(fits).chain(dots.chars()).collect()
 }
 
-/// Every terminal has these, unlike the one character that means the same.
+/// Three full stops, because not every terminal can show an ellipsis character.
 const DOTS: &str = "...";
 
-/// A terminal that shows one update at a time, or a file that gets them one behind the other.
-struct Screen {
-    terminal: bool,
+/// Where updates go: the full screen of a terminal shows one at a time, a file or a pipe gets all of them.
+enum Output {
+    Terminal(Pages, Arc<AtomicBool>),
+    Stream(Stop),
 }
 
-impl Screen {
-    fn open() -> io::Result<Screen> {
-        let terminal = io::stdout().is_terminal();
-        if terminal {
-            // The other screen, and no cursor on it.
-            let mut out = io::stdout().lock();
-            out.write_all(b"\x1b[?1049h\x1b[?25l")?;
-            out.flush()?;
+impl Output {
+    fn open() -> Result<Output, Failure> {
+        if io::stdout().is_terminal() {
+            let stop = stop::with_full_screen()?;
+            return Ok(Output::Terminal(Pages::open()?, stop));
         }
-        Ok(Screen { terminal })
+        Ok(Output::Stream(Stop::on_signals()?))
     }
 
-    fn size(&self) -> (usize, usize) {
-        match crossterm::terminal::size() {
-            Ok((width, height)) if self.terminal => (width.into(), height.into()),
-            _ => (usize::MAX, ROWS + HEAD + 1),
-        }
-    }
-
-    fn draw(&self, lines: &[String]) -> io::Result<()> {
-        let mut text = String::new();
-        if self.terminal {
-            // To the top left; what stood there before is cleared line by line, so that nothing flickers.
-            text.push_str("\x1b[H");
-            for line in lines {
-                text.push_str(line);
-                text.push_str("\x1b[K\r\n");
+    /// Shows a page, which `page` creates for a number of columns and rows.
+    fn show(&mut self, page: impl Fn((usize, usize)) -> Vec<String>) -> io::Result<()> {
+        match self {
+            Output::Terminal(pages, _) => {
+                let (width, height) = pages.size()?;
+                pages.show(&page((width.into(), height.into())))
             }
-            text.push_str("\x1b[J");
-        } else {
-            for line in lines {
-                text.push_str(line);
-                text.push('\n');
+            Output::Stream(_) => {
+                let mut text = page((usize::MAX, ROWS + HEAD + 1)).join("\n");
+                text.push_str("\n\n");
+                let mut out = io::stdout().lock();
+                out.write_all(text.as_bytes())?;
+                out.flush()
             }
-            text.push('\n');
         }
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
     }
-}
 
-impl Drop for Screen {
-    fn drop(&mut self) {
-        if self.terminal {
-            // A terminal that is gone needs no repair.
-            let _ = io::stdout().write_all(b"\x1b[?25h\x1b[?1049l");
-            let _ = io::stdout().flush();
+    /// Waits until a time, and shows the page again when the terminal needs it; `false` when the user quit.
+    fn wait(&mut self, until: Instant, page: impl Fn((usize, usize)) -> Vec<String>) -> io::Result<bool> {
+        loop {
+            let waited = match self {
+                Output::Terminal(pages, stop) => pages.wait(until, || stop.load(Ordering::Relaxed))?,
+                Output::Stream(stop) => return Ok(stop.wait_until(until)),
+            };
+            match waited {
+                Waited::Elapsed => return Ok(true),
+                Waited::Quit => return Ok(false),
+                Waited::Redraw => self.show(&page)?,
+            }
         }
     }
 }
@@ -270,7 +271,7 @@ mod tests {
     use tallymon_clr::reader::Method;
 
     fn sample(duration: u64, calls: u64, own: u64) -> Sample {
-        // A header without records: what matters is put in by hand.
+        // A header without records; the test adds its own method and totals.
         let mut bytes = vec![0; 4096];
         bytes[..8].copy_from_slice(b"TLMPROF\0");
         for (at, value) in [(8, 1u32), (12, 4096), (16, 64), (20, 128), (24, 64), (28, 256), (172, 1)] {
@@ -301,17 +302,17 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_between_two_samples() {
+    fn rates_cover_the_time_between_two_samples() {
         let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
         let rates = rates(&before, &after);
         assert_eq!((rates[0].calls, rates[0].own, rates[0].total), (100.0, 0.25, 0.5));
-        // The slow call was before: the bucket below 128 ns alone is left.
+        // The slow call was before the first sample, so only the bucket below 128 ns is left.
         assert_eq!((rates[0].median, rates[0].slow), (Some(128), Some(128)));
         assert!(super::rates(&after, &after).is_empty());
     }
 
     #[test]
-    fn a_page_fits_and_moves_no_cursor() {
+    fn page_fits_and_has_no_control_characters() {
         let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
         let page = page(&before, &after, ProfSort::Own, 5, 80);
         assert_eq!(page.len(), HEAD + 1);

@@ -1,4 +1,4 @@
-//! `tally provider set`: numbers of the registry that say how libraries are asked.
+//! `tally provider set`: shows and sets registry values that control how libraries are called.
 
 use std::io::{self, Write};
 
@@ -9,12 +9,12 @@ use tallymon::registry::{
 use crate::arguments::ProviderSet;
 use crate::exit::{Failure, Kind};
 
-/// Sets what is given; shows what can be set and what is, when nothing is given.
+/// Sets the given values. Without values, shows all settings with their current values.
 pub(crate) fn run(roots: &Roots, scope: Option<Scope>, set: &ProviderSet) -> Result<(), Failure> {
     if set.values.is_empty() {
         return show(roots, set.service.as_deref());
     }
-    // All are read before the first is set.
+    // Parse all values before the first is set.
     match &set.service {
         Some(service) => {
             let values =
@@ -38,7 +38,7 @@ pub(crate) fn run(roots: &Roots, scope: Option<Scope>, set: &ProviderSet) -> Res
     Ok(())
 }
 
-/// The values of words `NAME=NUMBER`; a name with nothing behind it is to be taken away.
+/// Parses arguments `NAME=NUMBER`. `NAME=` removes a value.
 fn parse<S>(
     words: &[String],
     of_name: fn(&str) -> Option<S>,
@@ -47,19 +47,19 @@ fn parse<S>(
     let one = |word: &String| {
         let wrong = |words: String| Failure::new(Kind::Usage, words);
         let (name, value) =
-            word.split_once('=').ok_or_else(|| wrong(format!("NAME=NUMBER needed, found {word:?}")))?;
+            word.split_once('=').ok_or_else(|| wrong(format!("expected NAME=NUMBER, found {word:?}")))?;
         let setting = of_name(name.trim()).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|text| text.name).collect();
             let near = tallymon::core::title::nearest(name.trim(), names.iter().copied(), 1);
             let near = near.first().map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-            wrong(format!("one of {} needed, found {name:?}{near}", names.join(", ")))
+            wrong(format!("expected one of {}, found {name:?}{near}", names.join(", ")))
         })?;
         let number = match value.trim() {
             "" => None,
             number => Some(
                 number
                     .parse()
-                    .map_err(|_| wrong(format!("a number needed behind {name}=, found {number:?}")))?,
+                    .map_err(|_| wrong(format!("expected a number after {name}=, found {number:?}")))?,
             ),
         };
         Ok((setting, number))
@@ -86,7 +86,7 @@ fn show(roots: &Roots, service: Option<&str>) -> Result<(), Failure> {
         Some(name) => {
             let same = |(_, service): &(Scope, &Service)| service.name.eq_ignore_ascii_case(name);
             let Some((_, service)) = installed.services().find(same) else {
-                let words = format!("no service {name:?} is registered; 'tally provider list' names all");
+                let words = format!("no service {name:?} is registered; 'tally provider list' lists all");
                 return Err(Failure::new(Kind::NotFound, words));
             };
             for setting in ServiceSetting::ALL {

@@ -1,7 +1,8 @@
-//! Leaving the terminal: a session of its own, which no Ctrl-C and no closed terminal reaches.
+//! Leaving the terminal: a process session of its own, which neither Ctrl-C nor a closed terminal ends.
 
-/// From now on this process has no terminal. A process that leads its group can not leave it, and was not started for this.
+/// From now on this process has no terminal. This fails for the leader of a process group, which the
+/// command does not start for this.
 pub(crate) fn detach() {
-    // Where it fails the process is one of a terminal still, and records all the same.
+    // If it fails, the process stays with its terminal and records all the same.
     let _ = rustix::process::setsid();
 }

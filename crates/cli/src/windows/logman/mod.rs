@@ -1,4 +1,4 @@
-//! `logman`: recording sessions with the options and words of Windows, on top of those of `tally log`.
+//! `logman`: recording sessions with the options and words of Windows, on top of `tally log`.
 
 mod xml;
 
@@ -20,32 +20,32 @@ use crate::session;
 const USAGE: &str = "\
 logman VERB [counter] NAME [OPTIONS]
 
-  create counter NAME   make a session
-  query [NAME]          list the sessions, or say what one is
-  start NAME            begin to record
-  stop NAME             end the recording
+  create counter NAME   create a session
+  query [NAME]          list the sessions, or describe one
+  start NAME            start recording
+  stop NAME             stop recording
   update [counter] NAME change a session
-  delete NAME           forget a session; its logs stay
-  import NAME -xml FILE make a session of a file
-  export NAME -xml FILE write a session into a file
+  delete NAME           delete a session; its logs stay
+  import NAME -xml FILE create a session from a file
+  export NAME -xml FILE write a session to a file
 
   -c PATH...            counters, such as '\\Processor(*)\\% Processor Time'
-  -cf FILE              counters of a file, one a line
+  -cf FILE              counters from a file, one a line
   -f bin|bincirc|csv|tsv|sql  format of the logs, bin by default; bincirc is a ring of logs here
   -si [[HH:]MM:]SS      time between samples, 15 seconds by default
-  -sc N                 end after so many samples
+  -sc N                 end after N samples
   -o PATH               where the logs are, and what their names begin with
   -b TIME, -e TIME      begin and end: M/d/yyyy h:mm:ss[AM|PM]
   -rf [[HH:]MM:]SS      end after this time
   -max MB               end at this size; with -cnf begin a new log
   -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
-  -v nnnnnn             number the logs, as is always done here
-  -m [start] [stop]     begin or end by hand, not at the times of -b and -e
-  -s COMPUTER           this one; no other one is reached from here
-  -a, -ow, -as, -y      taken, and not needed: a session that is started again goes on with its log, and a log has a number
-                        that no other one has
+  -v nnnnnn             number the logs; they always are here
+  -m [start] [stop]     start or stop by hand, not at the times of -b and -e
+  -s COMPUTER           this computer; no other can be reached
+  -a, -ow, -as, -y      accepted and ignored: a session that was killed continues its log, and every log has its own
+                        number
   -config FILE          read options from a file
-Options begin with - or /; --max, --cnf, --sc, --rf, --b and --e take them back.";
+Options begin with - or /; --max, --cnf, --sc, --rf, --b and --e remove a setting.";
 
 const KNOWN: &[Known] = &[
     Known { name: "a", takes: Takes::Nothing },
@@ -75,7 +75,7 @@ const KNOWN: &[Known] = &[
     Known { name: "xml", takes: Takes::One },
     Known { name: "y", takes: Takes::Nothing },
     Known { name: "?", takes: Takes::Nothing },
-    // Those of the kinds that are not here.
+    // Options of kinds that do not exist here.
     Known { name: "bs", takes: Takes::One },
     Known { name: "ct", takes: Takes::One },
     Known { name: "el", takes: Takes::Nothing },
@@ -98,40 +98,41 @@ const KNOWN: &[Known] = &[
     Known { name: "ul", takes: Takes::Nothing },
 ];
 
-/// Options that a second dash takes back.
+/// Options that a second dash removes.
 const NEGATED: &[&str] =
     &["--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc", "--u"];
 
-/// Options of Windows that mean something that sessions do not have here, with what does the same.
+/// Options of Windows for what sessions here do not have, with what to use instead.
 const NOT_HERE: &[(&[&str], &str)] = &[
     (
         &["r"],
-        "a session is not repeated each day; a timer of systemd or a line of cron starts it with 'tally log start'",
+        "a session does not repeat each day; start it from a timer of systemd or from cron with 'tally log start'",
     ),
     (&["u"], "a session runs as the user who starts it; start it as that user"),
     (
         &["rc"],
-        "no program is run when a log ends; a loop over 'tally log show NAME --json' tells when there is a new one",
+        "no program is run when a log ends; watch for new logs with 'tally log show NAME --json' in a loop",
     ),
-    (&["ets"], "there are no trace sessions; 'logman start' needs a session that was made before"),
+    (&["ets"], "there are no trace sessions; 'logman start' needs a session that exists"),
     (&["pid"], "there are no sessions of single processes; choose instances, as in \\Process(name)\\*"),
     (&["th", "el", "rdcs", "tn", "targ"], ALERTS),
     (&["ni", "reg", "mgt", "ftc"], CONFIGURATIONS),
     (&["bs", "ct", "fd", "ft", "ln", "mode", "nb", "p", "pf", "rt", "ul"], TRACES),
 ];
 
-/// What does what alerts do.
+/// What to use instead of alerts.
 const ALERTS: &str =
     "there are no alerts; read 'tally watch PATH --json' in a script that acts when a value is too high";
 
-/// What does what configuration collectors do.
-const CONFIGURATIONS: &str = "the configuration of the machine is not recorded; 'tally doctor' says what there is, and copies of files need no session";
+/// What to use instead of configuration collectors.
+const CONFIGURATIONS: &str =
+    "the configuration of the machine is not recorded; 'tally doctor' describes it, and files can be copied";
 
-/// What does what trace sessions do.
+/// What to use instead of trace sessions.
 const TRACES: &str =
     "there are no trace sessions; 'tally prof' traces the functions of .NET programs, perf everything else";
 
-/// Kinds of what `logman` has on Windows, and why a kind is not here.
+/// The kinds of collectors of `logman` on Windows, and why a kind is not here.
 const KINDS: &[(&str, Option<&str>)] = &[
     ("counter", None),
     ("trace", Some(TRACES)),
@@ -141,10 +142,10 @@ const KINDS: &[(&str, Option<&str>)] = &[
     ("providers", Some("there are no providers of traces; 'tally provider list' shows those of counters")),
 ];
 
-/// Bytes in what `-max` counts.
+/// Bytes in the unit of `-max`.
 const MEGABYTE: u64 = 1 << 20;
 
-/// How many logs a ring has that is one circular file on Windows.
+/// Logs of a ring, which is one circular file on Windows.
 const RING: u32 = 4;
 
 pub(super) fn run(line: &[String]) -> Result<(), Failure> {
@@ -190,7 +191,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             let mut settings = SessionSettings::new(name, store.default_folder(name));
             settings.format = Format::Blg;
             let settings = changed(settings, &words, &negated)?;
-            // A counter that does not exist is told now, not when nobody looks.
+            // A counter that does not exist is an error now, not later when nobody looks.
             if settings.check().is_ok() {
                 session::bytes_an_hour(&common, &settings)?;
             }
@@ -241,7 +242,7 @@ fn file(words: &Words) -> Result<&Path, Failure> {
     words.one("xml").map(Path::new).ok_or_else(missing)
 }
 
-/// SessionSettings with the options of a command line put into them.
+/// Settings with the options of a command line in them.
 fn changed(
     mut settings: SessionSettings,
     words: &Words,
@@ -282,7 +283,7 @@ fn changed(
     Ok(settings)
 }
 
-/// Sizes and new logs: what `-max` means depends on `-cnf` and on the format.
+/// Sets sizes and rotation: the meaning of `-max` depends on `-cnf` and on the format.
 fn limits(
     settings: &mut SessionSettings,
     words: &Words,
@@ -324,13 +325,13 @@ fn limits(
     Ok(())
 }
 
-/// The folder of the logs, and what their names begin with.
+/// The folder of the logs, and the beginning of their names.
 fn place(output: &str, name: &str) -> Result<(PathBuf, String), Failure> {
     let path = std::path::absolute(output).map_err(|error| Failure::file(Path::new(output), &error))?;
     if output.ends_with('/') || path.is_dir() {
         return Ok((path, name.to_owned()));
     }
-    // The number and the end of the name come from us.
+    // Sessions add the number and the extension themselves.
     let known = path.extension().is_some_and(|end| Format::from_name(&end.to_string_lossy()).is_some());
     let base = if known { path.file_stem() } else { path.file_name() };
     let base = base.map_or_else(|| name.to_owned(), |base| base.to_string_lossy().into_owned());

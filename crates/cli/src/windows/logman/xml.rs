@@ -1,4 +1,4 @@
-//! Data collector sets as Windows writes them: elements named as the properties of its interfaces.
+//! Data collector sets as Windows writes them: XML elements named like the properties of its interfaces.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -35,12 +35,12 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<SessionSettings, Str
             text.parse::<u64>().map(Some).map_err(|_| format!("{key}: {text:?} is no number of this kind"))
         }
     };
-    // Windows writes -1 for yes.
+    // Windows writes -1 for true.
     let is = |key: &str| fields.get(key).is_some_and(|text| !matches!(text.trim(), "" | "0"));
     let seconds = |key: &str| number(key).map(|number| number.map(Duration::from_secs));
     let mut settings = SessionSettings::new(name, folder);
     settings.counters = counters;
-    // A folder of Windows is none here.
+    // A folder of Windows does not exist here.
     if let Some(root) =
         fields.get("RootPath").map(|root| PathBuf::from(root.trim())).filter(|root| root.is_absolute())
     {
@@ -78,7 +78,7 @@ fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String
     let mut reader = Reader::from_str(text);
     let mut fields: HashMap<String, String> = HashMap::new();
     let mut counters = Vec::new();
-    // The names of the elements that are open, and the text of the innermost.
+    // The names of the open elements, and the text of the innermost.
     let mut open: Vec<String> = Vec::new();
     let mut inside = String::new();
     loop {
@@ -106,7 +106,7 @@ fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String
                 if name == "Counter" {
                     counters.push(text.trim().to_owned());
                 } else {
-                    // The set comes before its collectors, but for what only these have.
+                    // Elements of the set come before those of its collectors, so the first one counts.
                     fields.entry(name).or_insert(text);
                 }
             }
@@ -147,13 +147,13 @@ pub(super) fn write(settings: &SessionSettings, running: bool) -> String {
     put("DataCollectorType", "0");
     put("Name", &settings.base);
     put("FileName", &settings.base);
-    // Numbers behind the name.
+    // Numbers after the name.
     put("FileNameFormat", "512");
     put("LogAppend", "0");
     put("LogCircular", yes(ring));
     put("LogOverwrite", "0");
     put("DataSourceName", "");
-    // Windows knows whole seconds.
+    // Windows has whole seconds only.
     put("SampleInterval", &settings.interval.as_secs().max(1).to_string());
     put("SegmentMaxRecords", &settings.samples.unwrap_or(0).to_string());
     put("LogFileFormat", &format.to_string());
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_survives_its_file() {
+    fn reads_the_sets_that_it_writes() {
         let mut settings = SessionSettings::new("a", PathBuf::from("/var/log"));
         settings.counters = vec![r"\Process(a & b)\<x>".to_owned(), r"\Memory\*".to_owned()];
         settings.format = Format::Csv;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_windows_is_read() {
+    fn reads_sets_of_windows() {
         let text = "<?xml version=\"1.0\" encoding=\"UTF-16\"?>\r\n<DataCollectorSet>\r\n<Status>0</Status>\
             <Duration>3600</Duration><Name>x</Name><RootPath>%systemdrive%\\PerfLogs\\Admin\\x</RootPath><Schedule/>\
             <Segment>-1</Segment><SegmentMaxSize>10</SegmentMaxSize>\
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
+    fn reports_damage() {
         for (text, words) in [
             ("", "no collector"),
             ("<DataCollectorSet>", "does not end"),

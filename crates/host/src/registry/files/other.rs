@@ -1,4 +1,4 @@
-//! Files where symbolic links need rights that users do not have: a link is a small file with a name in it.
+//! Files on systems where users may not create symbolic links: a link is a small file with a name in it.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,7 +16,7 @@ pub(crate) fn default_state_folder() -> Option<PathBuf> {
     Some(PathBuf::from(std::env::var_os("LOCALAPPDATA")?).join("tallymon"))
 }
 
-/// What a file is: its length, and when it was made and written in nanoseconds.
+/// Identifies a file: its length, and when it was created and written in nanoseconds.
 pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
     let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let nanoseconds = |time: io::Result<std::time::SystemTime>| {
@@ -48,7 +48,7 @@ pub(super) fn sync(path: &Path) -> io::Result<()> {
     File::options().write(true).open(path)?.sync_all()
 }
 
-/// The names of a folder need no call of their own here.
+/// Nothing to do: the names of a folder need no synchronisation here.
 pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Files where there are symbolic links and folders can be synchronised.
+//! Files on systems with symbolic links, where folders can be synchronised.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -13,12 +13,13 @@ pub(crate) fn default_system_folder() -> PathBuf {
 /// Where a user keeps state; `None` without a home.
 pub(crate) fn default_state_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    // The base directory specification says that a path that is not absolute counts as none.
+    // By the base directory specification, a path that is not absolute is ignored.
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")))?;
     Some(state.join("tallymon"))
 }
 
-/// What a file is: device, number, length, and when it was changed last in nanoseconds. Programs can not set that time.
+/// Identifies a file: device, number, length, and when it was changed last in nanoseconds. Programs can not
+/// set that time.
 pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
     let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let changed = about.ctime().wrapping_mul(1_000_000_000).wrapping_add(about.ctime_nsec());
@@ -36,8 +37,8 @@ pub(super) fn link(target: &str, path: &Path) -> io::Result<()> {
     symlink(target, path)
 }
 
-/// The folders that are new can be read by all, whatever the umask of the installer is: a registry that only root can
-/// read has no names for anybody else.
+/// New folders are readable for every user, whatever umask the installing process has: a registry that only
+/// root can read has no names for other users.
 pub(super) fn create_folders(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -47,7 +48,7 @@ pub(super) fn create_folders(path: &Path) -> io::Result<()> {
     }
     match fs::create_dir(path) {
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
-        // Somebody else made it in the meantime.
+        // Another process created it in the meantime.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }

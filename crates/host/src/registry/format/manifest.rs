@@ -1,4 +1,4 @@
-//! The part of a service's file that a manifest made.
+//! The part of a service's file that comes from a manifest.
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::title::{HelpIndex, TitleIndex};
@@ -36,7 +36,7 @@ pub(super) fn manifest_text(lines: &mut Lines, provider: &ManifestProvider) {
     }
 }
 
-/// A line of the part that a manifest made; what belongs to a set or counter stands behind it.
+/// A line of that part; the properties of a set or counter follow its own line.
 pub(super) fn read_manifest_line(line: &Line<'_>, provider: &mut ManifestProvider) -> Result<(), Problem> {
     let value = line.value.clone();
     match line.key {

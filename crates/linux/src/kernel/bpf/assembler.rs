@@ -1,13 +1,14 @@
-//! Writes instructions of the kernel's BPF machine.
+//! An assembler for BPF instructions.
 //!
-//! Each is 8 bytes: operation, registers (destination in the lower half), offset, number. Only what the collector's
-//! program needs is here. A jump names a place, which may be set before or after it.
+//! Each instruction is 8 bytes: operation, registers (destination in the lower half), offset, number. Only
+//! the instructions that our programs need are here. A jump names a label, which may be bound before or after
+//! it.
 
 use std::fmt;
 
 use super::btf::TypeId;
 
-/// A register. `R10` is the frame and can not be written.
+/// A register. `R10` is the frame pointer and can not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Reg {
@@ -23,15 +24,15 @@ pub(crate) enum Reg {
     R4,
     /// Fifth argument.
     R5,
-    /// Kept over calls.
+    /// Preserved by calls.
     R6,
-    /// Kept over calls.
+    /// Preserved by calls.
     R7,
-    /// Kept over calls.
+    /// Preserved by calls.
     R8,
-    /// Kept over calls.
+    /// Preserved by calls.
     R9,
-    /// The frame.
+    /// The frame pointer.
     R10,
 }
 
@@ -48,7 +49,7 @@ pub(crate) enum Width {
     B8,
 }
 
-/// Where a number is, from the address of what holds it.
+/// A field: its offset in its structure, and its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FieldOffset {
     /// Bytes.
@@ -58,14 +59,14 @@ pub(crate) struct FieldOffset {
 }
 
 impl FieldOffset {
-    /// A number of so many bytes, `None` when it needs several loads.
+    /// A field of `size` bytes; `None` when it needs several loads.
     pub(crate) fn new(offset: u32, size: u32) -> Option<FieldOffset> {
         Width::of(size).map(|width| FieldOffset { offset, width })
     }
 }
 
 impl Width {
-    /// The width of a field of this size, `None` when it needs several.
+    /// The width of a field of `size` bytes; `None` when it needs several loads.
     pub(crate) const fn of(size: u32) -> Option<Width> {
         match size {
             1 => Some(Width::B1),
@@ -86,14 +87,14 @@ impl Width {
     }
 }
 
-/// When a jump is taken.
+/// The condition of a jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     /// Both are equal.
     Equal,
     /// They differ.
     Differ,
-    /// The register is at least the other, both without sign.
+    /// The register is at least the other, unsigned.
     AtLeast,
     /// They have a bit in common.
     AnyBit,
@@ -110,7 +111,7 @@ impl When {
     }
 }
 
-/// What is computed with 64 bits.
+/// A 64-bit operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compute {
     /// Sum.
@@ -119,13 +120,13 @@ pub(crate) enum Compute {
     Multiply,
     /// Bits in one or both.
     Or,
-    /// Bits in one of them only.
+    /// Exclusive or.
     Differing,
     /// Shift to the left.
     Left,
     /// Shift to the right, zeros from the left.
     Right,
-    /// Shift to the right, the sign from the left.
+    /// Shift to the right, keeping the sign.
     RightWithSign,
     /// The other operand.
     Move,
@@ -146,20 +147,20 @@ impl Compute {
     }
 }
 
-/// A place that jumps go to.
+/// A target of jumps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// Why a program can not be written.
+/// Why a program can not be assembled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum AssemblerError {
-    /// A field that is further away than an offset can say.
+    /// An offset that does not fit its field.
     TooFar {
         /// The offset.
         offset: u32,
     },
-    /// A jump to a place that was never set, or is too far away.
+    /// A jump to a label that was never bound, or is too far away.
     UnboundLabel,
 }
 
@@ -169,20 +170,20 @@ impl fmt::Display for AssemblerError {
             AssemblerError::TooFar { offset } => {
                 write!(f, "a field at offset {offset} is too far from its structure")
             }
-            AssemblerError::UnboundLabel => f.write_str("a jump leads nowhere"),
+            AssemblerError::UnboundLabel => f.write_str("a jump has no target"),
         }
     }
 }
 
 impl std::error::Error for AssemblerError {}
 
-/// A program as it is being written.
+/// A program that is being assembled.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     bytes: Vec<u8>,
-    /// Where each place is, as the number of an instruction.
+    /// For each label, the number of the instruction it is bound to.
     places: Vec<Option<usize>>,
-    /// Instructions that jump, and where to.
+    /// Instructions that jump, and their labels.
     jumps: Vec<(usize, Label)>,
     error: Option<AssemblerError>,
 }
@@ -193,13 +194,13 @@ impl Assembler {
         Assembler::default()
     }
 
-    /// A place that is set later.
+    /// A label that is bound later.
     pub(crate) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len().saturating_sub(1))
     }
 
-    /// Sets a place to what is written next.
+    /// Binds a label to the next instruction.
     pub(crate) fn bind(&mut self, place: Label) {
         let here = self.count();
         if let Some(place) = self.places.get_mut(place.0) {
@@ -227,17 +228,17 @@ impl Assembler {
         self.push(0x07 | compute.bits(), to, Reg::R0, 0, number);
     }
 
-    /// `to = number`, one of 64 bits.
+    /// `to = number`, with 64 bits.
     pub(crate) fn wide_number(&mut self, to: Reg, number: u64) {
         self.wide(to, 0, number);
     }
 
-    /// `to = the map`, one that `descriptor` is open on.
+    /// `to = the map` with this descriptor.
     pub(crate) fn map(&mut self, to: Reg, descriptor: i32) {
         self.wide(to, 1, u64::from(descriptor.cast_unsigned()));
     }
 
-    /// `to = address of the bytes of the only element of a map`, at `offset`.
+    /// `to = address of the only value of a map, plus offset`
     pub(crate) fn map_value(&mut self, to: Reg, descriptor: i32, offset: u32) {
         self.wide(to, 2, u64::from(offset) << 32 | u64::from(descriptor.cast_unsigned()));
     }
@@ -273,32 +274,33 @@ impl Assembler {
         self.compute_number(Compute::Add, to, i32::from(below).saturating_neg());
     }
 
-    /// Goes to a place.
+    /// Jumps to a label.
     pub(crate) fn jump(&mut self, place: Label) {
         self.jumps.push((self.count(), place));
         self.push(0x05, Reg::R0, Reg::R0, 0, 0);
     }
 
-    /// Goes to a place when a register and a number compare so.
+    /// Jumps to a label if a register and a number compare like this.
     pub(crate) fn jump_if(&mut self, when: When, register: Reg, number: i32, place: Label) {
         self.jumps.push((self.count(), place));
         self.push(0x05 | when.bits(), register, Reg::R0, 0, number);
     }
 
-    /// Goes to a place when two registers compare so.
+    /// Jumps to a label if two registers compare like this.
     pub(crate) fn jump_if_both(&mut self, when: When, one: Reg, other: Reg, place: Label) {
         self.jumps.push((self.count(), place));
         self.push(0x0d | when.bits(), one, other, 0, 0);
     }
 
-    /// `R0 = the value of a map whose key is in the frame`; goes to a place when there is none. Uses R1 to R5.
+    /// `R0 = address of the map value whose key is in the frame`; jumps to `none` if there is none. Uses R1
+    /// to R5.
     pub(crate) fn element(&mut self, descriptor: i32, key: u16, none: Label) {
         /// `bpf_map_lookup_elem`
         const LOOKUP: i32 = 1;
         self.look_up(LOOKUP, descriptor, key, none);
     }
 
-    /// The same of a map with a value for each processor, for the processor in R3.
+    /// The same for a per-CPU map, for the CPU in R3.
     pub(crate) fn per_cpu_element(&mut self, descriptor: i32, key: u16, none: Label) {
         /// `bpf_map_lookup_percpu_elem`
         const LOOKUP_OF_PROCESSOR: i32 = 195;
@@ -319,38 +321,38 @@ impl Assembler {
         self.call_helper(CURRENT);
     }
 
-    /// Calls a helper by its number, which is the same in every kernel.
+    /// Calls a helper by its number, which is the same in all kernels.
     pub(crate) fn call_helper(&mut self, number: i32) {
         self.push(0x85, Reg::R0, Reg::R0, 0, number);
     }
 
-    /// Calls a function of the kernel.
+    /// Calls a kernel function (kfunc).
     pub(crate) fn call(&mut self, function: TypeId) {
         self.push(0x85, Reg::R0, Reg::R2, 0, function.0.cast_signed());
     }
 
-    /// ExitQueue the program; its result is in `R0`.
+    /// Ends the program; its result is `R0`.
     pub(crate) fn exit(&mut self) {
         self.push(0x95, Reg::R0, Reg::R0, 0, 0);
     }
 
-    /// How many instructions there are; those of 64-bit numbers count twice.
+    /// How many instructions there are; 64-bit numbers count twice.
     pub(crate) fn count(&self) -> usize {
         self.bytes.len() / 8
     }
 
-    /// The instructions.
+    /// The bytes of the program.
     ///
     /// # Errors
     ///
-    /// A jump or an offset can not be written.
+    /// A label is not bound, or an offset does not fit.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>, AssemblerError> {
         if let Some(error) = self.error {
             return Err(error);
         }
         for (from, place) in std::mem::take(&mut self.jumps) {
             let to = self.places.get(place.0).copied().flatten().ok_or(AssemblerError::UnboundLabel)?;
-            // A jump counts from the instruction behind it.
+            // Jumps are relative to the next instruction.
             let distance = i64::try_from(to).ok().zip(i64::try_from(from).ok());
             let distance = distance.map(|(to, from)| to.saturating_sub(from).saturating_sub(1));
             let distance = distance
@@ -396,7 +398,8 @@ impl Assembler {
 mod tests {
     use super::*;
 
-    /// The bytes are those of the instruction set's document in the kernel (`bpf/standardization/instruction-set`).
+    /// The bytes are those of the instruction set's document in the kernel
+    /// (`bpf/standardization/instruction-set`).
     #[test]
     fn instructions() {
         let mut code = Assembler::new();
@@ -455,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_written_is_an_error() {
+    fn offsets_that_do_not_fit_and_unbound_labels_are_errors() {
         let mut code = Assembler::new();
         code.load(Width::B8, Reg::R0, Reg::R6, 40_000);
         assert_eq!(code.finish(), Err(AssemblerError::TooFar { offset: 40_000 }));

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use tallymon_testkit::Ends;
 
 use super::task_record::TaskParts;
-use super::tasks::{Tasks, Way};
+use super::tasks::{Tasks, WalkMode};
 use crate::test_support::{CAPABILITIES, run_with_capabilities, test_name};
 
 const EVERYTHING: TaskParts = TaskParts(127);
 
-/// `None`, and a line that says why, where the kernel does not let us.
-fn open(way: Way) -> Option<Tasks> {
+/// `None`, listed as a skip, where the kernel refuses the program.
+fn open(way: WalkMode) -> Option<Tasks> {
     match Tasks::open(way) {
         Ok(tasks) => Some(tasks),
         Err(refusal) => {
@@ -22,8 +22,8 @@ fn open(way: Way) -> Option<Tasks> {
 }
 
 #[test]
-fn this_process_is_as_proc_shows_it() {
-    for way in [Way::Walk, Way::EachTask] {
+fn the_record_of_this_process_matches_proc() {
+    for way in [WalkMode::Walk, WalkMode::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let own = std::process::id();
         let mut seen = HashMap::new();
@@ -54,8 +54,8 @@ fn this_process_is_as_proc_shows_it() {
 }
 
 #[test]
-fn memory_is_what_the_page_tables_say() {
-    // The kernel counts pages for each processor and adds them up when they are many; the tables are the truth.
+fn memory_sizes_match_the_page_tables() {
+    // The kernel counts pages per CPU and adds them up when they are many; the page tables are exact.
     let child = Ends(std::process::Command::new("sleep").arg("60").spawn().unwrap());
     let tables = format!("/proc/{}/smaps_rollup", child.id());
     let in_tables = || {
@@ -63,13 +63,13 @@ fn memory_is_what_the_page_tables_say() {
         let line = text.lines().find_map(|line| line.strip_prefix("Rss:"))?;
         line.trim().strip_suffix(" kB")?.parse::<usize>().ok()
     };
-    // Until it sleeps, it grows.
+    // It grows until it sleeps.
     let mut before = None;
     while before.is_none() || before != in_tables() {
         before = in_tables();
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    for way in [Way::Walk, Way::EachTask] {
+    for way in [WalkMode::Walk, WalkMode::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut pages = None;
         let read = tasks.read(TaskParts::MEMORY, |record| {
@@ -88,12 +88,12 @@ fn memory_is_what_the_page_tables_say() {
 }
 
 #[test]
-fn open_files_are_counted_in_tables_of_all_sizes() {
-    // The highest number decides how large the table is: 64, 128, 256, 512 and 2,048 files.
+fn open_files_are_counted_in_file_tables_of_all_sizes() {
+    // The highest descriptor decides how large the table is: 64, 128, 256, 512 and 2,048 files.
     let children: Vec<_> = [9, 100, 200, 300, 1_500]
         .into_iter()
         .filter_map(|highest| {
-            // A shell takes no number above 9 for one of a file.
+            // A shell accepts no descriptor above 9 in a redirection.
             let script =
                 "import os, sys, time; os.dup2(0, int(sys.argv[1])); print('', flush=True); time.sleep(60)";
             let mut child = std::process::Command::new("python3")
@@ -112,7 +112,7 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
         tallymon_testkit::skip("python3 is not installed");
         return;
     }
-    for way in [Way::Walk, Way::EachTask] {
+    for way in [WalkMode::Walk, WalkMode::EachTask] {
         let Some(mut tasks) = open(way) else { continue };
         let mut counted = HashMap::new();
         let note = |record: super::task_record::Record<'_>| {
@@ -130,7 +130,7 @@ fn open_files_are_counted_in_tables_of_all_sizes() {
     }
 }
 
-/// What is known of one task: whether it is unchanged, its base priority, its pages of files, its open files.
+/// Values of one task: whether it is unchanged, its base priority, its file pages, its open files.
 type Known = (bool, i32, u64, Option<u64>);
 
 fn known(tasks: &mut Tasks, pid: u32) -> Known {
@@ -145,14 +145,14 @@ fn known(tasks: &mut Tasks, pid: u32) -> Known {
     found.expect("the task is there")
 }
 
-/// What others do to a process that sleeps is seen, though it does not run.
+/// Changes that others make to a sleeping process are seen, although it does not run.
 #[test]
-fn a_process_that_sleeps_is_unchanged_until_something_is_done_to_it() {
-    let Some(mut tasks) = open(Way::Walk) else { return };
+fn a_sleeping_process_is_unchanged_until_others_change_it() {
+    let Some(mut tasks) = open(WalkMode::Walk) else { return };
     let folder = tallymon_testkit::Scratch::new();
     let file = folder.join("mapped");
     std::fs::write(&file, vec![1; 1 << 20]).unwrap();
-    // Two processes with the same open files; the second tells its number, sleeps, and is the one that is looked at.
+    // Two processes with the same open files; the second prints its id, sleeps, and is the one observed.
     let script = r"
 import ctypes, mmap, os, sys
 CLONE_FILES, SIGCHLD = 0x400, 17
@@ -211,12 +211,12 @@ for line in sys.stdin:
     say("open\n");
     let files = files.map(|files| files + 1);
     assert_eq!(known(&mut tasks, pid), (false, priority + 5, pages, files), "a file was opened for it");
-    // Of another question nothing is known yet.
+    // The first record for another request is never unchanged.
     tasks.read(TaskParts::CPU, |record| assert!(!record.is_unchanged())).unwrap();
     assert!(!known(&mut tasks, pid).0 && known(&mut tasks, pid).0);
     std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(0).unwrap();
     let (is_unchanged, _, left, _) = known(&mut tasks, pid);
-    // Each page is 4 KiB, or there are fewer.
+    // Pages are 4 KiB, or there are fewer of them.
     assert!(!is_unchanged && left < pages, "{left} of {pages} pages are left");
     assert!(known(&mut tasks, pid).0);
     say("run\n");
@@ -227,8 +227,8 @@ for line in sys.stdin:
 }
 
 #[test]
-fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
-    let Some(tasks) = open(Way::Walk) else { return };
+fn an_exit_record_has_the_final_usage() {
+    let Some(tasks) = open(WalkMode::Walk) else { return };
     if let Some(refusal) = tasks.exits_refusal() {
         refusal.skip_test();
         return;
@@ -238,7 +238,7 @@ fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
     let pid = rustix::process::Pid::from_child(&child);
     let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
     rustix::process::waitid(rustix::process::WaitId::Pid(pid), options).unwrap();
-    // Its clock stands still now, and is there until somebody waits for it.
+    // Its clock has stopped, and can be read until somebody waits for the process.
     let clock = crate::kernel::clock::process_cpu_time(child.id()).unwrap();
     let stat = std::fs::read(format!("/proc/{}/stat", child.id())).unwrap();
     let stat = crate::kernel::proc::pid_stat::PidStat::parse(&stat).unwrap();
@@ -260,12 +260,12 @@ fn the_kernel_tells_of_a_process_that_ends_what_it_used() {
 }
 
 #[test]
-fn runs_with_little_room_give_the_same_tasks() {
-    let Ok(mut many) = Tasks::open_with(Way::Walk, 1) else {
+fn runs_with_little_capacity_return_the_same_tasks() {
+    let Ok(mut many) = Tasks::open_with(WalkMode::Walk, 1) else {
         tallymon_testkit::skip_bpf("the kernel does not let us");
         return;
     };
-    // More threads in a process than there is room for at first, and as many as somebody wants to see.
+    // More threads in a process than the first run has records for, or as many as requested.
     let threads: usize = std::env::var(THREADS).ok().and_then(|number| number.parse().ok()).unwrap_or(20);
     let (stop, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
@@ -299,13 +299,13 @@ fn runs_with_little_room_give_the_same_tasks() {
     started.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// May say how many threads a process has in the test before.
+/// Sets the number of threads of the test above.
 const THREADS: &str = "TALLYMON_TEST_THREADS";
 
 #[test]
-fn two_rights_are_enough_and_one_is_not() {
+fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
-        let opened = Tasks::open(Way::Walk);
+        let opened = Tasks::open(WalkMode::Walk);
         match rights.as_str() {
             "bpf,perfmon" => {
                 let mut count = 0;
@@ -316,7 +316,7 @@ fn two_rights_are_enough_and_one_is_not() {
         }
         return;
     }
-    if open(Way::Walk).is_some() {
-        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
+    if open(WalkMode::Walk).is_some() {
+        run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }

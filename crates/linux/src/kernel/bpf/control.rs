@@ -1,38 +1,39 @@
-//! The words that the task program and this process share, and what the program is given.
+//! The control words that the task program shares with this process.
 
-/// [`TaskParts`](super::task_record::TaskParts), set by the user.
-pub(super) const ASKED: u32 = 0;
-/// How many records were written; set to 0 by the user.
+/// The requested [`TaskParts`](super::task_record::TaskParts); input.
+pub(super) const PARTS: u32 = 0;
+/// How many records were written; reset to 0 before a run.
 pub(super) const COUNT: u32 = 8;
-/// The process to begin with, set by the user, 0 for the first; set to 0 when it was found.
+/// The process to begin with, 0 for the first; the program sets it to 0 when it finds that process.
 pub(super) const BEGIN: u32 = 16;
-/// The process that found no place, 0 when all did; set to 0 by the user.
-pub(super) const REST: u32 = 24;
-/// Where the value of each processor is, see [`areas`](super::task_program::areas); 0 of one that is not there.
+/// The process for which no record was left, 0 if all had one; reset to 0 before a run.
+pub(super) const UNFINISHED: u32 = 24;
+/// The address of the map value of each CPU, see [`areas`](super::task_program::areas); 0 for CPUs that do
+/// not exist.
 pub(super) const AREAS: u32 = 32;
-/// How many processors have a place there.
+/// For how many CPUs there is room.
 pub(super) const PROCESSORS: u32 = 64;
-/// 1 when the same was asked for last time, and every record of then was taken; set by the user.
+/// 1 if the last run had the same request, and each of its records was used; input.
 pub(super) const SAME: u32 = 544;
-/// 1 while a task is written that has not run since its record was; for the program itself.
-pub(super) const RESTED: u32 = 552;
-/// How many words there are.
+/// 1 while the record of a task is written that has not run since the last record; used by the program only.
+pub(super) const IDLE: u32 = 552;
+/// The number of words.
 pub(super) const WORDS: usize = 70;
-/// Bytes of them.
+/// Their size in bytes.
 pub(super) const SIZE: u32 = 560;
 
-/// The maps of a program, as descriptors.
+/// The maps of a program, by their descriptors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Maps {
     pub(super) control: i32,
     pub(super) records: i32,
 }
 
-/// Our pid namespace, when it is not the first.
+/// Our pid namespace, when it is not the initial one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Namespace {
-    /// How many namespaces it is within.
+    /// How deep it is nested.
     pub(super) level: u32,
-    /// Its number.
+    /// Its inode number.
     pub(super) inode: u32,
 }

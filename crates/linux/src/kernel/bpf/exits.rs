@@ -1,11 +1,12 @@
-//! Processes as they end: what they used, told by a program that the kernel runs when it gives one up.
+//! Reports what exited processes have used, by a BPF program that runs when the kernel releases a process.
 //!
 //! ```text
 //! word   0               1       2 ...
-//!      | pid, flags    | start | what its threads used |
+//!      | pid, flags    | start | what its threads have used |
 //! ```
 //!
-//! The records stand in a queue of the kernel. One that finds it full is lost; whoever reads seldom knows less.
+//! The records are in a ring buffer. When it is full, further records are lost; their processes count as last
+//! sampled.
 
 use std::sync::atomic::Ordering;
 
@@ -15,20 +16,20 @@ use super::sys::{Link, MapMemory, Program, ProgramKind, RingBuffer, RingMemory};
 use super::task_layout::{Structure, TaskLayout};
 use super::task_record::{self, Slot};
 
-/// A process that has ended, with all its threads.
+/// A process that has exited, with all its threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExitRecord {
-    /// Its number in the first pid namespace.
+    /// Its id in the initial pid namespace.
     pub pid: u32,
     /// The kernel's flags (`PF_KTHREAD` and others).
     pub flags: u32,
-    /// When it began, in nanoseconds of the boot time clock.
+    /// When it started, in nanoseconds of the boot time clock.
     pub start: u64,
-    /// CPU time that the scheduler accounted, in nanoseconds.
+    /// CPU time as the scheduler accounts it, in nanoseconds.
     pub run_time: u64,
-    /// In the program, in nanoseconds, before scaling.
+    /// User time in nanoseconds, before scaling.
     pub user: u64,
-    /// In the kernel, in nanoseconds, before scaling.
+    /// Kernel time in nanoseconds, before scaling.
     pub system: u64,
     /// Page faults.
     pub faults: u64,
@@ -42,7 +43,7 @@ pub struct ExitRecord {
     pub writes: u64,
 }
 
-/// What is written of the structure that all threads share, from word 2 on.
+/// The fields of the structure shared by all threads (`signal_struct`), from word 2 on.
 const USED: [Slot; 9] = [
     task_record::ENDED_RUN_TIME,
     task_record::ENDED_USER,
@@ -57,10 +58,10 @@ const USED: [Slot; 9] = [
 const WORDS: usize = 11;
 /// Bytes of a record.
 const SIZE: i32 = 88;
-/// Room for 5,000 of them.
+/// Room for 5,000 records.
 const QUEUE: u32 = 1 << 19;
 
-/// Tells of processes that end.
+/// The ring buffer of exit records, and the program that fills it.
 #[derive(Debug)]
 pub(super) struct ExitQueue {
     position: MapMemory,
@@ -71,15 +72,15 @@ pub(super) struct ExitQueue {
 }
 
 impl ExitQueue {
-    /// Begins to listen.
+    /// Loads the program and starts it.
     pub(super) fn open(kernel: &TaskLayout) -> Result<ExitQueue, Refusal> {
         ExitQueue::open_with(kernel, QUEUE)
     }
 
-    /// As [`ExitQueue::open`], with a queue of so many bytes.
+    /// As [`ExitQueue::open`], with a ring buffer of `size` bytes.
     fn open_with(kernel: &TaskLayout, size: u32) -> Result<ExitQueue, Refusal> {
         let place = kernel.end.ok_or_else(|| Refusal {
-            reason: "this kernel does not tell programs of processes that end".to_string(),
+            reason: "this kernel has no tracepoint for exiting processes".to_string(),
             remedy: String::new(),
         })?;
         let queue = RingBuffer::new(size).map_err(|error| syscall_refusal(&error))?;
@@ -91,7 +92,7 @@ impl ExitQueue {
         Ok(ExitQueue { position, written, queue, _program: program, _link: link })
     }
 
-    /// Takes what has ended since the last call.
+    /// Takes the records that arrived since the last call.
     pub(super) fn take(&self, mut each: impl FnMut(ExitRecord)) {
         let Some(position) = self.position.words().first() else { return };
         let mut at = position.load(Ordering::Relaxed);
@@ -109,13 +110,13 @@ impl ExitQueue {
         position.store(at, Ordering::Release);
     }
 
-    /// How long the record at a position is; `None` while it is being written.
+    /// The length of the record at a position; `None` while it is being written.
     fn length_at(&self, at: u64) -> Option<Length> {
         const BUSY: u64 = 1 << 31;
         const DISCARDED: u64 = 1 << 30;
         let header = self.word(at, 0)?;
         let bytes = header & (DISCARDED - 1);
-        let next = bytes.saturating_add(8 + 7) / 8 * 8;
+        let next = bytes.saturating_add(8).next_multiple_of(8);
         let taken = (header & DISCARDED == 0).then(|| usize::try_from(bytes / 8).unwrap_or(0));
         (header & BUSY == 0).then_some(Length { taken, next })
     }
@@ -138,7 +139,7 @@ impl ExitQueue {
         })
     }
 
-    /// A word of the record at a position; what goes over the end of the queue goes on at its begin.
+    /// A word of the record at a position; records wrap around at the end of the buffer.
     fn word(&self, at: u64, number: usize) -> Option<u64> {
         let word = usize::try_from(at / 8).ok()?.checked_add(number)?;
         self.written.load(word.checked_rem(self.queue.words())?)
@@ -147,19 +148,20 @@ impl ExitQueue {
 
 /// The length of a record in the queue.
 struct Length {
-    /// Words of it; `None` when it was thrown away.
+    /// Its words; `None` when the record was discarded.
     taken: Option<usize>,
-    /// Bytes to the next.
+    /// Bytes to the next record.
     next: u64,
 }
 
-/// The program: for the first thread of a process, which is given up last, what all of them used.
+/// The program: when the kernel releases the first thread of a process, which is the last to be released, it
+/// writes what all threads have used.
 fn program(kernel: &TaskLayout, queue: i32) -> Result<Vec<u8>, AssemblerError> {
     /// `bpf_ringbuf_reserve`
     const RESERVE: i32 = 131;
     /// `bpf_ringbuf_submit`
     const SUBMIT: i32 = 132;
-    /// Nobody waits for it.
+    /// Do not wake a reader: nobody waits.
     const NO_WAKE_UP: i32 = 1;
     const TASK: Reg = Reg::R6;
     const SIGNAL: Reg = Reg::R7;
@@ -180,7 +182,7 @@ fn program(kernel: &TaskLayout, queue: i32) -> Result<Vec<u8>, AssemblerError> {
         let found = kernel.fields.iter().find(|field| field.base == base && field.slot == slot);
         match found {
             Some(field) => code.load(field.width, Reg::R1, from, field.offset),
-            // A kernel may be built without accounting of I/O.
+            // A kernel may be built without I/O accounting.
             None => code.number(Reg::R1, 0),
         }
         code.store(width, Reg::R0, to, Reg::R1);
@@ -212,8 +214,8 @@ mod tests {
     use crate::kernel::clock::process_cpu_time;
 
     #[test]
-    fn a_record_that_goes_over_the_end_of_the_queue_is_whole() {
-        // No record fits into it a whole number of times.
+    fn a_record_that_wraps_around_the_buffer_is_complete() {
+        // The buffer size is no multiple of the record size.
         let size = u32::try_from(rustix::param::page_size()).unwrap();
         let ends =
             match with_kernel_types(TaskLayout::new).and_then(|kernel| ExitQueue::open_with(&kernel, size)) {
@@ -238,7 +240,7 @@ mod tests {
                 ends.take(|end| found = found.or((end.pid == number).then_some(end)));
                 std::thread::sleep(Duration::from_micros(200));
             }
-            // Many others that end meanwhile leave no room for it.
+            // Other exits may have filled the buffer.
             let Some(end) = found else { continue };
             children += 1;
             assert_eq!(end.run_time, clock);

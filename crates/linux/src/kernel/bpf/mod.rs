@@ -1,26 +1,26 @@
-//! Reads all tasks in one pass inside of the kernel, and what each processor counts in another: tier T2.
+//! BPF programs that read all tasks, all per-CPU counters or all protocol counters in one pass: tier T2.
 //!
-//! A program of some 300 instructions is written here for the running kernel, from the kernel's own description of its
-//! types; there is no compiler, no object file and nothing that was made on another machine. It walks over all tasks
-//! and copies what is asked for into memory that this process shares, in 0.1 µs a process; `/proc` takes a hundred times
-//! as long to print the same and have it parsed.
+//! A program of some 300 instructions is assembled here for the running kernel, from the kernel's own type
+//! description; there is no compiler, no object file, and nothing that depends on the build machine. It walks
+//! over all tasks and copies the requested fields into memory shared with this process, in 0.1 µs per
+//! process. Printing and parsing the same in `/proc` takes a hundred times as long.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`btf`] | the kernel's description of its types |
+//! | [`tasks`] | all tasks, read by one of the programs for tasks |
+//! | `task_program`, `task_fields` | the programs for tasks, and their part that fills a record |
+//! | `task_layout` | the fields of tasks, and where the running kernel has them |
+//! | [`task_record`], `control` | the memory that these programs share with this process |
+//! | [`exits`] | a program that reports exited processes |
+//! | [`processors`] | a program for per-CPU counters |
+//! | `network` | a program for the counters of network protocols |
+//! | `per_cpu` | a loop over all CPUs, for both of these |
+//! | [`btf`], `types` | the kernel's type description |
 //! | [`assembler`] | instructions as bytes |
-//! | `each_processor` | going through all processors |
-//! | [`exits`] | processes as they end |
-//! | `fill` | how the program for tasks fills the record of one |
-//! | `kernel` | which fields of tasks are read, and where they are |
-//! | `network` | what the network's protocols count, by a program of its own |
-//! | [`processors`] | what each processor counts, by a program of its own |
-//! | `program` | the program for tasks |
-//! | [`task_record`] | what that writes |
 //! | `sys` | the system calls: the only file here with unsafe code |
-//! | [`tasks`] | all tasks |
+//! | [`refusal`] | why the kernel refuses a program |
 //!
-//! Whatever fails, the kernel files of [`crate::kernel::proc`] give the same counters.
+//! If anything fails, the kernel files of [`crate::kernel::proc`] give the same counters.
 
 pub(crate) mod assembler;
 #[cfg(test)]

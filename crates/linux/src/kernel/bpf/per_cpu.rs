@@ -1,4 +1,4 @@
-//! Going through all processors that there could be, in a program.
+//! A loop over all possible CPUs, as BPF instructions.
 
 use std::fs;
 
@@ -7,23 +7,23 @@ use super::btf::{Btf, Named, TypeId};
 use super::refusal::Refusal;
 use crate::kernel::proc::scan::ranges;
 
-/// Functions of the kernel that it takes.
+/// The kernel functions that the loop calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CpuLoop {
-    /// Goes from number to number, with the next two.
+    /// The number iterator, together with the next two.
     new: TypeId,
     next: TypeId,
     destroy: TypeId,
-    /// Makes a structure of any address; the kernel reads it without a call, and zeros where nothing is.
+    /// Casts any address to a structure; reading it needs no call, and an invalid address reads as zeros.
     pub(super) cast: TypeId,
 }
 
-// What the frame holds, as bytes below its end.
+// Frame slots, as bytes below the frame pointer.
 const ITERATOR: u16 = 8;
-/// The number of the processor at hand. Below it the frame is free.
+/// The number of the current CPU. The frame below is free.
 pub(super) const NUMBER: u16 = 16;
 
-/// Linux has no more processors than this on any machine.
+/// Linux supports no more CPUs on any machine.
 const MOST: u32 = 8192;
 
 impl CpuLoop {
@@ -39,16 +39,16 @@ impl CpuLoop {
         Some(CpuLoop { new: new?, next: next?, destroy: destroy?, cast: cast? })
     }
 
-    /// What a kernel without these functions means.
+    /// The refusal for a kernel without these functions.
     pub(super) fn refusal() -> Refusal {
         Refusal {
-            reason: "this kernel lets no program go through its processors".to_string(),
+            reason: "this kernel has no BPF functions that iterate over numbers".to_string(),
             remedy: "use Linux 6.4 or newer".to_string(),
         }
     }
 
-    /// Writes what `body` does once for each number below `count`. It may go to the places of the next one and of the
-    /// end; no register that a call does not keep holds anything where it begins.
+    /// Writes a loop that runs `body` for each number below `count`. `body` may jump to the labels of the
+    /// next round and of the end. Registers that calls do not preserve hold nothing at its beginning.
     pub(super) fn write(
         &self,
         code: &mut Assembler,
@@ -74,7 +74,7 @@ impl CpuLoop {
     }
 }
 
-/// Numbers of the processors that there could be, in their order.
+/// The numbers of all possible CPUs, in order.
 pub(super) fn possible_cpus() -> Result<Vec<u32>, Refusal> {
     const FILE: &str = "/sys/devices/system/cpu/possible";
     let refusal =
@@ -85,7 +85,7 @@ pub(super) fn possible_cpus() -> Result<Vec<u32>, Refusal> {
         ranges(&text).into_iter().flat_map(|(first, last)| number(first)..=number(last)).collect();
     all.sort_unstable();
     all.dedup();
-    // A number so high is none of a processor.
+    // No CPU has such a high number.
     all.retain(|number| *number < MOST);
-    if all.is_empty() { Err(refusal("names no processor".to_string())) } else { Ok(all) }
+    if all.is_empty() { Err(refusal("names no CPU".to_string())) } else { Ok(all) }
 }

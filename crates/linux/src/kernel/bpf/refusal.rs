@@ -1,4 +1,4 @@
-//! Why the kernel takes no program, and what helps.
+//! Why the kernel refuses a BPF program, and what would help.
 
 use std::io;
 
@@ -7,17 +7,17 @@ use rustix::thread::CapabilitySet;
 use super::assembler::AssemblerError;
 use super::sys::LoadError;
 
-/// Why tasks can not be read in this way, and what would help.
+/// Why BPF can not be used here, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What failed, in a sentence without its full stop.
+    /// What failed, as a sentence without the final period.
     pub reason: String,
     /// What to do; empty when nothing helps.
     pub remedy: String,
 }
 
 impl Refusal {
-    /// Skips a test for which the kernel takes no program.
+    /// Skips a test because the kernel refuses the program.
     #[cfg(test)]
     pub(crate) fn skip_test(&self) {
         tallymon_testkit::skip_bpf(&format!("{}; {}", self.reason, self.remedy));
@@ -28,7 +28,7 @@ impl Refusal {
     }
 }
 
-/// What an error of the system call means.
+/// The refusal for an error of the system call.
 pub(super) fn syscall_refusal(error: &io::Error) -> Refusal {
     if error.raw_os_error() == Some(libc::ENOSYS) {
         return Refusal {
@@ -36,7 +36,7 @@ pub(super) fn syscall_refusal(error: &io::Error) -> Refusal {
             remedy: "use a kernel that was built with CONFIG_BPF_SYSCALL".to_string(),
         };
     }
-    // The verifier says EACCES to those who lack one right, and also of a program that it finds unsafe.
+    // The verifier returns EACCES when a capability is missing, and also for a program that it finds unsafe.
     let is_denied = error.raw_os_error() == Some(libc::EPERM) || !has_rights();
     let remedy = if is_denied {
         "give the program CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon=ep), or run it as root"
@@ -59,7 +59,7 @@ pub(super) fn assembler_refusal(error: AssemblerError) -> Refusal {
 
 pub(super) fn load_refusal(load_refusal: LoadError) -> Refusal {
     let mut refusal = syscall_refusal(&load_refusal.error);
-    // Without the rights it is no use to read what the verifier missed.
+    // If a capability is missing, the verifier's log does not help.
     if !load_refusal.log.is_empty() && refusal.remedy.is_empty() {
         refusal.reason = format!("{}; its verifier says: {}", refusal.reason, load_refusal.log);
     }

@@ -1,8 +1,8 @@
-//! The system call `bpf`, the memory of a map, and memory for what the kernel says of its types.
+//! The `bpf` system call, the memory of BPF maps, and private memory for the kernel's type description.
 //!
-//! This file has unsafe code because no safe interface to these exists: the call takes addresses as numbers, and the
-//! memory of a map is shared with the kernel. Everything it hands out is safe to use: descriptors close themselves, and
-//! shared memory is only seen as atomic words, which may change at any time without harm.
+//! This file has unsafe code because there is no safe interface: the call takes addresses as numbers, and map
+//! memory is shared with the kernel. What it returns is safe to use: descriptors close themselves, and shared
+//! memory is only visible as atomic words, which may change at any time without harm.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,21 +13,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::btf::TypeId;
 
-/// A map that has one value for each number below its count.
+/// An array map: one value for each index.
 #[derive(Debug)]
 pub(super) struct Array {
     descriptor: OwnedFd,
 }
 
 impl Array {
-    /// Makes a map of `count` values of `size` bytes each, whose memory can be seen from here.
+    /// Creates a map of `count` values of `size` bytes each, whose memory can be mapped.
     pub(super) fn new(size: u32, count: u32) -> io::Result<Array> {
         const ARRAY: u32 = 2;
         const MAPPABLE: u32 = 1 << 10;
         Array::create(ARRAY, size, count, MAPPABLE)
     }
 
-    /// Makes a map of one value of `size` bytes for each processor, whose memory can not be seen from here.
+    /// Creates a map with one value of `size` bytes per CPU, whose memory can not be mapped.
     pub(super) fn per_cpu(size: u32) -> io::Result<Array> {
         const ARRAY_EACH_PROCESSOR: u32 = 6;
         Array::create(ARRAY_EACH_PROCESSOR, size, 1, 0)
@@ -52,18 +52,18 @@ impl Array {
         Ok(Array { descriptor })
     }
 
-    /// Its descriptor's number, for instructions.
+    /// The number of its descriptor, for instructions.
     pub(super) fn number(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
 
-    /// Its memory, of `length` bytes.
+    /// Maps its first `length` bytes.
     pub(super) fn map(&self, length: usize) -> io::Result<MapMemory> {
         MapMemory::map(&self.descriptor, 0, length, libc::PROT_READ | libc::PROT_WRITE)
     }
 }
 
-/// A queue that programs write to and this process reads.
+/// A ring buffer that programs write and this process reads.
 #[derive(Debug)]
 pub(super) struct RingBuffer {
     descriptor: OwnedFd,
@@ -71,7 +71,7 @@ pub(super) struct RingBuffer {
 }
 
 impl RingBuffer {
-    /// Makes one of `size` bytes, a power of two of at least a page.
+    /// Creates one of `size` bytes, a power of two of at least a page.
     pub(super) fn new(size: u32) -> io::Result<RingBuffer> {
         const RING: u32 = 27;
         let map = Array::create_with_keys(RING, 0, 0, size, 0)?;
@@ -79,23 +79,23 @@ impl RingBuffer {
         Ok(RingBuffer { descriptor: map.descriptor, size })
     }
 
-    /// Its descriptor's number, for instructions.
+    /// The number of its descriptor, for instructions.
     pub(super) fn number(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
 
-    /// The page whose first word says how far this process has read.
+    /// The page whose first word is how far this process has read.
     pub(super) fn read_position(&self) -> io::Result<MapMemory> {
         MapMemory::map(&self.descriptor, 0, rustix::param::page_size(), libc::PROT_READ | libc::PROT_WRITE)
     }
 
-    /// Words of it.
+    /// Its size in words.
     pub(super) fn words(&self) -> usize {
         self.size / 8
     }
 
-    /// What programs have written. The kernel would show it twice, one behind the other, so that all is in one piece; all of
-    /// that would count as ours.
+    /// What programs have written. The kernel can map the buffer twice in a row so that every record is
+    /// contiguous, but that would count twice as our memory.
     pub(super) fn written(&self) -> io::Result<RingMemory> {
         let page = rustix::param::page_size();
         let length = page.saturating_add(self.size);
@@ -103,17 +103,18 @@ impl RingBuffer {
     }
 }
 
-/// The memory of a queue, which only the kernel writes: a page whose first word says how far it has, and the queue.
+/// The memory of a ring buffer, which only the kernel writes: a page whose first word is how far it has
+/// written, then the buffer.
 #[derive(Debug)]
 pub(super) struct RingMemory(MapMemory);
 
 impl RingMemory {
-    /// How many bytes were ever written; they are seen by loads behind this.
+    /// How many bytes were ever written; later loads see them.
     pub(super) fn position(&self) -> Option<u64> {
         self.word(0)
     }
 
-    /// A word of the queue; whatever was written before it is seen by loads behind this.
+    /// A word of the buffer; later loads see everything written before it.
     pub(super) fn load(&self, word: usize) -> Option<u64> {
         self.word((rustix::param::page_size() / 8).checked_add(word)?)
     }
@@ -123,7 +124,7 @@ impl RingMemory {
     }
 }
 
-/// Memory that goes back to the system when it is dropped.
+/// A memory mapping that is unmapped when dropped.
 #[derive(Debug)]
 struct Mapping {
     start: NonNull<u8>,
@@ -135,7 +136,7 @@ struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// A part of what a descriptor stands for, from an offset on; memory of its own without one.
+    /// Maps a part of a descriptor's object from an offset on, or private memory without one.
     fn new(of: Option<(&OwnedFd, usize)>, length: usize, protection: libc::c_int) -> io::Result<Mapping> {
         let (flags, descriptor, offset) = match of {
             Some((descriptor, offset)) => (libc::MAP_SHARED, descriptor.as_raw_fd(), offset),
@@ -155,7 +156,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `Mapping::new` with this address and length, and no borrow of it is left.
+        // SAFETY: the mapping was made by `Mapping::new` with this address and length, and no borrow of it is
+        // left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
@@ -174,20 +176,20 @@ impl MapMemory {
         Mapping::new(Some((descriptor, offset)), length, protection).map(MapMemory)
     }
 
-    /// Its words. The kernel may write them while a program runs.
+    /// The mapped words. The kernel may write them while a program runs.
     pub(super) fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`; every bit pattern is an
-        // AtomicU64, and whoever else writes to it does so with plain stores of the machine, of which an atomic load sees
-        // some value. One that may not be written is only ever loaded, see `RingMemory`.
+        // SAFETY: the mapping is `length` bytes long, begins at a page and lives as long as `self`. Every bit
+        // pattern is a valid AtomicU64. The kernel writes with plain machine stores, of which an atomic load
+        // sees some value. Read-only mappings are only ever loaded, see `RingMemory`.
         unsafe { std::slice::from_raw_parts(self.0.start.as_ptr().cast(), self.0.length / 8) }
     }
 }
 
-/// A large file, in memory of its own: what is given back to the C library may stay with this process for ever.
+/// A large file in a private mapping: memory freed through the C library might never return to the system.
 #[derive(Debug)]
 pub(super) struct Whole {
     mapping: Mapping,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     length: usize,
 }
 
@@ -196,7 +198,7 @@ impl Whole {
     pub(super) fn read(path: &str) -> io::Result<Whole> {
         let mut file = File::open(path)?;
         let size = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // One more tells that this is the end.
+        // One more byte, so that a short read shows the end of the file.
         let room = size.checked_add(1).ok_or(io::ErrorKind::FileTooLarge)?;
         let mapping = Mapping::new(None, room, libc::PROT_READ | libc::PROT_WRITE)?;
         let mut whole = Whole { mapping, length: 0 };
@@ -218,8 +220,8 @@ impl Whole {
     /// The bytes of the file.
     pub(super) fn bytes(&self) -> &[u8] {
         let length = self.length.min(self.mapping.length);
-        // SAFETY: the mapping is at least so many bytes long, is all zeros at first and lives as long as `self`; nobody
-        // else knows it.
+        // SAFETY: the mapping is at least `length` bytes long, initially all zeros, lives as long as `self`,
+        // and is known to nobody else.
         unsafe { std::slice::from_raw_parts(self.mapping.start.as_ptr(), length) }
     }
 
@@ -229,35 +231,35 @@ impl Whole {
     }
 }
 
-/// A program in the kernel.
+/// A loaded BPF program.
 #[derive(Debug)]
 pub(super) struct Program {
     descriptor: OwnedFd,
 }
 
-/// What a program is for.
+/// How a program is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramKind {
-    /// It runs when it is told to.
+    /// By this process, with a system call.
     Syscall,
-    /// It is run for each task, by the kernel's function of this type.
+    /// By the kernel for each task; the type is that of its iterator function.
     TaskIterator(TypeId),
-    /// It runs whenever the kernel passes the place that this type stands for.
+    /// Whenever the kernel passes a tracepoint, which this type names.
     Tracepoint(TypeId),
 }
 
-/// Why a program was not taken.
+/// Why the kernel did not accept a program.
 #[derive(Debug)]
 pub(super) struct LoadError {
     pub(super) error: io::Error,
-    /// The last lines of what the kernel's verifier said.
+    /// The last lines of the verifier's log.
     pub(super) log: String,
 }
 
 impl Program {
-    /// Has the kernel check and translate instructions.
+    /// Lets the kernel verify and translate the instructions.
     pub(super) fn load(kind: ProgramKind, instructions: &[u8]) -> Result<Program, LoadError> {
-        // Without a log it takes half the time, and the log is only of use when it fails.
+        // Without a log this takes half the time, and the log is only useful when it fails.
         Program::load_with(kind, instructions, &mut []).or_else(|error| {
             let mut log = vec![0_u8; LOG_SIZE];
             match Program::load_with(kind, instructions, &mut log) {
@@ -303,7 +305,8 @@ impl Program {
             ProgramKind::TaskIterator(function) => (TRACING, 0, TRACE_ITERATOR, function.0),
             ProgramKind::Tracepoint(place) => (TRACING, 0, TRACE_PLACE, place.0),
         };
-        // The functions of the kernel that are called are for programs under this licence only; ours may be had under it.
+        // The kernel functions that we call are for programs under this licence only; ours are available
+        // under it.
         let license = CString::from(c"Dual MIT/GPL");
         let count = u32::try_from(instructions.len() / 8).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut attributes = Load {
@@ -330,13 +333,13 @@ impl Program {
             attach_program: 0,
             padding: 0,
         };
-        // SAFETY: the instructions and the ended string are read by the kernel and live until it returns; the log is
-        // borrowed exclusively for as long and is not written beyond its size.
+        // SAFETY: the kernel reads the instructions and the terminated string, which live until the call
+        // returns. The log is borrowed exclusively for as long, and is not written beyond its size.
         let descriptor = unsafe { bpf_descriptor(PROG_LOAD, &mut attributes) }?;
         Ok(Program { descriptor })
     }
 
-    /// Runs a program once; what it returned.
+    /// Runs the program once and returns its result.
     pub(super) fn run(&self) -> io::Result<u32> {
         #[repr(C)]
         #[derive(Default)]
@@ -361,7 +364,7 @@ impl Program {
         Ok(attributes.result)
     }
 
-    /// A link that makes the kernel run the program for each task, whenever an iterator of it is read.
+    /// Attaches an iterator program: reading the link's file runs it for each task.
     pub(super) fn link(&self) -> io::Result<Link> {
         #[repr(C)]
         struct Create {
@@ -381,7 +384,7 @@ impl Program {
         Ok(Link { descriptor })
     }
 
-    /// Makes the kernel run the program whenever it passes its place, until the link is dropped.
+    /// Attaches a tracepoint program until the link is dropped.
     pub(super) fn attach(&self) -> io::Result<Link> {
         #[repr(C)]
         struct Open {
@@ -398,14 +401,14 @@ impl Program {
     }
 }
 
-/// What makes the kernel run a program, until it is dropped.
+/// An attached program; dropping it detaches the program.
 #[derive(Debug)]
 pub(super) struct Link {
     descriptor: OwnedFd,
 }
 
 impl Link {
-    /// A file of what the program writes for each task now.
+    /// Opens a file with the program's output for all current tasks.
     pub(super) fn open(&self) -> io::Result<OwnedFd> {
         let mut attributes = [self.descriptor.as_raw_fd().cast_unsigned(), 0];
         // SAFETY: the words hold no address, so the kernel only reads them.
@@ -425,33 +428,33 @@ const LOG_SIZE: usize = 1 << 18;
 
 /// # Safety
 ///
-/// * `Attributes` is laid out as the kernel has it for this command, and has no padding that was not set.
-/// * What its addresses point to lives until the call returns, and may be written where the command writes.
+/// * `Attributes` has the layout that the kernel expects for this command, without unset padding.
+/// * The memory that it points to lives until the call returns, and may be written where the command writes.
 unsafe fn bpf<Attributes>(command: libc::c_long, attributes: &mut Attributes) -> io::Result<libc::c_long> {
-    // SAFETY: the pointer is to a live structure of the given size; the rest is the caller's promise.
+    // SAFETY: the pointer refers to a live structure of the given size; the caller guarantees the rest.
     let result = unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size_of::<Attributes>())
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// As [`bpf`], for a command that opens something.
+/// As [`bpf`], for a command that returns a descriptor.
 ///
 /// # Safety
 ///
-/// As of [`bpf`].
+/// As for [`bpf`].
 unsafe fn bpf_descriptor<Attributes>(
     command: libc::c_long,
     attributes: &mut Attributes,
 ) -> io::Result<OwnedFd> {
-    // SAFETY: as the caller promises.
+    // SAFETY: guaranteed by the caller.
     let result = unsafe { bpf(command, attributes) }?;
     let number = i32::try_from(result).map_err(|_| io::ErrorKind::InvalidData)?;
-    // SAFETY: these commands return a new descriptor, which nobody else knows.
+    // SAFETY: these commands return a new descriptor that nobody else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// The last lines of a log, without the sums that the verifier ends with.
+/// The last lines of a log, without the verifier's statistics.
 fn last_lines(log: &[u8]) -> String {
     let text = log.split(|byte| *byte == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(text);
@@ -467,7 +470,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_file_is_whole() {
+    fn a_large_file_is_read_completely() {
         let folder = tallymon_testkit::Scratch::new();
         for length in [0_usize, 1, 4_095, 4_096, 300_001] {
             let path = folder.join("file");
@@ -475,14 +478,14 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             assert!(Whole::read(path.to_str().unwrap()).unwrap().bytes() == bytes, "{length}");
         }
-        // The kernel says that it has no bytes.
+        // The kernel reports a size of 0 for this file.
         assert_eq!(Whole::read("/proc/version").unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(Whole::read("/proc/no such file").unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(Whole::read("/proc").is_err());
     }
 
     #[test]
-    fn the_reason_is_at_the_end_of_a_log() {
+    fn the_reason_is_in_the_last_lines_of_a_log() {
         let log =
             b"0: R1=ctx\n1: (b7) r0 = 0\n2: call\nkernel function x is unknown\nprocessed 3 insns\n\0\0";
         assert_eq!(last_lines(log), "1: (b7) r0 = 0; 2: call; kernel function x is unknown");

@@ -1,45 +1,47 @@
-//! The part of a program that fills the record of one task.
+//! The part of the task program that fills the record of one task.
 //!
 //! ```text
-//! write who it is, and whether it runs
-//! unless it has not run since:  write what it used
-//! for a thread that stands for its process:
-//!     unless nobody in it has run since:  write what ended threads used
-//!     write its parent, its memory, and unless nobody can have opened any: its open files
+//! write its identity, and whether it is running
+//! if it has run since its last record:  write what it has used
+//! if it stands for its process:
+//!     if any thread may have run since:  write what exited threads have used
+//!     write its parent, its memory, and its open files if they may have changed
 //! ```
 //!
-//! Each number is compared with what the record held, so that the record says whether anything is new.
+//! Each number is compared with the previous content of the record, so that the record tells whether anything
+//! has changed.
 
 use super::assembler::{Assembler, Compute, Label, Reg, When, Width};
 use super::control::{self, Namespace};
 use super::task_layout::{Cast, PageShares, Structure, TaskLayout};
 use super::task_record::{self, Slot, TaskParts};
 
-/// The pages of a process that are kept apart for each processor, and how far the memory of each is.
+/// The page counts that Linux keeps per CPU, and the distance of each CPU's memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PerCpuPages {
     pub(super) shares: PageShares,
     pub(super) cast: Cast,
-    /// Bytes from what the kernel notes as the place to where it is, one a processor.
+    /// For each CPU, the distance in bytes from the per-CPU pointer to its copy.
     pub(super) distances: Vec<u64>,
 }
 
-/// `bpf_probe_read_kernel`: what can not be read is zeros.
+/// `bpf_probe_read_kernel`: unreadable memory reads as zeros.
 pub(super) const READ: i32 = 113;
 
 /// The task.
 pub(super) const TASK: Reg = Reg::R6;
 /// Its record.
 pub(super) const RECORD: Reg = Reg::R7;
-/// The words that the program and its user share.
+/// The control words.
 pub(super) const CONTROL: Reg = Reg::R8;
-/// Bits that differ from what the record held before.
+/// Collects the bits in which the record changes.
 const CHANGED: Reg = Reg::R9;
-/// What is asked for; loaded anew for each question, see [`load_parts`].
-const ASKED: Reg = Reg::R5;
+/// The requested parts; loaded again for each test, see [`load_parts`].
+const PARTS: Reg = Reg::R5;
 
-// What the frame holds, as bytes below its end. The table takes the place of the memory, which was written before.
-/// The number of the task in our namespace, written by the caller of [`write_task`].
+// Frame slots, as bytes below the frame pointer. The file table reuses the slot of the memory structure,
+// which is done by then.
+/// The id of the task in our namespace, stored by the caller of [`write_task`].
 pub(super) const OWN: u16 = 40;
 const SAVED: u16 = 56;
 const MEMORY: u16 = 64;
@@ -51,7 +53,7 @@ const PAGES: [(Slot, u16); 4] = [
     (task_record::SHARED_PAGES, 96),
 ];
 
-/// `R0 = the number of the task in our namespace`; goes to `outside` when it has none there. Uses R1 to R3.
+/// `R0 = the id of the task in our namespace`; jumps to `outside` if it has none there. Uses R1 to R3.
 pub(super) fn own_number(
     code: &mut Assembler,
     kernel: &TaskLayout,
@@ -80,12 +82,12 @@ pub(super) fn own_number(
     code.load(Width::B4, Reg::R0, Reg::R1, number.saturating_add(offsets.number));
 }
 
-/// Writes the record, and whether it is another one than before; goes to `next` early when the task does not stand for a process.
+/// Writes the record, and whether it has changed; jumps to `next` early unless the task stands for a process.
 pub(super) fn write_task(
     code: &mut Assembler,
     kernel: &TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
     next: Label,
 ) {
     let offsets = &kernel.offsets;
@@ -98,42 +100,43 @@ pub(super) fn write_task(
     write(code, task_record::COMM_REST);
     copy_fields(code, kernel, Structure::Task, TASK);
     write_changed(code);
-    let rested = code.label();
-    unless_it_ran(code, rested);
+    let idle = code.label();
+    unless_it_has_run(code, idle);
     copy_fields(code, kernel, Structure::Usage, TASK);
-    code.bind(rested);
-    // For a thread this is all; of a process it is written again.
+    code.bind(idle);
+    // For a thread this is final; for a process it is written again below.
     write_changed(code);
     code.load(Width::B4, Reg::R1, TASK, offsets.pid);
     code.load(Width::B4, Reg::R2, TASK, offsets.tgid);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, next);
     let [others_ran, without] = std::array::from_fn(|_| code.label());
-    // Nobody else can have begun another thread since.
+    // A process with one thread: nobody else can have started another one since.
     code.load(Width::B4, Reg::R1, RECORD, task_record::THREADS.offset());
     code.jump_if(When::Differ, Reg::R1, 1, others_ran);
-    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    code.load(Width::B8, Reg::R1, CONTROL, control::IDLE);
     code.jump_if(When::Equal, Reg::R1, 1, without);
     code.bind(others_ran);
     code.number(Reg::R1, 0);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
     code.load(Width::B8, Reg::R3, TASK, offsets.signal);
     code.jump_if(When::Equal, Reg::R3, 0, without);
     copy_fields(code, kernel, Structure::Signal, Reg::R3);
     code.bind(without);
     write_parent(code, kernel, namespace);
-    write_memory(code, kernel, apart);
+    write_memory(code, kernel, per_cpu_pages);
     write_files(code, kernel);
     write_changed(code);
 }
 
-/// Goes to a place when the task has not run since its record was written, and notes whether that is so.
+/// Jumps if the task has not run since its record was written, and stores whether that is so.
 ///
-/// The kernel brings the run time up to date before another one runs, and says until then that it is on a processor. What is
-/// decided goes through memory: of registers and the frame the verifier would follow each answer apart.
-fn unless_it_ran(code: &mut Assembler, rested: Label) {
+/// The kernel updates the run time before another task runs, and until then marks the task as running. The
+/// decision is stored in memory: with a register or the frame, the verifier would follow both outcomes
+/// separately from here on.
+fn unless_it_has_run(code: &mut Assembler, idle: Label) {
     let ran = code.label();
     code.number(Reg::R1, 0);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
     code.load(Width::B8, Reg::R1, CONTROL, control::SAME);
     code.jump_if(When::Equal, Reg::R1, 0, ran);
     code.load(Width::B8, Reg::R1, RECORD, task_record::CHANGED.offset());
@@ -141,12 +144,12 @@ fn unless_it_ran(code: &mut Assembler, rested: Label) {
     code.load(Width::B4, Reg::R1, RECORD, task_record::ON_CPU.offset());
     code.jump_if(When::Differ, Reg::R1, 0, ran);
     code.number(Reg::R1, 1);
-    code.store(Width::B8, CONTROL, control::RESTED, Reg::R1);
-    code.jump(rested);
+    code.store(Width::B8, CONTROL, control::IDLE, Reg::R1);
+    code.jump(idle);
     code.bind(ran);
 }
 
-/// Puts the number in R1 where it goes, and notes the bits that differ from what was there. Uses R2.
+/// Stores R1 in the record, and collects the bits that differ from its previous content. Uses R2.
 fn write(code: &mut Assembler, slot: Slot) {
     let width = if matches!(slot, Slot::Whole(_)) { Width::B8 } else { Width::B4 };
     code.load(width, Reg::R2, RECORD, slot.offset());
@@ -159,16 +162,17 @@ fn write_changed(code: &mut Assembler) {
     code.store(Width::B8, RECORD, task_record::CHANGED.offset(), CHANGED);
 }
 
-/// Copies the fields of one structure, those of one question after each other; pages stay in the frame. Uses R1 and R2.
+/// Copies the fields of one structure, with one test per group of requested parts; page counts stay in the
+/// frame. Uses R1 and R2.
 fn copy_fields(code: &mut Assembler, kernel: &TaskLayout, base: Structure, from: Reg) {
     let mut fields = kernel.fields.iter().filter(|field| field.base == base).peekable();
     while let Some(first) = fields.peek() {
-        let asked = first.asked;
+        let parts = first.parts;
         let behind = code.label();
-        if asked != TaskParts::default() {
-            unless_requested(code, asked, behind);
+        if parts != TaskParts::default() {
+            unless_requested(code, parts, behind);
         }
-        while let Some(field) = fields.next_if(|field| field.asked == asked) {
+        while let Some(field) = fields.next_if(|field| field.parts == parts) {
             code.load(field.width, Reg::R1, from, field.offset);
             match PAGES.iter().find(|(slot, _)| *slot == field.slot) {
                 Some((_, place)) => code.store_in_frame(*place, Reg::R1),
@@ -201,11 +205,11 @@ fn write_parent(code: &mut Assembler, kernel: &TaskLayout, namespace: Option<Nam
     code.bind(behind);
 }
 
-fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpuPages>) {
+fn write_memory(code: &mut Assembler, kernel: &TaskLayout, per_cpu_pages: Option<&PerCpuPages>) {
     let offsets = &kernel.offsets;
     let [none, behind] = std::array::from_fn(|_| code.label());
     unless_requested(code, TaskParts::MEMORY | TaskParts::STATUS, behind);
-    // Threads of the kernel borrow the memory of others.
+    // Kernel threads borrow the memory of others.
     const KERNEL_THREAD: i32 = 0x0020_0000;
     code.load(Width::B4, Reg::R1, RECORD, task_record::FLAGS.offset());
     code.jump_if(When::AnyBit, Reg::R1, KERNEL_THREAD, none);
@@ -213,15 +217,15 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
     code.jump_if(When::Equal, Reg::R3, 0, none);
     copy_fields(code, kernel, Structure::Memory, Reg::R3);
     code.store_in_frame(MEMORY, Reg::R3);
-    if let Some(apart) = apart {
-        add_pages(code, apart);
+    if let Some(per_cpu_pages) = per_cpu_pages {
+        add_per_cpu_pages(code, per_cpu_pages);
     }
     for (slot, place) in PAGES {
         code.load_from_frame(Reg::R1, place);
         write(code, slot);
     }
     code.load_from_frame(Reg::R3, MEMORY);
-    // It may have been given up meanwhile, and be the memory of another process by now.
+    // The process may have released it meanwhile, and it may belong to another process by now.
     code.load(Width::B8, Reg::R1, TASK, offsets.mm);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R3, none);
     code.number(Reg::R1, 1);
@@ -233,22 +237,22 @@ fn write_memory(code: &mut Assembler, kernel: &TaskLayout, apart: Option<&PerCpu
     code.bind(behind);
 }
 
-/// Adds the pages that are kept apart. Of all kinds together there is one piece of memory a processor.
-fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
+/// Adds the per-CPU page counts. All kinds together are one block of memory per CPU.
+fn add_per_cpu_pages(code: &mut Assembler, per_cpu_pages: &PerCpuPages) {
     let [file, anonymous, swap, shared] = PAGES.map(|(_, place)| place);
     let kinds = [[file, anonymous], [swap, shared]];
     let behind = code.label();
-    code.load(Width::B8, Reg::R1, Reg::R3, apart.shares.first);
-    code.load(Width::B8, Reg::R2, Reg::R3, apart.shares.second);
+    code.load(Width::B8, Reg::R1, Reg::R3, per_cpu_pages.shares.first);
+    code.load(Width::B8, Reg::R2, Reg::R3, per_cpu_pages.shares.second);
     code.store_in_frame(SAVED, Reg::R1);
-    // Before Linux 6.6 each kind has memory of its own; their shares are left out.
+    // Before Linux 6.6 each kind has a block of its own; those are left out.
     code.compute_number(Compute::Add, Reg::R1, 4);
     code.jump_if_both(When::Differ, Reg::R1, Reg::R2, behind);
-    for distance in &apart.distances {
+    for distance in &per_cpu_pages.distances {
         code.load_from_frame(Reg::R1, SAVED);
         code.wide_number(Reg::R2, *distance);
         code.compute(Compute::Add, Reg::R1, Reg::R2);
-        two_numbers(code, apart.cast);
+        two_numbers(code, per_cpu_pages.cast);
         for ([low, high], offset) in kinds.into_iter().zip([0, 8]) {
             code.load(Width::B8, Reg::R1, Reg::R0, offset);
             code.copy(Reg::R2, Reg::R1);
@@ -264,14 +268,14 @@ fn add_pages(code: &mut Assembler, apart: &PerCpuPages) {
     code.bind(behind);
 }
 
-/// `R0 = the two numbers at the address in R1`. Uses R1 to R5.
+/// `R0 = a readable pointer to the two numbers at the address in R1`. Uses R1 to R5.
 fn two_numbers(code: &mut Assembler, cast: Cast) {
     code.number(Reg::R2, cast.two_numbers.0.cast_signed());
     code.call(cast.function);
 }
 
 fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
-    /// Bytes of a table that is read word by word.
+    /// The size of a table, in bytes, that is read word by word.
     const SMALL: u32 = 32;
     let offsets = &kernel.offsets;
     let [none, many, set, behind] = std::array::from_fn(|_| code.label());
@@ -279,8 +283,8 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.load(Width::B8, Reg::R3, TASK, offsets.files);
     code.jump_if(When::Equal, Reg::R3, 0, none);
     let may_differ = code.label();
-    // Only who has the same files can open and close them.
-    code.load(Width::B8, Reg::R1, CONTROL, control::RESTED);
+    // Only processes that share the table can open and close its files.
+    code.load(Width::B8, Reg::R1, CONTROL, control::IDLE);
     code.jump_if(When::Equal, Reg::R1, 0, may_differ);
     code.load(Width::B4, Reg::R1, Reg::R3, offsets.users_of_files);
     code.jump_if(When::Equal, Reg::R1, 1, behind);
@@ -293,7 +297,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.store_in_frame(SAVED, Reg::R2);
     code.load(Width::B8, Reg::R3, Reg::R3, offsets.open);
     if let Some(cast) = kernel.cast {
-        // Most have one of the smallest tables, for 64 to 256 files, which need no call.
+        // Most processes have one of the smallest tables, for 64 to 256 files, which needs no call.
         let larger = code.label();
         code.jump_if(When::AtLeast, Reg::R2, SMALL.saturating_add(1).cast_signed(), larger);
         code.store_in_frame(TABLE, Reg::R3);
@@ -301,7 +305,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
             code.load_from_frame(Reg::R1, TABLE);
             code.compute_number(Compute::Add, Reg::R1, first.cast_signed());
             two_numbers(code, cast);
-            // What is behind the end of a table is not looked at.
+            // Words beyond the end of the table are not read.
             for (offset, place) in [(0, first), (8, first.saturating_add(8))] {
                 let more = code.label();
                 code.load_from_frame(Reg::R1, SAVED);
@@ -316,7 +320,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
         code.jump(set);
         code.bind(larger);
     }
-    // The call does not say what differs.
+    // The call does not report what changed.
     code.number(CHANGED, 1);
     code.copy(Reg::R1, RECORD);
     code.compute_number(Compute::Add, Reg::R1, task_record::OPEN_FILES.offset().cast_signed());
@@ -324,7 +328,7 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.load_from_frame(Reg::R1, SAVED);
     code.jump_if(When::Equal, Reg::R0, 0, set);
     code.bind(many);
-    // They are counted in another way, which may say something else each time.
+    // They are counted in another way, which may give another result each time.
     code.number(CHANGED, 1);
     code.number(Reg::R1, -1);
     code.jump(set);
@@ -335,20 +339,20 @@ fn write_files(code: &mut Assembler, kernel: &TaskLayout) {
     code.bind(behind);
 }
 
-/// Goes to a place when none of these is asked for.
-fn unless_requested(code: &mut Assembler, asked: TaskParts, place: Label) {
-    let is_asked = code.label();
+/// Jumps if none of these parts is requested.
+fn unless_requested(code: &mut Assembler, parts: TaskParts, place: Label) {
+    let is_requested = code.label();
     load_parts(code);
-    code.jump_if(When::AnyBit, ASKED, i32::from(asked.0), is_asked);
+    code.jump_if(When::AnyBit, PARTS, i32::from(parts.0), is_requested);
     code.jump(place);
-    code.bind(is_asked);
+    code.bind(is_requested);
 }
 
-/// Loads what is asked for.
+/// Loads the requested parts.
 ///
-/// The kernel's verifier remembers of a register which bits the jumps on the way have shown. A register that stays would
-/// make a different state of each combination of answers, and each of them is followed to the end: 0.4 s for these few
-/// instructions. One that is loaded anew is forgotten behind its jump.
+/// The verifier tracks which bits of a register the jumps so far have tested. Keeping the parts in a register
+/// would create a separate state for each combination of outcomes, each followed to the end: 0.4 s for these
+/// few instructions. A register that is loaded again is forgotten after its jump.
 fn load_parts(code: &mut Assembler) {
-    code.load(Width::B8, ASKED, CONTROL, control::ASKED);
+    code.load(Width::B8, PARTS, CONTROL, control::PARTS);
 }

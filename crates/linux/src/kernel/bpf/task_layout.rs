@@ -1,6 +1,6 @@
-//! Which fields of which structures are read, and where the running kernel has them.
+//! Which fields of which kernel structures are read, and where the running kernel has them.
 //!
-//! A field that was renamed has several paths, of which the first that is there counts.
+//! A field that was renamed has several paths; the first existing one counts.
 
 use std::fmt;
 
@@ -8,34 +8,34 @@ use super::assembler::Width;
 use super::btf::{Btf, BtfError, Field, Named, TypeId};
 use super::task_record::{self, Slot, TaskParts};
 
-/// What a field is read from.
+/// The structure that a field is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Structure {
-    /// The task.
+    /// `task_struct`.
     Task,
-    /// The task too: what it used, which does not change while it does not run.
+    /// `task_struct` too: usage, which does not change while the task does not run.
     Usage,
-    /// What all threads of a process share.
+    /// `signal_struct`, which all threads of a process share.
     Signal,
-    /// The memory of a process.
+    /// `mm_struct`, the memory of a process.
     Memory,
 }
 
-/// A field, and where in the record it goes.
+/// A field, and its position in the record.
 #[derive(Debug, Clone, Copy)]
 struct Wanted {
     base: Structure,
-    /// Read when one of these is asked for; always when there is none.
-    asked: TaskParts,
+    /// Read if one of these parts is requested; always if there are none.
+    parts: TaskParts,
     slot: Slot,
     paths: &'static [&'static str],
 }
 
 macro_rules! wanted {
-    ($($base:ident, $($asked:ident)|*, $slot:ident, $($path:literal)|+;)*) => {
+    ($($base:ident, $($parts:ident)|*, $slot:ident, $($path:literal)|+;)*) => {
         &[$(Wanted {
             base: Structure::$base,
-            asked: TaskParts(0 $(| TaskParts::$asked.0)*),
+            parts: TaskParts(0 $(| TaskParts::$parts.0)*),
             slot: task_record::$slot,
             paths: &[$($path),+],
         }),*]
@@ -48,9 +48,9 @@ const WANTED: &[Wanted] = wanted! {
     Task, , FLAGS, "flags";
     Task, , START, "start_boottime";
     Task, , ON_CPU, "on_cpu";
-    // Where the processor is noted moved in Linux 5.16.
+    // This field moved in Linux 5.16.
     Task, , PROCESSOR, "thread_info.cpu" | "cpu";
-    // Says whether it has run.
+    // Shows whether the task has run.
     Task, , RUN_TIME, "se.sum_exec_runtime";
     Task, STAT, PRIORITY, "prio";
     Task, STAT, STATIC_PRIORITY, "static_prio";
@@ -68,7 +68,7 @@ const WANTED: &[Wanted] = wanted! {
     Usage, IO, WRITTEN_BYTES, "ioac.wchar";
     Usage, IO, READS, "ioac.syscr";
     Usage, IO, WRITES, "ioac.syscw";
-    // Before the sums, to which the kernel adds a thread that ends before it counts one less.
+    // Read before the sums: the kernel adds an exiting thread to them before it decrements this.
     Signal, , THREADS, "nr_threads";
     Signal, CPU | STAT, ENDED_RUN_TIME, "sum_sched_runtime";
     Signal, STAT, ENDED_USER, "utime";
@@ -82,7 +82,7 @@ const WANTED: &[Wanted] = wanted! {
     Memory, MEMORY | STATUS, TOTAL_PAGES, "total_vm";
     Memory, STATUS, PEAK_TOTAL_PAGES, "hiwater_vm";
     Memory, STATUS, PEAK_RESIDENT_PAGES, "hiwater_rss";
-    // One counter a kind since Linux 6.2, with a part a processor; before that an array in a structure.
+    // One counter per kind since Linux 6.2, partly per CPU; an array in a structure before that.
     Memory, MEMORY | STATUS, FILE_PAGES, "rss_stat[0].count" | "rss_stat.count[0].counter";
     Memory, MEMORY | STATUS, ANON_PAGES, "rss_stat[1].count" | "rss_stat.count[1].counter";
     Memory, MEMORY | STATUS, SWAP_PAGES, "rss_stat[2].count" | "rss_stat.count[2].counter";
@@ -90,17 +90,17 @@ const WANTED: &[Wanted] = wanted! {
     Memory, STATUS, PAGE_TABLES, "pgtables_bytes.counter";
 };
 
-/// A field as the running kernel has it.
+/// A field in the running kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TaskField {
     pub(super) base: Structure,
-    pub(super) asked: TaskParts,
+    pub(super) parts: TaskParts,
     pub(super) slot: Slot,
     pub(super) offset: u32,
     pub(super) width: Width,
 }
 
-/// Functions of the kernel that walk over tasks.
+/// Kernel functions that iterate over tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Walk {
     pub(super) new: TypeId,
@@ -110,7 +110,7 @@ pub(super) struct Walk {
     pub(super) unlock: TypeId,
 }
 
-/// Where things are that lead to others.
+/// Offsets of pointers and other fields that the program follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offsets {
     pub(super) pid: u32,
@@ -122,44 +122,45 @@ pub(super) struct Offsets {
     pub(super) real_parent: u32,
     pub(super) group_leader: u32,
     pub(super) thread_pid: u32,
-    /// In a pid.
+    /// In `pid`.
     pub(super) level: u32,
     pub(super) numbers: u32,
-    /// In a number of a pid.
+    /// In `upid`.
     pub(super) number: u32,
     pub(super) namespace: u32,
     pub(super) number_size: u32,
-    /// In a pid namespace.
+    /// In `pid_namespace`.
     pub(super) inode: u32,
-    /// In the files of a process and their table.
+    /// In `files_struct` and `fdtable`.
     pub(super) table: u32,
     pub(super) table_size: u32,
     pub(super) open: u32,
     pub(super) users_of_files: u32,
-    /// In what the kernel gives a program that it runs for each task.
+    /// In the context of a task iterator.
     pub(super) sequence: u32,
 }
 
-/// Where the pages of a process are that Linux keeps apart for each processor until they are many, since 6.2.
+/// Where the per-CPU page counts of a process are, since Linux 6.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageShares {
-    /// Where in the memory of a process it says where the shares of the first kind of pages are.
+    /// The offset of the per-CPU pointer for the first kind of pages.
     pub(super) first: u32,
-    /// The same of the second kind. Since Linux 6.6 the kinds stand one behind the other.
+    /// The same for the second kind. Since Linux 6.6 the kinds are adjacent.
     pub(super) second: u32,
-    /// Where a map that has a value for each processor says where those are.
+    /// The offset in a per-CPU map of the pointer to its values.
     pub(super) of_map: u32,
 }
 
-/// What makes a structure of any address, since Linux 6.2. The kernel reads it without a call, and zeros where nothing is.
+/// Casts any address to a structure, since Linux 6.2. Reading it needs no call, and an invalid address reads
+/// as zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cast {
     pub(super) function: TypeId,
-    /// A structure of two numbers of 8 bytes.
+    /// A structure of two 8-byte numbers.
     pub(super) two_numbers: TypeId,
 }
 
-/// What the program needs to know of the running kernel.
+/// Everything that the task program needs to know about the running kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskLayout {
     pub(super) fields: Vec<TaskField>,
@@ -168,22 +169,22 @@ pub(super) struct TaskLayout {
     pub(super) offsets: Offsets,
     /// `None` before Linux 6.2.
     pub(super) shares: Option<PageShares>,
-    /// The same.
+    /// `None` before Linux 6.2.
     pub(super) cast: Option<Cast>,
     /// `None` before Linux 6.7.
     pub(super) walk: Option<Walk>,
-    /// The function that stands for running a program for each task.
+    /// The function that task iterator programs attach to.
     pub(super) each_task: Option<TypeId>,
-    /// The place where a task is given up, when all that it used is added up.
+    /// The tracepoint at which the kernel releases a task, after adding up what it used.
     pub(super) end: Option<TypeId>,
 }
 
-/// What the running kernel does not have.
+/// What the running kernel lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LayoutError {
     /// A structure.
     Structure(&'static str),
-    /// A field of one.
+    /// A field of a structure.
     Field(&'static str, BtfError),
 }
 
@@ -191,7 +192,7 @@ impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LayoutError::Structure(name) => write!(f, "this kernel describes no structure {name}"),
-            LayoutError::Field(structure, error) => write!(f, "of {structure}: {error}"),
+            LayoutError::Field(structure, error) => write!(f, "structure {structure}: {error}"),
         }
     }
 }
@@ -201,7 +202,7 @@ impl TaskLayout {
     ///
     /// # Errors
     ///
-    /// Something is not there without which no process can be told.
+    /// Something is missing without which no process can be identified.
     pub(super) fn new(btf: &Btf<'_>) -> Result<TaskLayout, LayoutError> {
         use Named::{Alias, Function, Struct};
         let [task, signal, memory, pid, number, namespace, files, table, meta, new, next, destroy] = btf
@@ -270,29 +271,7 @@ impl TaskLayout {
                 of_map: at(map, "bpf_array", "pptrs").ok()?,
             })
         })();
-        let mut fields = Vec::new();
-        let mut missing = TaskParts::default();
-        for wanted in WANTED {
-            let (name, of) = match wanted.base {
-                Structure::Task | Structure::Usage => (TASK, task),
-                Structure::Signal => (SIGNAL, signal),
-                Structure::Memory => (MEMORY, memory),
-            };
-            match find(btf, of, wanted) {
-                Ok((field, width)) => fields.push(TaskField {
-                    base: wanted.base,
-                    asked: wanted.asked,
-                    slot: wanted.slot,
-                    offset: field.offset,
-                    width,
-                }),
-                // A kernel may be built without accounting of I/O; everything else is always there.
-                Err(BtfError::NoField { .. }) if wanted.asked == TaskParts::IO => {
-                    missing = missing | TaskParts::IO
-                }
-                Err(error) => return Err(LayoutError::Field(name, error)),
-            }
-        }
+        let (fields, missing) = find_fields(btf, task, signal, memory)?;
         Ok(TaskLayout { fields, missing, offsets, shares, cast, walk, each_task, end })
     }
 }
@@ -300,6 +279,39 @@ impl TaskLayout {
 const TASK: &str = "task_struct";
 const SIGNAL: &str = "signal_struct";
 const MEMORY: &str = "mm_struct";
+
+/// Finds all fields, and returns the parts of a task that this kernel lacks.
+fn find_fields(
+    btf: &Btf<'_>,
+    task: TypeId,
+    signal: TypeId,
+    memory: TypeId,
+) -> Result<(Vec<TaskField>, TaskParts), LayoutError> {
+    let mut fields = Vec::new();
+    let mut missing = TaskParts::default();
+    for wanted in WANTED {
+        let (name, of) = match wanted.base {
+            Structure::Task | Structure::Usage => (TASK, task),
+            Structure::Signal => (SIGNAL, signal),
+            Structure::Memory => (MEMORY, memory),
+        };
+        match find(btf, of, wanted) {
+            Ok((field, width)) => fields.push(TaskField {
+                base: wanted.base,
+                parts: wanted.parts,
+                slot: wanted.slot,
+                offset: field.offset,
+                width,
+            }),
+            // A kernel may be built without I/O accounting; everything else always exists.
+            Err(BtfError::NoField { .. }) if wanted.parts == TaskParts::IO => {
+                missing = missing | TaskParts::IO
+            }
+            Err(error) => return Err(LayoutError::Field(name, error)),
+        }
+    }
+    Ok((fields, missing))
+}
 
 fn find(btf: &Btf<'_>, of: TypeId, wanted: &Wanted) -> Result<(Field, Width), BtfError> {
     let mut result = Err(BtfError::TooDeep);
@@ -321,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_fields_share_a_place() {
+    fn no_two_fields_share_a_slot() {
         let mut places: Vec<u32> = WANTED.iter().map(|wanted| wanted.slot.offset()).collect();
         let count = places.len();
         places.sort_unstable();
@@ -337,13 +349,13 @@ mod tests {
         };
         let kernel = TaskLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
         assert!(kernel.each_task.is_some());
-        let io = WANTED.iter().filter(|wanted| wanted.asked == TaskParts::IO).count();
+        let io = WANTED.iter().filter(|wanted| wanted.parts == TaskParts::IO).count();
         let present = kernel.fields.len() + if kernel.missing == TaskParts::IO { io } else { 0 };
         assert_eq!(present, WANTED.len());
     }
 
     #[test]
-    fn types_without_tasks_are_unsuited() {
+    fn types_without_task_struct_are_refused() {
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
         for word in [24_u32, 0, 0, 0, 1] {
             bytes.extend_from_slice(&word.to_le_bytes());

@@ -1,15 +1,16 @@
-//! The program that walks over all tasks and writes a record for each.
+//! The BPF program that walks over all tasks and writes a record for each.
 //!
 //! ```text
 //! for each task:
-//!     leave out what stands before the process that was not written last time
-//!     leave out the idle task, and what is not in our pid namespace
-//!     take the next free record; with none left, note the process and end
-//!     copy the fields that are asked for; for the first thread of a process also those of the process
+//!     skip the tasks before the process that did not fit into the last run
+//!     skip the idle task, and tasks outside of our pid namespace
+//!     take the next free record; if none is left, store the process and end
+//!     copy the requested fields; for the first thread of a process also those of the process
 //! ```
 //!
-//! What is asked for is read from memory, so that there is one program for all questions. The number of records is kept
-//! in memory too: the verifier follows a number in a register through each round and gives up, one in memory it does not.
+//! The requested parts are read from memory, so one program serves all requests. The number of records is in
+//! memory too: the verifier follows a number in a register through every round of the loop and gives up, but
+//! not one in memory.
 
 use super::assembler::{Assembler, AssemblerError, Compute, Label, Reg, When, Width};
 use super::control::{self, Maps, Namespace};
@@ -17,13 +18,13 @@ use super::task_fields::{CONTROL, OWN, PerCpuPages, READ, RECORD, TASK, own_numb
 use super::task_layout::{PageShares, TaskLayout, Walk};
 use super::task_record;
 
-/// A program that is called and walks over the tasks itself.
+/// A program that this process runs, and that walks over the tasks itself.
 pub(super) fn walking(
     kernel: &TaskLayout,
     walk: &Walk,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
 ) -> Result<Vec<u8>, AssemblerError> {
     let mut code = Assembler::new();
     let [next, begun, full, done] = std::array::from_fn(|_| code.label());
@@ -56,11 +57,11 @@ pub(super) fn walking(
     code.load(Width::B8, Reg::R1, CONTROL, control::COUNT);
     code.compute_number(Compute::Add, Reg::R1, 1);
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
-    write_task(&mut code, kernel, namespace, apart, next);
+    write_task(&mut code, kernel, namespace, per_cpu_pages, next);
     code.jump(next);
     code.bind(full);
     code.load(Width::B4, Reg::R1, TASK, kernel.offsets.tgid);
-    code.store(Width::B8, CONTROL, control::REST, Reg::R1);
+    code.store(Width::B8, CONTROL, control::UNFINISHED, Reg::R1);
     code.bind(done);
     code.frame(Reg::R1, ITERATOR);
     code.call(walk.destroy);
@@ -70,21 +71,21 @@ pub(super) fn walking(
     code.finish()
 }
 
-/// A program that the kernel runs for each task, and that writes into the file that is being read.
+/// A program that the kernel runs for each task, and that writes into the file being read.
 pub(super) fn for_each_task(
     kernel: &TaskLayout,
     maps: Maps,
     namespace: Option<Namespace>,
-    apart: Option<&PerCpuPages>,
+    per_cpu_pages: Option<&PerCpuPages>,
 ) -> Result<Vec<u8>, AssemblerError> {
     /// `bpf_seq_write`
     const WRITE: i32 = 127;
-    /// Where the kernel puts the task.
+    /// The offset of the task in the context.
     const TASK_OF_CONTEXT: u32 = 8;
     let mut code = Assembler::new();
     let [next, write] = std::array::from_fn(|_| code.label());
     code.load(Width::B8, TASK, Reg::R1, TASK_OF_CONTEXT);
-    // FieldOffset the end there is none.
+    // After the last task there is none.
     code.jump_if(When::Equal, TASK, 0, next);
     code.load(Width::B8, Reg::R1, Reg::R1, 0);
     code.load(Width::B8, Reg::R1, Reg::R1, kernel.offsets.sequence);
@@ -95,9 +96,9 @@ pub(super) fn for_each_task(
     code.number(Reg::R1, 0);
     code.store_in_frame(KEY, Reg::R1);
     take_record(&mut code, maps.records, next);
-    write_task(&mut code, kernel, namespace, apart, write);
+    write_task(&mut code, kernel, namespace, per_cpu_pages, write);
     code.bind(write);
-    // There is one record, and what was in it is of another task.
+    // There is only one record, which holds the values of another task.
     code.number(Reg::R1, 1);
     code.store(Width::B8, RECORD, task_record::CHANGED.offset(), Reg::R1);
     code.load_from_frame(Reg::R1, SEQUENCE);
@@ -110,7 +111,7 @@ pub(super) fn for_each_task(
     code.finish()
 }
 
-/// A program that notes at which level our own pid namespace is, and its number.
+/// A program that stores the nesting level of our own pid namespace.
 pub(super) fn own_namespace(kernel: &TaskLayout, control: i32) -> Result<Vec<u8>, AssemblerError> {
     let mut code = Assembler::new();
     let end = code.label();
@@ -126,14 +127,14 @@ pub(super) fn own_namespace(kernel: &TaskLayout, control: i32) -> Result<Vec<u8>
     code.finish()
 }
 
-/// A program that notes where a map with one value each processor says that they are, and where each of them is.
+/// A program that stores where a per-CPU map says its values are, and where the value of each CPU really is.
 ///
-/// The difference is the same for everything that the kernel keeps for each processor.
+/// The difference is the same for everything that the kernel keeps per CPU.
 pub(super) fn areas(shares: PageShares, control: i32, map: i32) -> Result<Vec<u8>, AssemblerError> {
     let mut code = Assembler::new();
     let end = code.label();
     code.map_value(CONTROL, control, 0);
-    // An address that went through memory is a number, with which one may count.
+    // An address that went through memory counts as a number, so arithmetic with it is allowed.
     code.map(Reg::R1, map);
     code.store(Width::B8, CONTROL, control::COUNT, Reg::R1);
     code.load(Width::B8, Reg::R3, CONTROL, control::COUNT);
@@ -156,15 +157,15 @@ pub(super) fn areas(shares: PageShares, control: i32, map: i32) -> Result<Vec<u8
     code.finish()
 }
 
-// What the frame holds beside what filling a record needs, as bytes below its end.
+// Frame slots besides those for filling a record, as bytes below the frame pointer.
 const ITERATOR: u16 = 24;
 const KEY: u16 = 32;
 const SEQUENCE: u16 = 48;
 
-/// Each process and each of its threads.
+/// Iterate over each process and each of its threads.
 const ALL_THREADS: i32 = 1;
 
-/// Puts the address of the record with the number in the frame into its register.
+/// Loads the address of the record whose index is in the frame.
 fn take_record(code: &mut Assembler, records: i32, full: Label) {
     code.element(records, KEY, full);
     code.copy(RECORD, Reg::R0);

@@ -1,12 +1,13 @@
-//! What the program in the kernel writes for each task, and what it is asked for.
+//! The records that the task program writes, and the parts of a task that can be requested.
 //!
-//! A record is `WORDS` words of 8 bytes. Some words hold two numbers of 4 bytes. The second part is only written for
-//! the first thread of a process, which stands for it, and everything but the identity only when it is asked for.
+//! A record is `WORDS` words of 8 bytes. Some words hold two numbers of 4 bytes. The second part is only
+//! written for the first thread of a process, which stands for the process. Everything but the identity is
+//! only written when it is requested.
 
 use std::ops::BitOr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which parts of the tasks are read; each is a bit.
+/// The requested parts of a task, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskParts(pub u8);
 
@@ -26,7 +27,7 @@ impl TaskParts {
     /// Open files.
     pub const HANDLES: TaskParts = TaskParts(64);
 
-    /// Whether any of these is among them.
+    /// Whether any of the parts `of` is requested.
     pub const fn any(self, of: TaskParts) -> bool {
         self.0 & of.0 != 0
     }
@@ -40,7 +41,7 @@ impl BitOr for TaskParts {
     }
 }
 
-/// Where in a record something is.
+/// The position of a value in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     /// All of a word.
@@ -70,7 +71,7 @@ macro_rules! slots {
 slots! {
     PID = Low 0;
     TGID = High 0;
-    /// The number in our own pid namespace.
+    /// The id in our own pid namespace.
     OWN = Low 1;
     FLAGS = High 1;
     START = Whole 2;
@@ -78,7 +79,7 @@ slots! {
     COMM_REST = Whole 4;
     ON_CPU = Low 5;
     PROCESSOR = High 5;
-    /// 0 when all that was written is what was there before: the same task, with the same values.
+    /// 0 when the record did not change: the same task, with the same values.
     CHANGED = Whole 6;
     RUN_TIME = Whole 7;
     USER = Whole 8;
@@ -118,24 +119,24 @@ slots! {
     PAGE_TABLES = Whole 38;
     /// 1 when the process has memory of its own.
     HAS_MEMORY = Low 39;
-    /// How many bytes of [`OPEN_FILES`] there are; all bits set when there are too many.
+    /// The size of [`OPEN_FILES`] in bytes; all bits set when there are too many.
     OPEN_FILES_SIZE = High 39;
-    /// A bit a file that is open.
+    /// One bit per open file.
     OPEN_FILES = Whole 40;
 }
 
-/// How many bytes of open files a record holds: a bit for each of 1024.
+/// How many bytes of open files a record holds: one bit for each of 1024.
 pub(super) const OPEN_FILES_LIMIT: u32 = 128;
 /// Words of a record.
 pub(super) const WORDS: usize = 56;
-/// Bytes of a record: seven lines of a cache.
+/// Bytes of a record: seven cache lines.
 pub(super) const SIZE: u32 = 448;
 
-/// One task as the kernel has it.
+/// The record of one task.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
     words: &'a [AtomicU64],
-    /// Whether the same was asked for when this place was written last.
+    /// Whether the last record at this position was written for the same request.
     is_same_request: bool,
 }
 
@@ -150,40 +151,40 @@ impl<'a> Record<'a> {
         Record { words, is_same_request }
     }
 
-    /// Whether this task was at this place in the last pass, and all that is asked for of it is as it was then. Says nothing
-    /// about other threads of a process, nor about the time since the last tick of one that runs.
+    /// Whether this position held the same task in the last pass, with the same requested values. Says
+    /// nothing about other threads of the process, nor about CPU time since the last tick of a running one.
     #[inline]
     pub fn is_unchanged(self) -> bool {
         self.is_same_request && self.number(CHANGED) == 0
     }
 
-    /// Makes the next pass say that what is at this place has changed, for one that nobody has looked at.
+    /// Makes the next pass report this position as changed, because nobody has used the record.
     pub(super) fn forget(self) {
         if let Some(word) = self.words.first() {
-            // No task has this number.
+            // No task has this id.
             word.store(0, Ordering::Relaxed);
         }
     }
 
-    /// The number of this task in the first pid namespace.
+    /// The id of this task in the initial pid namespace.
     #[inline]
     pub fn global_pid(self) -> u32 {
         self.half(PID)
     }
 
-    /// The number of its process in the first pid namespace.
+    /// The id of its process in the initial pid namespace.
     #[inline]
     pub fn global_process(self) -> u32 {
         self.half(TGID)
     }
 
-    /// Whether it is the first thread of its process, which stands for it.
+    /// Whether it is the first thread of its process, which stands for the process.
     #[inline]
     pub fn is_process(self) -> bool {
         self.half(PID) == self.half(TGID)
     }
 
-    /// Its number as `/proc` shows it to this process.
+    /// Its id as `/proc` shows it to this process.
     #[inline]
     pub fn id(self) -> u32 {
         self.half(OWN)
@@ -195,7 +196,7 @@ impl<'a> Record<'a> {
         self.half(FLAGS)
     }
 
-    /// Its name; up to 15 bytes.
+    /// Its name, up to 15 bytes.
     #[inline]
     pub fn comm(self) -> [u8; 16] {
         let mut comm = [0; 16];
@@ -205,19 +206,19 @@ impl<'a> Record<'a> {
         comm
     }
 
-    /// Whether a processor runs it now.
+    /// Whether it is running on a CPU now.
     #[inline]
     pub fn is_running(self) -> bool {
         self.half(ON_CPU) != 0
     }
 
-    /// The processor that it ran on last.
+    /// The CPU on which it ran last.
     #[inline]
     pub fn processor(self) -> u32 {
         self.half(PROCESSOR)
     }
 
-    /// The kernel's priority: 0 to 99 real time, 100 to 139 ordinary, -1 a deadline.
+    /// The kernel's priority: 0 to 99 real time, 100 to 139 ordinary, -1 deadline.
     #[inline]
     pub fn priority(self) -> i32 {
         self.half(PRIORITY).cast_signed()
@@ -229,7 +230,7 @@ impl<'a> Record<'a> {
         self.half(STATIC_PRIORITY).cast_signed()
     }
 
-    /// 1 to 99 of a real-time task, else 0.
+    /// 1 to 99 for a real-time task, else 0.
     #[inline]
     pub fn realtime_priority(self) -> u32 {
         self.half(REALTIME)
@@ -247,13 +248,13 @@ impl<'a> Record<'a> {
         letter(self.half(STATE), self.half(EXIT_STATE))
     }
 
-    /// Threads of the process.
+    /// How many threads the process has.
     #[inline]
     pub fn threads(self) -> u32 {
         self.half(THREADS)
     }
 
-    /// The number of the parent process, 0 when it has none here.
+    /// The id of the parent process, 0 when it has none in this namespace.
     #[inline]
     pub fn parent(self) -> u32 {
         self.half(PARENT)
@@ -265,7 +266,7 @@ impl<'a> Record<'a> {
         self.half(HAS_MEMORY) != 0
     }
 
-    /// How many files it has open; `None` when there are too many for a record.
+    /// How many files are open; `None` when there are too many for a record.
     pub fn open_files(self) -> Option<u64> {
         let size = self.half(OPEN_FILES_SIZE);
         if size > OPEN_FILES_LIMIT {
@@ -278,17 +279,17 @@ impl<'a> Record<'a> {
     }
 
     numbers! {
-        /// When it began, in nanoseconds of the boot time clock.
+        /// When it started, in nanoseconds of the boot time clock.
         start: START;
-        /// CPU time that the scheduler accounted, in nanoseconds; lags up to a tick while it runs.
+        /// CPU time as the scheduler accounts it, in nanoseconds; up to a tick late while it runs.
         run_time: RUN_TIME;
-        /// Ticks or nanoseconds in the program, in nanoseconds, before scaling.
+        /// User time counted at ticks, in nanoseconds, before scaling.
         user: USER;
-        /// Ticks or nanoseconds in the kernel, in nanoseconds, before scaling.
+        /// Kernel time counted at ticks, in nanoseconds, before scaling.
         system: SYSTEM;
-        /// Page faults without a disk.
+        /// Page faults without I/O.
         minor_faults: MINOR;
-        /// Page faults that read from a disk.
+        /// Page faults with I/O.
         major_faults: MAJOR;
         /// Context switches because it waited.
         voluntary_switches: VOLUNTARY;
@@ -302,41 +303,41 @@ impl<'a> Record<'a> {
         reads: READS;
         /// System calls that write.
         writes: WRITES;
-        /// As [`Record::run_time`], of threads that ended.
+        /// As [`Record::run_time`], for exited threads.
         ended_run_time: ENDED_RUN_TIME;
-        /// As [`Record::user`], of threads that ended.
+        /// As [`Record::user`], for exited threads.
         ended_user: ENDED_USER;
-        /// As [`Record::system`], of threads that ended.
+        /// As [`Record::system`], for exited threads.
         ended_system: ENDED_SYSTEM;
-        /// As [`Record::minor_faults`], of threads that ended.
+        /// As [`Record::minor_faults`], for exited threads.
         ended_minor_faults: ENDED_MINOR;
-        /// As [`Record::major_faults`], of threads that ended.
+        /// As [`Record::major_faults`], for exited threads.
         ended_major_faults: ENDED_MAJOR;
-        /// As [`Record::read_bytes`], of threads that ended.
+        /// As [`Record::read_bytes`], for exited threads.
         ended_read_bytes: ENDED_READ_BYTES;
-        /// As [`Record::written_bytes`], of threads that ended.
+        /// As [`Record::written_bytes`], for exited threads.
         ended_written_bytes: ENDED_WRITTEN_BYTES;
-        /// As [`Record::reads`], of threads that ended.
+        /// As [`Record::reads`], for exited threads.
         ended_reads: ENDED_READS;
-        /// As [`Record::writes`], of threads that ended.
+        /// As [`Record::writes`], for exited threads.
         ended_writes: ENDED_WRITES;
         /// Pages of address space.
         total_pages: TOTAL_PAGES;
-        /// The most it was, as far as the kernel noticed.
+        /// Its peak, as far as the kernel noticed.
         peak_total_pages: PEAK_TOTAL_PAGES;
-        /// The most pages in memory, as far as the kernel noticed.
+        /// The peak of pages in memory, as far as the kernel noticed.
         peak_resident_pages: PEAK_RESIDENT_PAGES;
         /// Bytes of page tables.
         page_tables: PAGE_TABLES;
     }
 
-    /// Pages of files in memory.
+    /// File pages in memory.
     #[inline]
     pub fn file_pages(self) -> u64 {
         self.pages(FILE_PAGES)
     }
 
-    /// Pages of no file in memory.
+    /// Anonymous pages in memory.
     #[inline]
     pub fn anonymous_pages(self) -> u64 {
         self.pages(ANON_PAGES)
@@ -354,7 +355,7 @@ impl<'a> Record<'a> {
         self.pages(SHARED_PAGES)
     }
 
-    /// A sum over processors that may be below 0 for a moment, which the kernel shows as 0.
+    /// A sum over CPUs that may be below 0 for a moment; the kernel shows that as 0.
     #[inline]
     fn pages(self, slot: Slot) -> u64 {
         u64::try_from(self.number(slot).cast_signed()).unwrap_or(0)
@@ -396,7 +397,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_open_files_are_the_rest_of_a_record() {
+    fn open_files_fill_the_rest_of_a_record() {
         assert_eq!(OPEN_FILES.offset() + OPEN_FILES_LIMIT, SIZE);
         assert_eq!(u32::try_from(WORDS * 8).unwrap(), SIZE);
     }

@@ -1,4 +1,4 @@
-//! Reads all tasks through a program in the kernel.
+//! Reads all tasks with a BPF program.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -16,29 +16,29 @@ use super::task_program;
 use super::task_record::{self, Record, TaskParts};
 use super::types::with_kernel_types;
 
-/// How the tasks are walked over.
+/// How the program visits all tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// By a loop in the program, into shared memory; since Linux 6.7.
+pub enum WalkMode {
+    /// A loop in the program, which writes into shared memory; since Linux 6.7.
     Walk,
-    /// By the kernel, which runs the program for each task and hands out what it writes as a file; since Linux 5.8.
+    /// The kernel runs the program for each task, and its output is read as a file; since Linux 5.8.
     EachTask,
 }
 
-/// Reads tasks.
+/// The loaded program and the memory it shares with this process.
 #[derive(Debug)]
 pub struct Tasks {
     kernel: TaskLayout,
     namespace: Option<Namespace>,
-    apart: Option<PerCpuPages>,
+    per_cpu_pages: Option<PerCpuPages>,
     ends: Result<ExitQueue, Refusal>,
     control_map: Array,
     control: MapMemory,
     reader: Reader,
-    /// Processes of the read at hand that are complete, by their global numbers.
+    /// Complete processes of the current read, by their global ids.
     delivered: Vec<u32>,
-    /// What the last read asked for; `None` when it failed.
-    asked: Option<TaskParts>,
+    /// The parts that the last read requested; `None` when it failed.
+    parts: Option<TaskParts>,
 }
 
 #[derive(Debug)]
@@ -47,13 +47,13 @@ enum Reader {
         walk: Walk,
         program: Program,
         records: MapMemory,
-        /// It must live as long as the program refers to it by its number, which is while that is loaded.
+        /// Must live as long as the loaded program, which refers to it by number.
         _map: Array,
         capacity: u32,
     },
     EachTask {
         link: Link,
-        /// The program writes a record here before it hands it out.
+        /// The program writes a record here before it outputs it.
         _map: Array,
         bytes: Vec<u8>,
         words: Vec<AtomicU64>,
@@ -61,53 +61,55 @@ enum Reader {
     },
 }
 
-/// Records of one run at first: 900 KB, enough for most machines, and small enough for the cache of a processor.
+/// Records of the first run: 900 KB, enough for most machines, and small enough for a CPU's cache.
 const CAPACITY: u32 = 2048;
 /// Records of one run at most, 7 MB, unless a single process has more threads.
 const ENOUGH: u32 = 1 << 14;
-/// No process has more threads than this on a machine that we read; it would be 230 MB.
+/// No process may have more threads than this; it would take 230 MB.
 const LARGEST: u32 = 1 << 19;
-/// No read takes more runs: it would be 20 million tasks.
+/// A read takes no more runs; that would be 20 million tasks.
 const RUNS: usize = 10_000;
 
 impl Tasks {
-    /// Brings the program into the kernel.
+    /// Loads the program.
     ///
     /// # Errors
     ///
-    /// The kernel is too old, describes no types, or does not let us.
-    pub fn open(way: Way) -> Result<Tasks, Refusal> {
+    /// The kernel is too old, has no type description, or does not allow it.
+    pub fn open(way: WalkMode) -> Result<Tasks, Refusal> {
         Tasks::open_with(way, CAPACITY)
     }
 
-    /// As [`Tasks::open`], with room for so many tasks in one run.
-    pub(crate) fn open_with(way: Way, capacity: u32) -> Result<Tasks, Refusal> {
+    /// As [`Tasks::open`], with room for `capacity` tasks in one run.
+    pub(crate) fn open_with(way: WalkMode, capacity: u32) -> Result<Tasks, Refusal> {
         clear_of_other_namespaces()?;
         let kernel = with_kernel_types(TaskLayout::new)?;
         let control_map = Array::new(control::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
         let control =
             control_map.map(control::WORDS.saturating_mul(8)).map_err(|error| syscall_refusal(&error))?;
         let namespace = own_namespace(&kernel, &control_map, &control)?;
-        let apart = apart(&kernel, &control_map, &control);
+        let per_cpu_pages = per_cpu_pages(&kernel, &control_map, &control);
         let reader = match way {
-            Way::Walk => {
+            WalkMode::Walk => {
                 let Some(walk) = kernel.walk else {
                     return Err(Refusal {
-                        reason: "this kernel has no functions to walk over its tasks".to_string(),
+                        reason: "this kernel has no BPF functions that iterate over tasks".to_string(),
                         remedy: "use Linux 6.7 or newer".to_string(),
                     });
                 };
-                Reader::walk(&kernel, walk, namespace, apart.as_ref(), &control_map, capacity)?
+                Reader::walk(&kernel, walk, namespace, per_cpu_pages.as_ref(), &control_map, capacity)?
             }
-            Way::EachTask => Reader::each_task(&kernel, namespace, apart.as_ref(), &control_map)?,
+            WalkMode::EachTask => {
+                Reader::each_task(&kernel, namespace, per_cpu_pages.as_ref(), &control_map)?
+            }
         };
         let ends = match namespace {
             None => ExitQueue::open(&kernel),
-            // What ends has lost its numbers in other pid namespaces than the first.
+            // An exited process has lost its ids in all pid namespaces but the initial one.
             Some(_) => Err(Refusal::of_kernel("this program is in a pid namespace of its own".to_string())),
         };
-        let (delivered, asked) = (Vec::new(), None);
-        Ok(Tasks { kernel, namespace, apart, ends, control_map, control, reader, delivered, asked })
+        let (delivered, parts) = (Vec::new(), None);
+        Ok(Tasks { kernel, namespace, per_cpu_pages, ends, control_map, control, reader, delivered, parts })
     }
 
     /// Parts that the running kernel does not have.
@@ -115,36 +117,38 @@ impl Tasks {
         self.kernel.missing
     }
 
-    /// Whether pages in memory are counted with those that Linux keeps apart for each processor.
+    /// Whether memory sizes include the page counts that Linux keeps per CPU.
     #[cfg(test)]
     pub(super) fn is_exact(&self) -> bool {
-        self.apart.is_some()
+        self.per_cpu_pages.is_some()
     }
 
-    /// Takes the processes that ended since the last call, in the order in which the kernel gave them up, up to 5,000.
-    /// That may be some milliseconds after their end. What is told here is in no later [`Tasks::read`].
+    /// Takes the processes that exited since the last call, in the order in which the kernel released them,
+    /// up to 5,000. That may be some milliseconds after the exit. A process returned here is in no later
+    /// [`Tasks::read`].
     pub fn take_exits(&self, each: impl FnMut(ExitRecord)) {
         if let Ok(ends) = &self.ends {
             ends.take(each);
         }
     }
 
-    /// Why [`Tasks::take_exits`] never tells of any; `None` when it does.
+    /// Why [`Tasks::take_exits`] returns nothing; `None` when it works.
     pub fn exits_refusal(&self) -> Option<&Refusal> {
         self.ends.as_ref().err()
     }
 
-    /// Reads what is asked for of all tasks of our pid namespace; of each process first its first thread, then the others.
+    /// Reads the requested parts of all tasks of our pid namespace: for each process its first thread, then
+    /// the others.
     ///
-    /// A task that begins or ends meanwhile may be missing.
+    /// Tasks that start or exit during the read may be missing.
     ///
     /// # Errors
     ///
-    /// The program could not run. Some records may have been given already.
-    pub fn read(&mut self, asked: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
+    /// The program could not run. Some records may have been passed on already.
+    pub fn read(&mut self, parts: TaskParts, mut each: impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         self.delivered.clear();
-        self.set(control::ASKED, u64::from(asked.0));
-        let is_same_request = self.asked.take() == Some(asked);
+        self.set(control::PARTS, u64::from(parts.0));
+        let is_same_request = self.parts.take() == Some(parts);
         match &self.reader {
             Reader::Walk { .. } => {
                 self.set(control::SAME, u64::from(is_same_request));
@@ -152,35 +156,35 @@ impl Tasks {
             }
             Reader::EachTask { .. } => self.each_task(&mut each),
         }?;
-        self.asked = Some(asked);
+        self.parts = Some(parts);
         Ok(())
     }
 
     fn walk(&mut self, is_same_request: bool, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
         let mut begin = 0;
-        // What was delivered before a run that had to begin earlier than planned.
+        // Processes that were passed on before a run that had to begin earlier than planned.
         let mut known = HashSet::new();
         for _ in 0..RUNS {
             self.set(control::BEGIN, u64::from(begin));
-            for word in [control::COUNT, control::REST] {
+            for word in [control::COUNT, control::UNFINISHED] {
                 self.set(word, 0);
             }
             let Reader::Walk { walk, program, records, capacity, .. } = &self.reader else { break };
             program.run().map_err(|error| syscall_refusal(&error))?;
             if self.control_word(control::BEGIN) != 0 {
-                // It ended since: the walk goes on behind the last one that is still there.
+                // That process has exited since: go on after the last one that still exists.
                 known.extend(self.delivered.iter().copied());
                 begin = self.delivered.pop().unwrap_or(0);
                 continue;
             }
             let count = usize::try_from(self.control_word(control::COUNT)).unwrap_or(usize::MAX);
-            let rest = u32::try_from(self.control_word(control::REST)).unwrap_or(0);
+            let rest = u32::try_from(self.control_word(control::UNFINISHED)).unwrap_or(0);
             let mut is_any = false;
             let words = records.words().chunks_exact(task_record::WORDS).take(count);
             for record in words.map(|words| Record::new(words, is_same_request)) {
                 let process = record.global_process();
                 if rest != 0 && process == rest {
-                    // Not all of its threads are here; it begins the next run.
+                    // Some of its threads did not fit; the next run begins with this process.
                     record.forget();
                     continue;
                 }
@@ -197,7 +201,7 @@ impl Tasks {
             if rest == 0 {
                 return Ok(());
             }
-            // Each run passes what the ones before it have read, so there should be few.
+            // Each run skips the tasks of the runs before it, so there should be few runs.
             if !is_any || *capacity < ENOUGH {
                 let larger = capacity.saturating_mul(2);
                 if larger > LARGEST {
@@ -205,12 +209,13 @@ impl Tasks {
                         "process {rest} has more than {capacity} threads"
                     )));
                 }
-                let (apart, control) = (self.apart.as_ref(), &self.control_map);
-                self.reader = Reader::walk(&self.kernel, *walk, self.namespace, apart, control, larger)?;
+                let (per_cpu_pages, control) = (self.per_cpu_pages.as_ref(), &self.control_map);
+                self.reader =
+                    Reader::walk(&self.kernel, *walk, self.namespace, per_cpu_pages, control, larger)?;
             }
             begin = rest;
         }
-        Err(Refusal::of_kernel("the list of tasks has no end".to_string()))
+        Err(Refusal::of_kernel("the list of tasks does not end".to_string()))
     }
 
     fn each_task(&mut self, each: &mut impl FnMut(Record<'_>)) -> Result<(), Refusal> {
@@ -228,7 +233,7 @@ impl Tasks {
         order.extend(records.enumerate().map(|(index, record)| {
             (record.global_process(), !record.is_process(), record.global_pid(), index)
         }));
-        // The kernel goes by numbers; threads stand behind their process here.
+        // The kernel iterates by task id; here threads follow their process.
         order.sort_unstable();
         for (_, _, _, index) in order {
             let start = index.saturating_mul(task_record::WORDS);
@@ -255,7 +260,7 @@ impl Reader {
         kernel: &TaskLayout,
         walk: Walk,
         namespace: Option<Namespace>,
-        apart: Option<&PerCpuPages>,
+        per_cpu_pages: Option<&PerCpuPages>,
         control: &Array,
         capacity: u32,
     ) -> Result<Reader, Refusal> {
@@ -263,7 +268,8 @@ impl Reader {
         let length = usize::try_from(u64::from(capacity).saturating_mul(u64::from(task_record::SIZE)));
         let records = map.map(length.unwrap_or(usize::MAX)).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = task_program::walking(kernel, &walk, maps, namespace, apart).map_err(assembler_refusal)?;
+        let code = task_program::walking(kernel, &walk, maps, namespace, per_cpu_pages)
+            .map_err(assembler_refusal)?;
         let program = Program::load(ProgramKind::Syscall, &code).map_err(load_refusal)?;
         Ok(Reader::Walk { walk, program, records, _map: map, capacity })
     }
@@ -271,31 +277,32 @@ impl Reader {
     fn each_task(
         kernel: &TaskLayout,
         namespace: Option<Namespace>,
-        apart: Option<&PerCpuPages>,
+        per_cpu_pages: Option<&PerCpuPages>,
         control: &Array,
     ) -> Result<Reader, Refusal> {
         let Some(function) = kernel.each_task else {
             return Err(Refusal {
-                reason: "this kernel runs no programs for its tasks".to_string(),
+                reason: "this kernel has no BPF task iterators".to_string(),
                 remedy: "use Linux 5.8 or newer".to_string(),
             });
         };
         let map = Array::new(task_record::SIZE, 1).map_err(|error| syscall_refusal(&error))?;
         let maps = Maps { control: control.number(), records: map.number() };
-        let code = task_program::for_each_task(kernel, maps, namespace, apart).map_err(assembler_refusal)?;
+        let code =
+            task_program::for_each_task(kernel, maps, namespace, per_cpu_pages).map_err(assembler_refusal)?;
         let program = Program::load(ProgramKind::TaskIterator(function), &code).map_err(load_refusal)?;
         let link = program.link().map_err(|error| syscall_refusal(&error))?;
         Ok(Reader::EachTask { link, _map: map, bytes: Vec::new(), words: Vec::new(), order: Vec::new() })
     }
 }
 
-/// The kernel numbers processes and their start times as this process sees them only when `/proc` is of our own pid
-/// namespace, and our boot time clock is the machine's.
+/// Ids and start times are those that this process sees only if `/proc` belongs to our own pid namespace and
+/// our boot time clock is that of the machine.
 fn clear_of_other_namespaces() -> Result<(), Refusal> {
     let own = std::process::id().to_string();
     if fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() != own.as_str()) {
         return Err(Refusal {
-            reason: "/proc is of another pid namespace than this program".to_string(),
+            reason: "/proc belongs to another pid namespace than this program".to_string(),
             remedy: "mount /proc in the pid namespace of this program".to_string(),
         });
     }
@@ -315,7 +322,7 @@ fn own_namespace(
     map: &Array,
     control: &MapMemory,
 ) -> Result<Option<Namespace>, Refusal> {
-    /// The number that the kernel gives the first pid namespace.
+    /// The inode number of the initial pid namespace.
     const FIRST: u64 = 0xefff_fffc;
     let file = fs::metadata("/proc/self/ns/pid").map_err(|error| syscall_refusal(&error))?;
     if file.ino() == FIRST {
@@ -328,21 +335,22 @@ fn own_namespace(
     let level = u32::try_from(level).ok().filter(|level| (1..=32).contains(level));
     let namespace = level.zip(u32::try_from(file.ino()).ok());
     let Some((level, inode)) = namespace else {
-        return Err(Refusal::of_kernel("the pid namespace of this program can not be told".to_string()));
+        return Err(Refusal::of_kernel("the pid namespace of this program is unknown".to_string()));
     };
     Ok(Some(Namespace { level, inode }))
 }
 
-/// How far the memory of each processor is. Without it, sizes in memory are off by what is kept apart; so they are where
-/// there are too many processors, since adding it up takes time for each.
-fn apart(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
+/// The distance of each CPU's memory. Without it, memory sizes lack the pages counted per CPU. It is not used
+/// with too many CPUs, because adding those up takes time for each.
+fn per_cpu_pages(kernel: &TaskLayout, control_map: &Array, control: &MapMemory) -> Option<PerCpuPages> {
     let (shares, cast) = kernel.shares.zip(kernel.cast)?;
     let map = Array::per_cpu(8).ok()?;
     let code = task_program::areas(shares, control_map.number(), map.number()).ok()?;
     Program::load(ProgramKind::Syscall, &code).ok()?.run().ok()?;
     let load = |offset: u32| word(control, offset).map_or(0, |word| word.load(Ordering::Relaxed));
     let base = load(control::COUNT);
-    let areas = (0..control::PROCESSORS).map(|processor| load(control::AREAS.saturating_add(processor * 8)));
+    let areas = (0..control::PROCESSORS)
+        .map(|processor| load(control::AREAS.saturating_add(processor.saturating_mul(8))));
     let areas: Vec<u64> = areas.take_while(|area| *area != 0).collect();
     let is_whole = base != 0 && (1..size_of(control::PROCESSORS)).contains(&areas.len());
     let distances = areas.iter().map(|area| area.wrapping_sub(base)).collect();

@@ -9,8 +9,8 @@ use super::sys::Whole;
 
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Looks up what a program needs to know of the running kernel. One at a time, so that its types are never in memory
-/// twice.
+/// Looks up what a program needs to know about the running kernel. One lookup at a time, so that the type
+/// description is never in memory twice.
 pub(super) fn with_kernel_types<Found, Error: Display>(
     look: impl FnOnce(&Btf<'_>) -> Result<Found, Error>,
 ) -> Result<Found, Refusal> {

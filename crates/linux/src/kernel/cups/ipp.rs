@@ -1,10 +1,11 @@
-//! Questions and answers of the Internet Printing Protocol (RFC 8010), as far as a print server is asked how its queues are.
+//! Requests and answers of the Internet Printing Protocol (RFC 8010), as far as querying queues and jobs
+//! needs it.
 //!
 //! ```text
 //!  message                                    attribute
 //!  0  version 2 bytes                         0  tag of its value, from 16 on
 //!  2  operation, or status of an answer u16   1  length of the name u16, then the name
-//!  4  number of the question u32                 length of the value u16, then the value
+//!  4  number of the request u32                  length of the value u16, then the value
 //!  8  tag of a group, below 16; attributes; …; tag 3
 //! ```
 //!
@@ -12,28 +13,28 @@
 
 use crate::kernel::proc::ParseError;
 
-/// The words that errors begin with.
+/// The subject of errors.
 const FILE: &str = "answer of the print server";
-/// The tag behind the last group.
+/// The tag after the last group.
 const END: u8 = 3;
 const INTEGER: u8 = 0x21;
 const ENUM: u8 = 0x23;
 const KEYWORD: u8 = 0x44;
 const URI: u8 = 0x45;
 
-/// A question that is being written.
+/// A request that is being written.
 #[derive(Clone, Debug)]
 pub struct Question {
     bytes: Vec<u8>,
 }
 
 impl Question {
-    /// A question for this operation, in English and UTF-8.
+    /// A request for this operation, in English and UTF-8.
     pub fn new(operation: u16) -> Question {
         let mut bytes = vec![2, 0];
         bytes.extend(operation.to_be_bytes());
         bytes.extend(1_u32.to_be_bytes());
-        // The group of what the operation is about.
+        // The group of operation attributes.
         bytes.push(1);
         Question { bytes }.with(0x47, b"attributes-charset", b"utf-8").with(
             0x48,
@@ -42,19 +43,19 @@ impl Question {
         )
     }
 
-    /// What is asked about.
+    /// Adds the address of the object that the request is about.
     #[must_use]
     pub fn uri(self, name: &str, value: &str) -> Question {
         self.with(URI, name.as_bytes(), value.as_bytes())
     }
 
-    /// A number that the question has.
+    /// Adds a number.
     #[must_use]
     pub fn number(self, name: &str, value: i32) -> Question {
         self.with(INTEGER, name.as_bytes(), &value.to_be_bytes())
     }
 
-    /// The words of an attribute.
+    /// Adds an attribute with one or more keywords.
     #[must_use]
     pub fn words(mut self, name: &str, values: &[&str]) -> Question {
         let mut name = name.as_bytes();
@@ -64,7 +65,7 @@ impl Question {
         self
     }
 
-    /// The bytes of the question.
+    /// The bytes of the request.
     pub fn finish(mut self) -> Vec<u8> {
         self.bytes.push(END);
         self.bytes
@@ -73,7 +74,7 @@ impl Question {
     fn with(mut self, tag: u8, name: &[u8], value: &[u8]) -> Question {
         self.bytes.push(tag);
         for part in [name, value] {
-            // All of them are short words of ours.
+            // All of them are short constants of ours.
             self.bytes.extend(u16::try_from(part.len()).unwrap_or(u16::MAX).to_be_bytes());
             self.bytes.extend(part);
         }
@@ -81,19 +82,19 @@ impl Question {
     }
 }
 
-/// What a print server has answered.
+/// The answer of a print server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
-    /// How it went: below 256 well, from 0x400 on it does not want to, from 0x500 on it can not.
+    /// The status: below 256 success, from 0x400 a client error, from 0x500 a server error.
     pub status: u16,
-    /// Its groups, one a printer or job, and one of the answer itself before them.
+    /// Its groups: that of the operation, then one per printer or job.
     pub groups: Vec<Group<'a>>,
 }
 
 /// Attributes that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group<'a> {
-    /// 1 what the answer itself is about, 2 a job, 4 a printer.
+    /// 1 operation attributes, 2 a job, 4 a printer.
     pub tag: u8,
     attributes: Vec<Attribute<'a>>,
 }
@@ -112,9 +113,9 @@ impl<'a> Group<'a> {
         Some(i32::from_be_bytes(found.value.try_into().ok()?))
     }
 
-    /// All texts of this name: names, words and addresses.
+    /// All texts of this name: names, keywords and addresses.
     pub fn texts(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        // Tags of texts without a language begin here.
+        // Tags of text without a language begin here.
         self.named(name).filter(|attribute| attribute.tag >= 0x40).map(|attribute| attribute.value)
     }
 
@@ -123,11 +124,11 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Takes an answer apart.
+/// Decodes an answer.
 ///
 /// # Errors
 ///
-/// It is none, or it ends too early.
+/// The bytes are no answer, or are truncated.
 pub fn decode(bytes: &[u8]) -> Result<Answer<'_>, ParseError> {
     let mut rest = Rest { all: bytes, at: 0 };
     let header = rest.take(8, "header")?;
@@ -156,7 +157,7 @@ pub fn decode(bytes: &[u8]) -> Result<Answer<'_>, ParseError> {
     }
 }
 
-/// What is not yet taken.
+/// The bytes not yet decoded.
 struct Rest<'a> {
     all: &'a [u8],
     at: usize,
@@ -190,7 +191,7 @@ mod tests {
     use crate::kernel::proc::fixture::{check_damage, fixture};
 
     #[test]
-    fn a_question_is_what_the_protocol_says() {
+    fn a_request_has_the_bytes_of_the_protocol() {
         let question = Question::new(0x4002).words("a", &["b", "cd"]).number("n", -2).uri("u", "x").finish();
         let expected = [
             &b"\x02\x00\x40\x02\x00\x00\x00\x01\x01"[..],
@@ -200,7 +201,7 @@ mod tests {
             b"\x21\x00\x01n\x00\x04\xff\xff\xff\xfe\x45\x00\x01u\x00\x01x\x03",
         ];
         assert_eq!(question, expected.concat());
-        // An answer has the form of a question.
+        // An answer has the same format as a request.
         let answer = decode(&question).unwrap();
         assert_eq!((answer.status, answer.groups.len()), (0x4002, 1));
         let group = &answer.groups[0];
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer() {
+    fn malformed_answers_are_errors() {
         let said = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
         assert_eq!(
             said(b"HTTP/1.1 200"),

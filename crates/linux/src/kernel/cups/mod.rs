@@ -1,13 +1,14 @@
-//! The print server of the machine (CUPS), asked through its own socket: which queues there are, and which jobs.
+//! Queries the machine's print server (CUPS) through its socket: which queues there are, and which jobs.
 //!
-//! Questions are HTTP with the Internet Printing Protocol inside ([`ipp`]). An answer is awaited until a deadline and no longer, whatever
-//! the server does: a queue of callers that is full, silence, and an answer that drips are all the same to the caller.
+//! Requests are HTTP containing the Internet Printing Protocol ([`ipp`]). An answer has to arrive before a
+//! deadline, whatever the server does: a full backlog, silence and a slow trickle look the same to the
+//! caller.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -18,9 +19,9 @@ use crate::kernel::proc::scan::decimal;
 pub mod ipp;
 pub(crate) mod print_server;
 
-/// The most bytes of an answer: a few times what the longest list of jobs takes that a server gives at once.
+/// The largest answer in bytes: a few times the longest list of jobs that a server returns at once.
 const MOST: usize = 8 << 20;
-/// The words that errors begin with.
+/// The subject of errors.
 const FILE: &str = "answer of the print server";
 
 /// Why a print server gave no answer.
@@ -29,15 +30,15 @@ const FILE: &str = "answer of the print server";
 pub enum CupsError {
     /// There is no server.
     NoServer,
-    /// It does not tell this user.
+    /// It refuses this user.
     Denied,
     /// It did not answer before the deadline.
     Late,
     /// The socket can not be used.
     Socket(ErrorKind),
-    /// What it answered can not be understood.
+    /// Its answer can not be decoded.
     Answer(ParseError),
-    /// It answered that it can not, with this status of the protocol.
+    /// It answered with this error status of the protocol.
     Status(u16),
 }
 
@@ -45,26 +46,33 @@ impl fmt::Display for CupsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CupsError::NoServer => f.write_str("no print server listens"),
-            CupsError::Denied => f.write_str("the print server does not tell this user"),
+            CupsError::Denied => f.write_str("the print server refuses this user"),
             CupsError::Late => f.write_str("the print server did not answer in time"),
             CupsError::Socket(kind) => write!(f, "socket of the print server: {kind}"),
             CupsError::Answer(error) => error.fmt(f),
-            CupsError::Status(status) => write!(f, "the print server answers with status {status:#06x}"),
+            CupsError::Status(status) => write!(f, "the print server answered with status {status:#06x}"),
         }
     }
 }
 
 impl std::error::Error for CupsError {}
 
-/// Asks the server that listens at `socket`, and gives what stands in its answer behind the lines of HTTP.
+/// The moment after `patience`; now, if that is beyond the range of the clock.
+pub(crate) fn deadline_in(patience: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(patience).unwrap_or(now)
+}
+
+/// Sends a request to the server listening at `socket`, and returns the body of its HTTP answer.
 ///
 /// # Errors
 ///
-/// There is none, it refuses, or it has not answered all when the deadline comes.
+/// There is no server, it refuses, or the answer is not complete at the deadline.
 pub(crate) fn ask(socket: &Path, question: &[u8], deadline: Instant) -> Result<Vec<u8>, CupsError> {
     let mut stream = connect(socket)?;
     let head = format!(
-        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/ipp\r\nContent-Length: \
+            {}\r\nConnection: close\r\n\r\n",
         question.len()
     );
     let failed = |error: &std::io::Error| of_kind(error.kind());
@@ -87,7 +95,7 @@ pub(crate) fn ask(socket: &Path, question: &[u8], deadline: Instant) -> Result<V
     }
 }
 
-/// Connects without waiting: a server whose queue of callers is full does not answer either.
+/// Connects without waiting: a server with a full backlog does not answer either.
 fn connect(socket: &Path) -> Result<UnixStream, CupsError> {
     let of = |errno: Errno| match errno {
         Errno::AGAIN => CupsError::Late,
@@ -111,17 +119,17 @@ fn of_kind(kind: ErrorKind) -> CupsError {
     }
 }
 
-/// The time until the deadline.
+/// The time left until the deadline.
 fn left(deadline: Instant) -> Result<std::time::Duration, CupsError> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(CupsError::Late) } else { Ok(left) }
 }
 
-/// What stands in an answer behind the lines of HTTP, in one piece or in many.
+/// The body of an HTTP answer, in one piece or chunked.
 ///
 /// # Errors
 ///
-/// It is no answer, or ends too early, or the server refuses.
+/// The bytes are no HTTP answer, are truncated, or the server refuses.
 pub fn body(answer: &[u8]) -> Result<Vec<u8>, CupsError> {
     let wrong = |what, needed, found: &[u8]| CupsError::Answer(ParseError::new(FILE, 0, what, needed, found));
     let mut rest = answer;
@@ -133,7 +141,7 @@ pub fn body(answer: &[u8]) -> Result<Vec<u8>, CupsError> {
         let first = lines.next().unwrap_or_default();
         let status = first.split(u8::is_ascii_whitespace).nth(1).and_then(decimal);
         match status.filter(|_| first.starts_with(b"HTTP/1.")) {
-            // A word before the answer itself.
+            // An interim response before the real one.
             Some(100..=199) => {
                 rest = behind;
                 continue;
@@ -161,12 +169,12 @@ pub fn body(answer: &[u8]) -> Result<Vec<u8>, CupsError> {
     }
 }
 
-/// Puts pieces together: the length of each stands before it, hexadecimal, and the last one is empty.
+/// Joins chunks: each is preceded by its length in hexadecimal, and the last one is empty.
 fn pieces(mut rest: &[u8]) -> Result<Vec<u8>, CupsError> {
     let mut whole = Vec::new();
     loop {
         let found = split(rest, b"\r\n").and_then(|(length, behind)| {
-            // Behind the length there may be words, which nobody uses.
+            // Chunk extensions may follow the length; nobody uses them.
             let length = length.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
             let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
             Some((behind.get(..length)?, behind.get(length..)?))
@@ -183,7 +191,7 @@ fn pieces(mut rest: &[u8]) -> Result<Vec<u8>, CupsError> {
     }
 }
 
-/// What stands before a word and behind it.
+/// The text before and after a separator.
 fn split<'a>(text: &'a [u8], word: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let at = text.windows(word.len()).position(|window| window == word)?;
     Some((text.get(..at)?, text.get(at.saturating_add(word.len())..)?))
@@ -194,11 +202,10 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::Duration;
 
     use super::*;
 
-    /// A socket of its own in the folder of temporary files.
+    /// A socket in the directory of temporary files.
     fn listener() -> (UnixListener, PathBuf) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -206,7 +213,8 @@ mod tests {
         (UnixListener::bind(&path).unwrap(), path)
     }
 
-    /// What becomes of a question to a server that writes these pieces, each after a pause, and then hangs up or not.
+    /// The result of a request to a server that writes these pieces, each after a pause, and then hangs up or
+    /// not.
     fn answer(
         pieces: &[&[u8]],
         pause: Duration,
@@ -225,7 +233,7 @@ mod tests {
             let length = stream.read(&mut question).unwrap();
             assert!(question[..length].ends_with(b"Content-Length: 8\r\nConnection: close\r\n\r\nquestion"));
             for piece in pieces {
-                // The asker may have gone.
+                // The client may have gone.
                 let _ = stream.write_all(piece);
                 std::thread::sleep(pause);
             }
@@ -244,7 +252,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(200);
 
     #[test]
-    fn answers_in_one_piece_or_many() {
+    fn answers_whole_or_chunked() {
         let of = |pieces: &[&[u8]]| answer(pieces, Duration::ZERO, true, LONG);
         assert_eq!(of(&[b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd"]), Ok(b"abc".to_vec()));
         assert_eq!(of(&[b"HTTP/1.0 200 OK\r\n\r\n", b"ab", b"c"]), Ok(b"abc".to_vec()));
@@ -254,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_none() {
+    fn malformed_http_answers_are_errors() {
         let of = |pieces: &[&[u8]]| answer(pieces, Duration::ZERO, true, LONG);
         let said = |text: &[u8]| of(&[text]).unwrap_err().to_string();
         assert!(said(b"").contains("header: needed lines and an empty one, found nothing"));
@@ -271,9 +279,9 @@ mod tests {
         assert!(said(&endless).contains("length: needed less than 8 MiB"));
     }
 
-    /// However it does not answer, the caller goes on at its deadline.
+    /// However the server fails to answer, the caller continues at its deadline.
     #[test]
-    fn a_server_that_hangs() {
+    fn a_hanging_server_costs_no_more_than_the_deadline() {
         let mut hang = vec![(vec![], Duration::ZERO)];
         // One byte at a time.
         hang.push((vec![b"H".as_slice(); 100], SHORT / 20));
@@ -282,7 +290,7 @@ mod tests {
             assert_eq!(answer(&pieces, pause, false, SHORT), Err(CupsError::Late));
             assert!(start.elapsed() < LONG / 2, "{:?}", start.elapsed());
         }
-        // Nobody takes callers, and as many wait as may.
+        // Nobody accepts connections, and the backlog is full.
         let (_listener, path) = listener();
         let waiting: Vec<_> = std::iter::from_fn(|| connect(&path).ok()).take(100_000).collect();
         assert_eq!(ask(&path, b"", Instant::now() + LONG), Err(CupsError::Late), "{} wait", waiting.len());

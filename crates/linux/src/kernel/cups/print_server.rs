@@ -1,4 +1,4 @@
-//! What the print server knows: its queues, and the jobs that its history has.
+//! The queues of the print server, and the jobs in its history.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,13 +6,13 @@ use std::time::Instant;
 use super::ipp::{Group, Question, decode};
 use super::{CupsError, ask};
 
-/// The most jobs that are asked for at once, which is what CUPS gives at most by default.
+/// The most jobs of one request, which is the default limit of CUPS.
 const AT_ONCE: i32 = 500;
-/// How often more jobs are asked for; what is left is asked for the next time.
+/// The most requests for jobs of one sample; the next sample continues.
 const QUESTIONS: usize = 20;
 const GET_JOBS: u16 = 0x000a;
 const CUPS_GET_PRINTERS: u16 = 0x4002;
-/// The status of an answer that there is nothing of the kind.
+/// The status of an answer without any items.
 const NOT_FOUND: u16 = 0x0406;
 
 /// A queue at one moment.
@@ -35,9 +35,9 @@ pub(crate) struct Job {
     pub number: i32,
     /// The name of its queue.
     pub queue: String,
-    /// 3 to 6 before it has ended, 7 canceled, 8 aborted, 9 completed.
+    /// 3 to 6 while it is pending or printing, 7 canceled, 8 aborted, 9 completed.
     pub state: i32,
-    /// Whether it is still being handed over.
+    /// Whether it is still being received.
     pub spooling: bool,
     /// Its size.
     pub bytes: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Job {
     pub sheets: u64,
 }
 
-/// An answer: the queues, and the jobs from the first one that was asked for, if they were.
+/// The queues, and the jobs from the first requested one on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// All queues.
@@ -63,7 +63,7 @@ pub(crate) fn count_queues(socket: &Path, deadline: Instant) -> Result<usize, Cu
     query(socket, None, deadline).map(|answer| answer.printers.len())
 }
 
-/// Asks for the queues, and for the jobs from `first` on.
+/// Queries the queues, and the jobs from `first` on.
 ///
 /// # Errors
 ///
@@ -104,12 +104,12 @@ const JOB_ATTRIBUTES: [&str; 6] = [
     "job-media-sheets-completed",
 ];
 
-/// The groups of an answer that have this tag.
+/// The groups of an answer with this tag.
 fn groups(bytes: &[u8], tag: u8) -> Result<Vec<Group<'_>>, CupsError> {
     let answer = decode(bytes).map_err(CupsError::Answer)?;
     match answer.status {
         0..=0xff => Ok(answer.groups.into_iter().filter(|group| group.tag == tag).collect()),
-        // A server without queues says it so.
+        // A server without queues answers like this.
         NOT_FOUND => Ok(Vec::new()),
         0x0401..=0x0403 => Err(CupsError::Denied),
         status => Err(CupsError::Status(status)),
@@ -121,7 +121,7 @@ pub(crate) fn printer(group: &Group<'_>) -> Option<Printer> {
     const OUT_OF_PAPER: [&[u8]; 2] = [b"media-empty", b"media-needed"];
     let has = |wanted: &[&[u8]]| {
         group.texts("printer-state-reasons").any(|reason| {
-            // How bad it is stands behind the word.
+            // The severity follows the keyword.
             let ends = [b"-error".as_slice(), b"-warning", b"-report"];
             let word = ends.into_iter().find_map(|end| reason.strip_suffix(end)).unwrap_or(reason);
             wanted.contains(&word)
@@ -148,7 +148,7 @@ pub(crate) fn job(group: &Group<'_>) -> Option<Job> {
     })
 }
 
-/// A count, which an attribute that is not there or negative does not have.
+/// A count; 0 for a missing or negative attribute.
 fn count(group: &Group<'_>, name: &str) -> u64 {
     group.number(name).and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
 }
@@ -157,7 +157,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The characters of a part of an address, in which some are written as `%` and two hexadecimal digits.
+/// Decodes a part of an address, in which `%` and two hexadecimal digits stand for a character.
 pub(crate) fn plain(part: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = part;

@@ -1,20 +1,21 @@
-//! What drivers tell of their interfaces through generic netlink: the speed of a link, and what its hardware has counted.
+//! What drivers report about their interfaces through generic netlink: link speed and hardware counters.
 //!
-//! The layouts are those of `linux/genetlink.h` and `linux/ethtool_netlink.h`: behind the header of a message stands one of 4 bytes, whose
-//! first is a command, then attributes. The number of the family of commands is the kernel's own choice, and is asked for first.
+//! The layouts are those of `linux/genetlink.h` and `linux/ethtool_netlink.h`: the message header is followed
+//! by a 4-byte header, whose first byte is a command, and attributes. The kernel assigns the number of the
+//! family at run time, so it is requested first.
 
 use super::socket::{RouteError, RouteSocket};
 use super::{Attributes, DecodeError, u32_at, u64_at, until_zero};
 
-/// Asks drivers, in the network namespace of the thread that asks first.
+/// Sends requests to drivers, in the network namespace of the thread that sends the first one.
 #[derive(Debug)]
 pub(crate) struct EthtoolSocket {
     socket: RouteSocket,
-    /// The number of the family, once it is known.
+    /// The number of the ethtool family, once it is known.
     family: Option<u16>,
 }
 
-/// What the hardware of an interface has counted (IEEE 802.3), as far as its driver tells.
+/// The IEEE 802.3 counters of an interface's hardware, as far as its driver reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the standard's own names")]
 pub(crate) struct MacStats {
@@ -27,27 +28,28 @@ pub(crate) struct MacStats {
 }
 
 impl EthtoolSocket {
-    /// A socket that is opened at the first question.
+    /// A socket that is opened at the first request.
     pub(crate) fn new() -> EthtoolSocket {
         EthtoolSocket { socket: RouteSocket::generic(), family: None }
     }
 
-    /// Replaces what is in `speeds` by the numbers of all interfaces whose drivers tell their speed, and that in 10^6 bits
-    /// per second.
+    /// Replaces `speeds` by the indexes and speeds, in 10^6 bits per second, of all interfaces whose drivers
+    /// report one.
     ///
     /// # Errors
     ///
-    /// As [`RouteSocket::links`]; [`RouteError::NoFamily`] before Linux 5.6 or without CONFIG_ETHTOOL_NETLINK.
+    /// As [`RouteSocket::links`]; [`RouteError::NoFamily`] before Linux 5.6 or without
+    /// CONFIG_ETHTOOL_NETLINK.
     pub(crate) fn speeds(&mut self, speeds: &mut Vec<(u32, u32)>) -> Result<(), RouteError> {
         speeds.clear();
         let family = self.family()?;
-        // Flag 1 asks for short sets of bits: those of what a link could do, which nobody looks at.
+        // Flag 1 requests compact bit sets; they list link modes, which are not used.
         let header = attribute(NESTED | LINKMODES_HEADER, &attribute(HEADER_FLAGS, &words(&[1])));
         let question = [command(LINKMODES_GET), header].concat();
         self.ask(family, &question, speeds, decode_speed)
     }
 
-    /// Replaces what is in `stats` by the numbers of all interfaces whose drivers tell what their hardware has counted, and that.
+    /// Replaces `stats` by the indexes and counters of all interfaces whose drivers report hardware counters.
     ///
     /// # Errors
     ///
@@ -55,7 +57,7 @@ impl EthtoolSocket {
     pub(crate) fn mac_stats(&mut self, stats: &mut Vec<(u32, MacStats)>) -> Result<(), RouteError> {
         stats.clear();
         let family = self.family()?;
-        // A short set of bits without a mask: its size, and the bit of the group.
+        // A compact bit set without a mask: its size, and the bit of the group.
         let bits = [
             attribute(BITSET_NOMASK, &[]),
             attribute(BITSET_SIZE, &words(&[4])),
@@ -69,7 +71,7 @@ impl EthtoolSocket {
         self.ask(family, &question.concat(), stats, decode_mac_stats)
     }
 
-    /// The number of the family of commands, from the list of all.
+    /// The number of the ethtool family, from the list of all families.
     fn family(&mut self) -> Result<u16, RouteError> {
         if let Some(family) = self.family {
             return Ok(family);
@@ -81,7 +83,7 @@ impl EthtoolSocket {
         Ok(family)
     }
 
-    /// Asks a family, and decodes those of the answers that are its own.
+    /// Sends a request to the family and decodes the answers that belong to it.
     fn ask<T>(
         &mut self,
         family: u16,
@@ -102,7 +104,7 @@ impl Default for EthtoolSocket {
     }
 }
 
-/// GENL_ID_CTRL: the family that tells of families.
+/// GENL_ID_CTRL: the family that lists families.
 const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -120,13 +122,13 @@ const STATS_GROUPS: u16 = 3;
 const STATS_GROUP: u16 = 4;
 const GROUP_ID: u16 = 2;
 const GROUP_STAT: u16 = 4;
-/// The group of what the standard calls the MAC.
+/// The group of MAC counters of the standard.
 const GROUP_ETH_MAC: u32 = 1;
 const BITSET_NOMASK: u16 = 1;
 const BITSET_SIZE: u16 = 2;
 const BITSET_VALUE: u16 = 4;
 
-/// The flag of an attribute that holds attributes.
+/// The flag of an attribute that contains attributes.
 const NESTED: u16 = 0x8000;
 /// The bytes before the attributes: the command and its version.
 const HEADER: usize = 4;
@@ -141,7 +143,7 @@ fn words(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_ne_bytes()).collect()
 }
 
-/// An attribute, filled up to a multiple of 4 bytes.
+/// An attribute, padded to a multiple of 4 bytes.
 #[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = value.len().saturating_add(4);
@@ -152,7 +154,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The number of the family of this name, if the message tells of it.
+/// The number of the family of this name, if the message is about it.
 fn decode_family(body: &[u8]) -> Result<Option<u16>, DecodeError> {
     let (mut number, mut is_ethtool) = (None, false);
     for attribute in Attributes::after(body, HEADER, "family of commands")? {
@@ -165,7 +167,7 @@ fn decode_family(body: &[u8]) -> Result<Option<u16>, DecodeError> {
     Ok(number.filter(|_| is_ethtool))
 }
 
-/// The interface that a message is about, whose number stands in an attribute of an attribute.
+/// The interface that a message is about; its index is in a nested attribute.
 fn interface(header: &[u8]) -> Result<Option<u32>, DecodeError> {
     for attribute in Attributes::after(header, 0, "interface of a message")? {
         if let (HEADER_INDEX, value) = attribute? {
@@ -175,7 +177,7 @@ fn interface(header: &[u8]) -> Result<Option<u32>, DecodeError> {
     Ok(None)
 }
 
-/// The number of an interface and its speed, where the driver knows it.
+/// The index of an interface and its speed, if the driver knows it.
 fn decode_speed(body: &[u8]) -> Result<Option<(u32, u32)>, DecodeError> {
     let (mut index, mut speed) = (None, None);
     for attribute in Attributes::after(body, HEADER, "modes of a link")? {
@@ -188,7 +190,7 @@ fn decode_speed(body: &[u8]) -> Result<Option<(u32, u32)>, DecodeError> {
     Ok(index.zip(speed.filter(|speed| *speed != UNKNOWN)))
 }
 
-/// The number of an interface and what its hardware has counted.
+/// The index of an interface and its hardware counters.
 fn decode_mac_stats(body: &[u8]) -> Result<Option<(u32, MacStats)>, DecodeError> {
     let (mut index, mut stats) = (None, None);
     for attribute in Attributes::after(body, HEADER, "statistics of a link")? {
@@ -205,7 +207,7 @@ fn decode_mac_stats(body: &[u8]) -> Result<Option<(u32, MacStats)>, DecodeError>
     Ok(index.zip(stats))
 }
 
-/// A group of counts, if it is that of the MAC.
+/// A group of counters, if it is the MAC group.
 fn decode_group(group: &[u8]) -> Result<Option<MacStats>, DecodeError> {
     let (mut stats, mut is_mac) = (MacStats::default(), false);
     for attribute in Attributes::after(group, 0, "group of statistics")? {
@@ -266,7 +268,7 @@ mod tests {
         assert_eq!(found, Some((7, expected)));
         let some = decode_mac_stats(&statistics(GROUP_ETH_MAC, &[(18, 9)])).unwrap().unwrap().1;
         assert_eq!(some, MacStats { broadcast_frames_received_ok: Some(9), ..MacStats::default() });
-        // A driver that tells nothing, and another group, whose counts have the same numbers.
+        // A driver that reports nothing, and another group, whose counters have the same numbers.
         for (group, counts) in [(GROUP_ETH_MAC, &[][..]), (3, &[(0, 1), (3, 2)])] {
             assert_eq!(decode_mac_stats(&statistics(group, counts)), Ok(None));
         }
@@ -305,7 +307,7 @@ mod tests {
         }
     }
 
-    /// What the running kernel answers; most machines have no driver that tells what its hardware counts.
+    /// Asks the running kernel; most machines have no driver that reports hardware counters.
     #[test]
     fn the_running_kernel() {
         let mut socket = EthtoolSocket::new();

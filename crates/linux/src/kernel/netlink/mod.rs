@@ -1,9 +1,9 @@
-//! Messages of the kernel's route netlink, and of the one for drivers ([`ethtool`]): which network interfaces there are, what went through them, and how long
-//! their queues are.
+//! Messages of route netlink, and of ethtool netlink ([`ethtool`]): network interfaces, their statistics, and
+//! their queues.
 //!
-//! This file only takes bytes apart; `netlink::socket` sends and receives them. The layouts are those of
-//! `linux/netlink.h`, `rtnetlink.h`, `if_link.h`, `pkt_sched.h` and `gen_stats.h`: a message is a 16-byte header, a
-//! fixed part that depends on its type, and attributes.
+//! This file only decodes bytes; `netlink::socket` sends and receives them. The layouts are those of
+//! `linux/netlink.h`, `rtnetlink.h`, `if_link.h`, `pkt_sched.h` and `gen_stats.h`: a message is a 16-byte
+//! header, a fixed part that depends on its type, and attributes.
 //!
 //! ```text
 //!  message                     attribute (begins at a multiple of 4)
@@ -15,7 +15,7 @@
 //!  16 fixed part, attributes
 //! ```
 //!
-//! Netlink never leaves the machine, so its numbers have the byte order of the machine.
+//! Netlink never leaves the machine, so its numbers have native byte order.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub(crate) struct Messages<'a> {
 /// One message without its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
-    /// What it is, for example [`NEW_LINK`].
+    /// The message type, for example [`NEW_LINK`].
     pub kind: u16,
     /// The flags of its header.
     pub flags: u16,
@@ -43,7 +43,7 @@ pub(crate) struct Message<'a> {
     pub body: &'a [u8],
 }
 
-/// A message type: the last of an answer in several parts.
+/// A message type: the end of a multi-part answer.
 pub(crate) const DONE: u16 = 3;
 /// A message type: the request failed, or is acknowledged with error 0.
 pub(crate) const ERROR: u16 = 2;
@@ -97,7 +97,7 @@ impl Message<'_> {
 
 /// What the kernel has counted on one interface (`struct rtnl_link_stats64`).
 ///
-/// A counter that the kernel is too old for is 0: it ends the structure earlier.
+/// The structure ends early on old kernels; the missing counters are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the kernel's own names, whose meaning the driver decides")]
 pub(crate) struct LinkStats {
@@ -171,9 +171,9 @@ impl LinkStats {
 /// One network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// Its number, unique in its network namespace while it exists.
+    /// Its index, unique in its network namespace while it exists.
     pub index: u32,
-    /// Its name, without the ending zero.
+    /// Its name, without the terminating zero.
     pub name: Vec<u8>,
     /// The kind of hardware (ARPHRD_...): 1 is Ethernet, 772 the loopback.
     pub hardware: u16,
@@ -183,13 +183,13 @@ pub(crate) struct Link {
     pub mtu: Option<u32>,
     /// The operational state of RFC 2863: 6 is up, 2 down, 0 unknown.
     pub state: Option<u8>,
-    /// What it is made by, for example `tun` or `wireguard`; empty for hardware.
+    /// The kind of driver for virtual interfaces, for example `tun` or `wireguard`; empty for hardware.
     pub made_by: Vec<u8>,
-    /// What went through, when the message has it.
+    /// Its statistics, if the message has them.
     pub stats: Option<LinkStats>,
 }
 
-/// An interface flag: this is switched on.
+/// An interface flag: the interface is switched on.
 pub(crate) const FLAG_UP: u32 = 1;
 /// An interface flag: this is the loopback.
 #[cfg(test)]
@@ -236,8 +236,8 @@ impl Link {
     }
 }
 
-/// Reads the body of a [`NEW_STATS`] message: the number of the interface and its statistics, which are `None` when
-/// the message holds only other kinds of statistics.
+/// Reads the body of a [`NEW_STATS`] message: the index of the interface and its statistics, which are `None`
+/// when the message holds only other kinds of statistics.
 ///
 /// # Errors
 ///
@@ -257,13 +257,13 @@ pub(crate) fn decode_stats(body: &[u8]) -> Result<(u32, Option<LinkStats>), Deco
 /// One queueing discipline of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Qdisc {
-    /// The number of its interface.
+    /// The index of its interface.
     pub index: u32,
     /// Its own handle.
     pub handle: u32,
-    /// The handle of the class that it hangs under; [`ROOT`] for the one that counts for the whole interface.
+    /// The handle of its parent class; [`ROOT`] for the discipline that counts for the whole interface.
     pub parent: u32,
-    /// Its queue, when the message has it.
+    /// Its queue, if the message has it.
     pub queue: Option<Queue>,
 }
 
@@ -361,7 +361,7 @@ fn take_message(bytes: &[u8]) -> Result<(Message<'_>, &[u8]), DecodeError> {
     Ok((message, after(bytes, length)))
 }
 
-/// The attributes in a part of a message: type and value; after an error it ends.
+/// The attributes in a part of a message: type and value; the iterator ends after an error.
 struct Attributes<'a> {
     rest: &'a [u8],
 }
@@ -414,12 +414,12 @@ fn length(length: u32) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX - 3).min(usize::MAX - 3)
 }
 
-/// A name without its ending zero.
+/// A name without its terminating zero.
 fn until_zero(value: &[u8]) -> &[u8] {
     value.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// `N` bytes at a place.
+/// `N` bytes at an offset.
 fn array<const N: usize>(bytes: &[u8], at: usize, what: &'static str) -> Result<[u8; N], DecodeError> {
     let needed = at.saturating_add(N);
     let found = bytes.len();
@@ -447,7 +447,7 @@ fn u64_at(bytes: &[u8], at: usize, what: &'static str) -> Result<u64, DecodeErro
     Ok(u64::from_ne_bytes(array(bytes, at, what)?))
 }
 
-/// Why bytes from netlink could not be understood.
+/// Why bytes from netlink could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum DecodeError {

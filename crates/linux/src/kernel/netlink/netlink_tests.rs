@@ -20,10 +20,10 @@ fn numbers(count: u64) -> Vec<u8> {
     (1..=count).flat_map(|value| (value << 33).to_ne_bytes()).collect()
 }
 
-/// Links, statistics, queueing disciplines, and how many messages were not understood.
+/// Links, statistics, queueing disciplines, and how many messages could not be decoded.
 type Decoded = (Vec<Link>, Vec<(u32, Option<LinkStats>)>, Vec<Qdisc>, usize);
 
-/// Everything that can be made of a datagram, whatever it holds.
+/// Decodes everything in a datagram, whatever it holds.
 fn decode_all(datagram: &[u8]) -> Decoded {
     let (mut links, mut stats, mut qdiscs, mut errors) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for message in Messages::new(datagram) {
@@ -47,7 +47,7 @@ const QDISCS: &[u8] = include_bytes!("../../../fixtures/6.18/netlink/qdiscs.bin"
 
 #[cfg(target_endian = "little")]
 #[test]
-fn captured_answers_say_what_the_ip_and_tc_commands_said() {
+fn captured_answers_match_the_ip_and_tc_commands() {
     let (links, stats, qdiscs, errors) = decode_all(LINKS);
     assert_eq!((links.len(), stats.len(), qdiscs.len(), errors), (2, 0, 0, 0));
     let first = links.first().unwrap();
@@ -72,7 +72,7 @@ fn captured_answers_say_what_the_ip_and_tc_commands_said() {
 }
 
 #[test]
-fn a_shorter_statistics_structure_is_that_of_an_older_kernel() {
+fn older_kernels_have_a_shorter_statistics_structure() {
     let new = LinkStats::decode(&numbers(25)).unwrap();
     assert_eq!((new.rx_packets, new.tx_compressed), (1 << 33, 23 << 33));
     assert_eq!((new.rx_nohandler, new.rx_otherhost_dropped), (Some(24 << 33), Some(25 << 33)));
@@ -88,7 +88,7 @@ fn a_queue_is_found_in_nested_attributes() {
     let mut body = words(&[0, 4, 0x8001_0000, ROOT, 0]);
     body.extend(attribute(1, b"mq\0"));
     let queue = attribute(TCA_STATS_QUEUE, &words(&[5, 6000, 7, 8, 9]));
-    // Newer kernels set the flag that says that attributes are nested.
+    // Newer kernels set the flag for nested attributes.
     body.extend(attribute(TCA_STATS2 | 0x8000, &queue));
     let qdisc = Qdisc::decode(&body).unwrap();
     assert_eq!((qdisc.index, qdisc.handle, qdisc.parent), (4, 0x8001_0000, ROOT));
@@ -109,7 +109,7 @@ fn malformed_messages_say_what_is_wrong() {
     assert_eq!(Link::decode(&body).unwrap_err().to_string(), "netlink: the name of a link is missing");
     let body = [words(&[0, 1, 0, 0]), vec![3, 0, 3, 0]].concat();
     assert!(matches!(Link::decode(&body), Err(DecodeError::Length { what: "attribute", .. })));
-    // After an error there is nothing more.
+    // The iterator ends after an error.
     let mut messages = Messages::new(b"xx");
     assert!(messages.next().unwrap().is_err() && messages.next().is_none());
     let message = |kind, body| Message { kind, flags: 0, sequence: 0, body };

@@ -1,6 +1,7 @@
-//! The route netlink socket: asks for interfaces, their statistics and their queues, and hears of changes.
+//! The route netlink socket: requests interfaces, their statistics and their queues, and receives change
+//! events.
 //!
-//! A question about all interfaces costs 5 to 20 µs, needs no rights, and answers in binary 64-bit numbers for the
+//! A request for all interfaces costs 5 to 20 µs, needs no rights, and returns 64-bit binary numbers for the
 //! network namespace in which the socket was opened.
 
 use std::fmt;
@@ -19,7 +20,7 @@ use super::{
     NEW_STATS, Qdisc, decode_stats,
 };
 
-/// A socket that asks. It is opened at the first question, and again after an error.
+/// A request socket. It is opened at the first request, and again after an error.
 #[derive(Debug, Default)]
 pub(crate) struct RouteSocket {
     socket: Option<OwnedFd>,
@@ -27,28 +28,29 @@ pub(crate) struct RouteSocket {
     sequence: u32,
     /// Whether the kernel has no separate statistics messages (before Linux 4.7).
     asks_links_for_stats: bool,
-    /// The kind of netlink; none is that of routes.
+    /// The netlink protocol; `None` is that of routes.
     protocol: Option<Protocol>,
 }
 
 impl RouteSocket {
-    /// A socket in the network namespace of the thread that asks first.
+    /// A socket in the network namespace of the thread that sends the first request.
     pub(crate) fn new() -> RouteSocket {
         RouteSocket::default()
     }
 
-    /// A socket that asks about sockets, in the network namespace of the thread that asks first.
+    /// A socket for queries about connections (`sock_diag`), in the network namespace of the thread that
+    /// sends the first request.
     pub(crate) fn of_sockets() -> RouteSocket {
         RouteSocket { protocol: Some(rustix::net::netlink::SOCK_DIAG), ..RouteSocket::default() }
     }
 
-    /// A socket for families of commands, in the network namespace of the thread that asks first.
+    /// A socket for generic netlink, in the network namespace of the thread that sends the first request.
     pub(super) fn generic() -> RouteSocket {
         RouteSocket { protocol: Some(rustix::net::netlink::GENERIC), ..RouteSocket::default() }
     }
 
-    /// How many connections of TCP over IPv6 are established, or wait for this side to close, as the kernel's own count has
-    /// it. Those of IPv4 on sockets for both are not among them.
+    /// How many IPv6 TCP connections are established or in CLOSE-WAIT, which is how the kernel counts current
+    /// connections. IPv4 connections on dual-stack sockets are not included.
     ///
     /// # Errors
     ///
@@ -59,7 +61,7 @@ impl RouteSocket {
             if message.kind != SOCK_DIAG_BY_FAMILY {
                 return Ok(None);
             }
-            // Behind four bytes and two ports stand the addresses of this side and of the other.
+            // After four bytes and two ports come the local and the remote address.
             let other =
                 message.body.get(24..40).ok_or(DecodeError::Missing { what: "address of a connection" })?;
             let is_v4 = other.starts_with(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
@@ -68,18 +70,18 @@ impl RouteSocket {
         Ok(found.len())
     }
 
-    /// Replaces what is in `links` by the interfaces there are, without their statistics.
+    /// Replaces `links` by the existing interfaces, without their statistics.
     ///
     /// # Errors
     ///
-    /// When the kernel refuses or answers something that can not be understood; `links` is empty then.
+    /// The kernel refuses, or its answer can not be decoded; `links` is empty then.
     pub(crate) fn links(&mut self, links: &mut Vec<Link>) -> Result<(), RouteError> {
         self.collect(GET_LINK, &link_request(SKIP_STATS), links, |message| {
             (message.kind == NEW_LINK).then(|| Link::decode(message.body)).transpose()
         })
     }
 
-    /// Replaces what is in `stats` by the interface numbers and statistics of all interfaces.
+    /// Replaces `stats` by the indexes and statistics of all interfaces.
     ///
     /// # Errors
     ///
@@ -107,7 +109,7 @@ impl RouteSocket {
         })
     }
 
-    /// Replaces what is in `qdiscs` by the queueing disciplines of all interfaces.
+    /// Replaces `qdiscs` by the queueing disciplines of all interfaces.
     ///
     /// # Errors
     ///
@@ -119,7 +121,7 @@ impl RouteSocket {
         })
     }
 
-    /// Asks until an answer was not interrupted by a change, and keeps what `decode` makes of its messages.
+    /// Repeats the request until no change interrupts the answer, and collects the decoded messages.
     pub(super) fn collect<T>(
         &mut self,
         kind: u16,
@@ -136,7 +138,7 @@ impl RouteSocket {
                         found.clear();
                     }
                     if matches!(result, Err(RouteError::Socket(_))) {
-                        // What is left of the old answer goes with the socket.
+                        // The rest of the old answer is dropped with the socket.
                         self.socket = None;
                     }
                     return result;
@@ -147,8 +149,8 @@ impl RouteSocket {
         Err(RouteError::Interrupted)
     }
 
-    /// Asks once and receives up to the end of the answer, also after a message that can not be understood: the
-    /// kernel refuses the next question while an answer is half received.
+    /// Sends the request once and receives the whole answer, even after a message that can not be decoded:
+    /// the kernel refuses the next request while an answer is pending.
     fn dump<T>(
         &mut self,
         kind: u16,
@@ -170,7 +172,7 @@ impl RouteSocket {
             let (_, length) = retry(|| rustix::net::recv(&*socket, &mut *self.buffer, RecvFlags::TRUNC))
                 .map_err(RouteError::Socket)?;
             let Some(datagram) = self.buffer.get(..length) else {
-                // The kernel sends at most RECEIVE_SIZE bytes at once when that much is asked for.
+                // The kernel sends at most RECEIVE_SIZE bytes at once to a receiver with that much room.
                 return Err(RouteError::Socket(Errno::MSGSIZE));
             };
             if datagram.is_empty() {
@@ -204,7 +206,8 @@ impl RouteSocket {
     }
 }
 
-/// A socket that hears when an interface comes, goes or changes, so that names are asked for only then.
+/// A socket that receives an event when an interface comes, goes or changes, so that names are read only
+/// then.
 #[derive(Debug)]
 pub(crate) struct LinkEvents {
     socket: OwnedFd,
@@ -216,7 +219,7 @@ impl LinkEvents {
     ///
     /// # Errors
     ///
-    /// When the kernel gives no such socket.
+    /// The kernel refuses the socket.
     pub(crate) fn open() -> Result<LinkEvents, RouteError> {
         let socket = open(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, GROUP_LINK, None)
             .map_err(RouteError::Socket)?;
@@ -225,10 +228,10 @@ impl LinkEvents {
 
     /// Whether something has changed since the last call; never waits.
     ///
-    /// Also true when events were lost or can not be received: then the interfaces must be asked for, too.
+    /// Also true when events were lost or can not be received: the interfaces have to be read then, too.
     pub(crate) fn changed(&mut self) -> bool {
         let mut changed = false;
-        // Bounded, so that a flood of events can not keep the caller here; the rest is heard at the next call.
+        // Bounded, so that a flood of events can not block the caller; the next call receives the rest.
         for _ in 0..MOST_EVENTS {
             match rustix::net::recv(&self.socket, &mut *self.buffer, RecvFlags::empty()) {
                 Ok(_) => changed = true,
@@ -245,31 +248,31 @@ const GET_LINK: u16 = 18;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const GET_QDISC: u16 = 38;
 const GET_STATS: u16 = 94;
-/// NLM_F_REQUEST and NLM_F_DUMP: a question about all of a kind.
+/// NLM_F_REQUEST and NLM_F_DUMP: request all items of a kind.
 const REQUEST_DUMP: u16 = 0x301;
 /// RTMGRP_LINK: the multicast group of changes of interfaces.
 const GROUP_LINK: u32 = 1;
 /// IFLA_EXT_MASK and its bit that leaves the statistics out (since Linux 4.4, ignored before).
 const IFLA_EXT_MASK: u16 = 29;
 const SKIP_STATS: u32 = 8;
-/// How often an answer that a change has interrupted is asked for again.
+/// How often a request is repeated when a change has interrupted its answer.
 const TRIES: usize = 4;
-/// How many events are taken at one call.
+/// How many events one call receives.
 const MOST_EVENTS: usize = 1000;
 /// The largest datagram that the kernel makes for an answer, in bytes.
 const RECEIVE_SIZE: usize = 32 << 10;
-/// The kernel answers within the call that asks; this only guards against waiting for ever.
+/// The kernel answers within the send call; this only guards against waiting forever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn open(flags: SocketFlags, groups: u32, protocol: Option<Protocol>) -> Result<OwnedFd, Errno> {
-    // Protocol 0, which is what `None` asks for, is NETLINK_ROUTE.
+    // Protocol 0, for `None`, is NETLINK_ROUTE.
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
     rustix::net::bind(&socket, &SocketAddrNetlink::new(0, groups))?;
     rustix::net::sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
     Ok(socket)
 }
 
-/// A question: a message header and its body.
+/// A request: a message header and its body.
 #[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn request(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len().saturating_add(16)).unwrap_or(u32::MAX);
@@ -284,7 +287,7 @@ fn request(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// `struct inet_diag_req_v2` of TCP over IPv6 in the states 1 (established) and 8 (waits to be closed).
+/// `struct inet_diag_req_v2` for IPv6 TCP in the states 1 (established) and 8 (CLOSE-WAIT).
 #[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn connections_request() -> Vec<u8> {
     const AF_INET6: u8 = 10;
@@ -297,7 +300,7 @@ fn connections_request() -> Vec<u8> {
     body
 }
 
-/// `struct ifinfomsg` of all interfaces, and the attribute that says what to leave out.
+/// `struct ifinfomsg` for all interfaces, and the attribute that tells what to leave out.
 #[expect(clippy::host_endian_bytes, reason = "netlink is an interface within one machine")]
 fn link_request(mask: u32) -> Vec<u8> {
     let mut body = vec![0; 16];
@@ -315,19 +318,19 @@ fn stats_request() -> Vec<u8> {
     body
 }
 
-/// Why netlink gave no answer.
+/// Why a netlink request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum RouteError {
     /// The socket could not be opened, written or read.
     Socket(Errno),
-    /// The kernel refused the question.
+    /// The kernel refused the request.
     Kernel(Errno),
-    /// The answer can not be understood.
+    /// The answer can not be decoded.
     Decode(DecodeError),
     /// Interfaces kept changing while the kernel listed them; another try may succeed.
     Interrupted,
-    /// The kernel does not have the family of commands.
+    /// The kernel does not have this generic netlink family.
     NoFamily,
 }
 
@@ -379,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_one_version_only() {
+    fn only_ipv6_connections_are_counted() {
         use std::net::{TcpListener, TcpStream};
         let mut socket = RouteSocket::of_sockets();
         let Ok(listener) = TcpListener::bind("[::1]:0") else {
@@ -393,19 +396,19 @@ mod tests {
             .map(|_| TcpStream::connect(("127.0.0.1", both.local_addr().unwrap().port())).unwrap())
             .collect();
         let after = socket.connections_v6().unwrap();
-        // Both ends are here; other programs may come and go.
+        // Both ends are on this machine; other programs may connect and disconnect.
         assert!((30..=50).contains(&after.wrapping_sub(before)), "{before} {after}");
         drop((new, old));
     }
 
     #[test]
-    fn a_refused_question_leaves_the_socket_usable() {
+    fn a_refused_request_leaves_the_socket_usable() {
         let mut socket = RouteSocket::new();
         let mut links: Vec<Link> = Vec::new();
-        // A type that no kernel has.
+        // A message type that no kernel has.
         let refused = socket.collect(4094, &[0; 16], &mut links, |_| Ok(None));
         assert!(matches!(refused, Err(RouteError::Kernel(_))), "{refused:?}");
-        // An answer that is not understood is received to its end all the same.
+        // An answer that can not be decoded is still received completely.
         let wrong = socket.collect(GET_LINK, &link_request(0), &mut links, |_| {
             Err::<Option<Link>, _>(DecodeError::Missing { what: "sense" })
         });

@@ -1,16 +1,16 @@
 //! `/proc/fs/cifs/Stats`: what the mounts of SMB shares have done.
 //!
-//! The text is for people and differs between kernels and dialects: `Reads: 5 total 1 failed`, or in the oldest dialect
-//! `Reads: 5 Bytes: 4096`. Numbers are found by the words before and behind them.
+//! The text is meant for people and differs between kernels and dialects: `Reads: 5 total 1 failed`, or in
+//! the oldest dialect `Reads: 5 Bytes: 4096`. Numbers are found by the words around them.
 
 use super::scan::decimal;
 
-/// What the client of SMB counts.
+/// The counters of the SMB client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CifsStats {
-    /// Sessions with servers now.
+    /// Current sessions with servers.
     pub sessions: u64,
-    /// Sessions and shares that were connected again.
+    /// Reconnections of sessions and shares.
     pub reconnects: u64,
     /// Each share.
     pub shares: Vec<Share>,
@@ -33,12 +33,12 @@ pub(crate) struct Share {
     pub writes: u64,
     /// Requests that failed; `None` in the oldest dialect.
     pub failed: Option<u64>,
-    /// Files that are open here.
+    /// Files that are open on this machine.
     pub open_files: Option<u64>,
 }
 
 impl CifsStats {
-    /// Reads the text. A line that can not be understood is passed over: there is no form that it must have.
+    /// Parses the text. A line that does not match is skipped, because no line is required.
     pub(crate) fn parse(bytes: &[u8]) -> CifsStats {
         let mut found = CifsStats::default();
         for line in String::from_utf8_lossy(bytes).lines() {
@@ -52,7 +52,7 @@ impl CifsStats {
         if let Some((order, name)) = line.split_once(") ")
             && decimal(order.as_bytes()).is_some()
         {
-            // What follows the name is said of it: `DISCONNECTED`.
+            // A remark about the share may follow its name: `DISCONNECTED`.
             let name = name.split_whitespace().next().unwrap_or_default().to_string();
             self.shares.push(Share { name, ..Share::default() });
         } else if let Some(sessions) = number("CIFS Session:") {
@@ -96,7 +96,7 @@ impl Share {
     }
 }
 
-/// The number that follows some words.
+/// The number that follows these words.
 fn behind(line: &str, words: &str) -> Option<u64> {
     let (_, rest) = line.split_once(words)?;
     decimal(rest.split_whitespace().next()?.as_bytes())
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_texts_are_not_of_a_share() {
+    fn damaged_texts_give_no_share() {
         let whole = fixture("written/cifs-Stats");
         for length in 0..whole.len() {
             assert!(CifsStats::parse(&whole[..length]).shares.len() <= 2);

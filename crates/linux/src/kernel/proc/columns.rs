@@ -1,11 +1,11 @@
 //! Structures whose members are columns or keys of a kernel file, found by name.
 //!
-//! The statistics below `/proc/net` name each number, and kernels add, move and leave out numbers. So each member is
-//! found by its name alone, and a number that a kernel does not print is `None`.
+//! The statistics below `/proc/net` name each number, and kernels add, move and remove numbers. So each
+//! member is found by name, and a number that a kernel does not print is `None`.
 
-/// Declares a structure of optional numbers and how a name finds its member.
+/// Declares a structure of optional numbers, with a lookup of its members by name.
 ///
-/// `set` tells whether the name is one of the structure's; other names are none of its business.
+/// `column` returns `None` for names that do not belong to the structure.
 macro_rules! columns {
     (
         $(#[$about:meta])*
@@ -39,7 +39,7 @@ macro_rules! columns {
 
 pub(crate) use columns;
 
-/// A structure whose members are found by the names that the kernel gives them.
+/// A structure whose members are found by the kernel's names.
 pub(crate) trait Columns {
     /// The member with this name, and the name as a constant for errors.
     fn column(&mut self, name: &[u8]) -> Option<(&'static str, &mut Option<u64>)>;

@@ -3,10 +3,10 @@
 use super::error::ParseError;
 use super::scan::{NEEDED_NUMBER, decimal};
 
-/// How an idle state counts for NT, which knows three.
+/// The class of an idle state; NT knows three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum IdleClass {
-    /// The processor waits in a loop and saves nothing; part of none of NT's three.
+    /// The CPU spins and saves nothing; none of NT's three.
     Polling,
     /// The lightest: stops until the next interrupt.
     C1,
@@ -16,13 +16,14 @@ pub(crate) enum IdleClass {
     C3,
 }
 
-/// The number that is all of a file such as `time` (microseconds), `usage` (entries) or `scaling_cur_freq` (kHz).
+/// The number in a file such as `time` (microseconds), `usage` (entries) or `scaling_cur_freq` (kHz).
 ///
-/// `file` is the name for errors. `None` when the driver prints a word in angle brackets, as `<unknown>`.
+/// `file` is the name for errors. `None` when the driver prints a word in angle brackets, such as
+/// `<unknown>`.
 ///
 /// # Errors
 ///
-/// Anything else than one decimal number.
+/// The file is not one decimal number.
 pub(crate) fn parse_value(file: &'static str, bytes: &[u8]) -> Result<Option<u64>, ParseError> {
     let text = bytes.trim_ascii();
     if text.starts_with(b"<") && text.ends_with(b">") {
@@ -34,18 +35,19 @@ pub(crate) fn parse_value(file: &'static str, bytes: &[u8]) -> Result<Option<u64
     }
 }
 
-/// The word or words that are all of a file such as `name`, without the line feed.
+/// The text of a file such as `name`, without the line feed.
 pub(crate) fn parse_name(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()
 }
 
-/// What each idle state of a processor counts as. `names` are the files `stateK/name` in the order of K, which is
-/// the order of depth.
+/// The class of each idle state of a CPU. `names` are the files `stateK/name` in the order of K, which is the
+/// order of depth.
 ///
-/// Names of the form C and a digit (`C1E`, `C6`, `C2_ACPI`) say it themselves: C1, C2, and C3 for 3 and more.
-/// Otherwise the lightest state that is not polling is C1, the deepest C3 and any between are C2; a single one is C1.
+/// Names of the form C and a digit (`C1E`, `C6`, `C2_ACPI`) decide: C1, C2, and C3 for 3 and more. Otherwise
+/// the lightest state that is not polling is C1, the deepest is C3 and those between are C2; a single one is
+/// C1.
 pub(crate) fn idle_classes(names: &[&[u8]]) -> Vec<IdleClass> {
-    // The generic name, and the one of POWER.
+    // The generic name, and that of POWER.
     let is_polling = |name: &[u8]| name == b"POLL" || name == b"snooze";
     let first = names.iter().position(|name| !is_polling(name));
     let last = names.iter().rposition(|name| !is_polling(name));
@@ -70,7 +72,7 @@ fn class_of_name(name: &[u8]) -> Option<IdleClass> {
     match digit {
         b'1' if !name.get(2).is_some_and(u8::is_ascii_digit) => Some(IdleClass::C1),
         b'2' => Some(IdleClass::C2),
-        // C10 is a deep one.
+        // C10 is a deep state.
         b'1' | b'3'..=b'9' => Some(IdleClass::C3),
         _ => None,
     }

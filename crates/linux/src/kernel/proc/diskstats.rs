@@ -1,15 +1,16 @@
 //! `/proc/diskstats`: what each block device has read and written.
 //!
-//! The file has no header, so its columns go by place, as the kernel's `admin-guide/iostats` defines them. Newer
-//! kernels append columns; partitions of very old ones (2.6.0 to 2.6.24) have four numbers only.
+//! The file has no header, so its columns are found by position, as defined in the kernel's
+//! `admin-guide/iostats`. Newer kernels append columns; partitions of very old ones (2.6.0 to 2.6.24) have
+//! only four numbers.
 
 use super::error::ParseError;
 use super::scan::{Fields, Lines, decimal, lines};
 
-/// The bytes of a sector in every statistic of block devices, whatever the sectors of the device are.
+/// The size of a sector in all block device statistics, whatever sector size the device has.
 pub(crate) const SECTOR: u64 = 512;
 
-/// One block device: a disk, a partition, or a device made of others.
+/// One block device: a disk, a partition, or a device composed of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Disk<'a> {
     /// The major device number.
@@ -36,19 +37,19 @@ pub(crate) struct Disk<'a> {
 
 /// Merges, queue and times of a device.
 ///
-/// The kernel prints the milliseconds with 32 bits, so they wrap: to 0 after 49.7 days of accumulated waiting, which
-/// a busy disk reaches within a day.
+/// The kernel prints the milliseconds with 32 bits, so they wrap: to 0 after 49.7 days of accumulated
+/// waiting, which a busy disk reaches within a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     /// Reads that were merged with a neighbour before they were issued.
     pub reads_merged: u64,
-    /// Milliseconds that all reads took together.
+    /// Milliseconds of all reads added up.
     pub read_ms: u64,
     /// Writes that were merged with a neighbour before they were issued.
     pub writes_merged: u64,
-    /// Milliseconds that all writes took together.
+    /// Milliseconds of all writes added up.
     pub write_ms: u64,
-    /// Requests issued and not yet completed: the only column that goes down.
+    /// Requests issued and not yet completed: the only column that can decrease.
     pub in_flight: u64,
     /// Milliseconds in which at least one request was in flight; only sampled since Linux 5.0.
     pub busy_ms: u64,
@@ -56,7 +57,7 @@ pub(crate) struct Times {
     pub weighted_ms: u64,
 }
 
-/// Discards: sectors that the device was told to forget.
+/// Discards: sectors whose content the device may drop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Discards {
     /// Discards completed.
@@ -65,7 +66,7 @@ pub(crate) struct Discards {
     pub merged: u64,
     /// Sectors discarded, of [`SECTOR`] bytes.
     pub sectors: u64,
-    /// Milliseconds that all discards took together; wraps as [`Times`].
+    /// Milliseconds of all discards added up; wraps as [`Times`].
     pub ms: u64,
 }
 
@@ -74,13 +75,13 @@ pub(crate) struct Discards {
 pub(crate) struct Flushes {
     /// Flushes completed.
     pub count: u64,
-    /// Milliseconds that all flushes took together; wraps as [`Times`].
+    /// Milliseconds of all flushes added up; wraps as [`Times`].
     pub ms: u64,
 }
 
 const NEEDED_DEVICE_NUMBER: &str = "a decimal number below 2^32";
 
-/// The devices, line by line; a line that can not be understood is an error and the next line goes on.
+/// The devices, line by line. A malformed line is an error, and the iterator continues with the next line.
 pub(crate) fn disks(bytes: &[u8]) -> Disks<'_> {
     Disks { lines: lines("/proc/diskstats", bytes) }
 }
@@ -154,7 +155,7 @@ fn disk(mut fields: Fields<'_>) -> Result<Disk<'_>, ParseError> {
 }
 
 fn device_number(fields: &mut Fields<'_>, column: &'static str) -> Result<u32, ParseError> {
-    let place = fields.place();
+    let place = fields.location();
     let field = fields.next_field().unwrap_or_default();
     let number = decimal(field).and_then(|number| u32::try_from(number).ok());
     number.ok_or_else(|| place.error(column, NEEDED_DEVICE_NUMBER, field))
@@ -213,21 +214,23 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_the_future_are_left_alone() {
+    fn unknown_columns_at_the_end_are_ignored() {
         let line = b"8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19\n";
         assert_eq!(named(line, "sda").flushes, Some(Flushes { count: 16, ms: 17 }));
     }
 
     #[test]
-    fn a_bad_line_says_where_and_the_next_goes_on() {
-        let text = b"8 0 sda 1 2 3\n8 1 sda1 1 2 3 4\n8 x sdb 1 2 3 4\n4294967296 0 sdc 1 2 3 4\n8 2 sdd 1 2 3 4 5\n";
+    fn a_malformed_line_is_located_and_the_next_one_parsed() {
+        let text = b"8 0 sda 1 2 3\n8 1 sda1 1 2 3 4\n8 x sdb 1 2 3 4\n4294967296 0 sdc 1 2 3 4\n8 2 sdd 1 \
+            2 3 4 5\n";
         let found: Vec<String> = disks(text)
             .map(|disk| disk.map_or_else(|error| error.to_string(), |disk| format!("{} reads", disk.reads)))
             .collect();
         assert_eq!(
             found,
             [
-                "/proc/diskstats line 1: milliseconds reading: needed a decimal number below 2^64, found nothing",
+                "/proc/diskstats line 1: milliseconds reading: needed a decimal number below 2^64, found \
+                    nothing",
                 "1 reads",
                 "/proc/diskstats line 3: minor: needed a decimal number below 2^32, found \"x\"",
                 "/proc/diskstats line 4: major: needed a decimal number below 2^32, found \"4294967296\"",

@@ -1,21 +1,22 @@
-//! `/proc/PID/fdinfo/N` of an open graphics device: what one client of the kernel's graphics drivers used.
+//! `/proc/PID/fdinfo/N` of an open graphics device: what one client of a kernel graphics driver has used.
 //!
-//! The keys are those of the kernel's `Documentation/gpu/drm-usage-stats.rst`. Drivers leave out what they do not know.
+//! The keys are those of the kernel's `Documentation/gpu/drm-usage-stats.rst`. Drivers leave out what they do
+//! not know.
 
 use std::collections::BTreeMap;
 
 use super::scan::{decimal, split_at_byte};
 
-/// What one client of a graphics device used since it opened it.
+/// What one client of a graphics device has used since it opened the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DrmClient {
-    /// The address of the device, for example `0000:00:02.0`; empty where the driver does not tell.
+    /// The address of the device, for example `0000:00:02.0`; empty where the driver does not report it.
     pub device: String,
-    /// The number of the client: descriptors that were copied have the same.
+    /// The number of the client; copied descriptors share it.
     pub client: u64,
-    /// Nanoseconds in which each engine worked for the client, by the name of the engine.
+    /// Nanoseconds that each engine has worked for the client, by the name of the engine.
     pub engines: BTreeMap<String, u64>,
-    /// How many engines there are of a name, where it is more than one.
+    /// How many engines of a name there are, if more than one.
     pub capacities: BTreeMap<String, u64>,
     /// Bytes in each region of memory, by its name.
     pub regions: BTreeMap<String, Region>,
@@ -24,14 +25,14 @@ pub(crate) struct DrmClient {
 /// Bytes of one region of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// All that was asked for.
+    /// All allocated bytes.
     pub total: u64,
-    /// What is there now.
+    /// The bytes that are resident now.
     pub resident: u64,
 }
 
 impl DrmClient {
-    /// Reads the text; `None` when the file is not of a graphics device. A line that can not be understood is passed over.
+    /// Parses the text; `None` when the file is not of a graphics device. A malformed line is skipped.
     pub(crate) fn parse(bytes: &[u8]) -> Option<DrmClient> {
         let mut found = DrmClient::default();
         let mut is_drm = false;
@@ -58,7 +59,7 @@ impl DrmClient {
             } else if let Some(region) = key.strip_prefix("resident-") {
                 found.region(region).resident = number;
             } else if let Some(region) = key.strip_prefix("memory-") {
-                // The older name, of what is there.
+                // The older name of the resident bytes.
                 let region = found.region(region);
                 region.resident = region.resident.max(number);
                 region.total = region.total.max(number);
@@ -106,7 +107,8 @@ mod tests {
     fn other_files_and_damaged_lines() {
         assert_eq!(DrmClient::parse(b"pos:\t0\nmnt_id:\t15\n"), None);
         assert_eq!(DrmClient::parse(b""), None);
-        let text = b"drm-driver:\tx\ndrm-engine-a:\t-1 ns\ndrm-engine-b:\t1 cycles\ndrm-total-c:\t99999999999999999999\n\
+        let text = b"drm-driver:\tx\ndrm-engine-a:\t-1 ns\ndrm-engine-b:\t1 \
+            cycles\ndrm-total-c:\t99999999999999999999\n\
             drm-total-d:\t18446744073709551615 MiB\ndrm-\xff:\t1\ndrm-engine-e\n";
         assert_eq!(DrmClient::parse(text), Some(DrmClient::default()));
     }

@@ -1,12 +1,12 @@
-//! What a kernel file's parser reports when the text is not what the kernel documents.
+//! The error of a kernel file's parser.
 //!
-//! The error is small, `Copy` and free of allocation, because it may arise once per process and sweep.
+//! The error is small, `Copy` and free of allocation, because it may occur once per process and sample.
 
 use std::fmt;
 
-/// A line of a kernel file that could not be understood.
+/// A line of a kernel file that could not be parsed.
 ///
-/// It says which file, which line, which column or key, what was needed there and what was found.
+/// It names the file, the line, the column or key, what was expected there and what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParseError {
@@ -14,13 +14,13 @@ pub struct ParseError {
     ///
     /// The parser does not know the process; the caller that opened the file adds it.
     pub file: &'static str,
-    /// The line, counted from 1; 0 when the file as a whole lacks something.
+    /// The line, counted from 1; 0 when something is missing in the whole file.
     pub line: usize,
     /// The column or key, in the words of the file or of proc(5).
     pub column: &'static str,
-    /// What was needed there, for example `a decimal number`.
+    /// What was expected there, for example `a decimal number`.
     pub needed: &'static str,
-    /// The beginning of what was there.
+    /// The beginning of what was found.
     pub found: Excerpt,
 }
 
@@ -36,7 +36,7 @@ impl ParseError {
         ParseError { file, line, column, needed, found: Excerpt::new(found) }
     }
 
-    /// The file as a whole lacks a line or key that every supported kernel prints.
+    /// The file lacks a line or key that every supported kernel prints.
     pub fn missing(file: &'static str, column: &'static str, needed: &'static str) -> ParseError {
         ParseError::new(file, 0, column, needed, b"")
     }
@@ -54,7 +54,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// The beginning of a piece of text, kept by value so that an error needs no allocation.
+/// The beginning of a text, stored by value so that an error needs no allocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt {
     bytes: [u8; Excerpt::CAPACITY],
@@ -77,12 +77,12 @@ impl Excerpt {
         Excerpt { bytes, len, cut: text.len() > Excerpt::CAPACITY }
     }
 
-    /// The bytes that were kept.
+    /// The stored bytes.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Whether the text was longer than what is kept.
+    /// Whether the text was longer.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_file_line_column_needed_and_found() {
+    fn an_error_names_file_line_column_expected_and_found() {
         let error = ParseError::new("/proc/stat", 3, "cpu1 idle", "a decimal number", b"12x\n");
         assert_eq!(
             error.to_string(),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_and_says_so() {
+    fn long_text_is_cut_and_marked() {
         let excerpt = Excerpt::new(&[b'x'; 100]);
         assert_eq!(excerpt.bytes().len(), Excerpt::CAPACITY);
         assert!(excerpt.is_cut());

@@ -13,7 +13,7 @@ pub(crate) fn fixture(relative: &str) -> Vec<u8> {
 
 /// Parses every prefix of a fixture, and the fixture with each byte in turn replaced by several others.
 ///
-/// The only failure is a panic, or an error that names no file; an error value is a right answer.
+/// The test fails on a panic, or on an error that names no file. Any other error is fine.
 pub(crate) fn check_damage<T: Debug>(relative: &str, parse: impl Fn(&[u8]) -> Result<T, ParseError>) {
     let whole = fixture(relative);
     let check = |bytes: &[u8]| {
@@ -57,7 +57,7 @@ mod tests {
             }
         }
         let readme = String::from_utf8(fixture("README.md")).unwrap();
-        // The files stand in the first column between back quotes, the origin in the second.
+        // The files are in the first column between backquotes, the origin is in the second.
         let cells = readme.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
         let mut listed = BTreeSet::new();
         for (files, origin) in cells {

@@ -1,7 +1,7 @@
-//! Files of statistics in which each number has a name, in the few forms that the kernel writes.
+//! Statistics files in which each number has a name, in the few forms that the kernel uses.
 //!
-//! You say which names you look for, and get the numbers. What else stands in the file is passed over, so that a kernel
-//! may add what it likes.
+//! You name the keys, and get their numbers. Everything else in the file is skipped, so kernels may add what
+//! they like.
 
 use super::error::ParseError;
 use super::scan::{Fields, Line, NEEDED_NUMBER, decimal, lines, signed_decimal, split_at_byte};
@@ -9,39 +9,40 @@ use super::scan::{Fields, Line, NEEDED_NUMBER, decimal, lines, signed_decimal, s
 /// How a file writes names and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// `name number number …`, a colon behind the name or not; or numbers only, as `/proc/sys/fs/file-nr`.
+    /// `name number number …`, with or without a colon after the name; or only numbers, as
+    /// `/proc/sys/fs/file-nr`.
     Lines,
-    /// Two lines a section: `TcpExt: names`, then `TcpExt: numbers`.
+    /// Two lines per section: `TcpExt: names`, then `TcpExt: numbers`.
     Columns,
     /// `TCP: inuse 1 orphan 0`.
     Sections,
     /// `some avg10=0.00 total=12`: the first word is the section.
     Assignments,
-    /// The same, and the numbers of all sections are added up: `io.stat` of a control group.
+    /// The same, with the numbers of all sections added up: `io.stat` of a control group.
     Sums,
-    /// One line a thing, and the number is how many there are: `cgroup.procs`.
+    /// One line per item; the number is how many there are: `cgroup.procs`.
     Count,
-    /// Rows of hexadecimal numbers, one a processor, to be added up; a first row of names or none.
+    /// Rows of hexadecimal numbers, one per CPU, to be added up; with or without a first row of names.
     Hexadecimal,
-    /// Lines of words, then one row of hexadecimal numbers; what follows are rates: `/proc/net/ip_vs_stats`.
+    /// Lines of words, then one row of hexadecimal numbers, then rates: `/proc/net/ip_vs_stats`.
     Totals,
-    /// A database of Samba, and the number is how many records it has.
+    /// A Samba database; the number is how many records it has.
     Records,
 }
 
-/// What is looked for: `name`, `section.name`, `name#2` for the second number, `#2` for a number without a name.
+/// A key: `name`, `section.name`, `name#2` for the second number, `#2` for a number without a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     section: &'static str,
     name: &'static str,
     /// Counted from 1.
     position: usize,
-    /// All of it, for errors.
+    /// The whole key, for errors.
     text: &'static str,
 }
 
 impl Key {
-    /// The key in words; in a file without sections a dot belongs to the name.
+    /// Parses a key; in a file without sections, a dot belongs to the name.
     pub(crate) fn new(form: Form, text: &'static str) -> Key {
         let (section, rest) = match form {
             Form::Columns | Form::Sections | Form::Assignments => text.split_once('.').unwrap_or(("", text)),
@@ -51,7 +52,7 @@ impl Key {
         Key { section, name, position: position.parse().unwrap_or(1), text }
     }
 
-    /// The key in words.
+    /// The text of the key.
     pub(crate) const fn text(&self) -> &'static str {
         self.text
     }
@@ -64,17 +65,17 @@ impl Key {
 /// A number that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// It, with a sign; hundredths where the file has two decimals.
+    /// The number with its sign, in hundredths if the file has two decimals.
     Of(i128),
-    /// `max`: a limit that is none.
+    /// `max`: no limit.
     Unlimited,
 }
 
-/// Finds the numbers of `keys`, which are sorted: one answer a key, `None` where the file does not have it.
+/// Finds the numbers of the sorted `keys`: one result per key, `None` where the file does not have it.
 ///
 /// # Errors
 ///
-/// Where a number should stand that is looked for, something else does.
+/// A requested number is malformed.
 pub(crate) fn find(
     file: &'static str,
     form: Form,
@@ -104,7 +105,7 @@ pub(crate) fn find(
 struct Search<'k> {
     keys: &'k [Key],
     found: Vec<Option<Number>>,
-    /// Whether a number is added to what was found before. Otherwise the first one stays.
+    /// Whether numbers of the same key are added up. Otherwise the first one counts.
     adds: bool,
 }
 
@@ -114,7 +115,7 @@ impl Search<'_> {
         self.keys.binary_search_by(|key| key.names().cmp(&(section, name))).is_ok()
     }
 
-    /// Takes the number at a position behind a name.
+    /// Takes the number at a position after a name.
     fn take(
         &mut self,
         line: Line<'_>,
@@ -129,7 +130,7 @@ impl Search<'_> {
             if key.position != position {
                 continue;
             }
-            let number = number(text).ok_or_else(|| line.place.error(key.text, NEEDED_NUMBER, text))?;
+            let number = number(text).ok_or_else(|| line.location.error(key.text, NEEDED_NUMBER, text))?;
             *found = match (*found, number) {
                 (Some(Number::Of(sum)), Number::Of(more)) if self.adds => {
                     Some(Number::Of(sum.saturating_add(more)))
@@ -143,12 +144,12 @@ impl Search<'_> {
 
     fn lines(&mut self, file: &'static str, bytes: &[u8]) -> Result<(), ParseError> {
         for line in lines(file, bytes) {
-            // The files of a node of memory begin each line with its number.
+            // The files of a NUMA node begin each line with its number.
             let text = line.bytes.strip_prefix(b"Node ").and_then(|rest| split_at_byte(rest, b' '));
-            let mut fields = Fields::new(line.place, text.map_or(line.bytes, |(_, rest)| rest));
+            let mut fields = Fields::new(line.location, text.map_or(line.bytes, |(_, rest)| rest));
             let Some(first) = { fields }.next_field() else { continue };
             let name = if number(first).is_some() {
-                if line.place.line > 1 {
+                if line.location.line > 1 {
                     continue;
                 }
                 &[]
@@ -173,12 +174,12 @@ impl Search<'_> {
             let (Some((section, mut names)), Some((other, mut numbers))) =
                 (names.key_and_fields(), numbers.key_and_fields())
             else {
-                return Err(names.place.error("section", "a name and a colon", names.bytes));
+                return Err(names.location.error("section", "a name and a colon", names.bytes));
             };
             if section != other {
-                return Err(numbers.place().error("section", "the name of the line before", other));
+                return Err(numbers.location().error("section", "the name of the line before", other));
             }
-            let line = Line { place: numbers.place(), bytes: &[] };
+            let line = Line { location: numbers.location(), bytes: &[] };
             while let (Some(name), Some(text)) = (names.next_field(), numbers.next_field()) {
                 self.take(line, section, name, 1, text)?;
             }
@@ -220,7 +221,7 @@ impl Search<'_> {
             for (key, found) in self.keys.iter().zip(&mut self.found) {
                 if key.name.is_empty() && key.position == position {
                     let number = hexadecimal(text)
-                        .ok_or_else(|| line.place.error(key.text, NEEDED_HEXADECIMAL, text))?;
+                        .ok_or_else(|| line.location.error(key.text, NEEDED_HEXADECIMAL, text))?;
                     *found = Some(Number::Of(i128::from(number)));
                 }
             }
@@ -233,7 +234,7 @@ impl Search<'_> {
         for line in lines(file, bytes) {
             let mut fields = line.fields();
             let Some(first) = { fields }.next_field() else { continue };
-            if line.place.line == 1 && hexadecimal(first).is_none() {
+            if line.location.line == 1 && hexadecimal(first).is_none() {
                 while let Some(name) = fields.next_field() {
                     names.push(name);
                 }
@@ -249,7 +250,7 @@ impl Search<'_> {
                     };
                     if same {
                         let more = hexadecimal(text)
-                            .ok_or_else(|| line.place.error(key.text, NEEDED_HEXADECIMAL, text))?;
+                            .ok_or_else(|| line.location.error(key.text, NEEDED_HEXADECIMAL, text))?;
                         let sum = match *found {
                             Some(Number::Of(sum)) => sum,
                             _ => 0,
@@ -324,14 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn totals_stand_before_rates() {
+    fn totals_are_the_row_before_the_rates() {
         let found = look(Form::Totals, &fixture("written/ip_vs_stats"), &["#1", "#2", "#4", "#6"]);
         assert_eq!(found, [Some(0x15), Some(0x1_0001_2345), Some(0x1_0000_0001), None]);
         assert_eq!(look(Form::Totals, b"   Total Incoming\n   Conns  Packets\n", &["#1"]), [None]);
     }
 
     #[test]
-    fn only_what_is_looked_for_has_to_be_a_number() {
+    fn only_requested_values_have_to_be_numbers() {
         let key = [Key::new(Form::Lines, "nr_dirty")];
         assert!(find("/proc/vmstat", Form::Lines, b"other x\nnr_dirty 3\n", &key).is_ok());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `/proc/interrupts`: interrupts by source and processor. Only the sums per processor are kept.
+//! `/proc/interrupts`: interrupts by source and CPU. Only the sums per CPU are kept.
 
 use super::error::ParseError;
 use super::scan::{Fields, decimal, lines};
@@ -6,30 +6,30 @@ use super::softirqs::{cpu_columns, low_32};
 
 const FILE: &str = "/proc/interrupts";
 
-/// What `/proc/interrupts` says, one number per online processor.
+/// The sums of `/proc/interrupts`, one number per online CPU.
 ///
-/// The kernel counts in 32 bits and prints each source by itself, so every number here is modulo 2^32 and
-/// differences must wrap. That is the width of NT's own counter.
+/// The kernel counts in 32 bits per source, so every number here is modulo 2^32, and differences have to
+/// wrap. NT's own counter has the same width.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interrupts {
-    /// The processors of the columns; offline ones have none.
+    /// The CPUs of the columns; offline CPUs have none.
     pub cpus: Vec<u32>,
-    /// Interrupts of all sources, those between processors and of the local clock included.
+    /// Interrupts of all sources, including those between CPUs and of the local timer.
     ///
-    /// The row `TLB` is left out, because `CAL` holds it already. In kernels 3.7 to 4.8 it does not, and the sum
-    /// is too small by the row `TLB`.
+    /// The row `TLB` is left out, because `CAL` includes it. In kernels 3.7 to 4.8 it does not, and the sum
+    /// lacks the row `TLB`.
     pub totals: Vec<u32>,
-    /// Interrupts of the processor's own clock: the row `LOC` on x86 and PowerPC, `arch_timer` on ARM.
-    /// `None` when there is no such row.
+    /// Interrupts of the local timer: the row `LOC` on x86 and PowerPC, `arch_timer` on ARM. `None` when
+    /// there is no such row.
     pub clock: Option<Vec<u32>>,
 }
 
 impl Interrupts {
-    /// Parses the whole file. Rows without one number per processor (`ERR`, `MIS`) are passed over.
+    /// Parses the whole file. Rows without one number per CPU (`ERR`, `MIS`) are skipped.
     ///
     /// # Errors
     ///
-    /// No header with processors. Rows have no fixed form, so a row that is not understood is none of ours.
+    /// There is no header with CPUs. Rows have no fixed form, so malformed rows are skipped.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Interrupts, ParseError> {
         let mut lines = lines(FILE, bytes);
         let header = lines.next().ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
@@ -41,7 +41,7 @@ impl Interrupts {
             let Some((name, mut fields)) = line.key_and_fields() else {
                 continue;
             };
-            // With one processor the row of errors looks like a source of interrupts.
+            // With one CPU, the row of errors looks like an interrupt source.
             if matches!(name, b"ERR" | b"Err" | b"MIS" | b"TLB")
                 || !read_row(&mut fields, cpus.len(), &mut row)
             {
@@ -56,7 +56,7 @@ impl Interrupts {
     }
 }
 
-/// Takes one number per processor into `row`; false when the line has fewer.
+/// Reads one number per CPU into `row`; false when the line has fewer.
 fn read_row(fields: &mut Fields<'_>, n_cpus: usize, row: &mut Vec<u32>) -> bool {
     row.clear();
     while row.len() < n_cpus {
@@ -70,7 +70,7 @@ fn read_row(fields: &mut Fields<'_>, n_cpus: usize, row: &mut Vec<u32>) -> bool 
 
 fn add(sums: &mut [u32], row: &[u32]) {
     for (sum, number) in sums.iter_mut().zip(row) {
-        // The kernel's own numbers wrap, and so does their sum: it stays right modulo 2^32.
+        // The kernel's numbers wrap, and so does their sum: it stays correct modulo 2^32.
         *sum = sum.wrapping_add(*number);
     }
 }
@@ -86,7 +86,8 @@ mod tests {
         let interrupts = Interrupts::parse(&fixture("6.18/interrupts")).unwrap();
         assert_eq!(interrupts.cpus, [0, 1]);
         let sum: u64 = interrupts.totals.iter().copied().map(u64::from).sum();
-        // Both files were captured with no interrupt between. Adding the row TLB would be wrong by tens of thousands.
+        // Both files were captured without an interrupt in between. Adding the row TLB would be wrong by tens
+        // of thousands.
         let stat = Stat::parse(&fixture("6.18/stat")).unwrap();
         assert_eq!(stat.interrupts, Some(sum));
         let clock: u64 = interrupts.clock.unwrap().into_iter().map(u64::from).sum();

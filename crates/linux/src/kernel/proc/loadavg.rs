@@ -1,20 +1,20 @@
-//! `/proc/loadavg`: load averages, threads that run and threads that exist.
+//! `/proc/loadavg`: load averages, runnable threads and existing threads.
 
 use super::error::ParseError;
 use super::scan::{decimal, lines, split_at_byte};
 
 const FILE: &str = "/proc/loadavg";
 
-/// What `/proc/loadavg` says.
+/// The content of `/proc/loadavg`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LoadAvg {
-    /// Threads that run, wait for a processor or for a disk, averaged over 1, 5 and 15 minutes, in hundredths.
+    /// Threads that run, wait for a CPU or wait for a disk, averaged over 1, 5 and 15 minutes, in hundredths.
     pub load: [u64; 3],
-    /// Threads that run or wait for a processor now. The reader itself is one of them.
+    /// Threads that run or wait for a CPU now, including the reader.
     pub running: u64,
     /// Threads of all processes.
     pub threads: u64,
-    /// The process or thread id given last. `None` when the line ends before it.
+    /// The last process or thread id assigned. `None` when the line ends before it.
     pub last_pid: Option<u64>,
 }
 
@@ -23,7 +23,7 @@ impl LoadAvg {
     ///
     /// # Errors
     ///
-    /// Another form of the line, or no line.
+    /// The line is missing or has another form.
     pub(crate) fn parse(bytes: &[u8]) -> Result<LoadAvg, ParseError> {
         let line = lines(FILE, bytes).next();
         let line = line.ok_or_else(|| ParseError::missing(FILE, "load averages", "a line"))?;
@@ -37,7 +37,7 @@ impl LoadAvg {
         let (running, threads) = split_at_byte(field, b'/')
             .and_then(|(running, threads)| Some((decimal(running)?, decimal(threads)?)))
             .ok_or_else(|| {
-                line.place.error("running/threads", "two decimal numbers with a slash between", field)
+                line.location.error("running/threads", "two decimal numbers with a slash between", field)
             })?;
         Ok(LoadAvg { load, running, threads, last_pid: fields.number_if_any("last pid")? })
     }
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_their_places() {
+    fn values_come_from_their_columns() {
         let expected = LoadAvg { load: [1207, 350, 9], running: 4, threads: 1031, last_pid: Some(7635) };
         assert_eq!(LoadAvg::parse(b"12.07 3.50 0.09 4/1031 7635\n"), Ok(expected));
         let expected = LoadAvg { last_pid: None, ..expected };
@@ -73,7 +73,8 @@ mod tests {
             ),
             (
                 "0.10 0.03 0.01 1-89 1",
-                "/proc/loadavg line 1: running/threads: needed two decimal numbers with a slash between, found \"1-89\"",
+                "/proc/loadavg line 1: running/threads: needed two decimal numbers with a slash between, \
+                    found \"1-89\"",
             ),
         ] {
             assert_eq!(LoadAvg::parse(text.as_bytes()).unwrap_err().to_string(), message);

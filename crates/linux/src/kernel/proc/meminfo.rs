@@ -1,4 +1,4 @@
-//! `/proc/meminfo`: how much memory there is and what it is used for.
+//! `/proc/meminfo`: the size and use of memory.
 //!
 //! Every size is in KiB, which the file calls `kB`; `kib_to_bytes` turns it into bytes.
 
@@ -7,15 +7,15 @@ use super::scan::lines;
 
 const FILE: &str = "/proc/meminfo";
 
-/// What `/proc/meminfo` says, in KiB unless the field says otherwise.
+/// The content of `/proc/meminfo`, in KiB unless the field says otherwise.
 ///
-/// Only `total` and `free` are needed. Every other line is an `Option`, because kernels, their configuration and the
-/// runtimes that imitate the file for a container decide which lines exist.
+/// Only `total` and `free` are required. Every other line is an `Option`, because it depends on the kernel,
+/// its configuration, and on runtimes that imitate the file for a container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemInfo {
     /// `MemTotal`: memory the kernel manages.
     pub total: u64,
-    /// `MemFree`: memory nobody uses.
+    /// `MemFree`: unused memory.
     pub free: u64,
     /// `MemAvailable`: the kernel's estimate of what programs can get without swapping, since kernel 3.14.
     pub available: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct MemInfo {
     pub active_file: Option<u64>,
     /// `Inactive(file)`, since kernel 2.6.28.
     pub inactive_file: Option<u64>,
-    /// `Unevictable`: pages that can not be taken away, since kernel 2.6.28.
+    /// `Unevictable`: pages that can not be reclaimed, since kernel 2.6.28.
     pub unevictable: Option<u64>,
     /// `Mlocked`, since kernel 2.6.28.
     pub mlocked: Option<u64>,
@@ -43,7 +43,7 @@ pub(crate) struct MemInfo {
     pub swap_free: Option<u64>,
     /// `Zswap`: memory that compressed pages take, since kernel 5.19.
     pub zswap: Option<u64>,
-    /// `Zswapped`: what those pages were before, since kernel 5.19.
+    /// `Zswapped`: the size of those pages before compression, since kernel 5.19.
     pub zswapped: Option<u64>,
     /// `Dirty`: waits to be written.
     pub dirty: Option<u64>,
@@ -55,13 +55,13 @@ pub(crate) struct MemInfo {
     pub mapped: Option<u64>,
     /// `Shmem`: shared memory and files in memory, since kernel 2.6.32.
     pub shmem: Option<u64>,
-    /// `KReclaimable`: kernel memory that can be taken back under pressure, since kernel 4.20.
+    /// `KReclaimable`: kernel memory that can be reclaimed under pressure, since kernel 4.20.
     pub kernel_reclaimable: Option<u64>,
     /// `Slab`: the kernel's own structures.
     pub slab: Option<u64>,
-    /// `SReclaimable`: the part of `slab` that can be taken back, since kernel 2.6.19.
+    /// `SReclaimable`: the part of `slab` that can be reclaimed, since kernel 2.6.19.
     pub slab_reclaimable: Option<u64>,
-    /// `SUnreclaim`: the part of `slab` that can not be taken back, since kernel 2.6.19.
+    /// `SUnreclaim`: the part of `slab` that can not be reclaimed, since kernel 2.6.19.
     pub slab_unreclaimable: Option<u64>,
     /// `KernelStack`, since kernel 2.6.32.
     pub kernel_stack: Option<u64>,
@@ -77,7 +77,7 @@ pub(crate) struct MemInfo {
     pub vmalloc_total: Option<u64>,
     /// `VmallocUsed`; always 0 from kernel 4.4 to 5.2.
     pub vmalloc_used: Option<u64>,
-    /// `Percpu`: memory with one copy per processor, since kernel 4.19.
+    /// `Percpu`: memory with one copy per CPU, since kernel 4.19.
     pub per_cpu: Option<u64>,
     /// `AnonHugePages`: anonymous memory in huge pages, since kernel 2.6.38.
     pub anon_huge_pages: Option<u64>,
@@ -94,7 +94,7 @@ pub(crate) struct MemInfo {
 }
 
 impl MemInfo {
-    /// Parses the whole file; lines with keys that are not listed above are passed over.
+    /// Parses the whole file; lines with other keys are skipped.
     ///
     /// # Errors
     ///

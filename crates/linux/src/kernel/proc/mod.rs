@@ -1,11 +1,10 @@
 //! The kernel's text files, each parsed by a pure function from bytes to a structure.
 //!
-//! You give the bytes of a whole file, you get what it says, in the file's own units; [`SystemFacts`] turns those
-//! units into NT's. Nothing here opens a file, asks for the time or keeps anything between two calls.
+//! A parser takes the bytes of a whole file and returns its content in the file's own units; [`SystemFacts`]
+//! converts those units into NT's. Nothing here opens a file, reads a clock or keeps state between two calls.
 //!
-//! Columns and keys are found by name wherever the file has names. What a kernel does not print is `None`; what it
-//! prints wrongly is a [`ParseError`] with file, line and column.
-#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+//! Columns and keys are found by name wherever the file has names. A value that the kernel does not print is
+//! `None`; a malformed one is a [`ParseError`] with file, line and column.
 
 use tallymon_core::time::FileTime;
 
@@ -42,18 +41,19 @@ pub(crate) mod fixture;
 
 pub(crate) use error::ParseError;
 
-/// What stays the same while the machine runs, and what the units of the files depend on.
+/// Constants of the running machine, on which the units of the files depend.
 ///
-/// Passed as a value, so that a test can be another machine.
+/// Passed as a value, so that a test can use another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SystemFacts {
     /// Bytes per page of memory, 4096 on most machines.
     pub page_size: u64,
-    /// Ticks per second of the times in `/proc` (`USER_HZ`, `sysconf(_SC_CLK_TCK)`), 100 on nearly every machine.
+    /// Ticks per second of the times in `/proc` (`USER_HZ`, `sysconf(_SC_CLK_TCK)`), 100 on nearly every
+    /// machine.
     pub ticks_per_second: u64,
-    /// The time at which the boot time clock stood at 0; it moves when the clock is set.
+    /// The time at which the boot time clock was 0; it moves when the clock is set.
     pub boot_time: FileTime,
-    /// Processors that can be online, 1 and more.
+    /// CPUs that can be online, at least 1.
     pub cpu_count: u32,
 }
 
@@ -71,7 +71,7 @@ impl SystemFacts {
         pages.saturating_mul(self.page_size)
     }
 
-    /// `boot_time + ticks`: the time that is so many ticks after the start of the machine, at most the last file time.
+    /// `boot_time + ticks`: the time so many ticks after boot, at most the last file time.
     pub(crate) fn time_at(&self, ticks_since_boot: u64) -> FileTime {
         FileTime(self.boot_time.0.saturating_add(self.ticks_to_100ns(ticks_since_boot)))
     }

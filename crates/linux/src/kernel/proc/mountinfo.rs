@@ -6,49 +6,49 @@
 //!       major:minor                      fields (any number)
 //! ```
 //!
-//! Fields are separated by exactly one blank, and a field can be empty: a source without a name gives two blanks in a
-//! row. Blank, tab, line feed, backslash and (in some fields) `#` inside a field are written as `\` and three octal
-//! digits.
+//! Fields are separated by exactly one blank, and a field can be empty: a source without a name gives two
+//! blanks in a row. Blank, tab, line feed, backslash and (in some fields) `#` inside a field are written as
+//! `\` and three octal digits.
 
 use std::borrow::Cow;
 
 use super::error::ParseError;
-use super::scan::{Line, Lines, Place, decimal, lines, split_at_byte, unescape};
+use super::scan::{Line, Lines, Location, decimal, lines, split_at_byte, unescape};
 
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount<'a> {
-    /// The number of the mount, unique while it exists.
+    /// The id of the mount, unique while it exists.
     pub id: u32,
-    /// The number of the mount that it hangs on; its own for the root of everything.
+    /// The id of its parent mount; its own id for the root mount.
     pub parent: u32,
-    /// The device numbers of the file system; major 0 means that no block device is behind it (tmpfs, nfs, overlay,
+    /// The device numbers of the file system; major 0 means that it has no block device (tmpfs, nfs, overlay,
     /// btrfs, zfs).
     pub device: (u32, u32),
-    /// The folder of the file system that is mounted: `/`, or another one for a bind mount.
+    /// The directory of the file system that is mounted: `/`, or another one for a bind mount.
     pub root: Cow<'a, [u8]>,
-    /// Where it is mounted, seen from the root folder of this process.
+    /// The mount point, seen from the root directory of this process.
     pub point: Cow<'a, [u8]>,
-    /// The options of the mount, separated by commas.
+    /// The mount options, separated by commas.
     pub options: &'a [u8],
     /// The type, for example `ext4`, with the subtype after a dot, if any (`fuse.sshfs`).
     pub kind: Cow<'a, [u8]>,
-    /// The device or server, as whoever mounted it called it; can be empty.
+    /// The device or server, as named by whoever mounted it; can be empty.
     pub source: Cow<'a, [u8]>,
     /// The options of the file system, separated by commas.
     pub file_system_options: &'a [u8],
 }
 
 impl Mount<'_> {
-    /// Whether a block device with statistics of its own may be behind it.
+    /// Whether it may have a block device with statistics of its own.
     pub(crate) fn has_device(&self) -> bool {
         self.device.0 != 0
     }
 }
 
-/// The mounts in the order of the file; one mounted over another at the same place comes later.
+/// The mounts in the order of the file; a mount that covers another one comes later.
 ///
-/// A line that can not be understood is an error and the next line goes on.
+/// A malformed line is an error, and the iterator continues with the next line.
 pub(crate) fn mounts(bytes: &[u8]) -> Mounts<'_> {
     Mounts { lines: lines("/proc/self/mountinfo", bytes) }
 }
@@ -70,17 +70,17 @@ impl<'a> Iterator for Mounts<'a> {
 impl std::iter::FusedIterator for Mounts<'_> {}
 
 fn mount(line: Line<'_>) -> Result<Mount<'_>, ParseError> {
-    let mut rest = Rest { place: line.place, rest: Some(line.bytes) };
+    let mut rest = Rest { location: line.location, rest: Some(line.bytes) };
     let id = rest.number("mount ID")?;
     let parent = rest.number("parent ID")?;
     let device = rest.field("major:minor")?;
     let numbers = split_at_byte(device, b':').and_then(|(major, minor)| Some((small(major)?, small(minor)?)));
-    let device =
-        numbers.ok_or_else(|| line.place.error("major:minor", "two decimal numbers below 2^32", device))?;
+    let device = numbers
+        .ok_or_else(|| line.location.error("major:minor", "two decimal numbers below 2^32", device))?;
     let root = unescape(rest.field("root")?);
     let point = unescape(rest.field("mount point")?);
     let options = rest.field("mount options")?;
-    // Optional fields (`shared:2`), which later kernels may add to, end at a lone hyphen.
+    // Optional fields (`shared:2`), to which later kernels may add, end at a single hyphen.
     while rest.field("separator")? != b"-" {}
     Ok(Mount {
         id,
@@ -95,16 +95,16 @@ fn mount(line: Line<'_>) -> Result<Mount<'_>, ParseError> {
     })
 }
 
-/// What is left of a line; `None` after its last field.
+/// The rest of a line; `None` after its last field.
 struct Rest<'a> {
-    place: Place,
+    location: Location,
     rest: Option<&'a [u8]>,
 }
 
 impl<'a> Rest<'a> {
     /// The next field, which can be empty but must exist.
     fn field(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
-        let rest = self.rest.ok_or_else(|| self.place.error(column, "a field after a blank", b""))?;
+        let rest = self.rest.ok_or_else(|| self.location.error(column, "a field after a blank", b""))?;
         let (field, after) =
             split_at_byte(rest, b' ').map_or((rest, None), |(field, after)| (field, Some(after)));
         self.rest = after;
@@ -113,7 +113,7 @@ impl<'a> Rest<'a> {
 
     fn number(&mut self, column: &'static str) -> Result<u32, ParseError> {
         let field = self.field(column)?;
-        small(field).ok_or_else(|| self.place.error(column, "a decimal number below 2^32", field))
+        small(field).ok_or_else(|| self.location.error(column, "a decimal number below 2^32", field))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(root.options, b"rw,relatime");
         assert_eq!(root.file_system_options, b"rw,discard,resv_strict,resuid=65534,resgid=65534");
         assert!(!is_read_only(root));
-        // Version 1 control groups and the unified tree side by side.
+        // Version 1 control groups and the unified hierarchy side by side.
         let kinds = |kind: &[u8]| all.iter().filter(|mount| *mount.kind == *kind).count();
         assert_eq!((kinds(b"cgroup"), kinds(b"cgroup2")), (9, 1));
         let read_only: Vec<_> = all.iter().filter(|mount| is_read_only(mount)).collect();
@@ -169,18 +169,21 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_says_where_and_the_next_goes_on() {
-        let text = b"1 2 3:x / / rw - t s o\n1 2 3:4 / / rw shared:1\n1 -2 3:4 / / rw - t s o\n1 2 3:4 / / rw - t s\n1 2 3:4 / /p rw - t s o";
+    fn a_malformed_line_is_located_and_the_next_one_parsed() {
+        let text = b"1 2 3:x / / rw - t s o\n1 2 3:4 / / rw shared:1\n1 -2 3:4 / / rw - t s o\n1 2 3:4 / / \
+            rw - t s\n1 2 3:4 / /p rw - t s o";
         let found: Vec<String> = mounts(text)
             .map(|mount| mount.map_or_else(|error| error.to_string(), |mount| format!("{:?}", mount.device)))
             .collect();
         assert_eq!(
             found,
             [
-                "/proc/self/mountinfo line 1: major:minor: needed two decimal numbers below 2^32, found \"3:x\"",
+                "/proc/self/mountinfo line 1: major:minor: needed two decimal numbers below 2^32, found \
+                    \"3:x\"",
                 "/proc/self/mountinfo line 2: separator: needed a field after a blank, found nothing",
                 "/proc/self/mountinfo line 3: parent ID: needed a decimal number below 2^32, found \"-2\"",
-                "/proc/self/mountinfo line 4: file system options: needed a field after a blank, found nothing",
+                "/proc/self/mountinfo line 4: file system options: needed a field after a blank, found \
+                    nothing",
                 "(3, 4)",
             ]
         );

@@ -1,4 +1,4 @@
-//! `/proc/self/mountstats`: what the mounts of NFS have done. Other file systems say nothing there.
+//! `/proc/self/mountstats`: what NFS mounts have done. Other file systems print nothing there.
 
 use super::error::ParseError;
 use super::scan::{Fields, decimal, lines};
@@ -10,7 +10,7 @@ const FILE: &str = "/proc/self/mountstats";
 pub(crate) struct Requests {
     /// Requests that were made.
     pub operations: u64,
-    /// Requests that were sent, those sent again included.
+    /// Requests that were sent, including repeated ones.
     pub transmissions: u64,
     /// Requests that were not answered in time.
     pub timeouts: u64,
@@ -18,22 +18,22 @@ pub(crate) struct Requests {
     pub bytes_sent: u64,
     /// Bytes of their answers.
     pub bytes_received: u64,
-    /// Milliseconds for which they waited to be sent.
+    /// Milliseconds that they waited before being sent.
     pub queue_milliseconds: u64,
     /// Milliseconds from sending to the answer.
     pub round_trip_milliseconds: u64,
-    /// Milliseconds from asking to the end.
+    /// Milliseconds from the call to its completion.
     pub milliseconds: u64,
     /// Answers that were errors; `None` before kernel 5.3.
     pub errors: Option<u64>,
 }
 
-/// One mount of NFS.
+/// One NFS mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mount {
     /// What is mounted: `server:/export`.
     pub device: Vec<u8>,
-    /// Where; blanks are escaped.
+    /// The mount point; blanks are escaped.
     pub mount_point: Vec<u8>,
     /// Bytes that programs read and wrote by system calls through the cache.
     pub normal: [u64; 2],
@@ -43,7 +43,7 @@ pub(crate) struct Mount {
     pub server: [u64; 2],
     /// Pages read and written for mapped files and by read-ahead.
     pub pages: [u64; 2],
-    /// Times that the connection was made, the first included.
+    /// How often the connection was established, including the first time.
     pub connects: u64,
     /// The reads.
     pub read: Requests,
@@ -68,7 +68,7 @@ impl Requests {
         })
     }
 
-    /// The sums of both.
+    /// Adds both.
     #[must_use]
     pub(crate) fn plus(self, other: Requests) -> Requests {
         Requests {
@@ -88,11 +88,11 @@ impl Requests {
     }
 }
 
-/// The mounts of NFS in the file.
+/// The NFS mounts in the file.
 ///
 /// # Errors
 ///
-/// A line of a mount of NFS has fewer numbers than every kernel prints, or something else in their place.
+/// A line of an NFS mount has fewer numbers than every kernel prints, or something else in their place.
 pub(crate) fn parse_mountstats(bytes: &[u8]) -> Result<Vec<Mount>, ParseError> {
     let mut mounts: Vec<Mount> = Vec::new();
     let mut is_nfs = false;

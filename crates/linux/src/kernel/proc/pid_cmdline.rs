@@ -1,6 +1,6 @@
-//! `/proc/PID/cmdline`: the arguments of a program, each ended by a zero byte.
+//! `/proc/PID/cmdline`: the arguments of a program, each terminated by a zero byte.
 //!
-//! The program may overwrite them, so nothing here is an error: any bytes are some command line.
+//! The program may overwrite them, so any bytes are valid.
 
 use super::scan::{split_at_byte, split_at_last_byte};
 
@@ -9,8 +9,8 @@ pub(crate) const MAX_COMM: usize = 15;
 
 /// The first argument, by custom the path the program was started with.
 ///
-/// `None` of a kernel thread and a zombie, which have no arguments. A program that shows its state there, as
-/// `nginx: worker process`, gives all of that text.
+/// `None` for kernel threads and zombies, which have no arguments. For a program that shows its state there,
+/// such as `nginx: worker process`, this is the whole text.
 pub(crate) fn first_argument(cmdline: &[u8]) -> Option<&[u8]> {
     let first = split_at_byte(cmdline, 0).map_or(cmdline, |(first, _)| first);
     (!first.is_empty()).then_some(first)
@@ -18,9 +18,9 @@ pub(crate) fn first_argument(cmdline: &[u8]) -> Option<&[u8]> {
 
 /// The image name: `comm`, completed from the first argument where the kernel cut it.
 ///
-/// `comm` of less than [`MAX_COMM`] bytes is whole. Else the file name of the first argument is taken if it begins
-/// with `comm`, up to a blank or colon after it: what follows there is state that changes, and a name must not.
-/// Read `cmdline` only when [`is_cut`] says so.
+/// A `comm` of less than [`MAX_COMM`] bytes is complete. Otherwise the file name of the first argument is
+/// used if it begins with `comm`, up to a blank or colon after it: what follows is changing state, and a name
+/// must not change. `cmdline` is only needed if [`is_cut`].
 pub(crate) fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
     if !is_cut(comm) {
         return comm;
@@ -36,7 +36,7 @@ pub(crate) fn image_name<'a>(comm: &'a [u8], cmdline: &'a [u8]) -> &'a [u8] {
     file_name.get(..comm.len().saturating_add(more_len)).unwrap_or(comm)
 }
 
-/// Whether the kernel may have cut this name. A kernel thread's name can be longer and is whole.
+/// Whether the kernel may have cut this name. The name of a kernel thread can be longer and is complete.
 pub(crate) fn is_cut(comm: &[u8]) -> bool {
     comm.len() == MAX_COMM
 }

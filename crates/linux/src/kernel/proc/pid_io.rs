@@ -5,10 +5,10 @@ use super::scan::lines;
 
 const FILE: &str = "/proc/PID/io";
 
-/// What `/proc/PID/io` says since the start of the process, its ended threads included.
+/// The content of `/proc/PID/io` since the start of the process, including its exited threads.
 ///
-/// Pipes, terminals and sockets count as files do. Memory-mapped files do not count, and `io_uring` counts only in
-/// some kernels.
+/// Pipes, terminals and sockets count as files do. Memory-mapped files do not count, and `io_uring` counts
+/// only in some kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PidIo {
     /// `rchar`: bytes that read system calls returned.
@@ -19,16 +19,17 @@ pub(crate) struct PidIo {
     pub reads: u64,
     /// `syscw`: write system calls.
     pub writes: u64,
-    /// `read_bytes`: bytes that had to come from a disk.
+    /// `read_bytes`: bytes that were fetched from a disk.
     pub disk_read_bytes: Option<u64>,
-    /// `write_bytes`: bytes that are to go to a disk.
+    /// `write_bytes`: bytes that will be written to a disk.
     pub disk_written_bytes: Option<u64>,
-    /// `cancelled_write_bytes`: bytes of those that never will, because the file was cut or removed before.
+    /// `cancelled_write_bytes`: bytes that were never written, because the file was truncated or removed
+    /// before.
     pub cancelled_write_bytes: Option<u64>,
 }
 
 impl PidIo {
-    /// Parses the whole file; other keys are passed over.
+    /// Parses the whole file; other keys are skipped.
     ///
     /// # Errors
     ///

@@ -1,20 +1,21 @@
-//! `/proc/PID/schedstat` and `/proc/PID/task/TID/schedstat`: time on and before processors, in nanoseconds.
+//! `/proc/PID/schedstat` and `/proc/PID/task/TID/schedstat`: time running and waiting for a CPU, in
+//! nanoseconds.
 
 use super::error::ParseError;
-use super::scan::{Fields, Place};
+use super::scan::{Fields, Location};
 
 const FILE: &str = "/proc/PID/schedstat";
 
-/// What `/proc/PID/schedstat` says about one thread; of a process it is the first thread alone.
+/// The content of `/proc/PID/schedstat` for one thread; for a process it is the first thread alone.
 ///
 /// The file exists in kernels built with `CONFIG_SCHED_INFO`, which nearly all are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PidSchedstat {
-    /// 1: nanoseconds on a processor.
+    /// 1: nanoseconds on a CPU.
     pub run_time: u64,
-    /// 2: nanoseconds ready to run and waiting for a processor.
+    /// 2: nanoseconds runnable and waiting for a CPU.
     pub wait_time: u64,
-    /// 3: how often it was given a processor.
+    /// 3: how often it was scheduled on a CPU.
     pub slices: u64,
 }
 
@@ -25,7 +26,7 @@ impl PidSchedstat {
     ///
     /// Fewer than three numbers.
     pub(crate) fn parse(bytes: &[u8]) -> Result<PidSchedstat, ParseError> {
-        let mut fields = Fields::new(Place { file: FILE, line: 1 }, bytes.trim_ascii_end());
+        let mut fields = Fields::new(Location { file: FILE, line: 1 }, bytes.trim_ascii_end());
         Ok(PidSchedstat {
             run_time: fields.number("1 run time")?,
             wait_time: fields.number("2 wait time")?,

@@ -1,10 +1,10 @@
 //! `/proc/PID/stat` and `/proc/PID/task/TID/stat`: one line about a process or thread.
 //!
-//! The line has no names; proc(5) numbers the columns, and the numbers here are proc(5)'s. The name of the process
-//! may hold blanks, parentheses and line feeds, so the columns begin after the last closing one.
+//! The line has no names; proc(5) numbers the columns, and the numbers here are proc(5)'s. The name of the
+//! process may hold blanks, parentheses and line feeds, so the columns begin after the last closing one.
 
 use super::error::ParseError;
-use super::scan::{Fields, Place, decimal, split_at_byte, split_at_last_byte};
+use super::scan::{Fields, Location, decimal, split_at_byte, split_at_last_byte};
 
 const FILE: &str = "/proc/PID/stat";
 
@@ -18,22 +18,23 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 pub(crate) struct PidStat<'a> {
     /// 1: the process or thread id.
     pub pid: u64,
-    /// 2: the name, at most 15 bytes of a program and up to 63 of a kernel thread. Nothing is escaped here, so it may
-    /// hold line feeds; `/proc/PID/status` escapes them.
+    /// 2: the name, at most 15 bytes of a program and up to 63 of a kernel thread. Nothing is escaped here,
+    /// so it may hold line feeds; `/proc/PID/status` escapes them.
     pub comm: &'a [u8],
-    /// 3: `R` runs, `S` sleeps, `D` waits for a disk, `I` idle kernel thread, `T` stopped, `t` traced, `Z` zombie, `X` dead.
+    /// 3: `R` runs, `S` sleeps, `D` waits for a disk, `I` idle kernel thread, `T` stopped, `t` traced, `Z`
+    /// zombie, `X` dead.
     pub state: u8,
     /// 4: the process id of the parent; 0 when it has none or the parent is outside of this pid namespace.
     pub parent: u64,
     /// 9: the kernel's flags.
     pub flags: u64,
-    /// 10: page faults that needed no disk.
+    /// 10: page faults without I/O.
     pub minor_faults: u64,
-    /// 12: page faults that had to read from a disk.
+    /// 12: page faults with I/O.
     pub major_faults: u64,
-    /// 14: ticks in the program; of a process, its ended threads included.
+    /// 14: user time in ticks; for a process it includes exited threads.
     pub user_ticks: u64,
-    /// 15: ticks in the kernel; of a process, its ended threads included.
+    /// 15: kernel time in ticks; for a process it includes exited threads.
     pub system_ticks: u64,
     /// 18: the kernel's priority less 100: 0 to 39 is 20 + nice, -2 to -100 is real time, -101 a deadline.
     pub priority: i64,
@@ -41,13 +42,13 @@ pub(crate) struct PidStat<'a> {
     pub nice: i64,
     /// 20: threads of the process.
     pub threads: u64,
-    /// 22: ticks between the start of the machine and of this process or thread.
+    /// 22: ticks from boot to the start of this process or thread.
     pub start_ticks: u64,
-    /// 23: bytes of address space; 0 of a kernel thread.
+    /// 23: bytes of address space; 0 for a kernel thread.
     pub virtual_bytes: u64,
-    /// 39: the processor it ran on last, since kernel 2.2.8.
+    /// 39: the CPU on which it ran last, since kernel 2.2.8.
     pub processor: Option<u64>,
-    /// 40: real-time priority 1 to 99, 0 of others, since kernel 2.5.19.
+    /// 40: real-time priority 1 to 99, 0 for other policies, since kernel 2.5.19.
     pub realtime_priority: Option<u64>,
     /// 41: 0 ordinary, 1 first in first out, 2 round robin, 3 batch, 5 idle, 6 deadline, since kernel 2.5.19.
     pub policy: Option<u64>,
@@ -62,7 +63,7 @@ impl<'a> PidStat<'a> {
     ///
     /// No name in parentheses, or a column that is not what proc(5) says.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<PidStat<'a>, ParseError> {
-        let place = Place { file: FILE, line: 1 };
+        let place = Location { file: FILE, line: 1 };
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // Only the name holds parentheses: it runs from the first one to the last one.
         let (pid, comm, columns) = split_at_byte(text, b'(')
@@ -116,7 +117,7 @@ impl<'a> PidStat<'a> {
         })
     }
 
-    /// Whether it belongs to the kernel: no program, no address space.
+    /// Whether it is a kernel thread: no program, no address space.
     pub(crate) fn is_kernel_thread(&self) -> bool {
         self.flags & KERNEL_THREAD != 0
     }

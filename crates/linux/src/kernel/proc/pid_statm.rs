@@ -3,29 +3,29 @@
 //! Unlike column 24 of `stat` these numbers are exact. A kernel thread has zeros.
 
 use super::error::ParseError;
-use super::scan::{Fields, Place};
+use super::scan::{Fields, Location};
 
 const FILE: &str = "/proc/PID/statm";
 
-/// What `/proc/PID/statm` says, in pages; `SystemFacts::pages_to_bytes` turns them into bytes.
+/// The content of `/proc/PID/statm`, in pages; `SystemFacts::pages_to_bytes` converts them to bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PidStatm {
     /// 1: address space.
     pub size: u64,
-    /// 2: what of it is in memory.
+    /// 2: the part in memory.
     pub resident: u64,
-    /// 3: what of that belongs to files or shared memory.
+    /// 3: the part in memory that belongs to files or shared memory.
     pub shared: u64,
 }
 
 impl PidStatm {
-    /// Parses the whole file. The columns after the third are not needed and not looked at.
+    /// Parses the whole file. The columns after the third are not needed.
     ///
     /// # Errors
     ///
     /// Fewer than three numbers.
     pub(crate) fn parse(bytes: &[u8]) -> Result<PidStatm, ParseError> {
-        let mut fields = Fields::new(Place { file: FILE, line: 1 }, bytes.trim_ascii_end());
+        let mut fields = Fields::new(Location { file: FILE, line: 1 }, bytes.trim_ascii_end());
         Ok(PidStatm {
             size: fields.number("1 size")?,
             resident: fields.number("2 resident")?,

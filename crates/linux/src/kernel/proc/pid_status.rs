@@ -1,18 +1,18 @@
 //! `/proc/PID/status` and `/proc/PID/task/TID/status`: a process or thread as `Key: value` lines.
 //!
-//! Only the keys that no cheaper file has are taken. Sizes are in KiB, which the file calls `kB`.
+//! Only the keys that no cheaper file has are read. Sizes are in KiB, which the file calls `kB`.
 
 use super::error::ParseError;
 use super::scan::lines;
 
 const FILE: &str = "/proc/PID/status";
 
-/// What `/proc/PID/status` says.
+/// The content of `/proc/PID/status`.
 ///
-/// A kernel thread and a zombie have no memory and print no `Vm` and no `Rss` line; those are `None` then.
+/// Kernel threads and zombies have no memory and no `Vm` or `Rss` lines; those fields are `None` then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PidStatus {
-    /// `Tgid`: the process id, of a thread too.
+    /// `Tgid`: the process id, also for a thread.
     pub process: Option<u64>,
     /// `Uid`: the first of its numbers, the real user.
     pub user: Option<u64>,
@@ -22,32 +22,32 @@ pub(crate) struct PidStatus {
     pub virtual_peak: Option<u64>,
     /// `VmSize`: address space, in KiB.
     pub virtual_size: Option<u64>,
-    /// `VmHWM`: the most that was in memory so far, in KiB, since kernel 2.6.15.
+    /// `VmHWM`: the largest resident size so far, in KiB, since kernel 2.6.15.
     pub resident_peak: Option<u64>,
-    /// `VmRSS`: what is in memory, in KiB.
+    /// `VmRSS`: memory in RAM, in KiB.
     pub resident: Option<u64>,
-    /// `RssAnon`: what of that belongs to no file, in KiB, since kernel 4.5.
+    /// `RssAnon`: the anonymous part of it, in KiB, since kernel 4.5.
     pub resident_anon: Option<u64>,
-    /// `RssFile`: what of that belongs to files, in KiB, since kernel 4.5.
+    /// `RssFile`: the file part of it, in KiB, since kernel 4.5.
     pub resident_file: Option<u64>,
-    /// `RssShmem`: what of that is shared memory, in KiB, since kernel 4.5.
+    /// `RssShmem`: the shared memory part of it, in KiB, since kernel 4.5.
     pub resident_shared: Option<u64>,
     /// `VmData`: address space of private data, reserved but unused parts included, in KiB.
     pub data: Option<u64>,
     /// `VmPTE`: page tables, in KiB, since kernel 2.6.10.
     pub page_tables: Option<u64>,
-    /// `VmSwap`: what is in swap areas, shared memory left out, in KiB, since kernel 2.6.34.
+    /// `VmSwap`: memory in swap areas, without shared memory, in KiB, since kernel 2.6.34.
     pub swap: Option<u64>,
-    /// `voluntary_ctxt_switches`: how often this thread gave up its processor to wait, since kernel 2.6.23.
+    /// `voluntary_ctxt_switches`: how often this thread gave up its CPU to wait, since kernel 2.6.23.
     ///
-    /// Of a process it is the first thread alone.
+    /// For a process this is the first thread alone.
     pub voluntary_switches: Option<u64>,
-    /// `nonvoluntary_ctxt_switches`: how often this thread lost its processor, since kernel 2.6.23.
+    /// `nonvoluntary_ctxt_switches`: how often this thread was preempted, since kernel 2.6.23.
     pub involuntary_switches: Option<u64>,
 }
 
 impl PidStatus {
-    /// Parses the whole file; other keys are passed over.
+    /// Parses the whole file; other keys are skipped.
     ///
     /// # Errors
     ///
@@ -88,9 +88,9 @@ impl PidStatus {
         Some(self.voluntary_switches?.wrapping_add(self.involuntary_switches?))
     }
 
-    /// `RssAnon + VmSwap` in KiB, the nearest there is to NT's private bytes.
+    /// `RssAnon + VmSwap` in KiB, the closest to NT's private bytes.
     ///
-    /// `None` when the kernel does not print `RssAnon`; without `VmSwap` nothing is in swap areas.
+    /// `None` when the kernel does not print `RssAnon`; without a `VmSwap` line nothing is in swap areas.
     pub(crate) fn private(&self) -> Option<u64> {
         Some(self.resident_anon?.saturating_add(self.swap.unwrap_or(0)))
     }
@@ -142,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn name_with_a_line_feed_makes_no_line() {
-        // The kernel escapes the name here, so that no program can invent a key.
+    fn a_line_feed_in_a_name_forges_no_line() {
+        // The kernel escapes the name here, so that no program can forge a key.
         let bytes = fixture("6.18/pid-escaped/status");
         assert!(bytes.starts_with(b"Name:\ta\\\\b\\nc)d\n"));
         assert_eq!(PidStatus::parse(&bytes).unwrap().threads, Some(1));

@@ -1,19 +1,19 @@
 //! Byte scanners shared by the parsers: lines, blank-separated fields and decimal numbers.
 //!
-//! Nothing here allocates or goes back; a kernel file is walked once from the first byte to the last.
+//! Nothing here allocates or goes back: a kernel file is walked once from the first byte to the last.
 
 use std::borrow::Cow;
 use std::iter::FusedIterator;
 
 use super::error::ParseError;
 
-/// What an error says was needed where a counter or a size stands.
+/// What an error expects in place of a counter or a size.
 pub(crate) const NEEDED_NUMBER: &str = "a decimal number below 2^64";
-/// What an error says was needed where the kernel may print a negative number.
+/// What an error expects where the kernel may print a negative number.
 pub(crate) const NEEDED_SIGNED: &str = "a decimal number in the signed 64-bit range";
-/// What an error says was needed where a number with two decimals stands.
+/// What an error expects in place of a number with two decimals.
 pub(crate) const NEEDED_HUNDREDTHS: &str = "a decimal number with two decimals";
-/// What an error says was needed where any word would do.
+/// What an error expects where any word would do.
 pub(crate) const NEEDED_WORD: &str = "a word";
 
 /// The lines of `bytes`, without their line feeds and with the file they belong to.
@@ -41,17 +41,17 @@ impl<'a> Iterator for Lines<'a> {
         let (bytes, rest) = split_at_byte(self.rest, b'\n').unwrap_or((self.rest, b""));
         self.rest = rest;
         self.number = self.number.saturating_add(1);
-        Some(Line { place: Place { file: self.file, line: self.number }, bytes })
+        Some(Line { location: Location { file: self.file, line: self.number }, bytes })
     }
 }
 
 impl FusedIterator for Lines<'_> {}
 
-/// One line and where it stands.
+/// One line with its location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     /// The file and the line number.
-    pub place: Place,
+    pub location: Location,
     /// The text without the line feed.
     pub bytes: &'a [u8],
 }
@@ -59,28 +59,29 @@ pub(crate) struct Line<'a> {
 impl<'a> Line<'a> {
     /// The blank-separated fields.
     pub(crate) fn fields(self) -> Fields<'a> {
-        Fields { place: self.place, rest: self.bytes }
+        Fields { location: self.location, rest: self.bytes }
     }
 
-    /// Splits `Key:  rest` at the first colon: the key without blanks around it, and the fields after the colon.
+    /// Splits `Key:  rest` at the first colon: the key without blanks around it, and the fields after the
+    /// colon.
     ///
     /// `None` when there is no colon.
     pub(crate) fn key_and_fields(self) -> Option<(&'a [u8], Fields<'a>)> {
         let (key, rest) = split_at_byte(self.bytes, b':')?;
-        Some((key.trim_ascii(), Fields { place: self.place, rest }))
+        Some((key.trim_ascii(), Fields { location: self.location, rest }))
     }
 }
 
-/// A file and a line number, from which errors are made.
+/// A file and a line number, for errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// The kernel's name of the file.
     pub file: &'static str,
     /// The line, counted from 1.
     pub line: usize,
 }
 
-impl Place {
+impl Location {
     /// An error at a column of this line.
     #[cold]
     pub(crate) fn error(self, column: &'static str, needed: &'static str, found: &[u8]) -> ParseError {
@@ -91,22 +92,22 @@ impl Place {
 /// The fields of one line, separated by any number of blanks or tabs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a> {
-    place: Place,
+    location: Location,
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of `bytes`, which stands at `place`.
-    pub(crate) fn new(place: Place, bytes: &'a [u8]) -> Fields<'a> {
-        Fields { place, rest: bytes }
+    /// The fields of `bytes`, a part of the line at `location`.
+    pub(crate) fn new(location: Location, bytes: &'a [u8]) -> Fields<'a> {
+        Fields { location, rest: bytes }
     }
 
-    /// Where the line stands.
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    /// The location of the line.
+    pub(crate) fn location(&self) -> Location {
+        self.location
     }
 
-    /// What has not been taken yet, leading blanks included.
+    /// The bytes not yet read, including leading blanks.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -122,7 +123,7 @@ impl<'a> Fields<'a> {
         Some(field)
     }
 
-    /// Passes over up to `n` fields.
+    /// Skips up to `n` fields.
     #[inline]
     pub(crate) fn skip(&mut self, n: usize) {
         for _ in 0..n {
@@ -133,14 +134,14 @@ impl<'a> Fields<'a> {
     /// The next field, which must exist.
     #[inline]
     pub(crate) fn word(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
-        self.next_field().ok_or_else(|| self.place.error(column, NEEDED_WORD, b""))
+        self.next_field().ok_or_else(|| self.location.error(column, NEEDED_WORD, b""))
     }
 
     /// The next field as an unsigned number; it must exist.
     #[inline]
     pub(crate) fn number(&mut self, column: &'static str) -> Result<u64, ParseError> {
         let field = self.next_field().unwrap_or_default();
-        decimal(field).ok_or_else(|| self.place.error(column, NEEDED_NUMBER, field))
+        decimal(field).ok_or_else(|| self.location.error(column, NEEDED_NUMBER, field))
     }
 
     /// The next field as an unsigned number, `None` when the line ends before it.
@@ -152,7 +153,7 @@ impl<'a> Fields<'a> {
             None => Ok(None),
             Some(field) => match decimal(field) {
                 Some(number) => Ok(Some(number)),
-                None => Err(self.place.error(column, NEEDED_NUMBER, field)),
+                None => Err(self.location.error(column, NEEDED_NUMBER, field)),
             },
         }
     }
@@ -161,13 +162,13 @@ impl<'a> Fields<'a> {
     #[inline]
     pub(crate) fn signed(&mut self, column: &'static str) -> Result<i64, ParseError> {
         let field = self.next_field().unwrap_or_default();
-        signed_decimal(field).ok_or_else(|| self.place.error(column, NEEDED_SIGNED, field))
+        signed_decimal(field).ok_or_else(|| self.location.error(column, NEEDED_SIGNED, field))
     }
 
     /// The next field as hundredths, for example 7 for `0.07`; it must exist.
     pub(crate) fn hundredths(&mut self, column: &'static str) -> Result<u64, ParseError> {
         let field = self.next_field().unwrap_or_default();
-        hundredths(field).ok_or_else(|| self.place.error(column, NEEDED_HUNDREDTHS, field))
+        hundredths(field).ok_or_else(|| self.location.error(column, NEEDED_HUNDREDTHS, field))
     }
 }
 
@@ -187,7 +188,8 @@ pub(crate) fn split_at_last_byte(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8]
     Some((left, right.get(1..)?))
 }
 
-/// The unsigned decimal number that is all of `text`; `None` for an empty text, another byte or 2^64 and above.
+/// The unsigned decimal number that is all of `text`; `None` for an empty text, another byte or 2^64 and
+/// above.
 #[inline]
 pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     // 19 nines fit into 64 bits, so the usual short number needs no check at each digit.
@@ -223,7 +225,7 @@ pub(crate) fn hundredths(text: &[u8]) -> Option<u64> {
     decimal(whole)?.checked_mul(100)?.checked_add(decimal(fraction)?)
 }
 
-/// `0-3,8` as pairs of the first and the last, without what is neither a number nor two.
+/// `0-3,8` as pairs of the first and the last number; malformed parts are skipped.
 pub(crate) fn ranges(text: &[u8]) -> Vec<(u64, u64)> {
     let parts = text.trim_ascii().split(|byte| *byte == b',');
     let range = |part: &[u8]| match split_at_byte(part, b'-') {
@@ -339,7 +341,7 @@ mod tests {
     #[test]
     fn lines_have_numbers_and_the_last_line_feed_ends_the_last_line() {
         let numbered: Vec<(usize, &[u8])> =
-            lines("f", b"a\n\nb").map(|line| (line.place.line, line.bytes)).collect();
+            lines("f", b"a\n\nb").map(|line| (line.location.line, line.bytes)).collect();
         assert_eq!(numbered, [(1, &b"a"[..]), (2, b""), (3, b"b")]);
         assert_eq!(lines("f", b"a\n").count(), 1);
         assert_eq!(lines("f", b"").count(), 0);
@@ -347,8 +349,8 @@ mod tests {
 
     #[test]
     fn fields_are_split_at_blanks_and_tabs() {
-        let place = Place { file: "f", line: 4 };
-        let mut fields = Fields::new(place, b"  key\t 12 -3  0.50 word ");
+        let location = Location { file: "f", line: 4 };
+        let mut fields = Fields::new(location, b"  key\t 12 -3  0.50 word ");
         assert_eq!(fields.next_field(), Some(&b"key"[..]));
         assert_eq!(fields.number("n"), Ok(12));
         assert_eq!(fields.signed("s"), Ok(-3));

@@ -33,8 +33,8 @@ impl Snmp {
     ///
     /// # Errors
     ///
-    /// When a number that is wanted is none, when a line of names has no line of as many numbers below, or when the
-    /// file has no `Ip` section, which every kernel prints.
+    /// When a number that is wanted is none, when a line of names has no line of as many numbers below, or
+    /// when the file has no `Ip` section, which every kernel prints.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Snmp, ParseError> {
         let mut snmp = Snmp::default();
         fill_sections("/proc/net/snmp", "Ip", bytes, &mut snmp)?;
@@ -73,11 +73,11 @@ fn fill_sections(
     while let Some(line) = lines.next() {
         let (section, names) = section_and_fields(line)?;
         let Some(below) = lines.next() else {
-            return Err(line.place.error("section", "a line of numbers below this line", section));
+            return Err(line.location.error("section", "a line of numbers below this line", section));
         };
         let (again, numbers) = section_and_fields(below)?;
         if again != section {
-            return Err(below.place.error("section", "the section name of the line above", again));
+            return Err(below.location.error("section", "the section name of the line above", again));
         }
         has_required |= section == required.as_bytes();
         if let Some(target) = target.section(section) {
@@ -88,7 +88,7 @@ fn fill_sections(
 }
 
 fn section_and_fields(line: Line<'_>) -> Result<(&[u8], Fields<'_>), ParseError> {
-    line.key_and_fields().ok_or_else(|| line.place.error("section", "a name and a colon", line.bytes))
+    line.key_and_fields().ok_or_else(|| line.location.error("section", "a name and a colon", line.bytes))
 }
 
 /// Gives each wanted column the number that stands below its name.
@@ -97,12 +97,13 @@ fn fill_columns(
     mut numbers: Fields<'_>,
     target: &mut dyn Columns,
 ) -> Result<(), ParseError> {
-    let place = numbers.place();
+    let place = numbers.location();
     while let Some(name) = names.next_field() {
         let Some(text) = numbers.next_field() else {
             return Err(place.error("numbers", "as many numbers as the line above has names", name));
         };
-        // Only wanted numbers are read: `MaxConn` of TCP is -1, and its kind of number is none of our business.
+        // Only wanted numbers are read: `MaxConn` of TCP is -1, and its kind of number is none of our
+        // business.
         if let Some((column, member)) = target.column(name) {
             *member = Some(decimal(text).ok_or_else(|| place.error(column, NEEDED_NUMBER, text))?);
         }
@@ -266,7 +267,8 @@ columns! {
         in_csum_errors: "InCsumErrors",
         /// Multicast datagrams that no socket wanted; since Linux 3.19.
         ignored_multi: "IgnoredMulti",
-        /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18 has).
+        /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18
+        /// has).
         mem_errors: "MemErrors",
     }
 }
@@ -301,7 +303,8 @@ mod tests {
             (Some(49), Some(50), Some(0))
         );
 
-        // The columns that 6.18 has between others are not there, and their neighbours keep their own numbers.
+        // The columns that 6.18 has between others are not there, and their neighbours keep their own
+        // numbers.
         let snmp = Snmp::parse(&fixture("2.6.32/net-snmp")).unwrap();
         assert_eq!(
             (snmp.ip.in_receives, snmp.ip.frag_creates, snmp.ip.out_transmits),
@@ -340,11 +343,13 @@ mod tests {
             ),
             (
                 b"Ip: InReceives InDelivers\nIp: 1\n",
-                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \"InDelivers\"",
+                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \
+                    \"InDelivers\"",
             ),
             (
                 b"Ip: InReceives\nIp: 1 2\n",
-                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \"2\"",
+                "/proc/net/snmp line 2: numbers: needed as many numbers as the line above has names, found \
+                    \"2\"",
             ),
             (
                 b"Ip: InReceives\nIp: 1x\n",

@@ -1,5 +1,5 @@
-//! `/proc/net/snmp6` and `/proc/net/dev_snmp6/*`: what version 6 of the network protocols has counted in one network
-//! namespace, or on one interface.
+//! `/proc/net/snmp6` and `/proc/net/dev_snmp6/*`: what version 6 of the network protocols has counted in one
+//! network namespace, or on one interface.
 //!
 //! Each line is a name and a number. The file is missing when the kernel was built or started without IPv6.
 
@@ -35,7 +35,7 @@ impl Snmp6 {
                 continue;
             };
             let text = fields.next_field().unwrap_or_default();
-            *member = Some(decimal(text).ok_or_else(|| line.place.error(column, NEEDED_NUMBER, text))?);
+            *member = Some(decimal(text).ok_or_else(|| line.location.error(column, NEEDED_NUMBER, text))?);
         }
         if snmp.ip.in_receives.is_none() {
             return Err(ParseError::missing(FILE, "Ip6InReceives", "a line with this name"));
@@ -43,8 +43,8 @@ impl Snmp6 {
         Ok(snmp)
     }
 
-    /// The member with a name; the beginning of the name tells which protocol it belongs to, which spares comparing it
-    /// with the names of the others.
+    /// The member with a name; the beginning of the name tells which protocol it belongs to, which spares
+    /// comparing it with the names of the others.
     fn member(&mut self, name: &[u8]) -> Option<(&'static str, &mut Option<u64>)> {
         if name.starts_with(b"Ip6") {
             self.ip.column(name)
@@ -217,7 +217,8 @@ columns! {
         in_csum_errors: "Udp6InCsumErrors",
         /// Multicast datagrams that no socket wanted; since Linux 3.19.
         ignored_multi: "Udp6IgnoredMulti",
-        /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18 has).
+        /// Datagrams dropped because the memory of the protocol was used up; only newer kernels have it (6.18
+        /// has).
         mem_errors: "Udp6MemErrors",
     }
 }

@@ -1,16 +1,16 @@
-//! `/proc/softirqs`: soft interrupts by kind and processor; NT's deferred procedure calls come closest.
+//! `/proc/softirqs`: soft interrupts by kind and CPU; NT's deferred procedure calls are closest to them.
 
 use super::error::ParseError;
 use super::scan::{Line, decimal, lines};
 
 const FILE: &str = "/proc/softirqs";
 
-/// What `/proc/softirqs` says.
+/// The content of `/proc/softirqs`.
 ///
-/// The kernel counts in 32 bits, so every number here is modulo 2^32 and differences must wrap.
+/// The kernel counts in 32 bits, so every number here is modulo 2^32, and differences have to wrap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Softirqs<'a> {
-    /// The processors of the columns: all that the machine could have, offline ones included.
+    /// The CPUs of the columns: all possible ones, including offline ones.
     pub cpus: Vec<u32>,
     /// The sum over all kinds, one number per column.
     pub totals: Vec<u32>,
@@ -23,7 +23,7 @@ pub(crate) struct Softirqs<'a> {
 pub(crate) struct SoftirqKind<'a> {
     /// The kernel's name, for example `NET_RX`.
     pub name: &'a [u8],
-    /// The sum over all processors, modulo 2^32.
+    /// The sum over all CPUs, modulo 2^32.
     pub total: u32,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Softirqs<'a> {
     ///
     /// # Errors
     ///
-    /// No header with processors, or a row with fewer numbers than the header has processors.
+    /// No header with CPUs, or a row with fewer numbers than the header has CPUs.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Softirqs<'a>, ParseError> {
         let mut lines = lines(FILE, bytes);
         let header = lines.next().ok_or_else(|| ParseError::missing(FILE, "CPUn", "a header"))?;
@@ -55,7 +55,7 @@ impl<'a> Softirqs<'a> {
     }
 }
 
-/// The processor numbers of a header `CPU0 CPU1 ...`; `/proc/interrupts` has the same header.
+/// The CPU numbers of a header `CPU0 CPU1 ...`; `/proc/interrupts` has the same header.
 pub(super) fn cpu_columns(header: Line<'_>) -> Result<Vec<u32>, ParseError> {
     let mut cpus = Vec::new();
     let mut fields = header.fields();
@@ -64,11 +64,11 @@ pub(super) fn cpu_columns(header: Line<'_>) -> Result<Vec<u32>, ParseError> {
             .strip_prefix(b"CPU")
             .and_then(decimal)
             .and_then(|number| u32::try_from(number).ok())
-            .ok_or_else(|| header.place.error("CPUn", "CPU and a number below 2^32", field))?;
+            .ok_or_else(|| header.location.error("CPUn", "CPU and a number below 2^32", field))?;
         cpus.push(cpu);
     }
     if cpus.is_empty() {
-        return Err(header.place.error("CPUn", "at least one processor", header.bytes));
+        return Err(header.location.error("CPUn", "at least one processor", header.bytes));
     }
     Ok(cpus)
 }
@@ -95,7 +95,7 @@ mod tests {
         let by_cpu: u64 = softirqs.totals.iter().copied().map(u64::from).sum();
         let by_kind: u64 = softirqs.kinds.iter().map(|kind| u64::from(kind.total)).sum();
         assert_eq!(by_cpu, by_kind);
-        // Both files were captured with no soft interrupt between.
+        // Both files were captured without a soft interrupt in between.
         let stat = Stat::parse(&fixture("6.18/stat")).unwrap();
         assert_eq!(stat.softirqs, Some(by_cpu));
     }
@@ -119,7 +119,8 @@ mod tests {
             ),
             (
                 "CPU0 CPU1\nHI: 1\n",
-                "/proc/softirqs line 2: count per processor: needed a decimal number below 2^64, found nothing",
+                "/proc/softirqs line 2: count per processor: needed a decimal number below 2^64, found \
+                    nothing",
             ),
         ] {
             assert_eq!(Softirqs::parse(text.as_bytes()).unwrap_err().to_string(), message);

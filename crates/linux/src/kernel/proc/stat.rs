@@ -1,26 +1,26 @@
-//! `/proc/stat`: time of the processors, interrupts, context switches, process creation.
+//! `/proc/stat`: CPU times, interrupts, context switches, process creation.
 //!
-//! Times are ticks ([`SystemFacts::ticks_per_second`](super::SystemFacts::ticks_per_second)) since start. A processor
-//! that is offline has no line. The kernel warns that `iowait`, and with it `idle`, may go back; what to do then is
-//! for the reader that has seen the previous value.
+//! Times are in ticks ([`SystemFacts::ticks_per_second`](super::SystemFacts::ticks_per_second)) since boot.
+//! An offline CPU has no line. The kernel warns that `iowait`, and with it `idle`, may decrease; that is
+//! handled where the previous value is known.
 
 use super::error::ParseError;
 use super::scan::{Fields, lines};
 
 const FILE: &str = "/proc/stat";
 
-/// What `/proc/stat` says.
+/// The content of `/proc/stat`.
 ///
-/// Only the `cpu` line is needed. Runtimes that imitate the file for a container leave out other lines, and what they
-/// leave out is `None`.
+/// Only the `cpu` line is required. Runtimes that imitate the file for a container omit other lines, which
+/// are `None` then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// All processors together, the line `cpu`. It is not always the sum of the lines below: it keeps the time of
-    /// processors that went offline.
+    /// All CPUs together, the line `cpu`. It is not always the sum of the lines below: it includes the time
+    /// of CPUs that went offline.
     pub total: CpuTicks,
-    /// One entry per online processor in the order of the file, with the kernel's number of the processor.
+    /// One entry per online CPU in the order of the file, with the kernel's number of the CPU.
     pub cpus: Vec<(u32, CpuTicks)>,
-    /// Interrupts served since start, those without a number included: the first number of `intr`.
+    /// Interrupts since boot, including those without a number: the first number of `intr`.
     pub interrupts: Option<u64>,
     /// Context switches since start: `ctxt`.
     pub context_switches: Option<u64>,
@@ -30,7 +30,7 @@ pub(crate) struct Stat {
     pub boot_time: Option<u64>,
     /// Processes and threads created since start: `processes`.
     pub forks: Option<u64>,
-    /// Threads that run or wait for a processor now: `procs_running`. The reader itself is one of them.
+    /// Threads that run or wait for a CPU now, including the reader: `procs_running`.
     pub running: Option<u64>,
     /// Threads that wait for a disk now: `procs_blocked`.
     pub blocked: Option<u64>,
@@ -47,15 +47,15 @@ pub(crate) struct CpuTicks {
     pub nice: u64,
     /// The kernel on behalf of programs and of itself.
     pub system: u64,
-    /// Nothing to do.
+    /// Idle.
     pub idle: u64,
-    /// Nothing to do while a disk request of a thread of this processor is under way, since kernel 2.5.41.
+    /// Idle while a disk request of a thread of this CPU is pending, since kernel 2.5.41.
     pub iowait: Option<u64>,
     /// Interrupt handlers, since kernel 2.6.0.
     pub irq: Option<u64>,
     /// Soft interrupts, since kernel 2.6.0.
     pub softirq: Option<u64>,
-    /// Wanted by this machine and given to another one by the hypervisor, since kernel 2.6.11.
+    /// Time that the hypervisor gave to other machines although this one was runnable, since kernel 2.6.11.
     pub steal: Option<u64>,
     /// The part of `user` spent in virtual machines, since kernel 2.6.24.
     pub guest: Option<u64>,
@@ -64,12 +64,12 @@ pub(crate) struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// `user + nice`: `guest` and `guest_nice` are already inside of them.
+    /// `user + nice`, which include `guest` and `guest_nice`.
     pub(crate) fn user_time(self) -> u64 {
         self.user.saturating_add(self.nice)
     }
 
-    /// `system + irq + softirq`: NT's privileged time holds interrupts and deferred procedure calls.
+    /// `system + irq + softirq`: NT's privileged time includes interrupts and deferred procedure calls.
     pub(crate) fn privileged_time(self) -> u64 {
         self.system.saturating_add(self.irq.unwrap_or(0)).saturating_add(self.softirq.unwrap_or(0))
     }
@@ -92,7 +92,8 @@ impl Stat {
                     stat.total = cpu_ticks(&mut fields)?;
                     has_total = true;
                 }
-                // Only the first number of these two is needed; the rest is one column per interrupt and can be long.
+                // Only the first number of these two is needed; the rest is one column per interrupt and can
+                // be long.
                 b"intr" => stat.interrupts = Some(fields.number("intr total")?),
                 b"softirq" => stat.softirqs = Some(fields.number("softirq total")?),
                 b"ctxt" => stat.context_switches = Some(fields.number("ctxt")?),
@@ -101,13 +102,15 @@ impl Stat {
                 b"procs_running" => stat.running = Some(fields.number("procs_running")?),
                 b"procs_blocked" => stat.blocked = Some(fields.number("procs_blocked")?),
                 _ => {
-                    // Lines that newer kernels or vendors add are not ours to judge, unless they look like a processor.
+                    // Lines that newer kernels or vendors add are skipped, unless they look like a CPU.
                     let Some(number) = key.strip_prefix(b"cpu") else {
                         continue;
                     };
                     let cpu = super::scan::decimal(number)
                         .and_then(|number| u32::try_from(number).ok())
-                        .ok_or_else(|| line.place.error("cpuN", "a processor number below 2^32", number))?;
+                        .ok_or_else(|| {
+                            line.location.error("cpuN", "a processor number below 2^32", number)
+                        })?;
                     stat.cpus.push((cpu, cpu_ticks(&mut fields)?));
                 }
             }
@@ -148,7 +151,7 @@ mod tests {
         assert!(stat.interrupts.unwrap() > 0 && stat.softirqs.unwrap() > 0);
         assert!(stat.context_switches.unwrap() > stat.forks.unwrap());
         assert!(stat.running.unwrap() >= 1, "the reader itself runs");
-        // Whole ticks of the total and of the parts are cut at different places, one tick per column and processor.
+        // The total and its parts are rounded down separately, one tick per column and CPU.
         let parts: u64 = stat.cpus.iter().map(|(_, ticks)| idle_time(ticks)).sum();
         assert!(idle_time(&stat.total).abs_diff(parts) <= 4);
     }

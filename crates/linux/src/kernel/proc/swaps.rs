@@ -10,7 +10,7 @@ const FILE: &str = "/proc/swaps";
 /// One swap area: a partition, a file or a compressed memory device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Swap<'a> {
-    /// The path, blanks and line feeds as they are. A file that was removed while in use ends with ` (deleted)`.
+    /// The path, unescaped. A file that was removed while in use ends with ` (deleted)`.
     pub path: Cow<'a, [u8]>,
     /// `partition` or `file`, in the kernel's words.
     pub kind: &'a [u8],
@@ -18,7 +18,7 @@ pub(crate) struct Swap<'a> {
     pub size: u64,
     /// What is in use, in KiB.
     pub used: u64,
-    /// Higher is used first; those the kernel chose itself are negative.
+    /// Higher priority is used first; those that the kernel chose itself are negative.
     pub priority: i64,
 }
 
@@ -26,26 +26,26 @@ pub(crate) struct Swap<'a> {
 ///
 /// # Errors
 ///
-/// A header without one of the columns `Filename Type Size Used Priority`, or a line without a number where the
-/// header says so. A file without any line has no areas, as in a kernel without swap.
+/// A header without one of the columns `Filename Type Size Used Priority`, or a malformed number. A file
+/// without any line has no areas, as in a kernel without swap.
 pub(crate) fn parse_swaps(bytes: &[u8]) -> Result<Vec<Swap<'_>>, ParseError> {
     let mut lines = lines(FILE, bytes);
     let Some(header) = lines.next() else {
         return Ok(Vec::new());
     };
     let mut columns = header.fields();
-    // The names stand in this order in every kernel; a different header is a file we do not know.
+    // Every kernel has these names in this order; another header means an unknown format.
     for name in ["Filename", "Type", "Size", "Used", "Priority"] {
         let found = columns.next_field().unwrap_or_default();
         if found != name.as_bytes() {
-            return Err(header.place.error(name, "a header with this column next", found));
+            return Err(header.location.error(name, "a header with this column next", found));
         }
     }
     let mut swaps = Vec::new();
     for line in lines {
         let mut fields = line.fields();
         let path = unescape(fields.word("Filename")?);
-        // The kernel escapes the blanks of the path but not the one before this mark.
+        // The kernel escapes the blanks of the path, but not the one before this mark.
         let mut kind = fields.word("Type")?;
         let path = if kind == b"(deleted)" {
             kind = fields.word("Type")?;

@@ -1,12 +1,12 @@
 //! `/proc/sysvipc/{sem,shm}`: the System V semaphores and shared memory segments of one IPC namespace.
 //!
-//! Each file is a line of column names and a line per object. The files are missing when the kernel was built without
-//! System V IPC. Only sums are kept here; sums that do not fit are the largest number.
+//! Each file is a line of column names and a line per object. The files are missing when the kernel was built
+//! without System V IPC. Only sums are kept; they saturate at the largest number.
 
 use super::error::ParseError;
 use super::scan::{NEEDED_NUMBER, decimal, lines};
 
-/// What `/proc/sysvipc/sem` says.
+/// The sums of `/proc/sysvipc/sem`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Semaphores {
     /// Sets of semaphores.
@@ -15,12 +15,12 @@ pub(crate) struct Semaphores {
     pub semaphores: u64,
 }
 
-/// What `/proc/sysvipc/shm` says.
+/// The sums of `/proc/sysvipc/shm`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SharedMemory {
     /// Segments.
     pub segments: u64,
-    /// Bytes of all segments, as they were asked for.
+    /// Bytes of all segments, as requested.
     pub bytes: u64,
     /// Bytes of all segments that are in memory; `None` on kernels without this column.
     pub resident_bytes: Option<u64>,
@@ -33,7 +33,7 @@ impl Semaphores {
     ///
     /// # Errors
     ///
-    /// When there is no line of names, the column `nsems` is missing, or a number in it is none.
+    /// There is no line of names, the column `nsems` is missing, or a number in it is malformed.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Semaphores, ParseError> {
         const FILE: &str = "/proc/sysvipc/sem";
         let (sets, [semaphores]) = sums(FILE, bytes, ["nsems"])?;
@@ -46,7 +46,7 @@ impl SharedMemory {
     ///
     /// # Errors
     ///
-    /// As [`Semaphores::parse`], for the columns `size`, `rss` and `swap`, of which `size` is needed.
+    /// As [`Semaphores::parse`], for the columns `size`, `rss` and `swap`; `size` is required.
     pub(crate) fn parse(bytes: &[u8]) -> Result<SharedMemory, ParseError> {
         const FILE: &str = "/proc/sysvipc/shm";
         let (segments, [size, resident_bytes, swapped_bytes]) = sums(FILE, bytes, ["size", "rss", "swap"])?;
@@ -54,7 +54,7 @@ impl SharedMemory {
     }
 }
 
-/// The number of objects and the sum of each wanted column, `None` where there is no such column.
+/// The number of objects and the sum of each column, `None` where the column does not exist.
 fn sums<const N: usize>(
     file: &'static str,
     bytes: &[u8],
@@ -79,7 +79,7 @@ fn sums<const N: usize>(
             };
             let mut fields = line.fields();
             let text = std::iter::from_fn(|| fields.next_field()).nth(*place).unwrap_or_default();
-            let number = decimal(text).ok_or_else(|| line.place.error(column, NEEDED_NUMBER, text))?;
+            let number = decimal(text).ok_or_else(|| line.location.error(column, NEEDED_NUMBER, text))?;
             *total = total.saturating_add(number);
         }
     }

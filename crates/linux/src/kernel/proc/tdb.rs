@@ -1,35 +1,36 @@
-//! How many records a file of Samba's Trivial Database has, in which its server keeps sessions and open files.
+//! Counts the records in a file of Samba's Trivial Database, in which its server keeps sessions and open
+//! files.
 //!
 //! ```text
 //!     0  "TDB file\n", filled with zeros to 32 bytes
-//!    32  version (0x26011967 + 6)    36  chains    60  features    64  bytes of locks before everything that has an offset
+//!    32  version (0x26011967 + 6)    36  chains    60  features    64  bytes of locks before all offsets
 //! ```
 //!
-//! With `base` = those bytes where the first feature is there, else 0: at base + 168 the first free record, then the first
-//! record of each chain. A record begins with the next one of its chain, and has its kind at 20. All numbers have 4 bytes in
-//! one order, which the version tells.
+//! `base` is the size of the lock area if the first feature is set, else 0. At base + 168 is the first free
+//! record, then the first record of each chain. A record begins with the next one of its chain, and has its
+//! kind at offset 20. All numbers have 4 bytes in one byte order, which the version shows.
 
 use super::error::ParseError;
-use super::scan::Place;
+use super::scan::Location;
 
 const MAGIC: &[u8] = b"TDB file\n";
 const VERSION: u32 = 0x2601_1967 + 6;
-/// The feature of locks in the file itself.
+/// The feature flag of locks in the file itself.
 const LOCKS: u32 = 1;
-/// Where the chains begin: behind the header and the first free record.
+/// Where the chains begin: after the header and the first free record.
 const CHAINS: usize = 172;
-/// The bytes that a record has before its key and data.
+/// The size of a record's header, before its key and data.
 const RECORD: usize = 24;
 /// The kind of a record that is neither free nor deleted.
 const USED: u32 = 0x2601_1999;
 
-/// The number of records. A server may write meanwhile, so a chain that leads nowhere just ends.
+/// The number of records. A server may write meanwhile, so a broken chain just ends.
 ///
 /// # Errors
 ///
 /// The bytes are no such database.
 pub(crate) fn records(file: &'static str, bytes: &[u8]) -> Result<u64, ParseError> {
-    let place = Place { file, line: 1 };
+    let place = Location { file, line: 1 };
     let start = bytes.get(..MAGIC.len()).unwrap_or(bytes);
     let orders = [u32::from_le_bytes as fn([u8; 4]) -> u32, u32::from_be_bytes];
     let order = orders.into_iter().find(|order| Words { bytes, order: *order }.at(32) == Some(VERSION));
@@ -41,7 +42,7 @@ pub(crate) fn records(file: &'static str, bytes: &[u8]) -> Result<u64, ParseErro
     let has_locks = header.at(60).is_some_and(|features| features & LOCKS != 0);
     let base = if has_locks { header.size(64).unwrap_or(0) } else { 0 };
     let all = Words { bytes: bytes.get(base..).unwrap_or_default(), order };
-    // No record is shorter, so a file has no more of them; a ring of records ends here.
+    // No record is shorter, which bounds their number; a circle of records ends here.
     let mut left = all.bytes.len() / RECORD;
     let mut count = 0_u64;
     let heads = all.bytes.get(CHAINS..).unwrap_or_default().chunks_exact(4).take(chains);
@@ -57,7 +58,7 @@ pub(crate) fn records(file: &'static str, bytes: &[u8]) -> Result<u64, ParseErro
     Ok(count)
 }
 
-/// Numbers of 4 bytes in one order.
+/// The 4-byte numbers of a file, in its byte order.
 #[derive(Clone, Copy)]
 struct Words<'a> {
     bytes: &'a [u8],
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn used_records_are_counted_behind_locks_or_not() {
+    fn used_records_are_counted_with_and_without_a_lock_area() {
         for base in [0, 8192] {
             assert_eq!(records("f", &written(base, u32::to_le_bytes)), Ok(3));
             assert_eq!(records("f", &written(base, u32::to_be_bytes)), Ok(3));

@@ -1,7 +1,7 @@
 //! `/proc/vmstat`: counters of the memory manager, one `name value` per line.
 //!
-//! Which names exist depends on the kernel's version and configuration, so every field is an `Option`. Counts are
-//! since start; most are pages, `pgpgin` and `pgpgout` are KiB.
+//! Which names exist depends on the kernel's version and configuration, so every field is an `Option`. Counts
+//! are since boot; most are pages, `pgpgin` and `pgpgout` are KiB.
 
 use super::error::ParseError;
 use super::scan::lines;
@@ -26,31 +26,33 @@ pub(crate) struct VmStat {
     pub swapped_in: Option<u64>,
     /// `pswpout`: pages written to swap areas.
     pub swapped_out: Option<u64>,
-    /// `nr_vmscan_write`: pages handed to swap to take their memory away. Those of `pswpout` are among them, and those that
-    /// were compressed or are all zeros; older kernels also count pages of files.
+    /// `nr_vmscan_write`: pages handed to swap in order to reclaim them. They include those of `pswpout`, and
+    /// those that were compressed or are all zeros; older kernels also count file pages.
     pub reclaim_writes: Option<u64>,
-    /// `workingset_refault_file` (since kernel 5.9), before that `workingset_refault` (since kernel 3.15): pages of
-    /// files that were read again soon after their memory had been taken away.
+    /// `workingset_refault_file` (since kernel 5.9), before that `workingset_refault` (since kernel 3.15):
+    /// file pages that were read again soon after they were reclaimed.
     pub file_refaults: Option<u64>,
     /// `workingset_refault_anon`, since kernel 5.9.
     pub anon_refaults: Option<u64>,
     /// `workingset_restore_file`, since kernel 5.9: refaults of pages that had been in active use.
     pub file_restores: Option<u64>,
-    /// `pgsteal_kswapd`: pages taken away by the background thread. Before kernel 4.8 the sum over the zones.
+    /// `pgsteal_kswapd`: pages reclaimed by the background thread. Before kernel 4.8 the sum over the zones.
     pub stolen_by_kswapd: Option<u64>,
-    /// `pgsteal_direct`: pages taken away by the program that needed memory. Before kernel 4.8 the sum over the zones.
+    /// `pgsteal_direct`: pages reclaimed by the program that needed memory. Before kernel 4.8 the sum over
+    /// the zones.
     pub stolen_directly: Option<u64>,
     /// `pgsteal_khugepaged`, since kernel 6.2.
     pub stolen_by_khugepaged: Option<u64>,
-    /// `pgsteal_proactive`, since kernel 6.15: asked for through `memory.reclaim`.
+    /// `pgsteal_proactive`, since kernel 6.15: requested through `memory.reclaim`.
     pub stolen_proactively: Option<u64>,
-    /// `pgscan_kswapd`: pages looked at by the background thread. Before kernel 4.8 the sum over the zones.
+    /// `pgscan_kswapd`: pages scanned by the background thread. Before kernel 4.8 the sum over the zones.
     pub scanned_by_kswapd: Option<u64>,
-    /// `pgscan_direct`: pages looked at by the program that needed memory. Before kernel 4.8 the sum over the zones.
+    /// `pgscan_direct`: pages scanned by the program that needed memory. Before kernel 4.8 the sum over the
+    /// zones.
     pub scanned_directly: Option<u64>,
     /// `allocstall`: programs had to wait for memory. From kernel 4.9 the sum over the zones.
     pub allocation_stalls: Option<u64>,
-    /// `oom_kill`: processes ended because memory ran out, since kernel 4.13.
+    /// `oom_kill`: processes killed because memory ran out, since kernel 4.13.
     pub oom_kills: Option<u64>,
     /// `cow_ksm`: copies of merged pages; newer kernels only.
     pub ksm_copies: Option<u64>,
@@ -77,7 +79,7 @@ pub(crate) struct VmStat {
 }
 
 impl VmStat {
-    /// Parses the whole file; names that are not listed above are passed over.
+    /// Parses the whole file; other names are skipped.
     ///
     /// # Errors
     ///
@@ -102,9 +104,9 @@ impl VmStat {
         Ok(stat)
     }
 
-    /// The sum of all pages taken away, by whomever; `None` when the kernel counts none of them.
+    /// All reclaimed pages; `None` when the kernel counts none of them.
     ///
-    /// `pgsteal_anon` and `pgsteal_file` are the same pages split another way and no part of it.
+    /// `pgsteal_anon` and `pgsteal_file` split the same pages in another way.
     pub(crate) fn stolen(&self) -> Option<u64> {
         [self.stolen_by_kswapd, self.stolen_directly, self.stolen_by_khugepaged, self.stolen_proactively]
             .into_iter()

@@ -1,39 +1,48 @@
-//! Print Queue (1450): one instance a queue of CUPS, the print server of Linux, and `_Total`.
+//! Print Queue (1450): one instance per queue of CUPS, the print server of Linux, and `_Total`.
 //!
-//! CUPS counts nothing by itself: it knows the queues as they are, and the jobs that ended as far as its history goes back. So what NT
-//! counts since the print server began is counted here: what the history has at the first look, and what has ended since. Asking means
-//! to wait for another program, so it is done in a thread, and who does not want to wait longer gets the last answer.
+//! CUPS counts nothing: it knows the current queues, and finished jobs as far as its history goes back. So
+//! NT's counts since the start of the print server are counted here: the jobs in the history at the first
+//! sample, and those that finished since. A query waits for another program, so it is made in a thread; a
+//! request that does not wait long enough gets the last answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tallymon_provider::{
-    Absence, Ask, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PerfTime,
-    ValueState,
+    Absence, CollectRequest, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter,
+    PerfTime, ValueState,
 };
 
 use super::network_interface::instance_name;
 use super::object::Object;
 use super::spec::{Origin, counters, object};
-use crate::kernel::cups::CupsError;
 use crate::kernel::cups::print_server::{Answer, query};
+use crate::kernel::cups::{CupsError, deadline_in};
 use crate::sources::Sources;
 
 counters! {
     /// Positions of the counters.
     At, COUNTERS, ORIGINS {
-        TotalJobsPrinted: 1452, 1453, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "CUPS: jobs with job-state 9 (completed)";
-        BytesPrinted: 1454, 1455, PERF_COUNTER_BULK_COUNT, -4, ADVANCED: D "CUPS: job-k-octets * 1024 of completed jobs";
-        TotalPagesPrinted: 1456, 1457, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "CUPS: job-media-sheets-completed of completed jobs";
+        TotalJobsPrinted: 1452, 1453, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            D "CUPS: jobs with job-state 9 (completed)";
+        BytesPrinted: 1454, 1455, PERF_COUNTER_BULK_COUNT, -4, ADVANCED:
+            D "CUPS: job-k-octets * 1024 of completed jobs";
+        TotalPagesPrinted: 1456, 1457, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            D "CUPS: job-media-sheets-completed of completed jobs";
         Jobs: 1458, 1459, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: E "CUPS: queued-job-count";
         References: 1460, 1461, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: N;
         MaxReferences: 1462, 1463, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: N;
-        JobsSpooling: 1464, 1465, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: C "CUPS: jobs with job-state-reasons job-incoming";
-        MaxJobsSpooling: 1466, 1467, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "the most Jobs Spooling since the reader started";
-        OutOfPaperErrors: 1468, 1469, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "CUPS: how often printer-state-reasons got media-empty or media-needed";
-        NotReadyErrors: 1470, 1471, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "CUPS: how often printer-state-reasons got offline, timed-out, cover-open, door-open or interlock-open";
+        JobsSpooling: 1464, 1465, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            C "CUPS: jobs with job-state-reasons job-incoming";
+        MaxJobsSpooling: 1466, 1467, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            D "the most Jobs Spooling since the reader started";
+        OutOfPaperErrors: 1468, 1469, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            D "CUPS: how often printer-state-reasons got media-empty or media-needed";
+        NotReadyErrors: 1470, 1471, PERF_COUNTER_RAWCOUNT, 0, ADVANCED:
+            D "CUPS: how often printer-state-reasons got offline, timed-out, cover-open, door-open or \
+             interlock-open";
         JobErrors: 1472, 1473, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: D "CUPS: jobs with job-state 8 (aborted)";
         EnumerateNetworkPrinterCalls: 1474, 1475, PERF_COUNTER_RAWCOUNT, 0, ADVANCED: N;
         AddNetworkPrinterCalls: 1476, 1477, PERF_COUNTER_RAWCOUNT, -1, WIZARD: N;
@@ -43,7 +52,7 @@ counters! {
 const SPEC: ObjectSpec<'static> =
     object(1450, 1451, DetailLevel::ADVANCED, At::Jobs.at(), InstanceKind::Many, COUNTERS);
 
-/// Counters that are made of the jobs and not of the queues.
+/// Counters computed from the jobs, not from the queues.
 const OF_JOBS: [At; 6] = [
     At::TotalJobsPrinted,
     At::BytesPrinted,
@@ -55,9 +64,9 @@ const OF_JOBS: [At; 6] = [
 
 /// How long a request waits for an answer.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How long an answer is awaited by the thread that asks.
+/// How long the thread waits for the answer.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// What was counted of a queue.
+/// The counts of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     printed: u64,
@@ -69,7 +78,7 @@ struct Counts {
     jobs: u64,
     paper: u64,
     not_ready: u64,
-    /// Whether these were so at the last look.
+    /// Whether these states were set at the last sample.
     is_out_of_paper: bool,
     is_not_ready: bool,
 }
@@ -77,17 +86,17 @@ struct Counts {
 /// The object Print Queue.
 pub(super) struct PrintQueue {
     layout: ObjectLayout<'static>,
-    /// The question that was not answered yet.
+    /// The pending query.
     open: Option<Receiver<Result<Answer, CupsError>>>,
     queues: BTreeMap<String, Counts>,
     most_spooling: u64,
-    /// The first job that may not have ended when jobs were looked at last.
+    /// The first job that may have been unfinished at the last query.
     first: i32,
-    /// The jobs from that one on that have ended and were counted.
+    /// The finished jobs from that one on that were counted already.
     ended: BTreeSet<i32>,
-    /// Whether the jobs have been looked at.
+    /// Whether jobs were queried before.
     knows_jobs: bool,
-    /// Whether the queues have been looked at.
+    /// Whether queues were queried before.
     knows_queues: bool,
 }
 
@@ -105,18 +114,18 @@ impl PrintQueue {
         }
     }
 
-    /// Waits a little for the answer to the question that is open, or to a new one.
+    /// Waits a little for the pending query, or for a new one.
     fn ask(&mut self, socket: PathBuf, wants_jobs: bool) -> Result<Answer, CupsError> {
         let (open, patience) = match self.open.take() {
-            // It was waited for once.
+            // A request has already waited for it.
             Some(open) => (open, Duration::ZERO),
             None => {
                 let (send, open) = sync_channel(1);
                 let first = self.first;
                 let thread = std::thread::Builder::new().name("tally-cups".into()).stack_size(256 << 10);
                 let asks = move || {
-                    // Nobody may be there any more to hear it.
-                    let _ = send.send(query(&socket, wants_jobs.then_some(first), Instant::now() + DEADLINE));
+                    // The receiver may be gone.
+                    let _ = send.send(query(&socket, wants_jobs.then_some(first), deadline_in(DEADLINE)));
                 };
                 thread.spawn(asks).map_err(|error| CupsError::Socket(error.kind()))?;
                 (open, PATIENCE)
@@ -132,15 +141,17 @@ impl PrintQueue {
         }
     }
 
-    /// Counts what an answer has that was not counted yet.
+    /// Adds the news of an answer to the counts.
     fn count(&mut self, answer: Answer) {
         self.knows_queues = true;
         self.queues.retain(|name, _| answer.printers.iter().any(|printer| printer.name == *name));
         for printer in answer.printers {
             let counts = self.queues.entry(printer.name).or_default();
             counts.jobs = printer.jobs;
-            counts.paper += u64::from(printer.out_of_paper && !counts.is_out_of_paper);
-            counts.not_ready += u64::from(printer.not_ready && !counts.is_not_ready);
+            counts.paper =
+                counts.paper.saturating_add(u64::from(printer.out_of_paper && !counts.is_out_of_paper));
+            counts.not_ready =
+                counts.not_ready.saturating_add(u64::from(printer.not_ready && !counts.is_not_ready));
             counts.is_out_of_paper = printer.out_of_paper;
             counts.is_not_ready = printer.not_ready;
         }
@@ -151,13 +162,13 @@ impl PrintQueue {
             let is_new = job.state >= 7 && self.ended.insert(job.number);
             // The queue of an old job may be gone.
             let Some(counts) = self.queues.get_mut(&job.queue) else { continue };
-            counts.spooling += u64::from(job.state < 7 && job.spooling);
+            counts.spooling = counts.spooling.saturating_add(u64::from(job.state < 7 && job.spooling));
             if is_new && job.state == 9 {
-                counts.printed += 1;
+                counts.printed = counts.printed.saturating_add(1);
                 counts.bytes = counts.bytes.wrapping_add(job.bytes);
                 counts.sheets = counts.sheets.wrapping_add(job.sheets);
             }
-            counts.errors += u64::from(is_new && job.state == 8);
+            counts.errors = counts.errors.saturating_add(u64::from(is_new && job.state == 8));
         }
         for counts in self.queues.values_mut() {
             counts.most_spooling = counts.most_spooling.max(counts.spooling);
@@ -183,12 +194,12 @@ impl Object for PrintQueue {
         if position == At::BytesPrinted.at() { 1024 } else { 1 }
     }
 
-    /// Another program is asked, which a service manager may start for it.
+    /// It queries another program, which a service manager may have to start.
     fn costly(&self) -> bool {
         true
     }
 
-    fn collect(&mut self, ask: &Ask<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
+    fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let wants = |position: At| {
             COUNTERS.get(position.at()).is_some_and(|counter| ask.interest.wants(SPEC.name, counter.name))
         };
@@ -219,7 +230,7 @@ impl Object for PrintQueue {
             for (position, value) in counts.values() {
                 match value {
                     None => values.absent([position.at()], Absence::NotOnThisSystem),
-                    // An open question may be one that asks for queues only.
+                    // The pending query may be one for queues only.
                     Some(_) if OF_JOBS.contains(&position) && !(wants_jobs && self.knows_jobs) => {
                         values.absent([position.at()], Absence::NotRequested);
                     }
@@ -252,7 +263,7 @@ impl Counts {
         }
     }
 
-    /// The counters, and their values as far as CUPS has any.
+    /// The counters with their values, as far as CUPS has any.
     fn values(&self) -> [(At, Option<u64>); 13] {
         [
             (At::TotalJobsPrinted, Some(self.printed)),

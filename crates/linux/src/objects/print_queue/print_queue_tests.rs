@@ -1,9 +1,10 @@
-//! The print server as it answers, as it does not, and a real one that is started here.
+//! The answers of a print server, its failures, and a real server started by the test.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Output};
+use std::time::Instant;
 
 use tallymon_provider::{Interest, TitleIndex};
 
@@ -62,7 +63,7 @@ fn jobs_count_once_when_they_end() {
         &[held.clone(), job_of(3, 9, "none"), aborted.clone(), canceled],
     );
     assert_eq!(second, (vec![2, 6144, 4, 1, 0, 1, 1, 1, 1], 2));
-    // A job that is held does not let those behind it count again, and what lasts is one error.
+    // A held job does not make later ones count again, and a lasting state is one error.
     let third = look(&["media-empty", "timed-out"], &[held, job_of(3, 9, "none"), aborted]);
     assert_eq!(third, (vec![2, 6144, 4, 1, 0, 1, 1, 1, 1], 2));
     let fourth = look(&["paused"], &[job_of(2, 9, "none"), job_of(3, 9, "none"), job_of(5, 7, "none")]);
@@ -81,7 +82,7 @@ fn addresses_in_plain_characters() {
     }
 }
 
-/// Answers each question with the next of these bodies, then with the last one; none is silence.
+/// Answers each request with the next of these bodies, then with the last one; `None` is silence.
 fn serve(folder: &Path, bodies: Vec<Option<Vec<u8>>>) {
     std::fs::create_dir_all(folder.join("run/cups")).unwrap();
     let listener = UnixListener::bind(folder.join("run/cups/cups.sock")).unwrap();
@@ -103,7 +104,7 @@ fn serve(folder: &Path, bodies: Vec<Option<Vec<u8>>>) {
 }
 
 #[test]
-fn answers_that_cups_gave() {
+fn captured_cups_answers() {
     let mut machine = Machine::new(&[]);
     let missing = |absence| Err(ValueState::Absent(absence));
     let snapshot = machine.read(1450);
@@ -120,7 +121,7 @@ fn answers_that_cups_gave() {
 }
 
 #[test]
-fn a_server_without_queues_and_answers_that_are_none() {
+fn a_server_without_queues_and_malformed_answers() {
     let none = b"\x02\x00\x04\x06\x00\x00\x00\x01\x01\x03".to_vec();
     let mut machine = Machine::new(&[]);
     serve(&machine.folder, vec![Some(none), Some(fixture("cups-2.4/jobs")), Some(b"\x02".to_vec())]);
@@ -132,9 +133,9 @@ fn a_server_without_queues_and_answers_that_are_none() {
     assert_eq!(named(&instance(&snapshot, "_Total"), 1458), failed);
 }
 
-/// One that hangs holds a request for as long as its patience, then for nothing, and leaves the last values.
+/// A hanging server delays one request for the patience, later ones not at all, and leaves the last values.
 #[test]
-fn a_server_that_hangs_is_waited_for_once() {
+fn a_hanging_server_is_waited_for_once() {
     let mut machine = Machine::new(&[]);
     let printers = Some(fixture("cups-2.4/printers"));
     serve(&machine.folder, vec![printers, Some(fixture("cups-2.4/jobs")), None]);
@@ -148,9 +149,9 @@ fn a_server_that_hangs_is_waited_for_once() {
     assert!(start.elapsed() < DEADLINE / 2, "{:?}", start.elapsed());
 }
 
-/// Only the questions that the asked counters need.
+/// Only the queries that the requested counters need.
 #[test]
-fn the_number_of_jobs_does_not_ask_for_them() {
+fn counting_jobs_requests_no_job_list() {
     let mut machine = Machine::new(&[]);
     serve(&machine.folder, vec![Some(fixture("cups-2.4/printers"))]);
     let mut interest = Interest::everything();
@@ -161,7 +162,7 @@ fn the_number_of_jobs_does_not_ask_for_them() {
     assert_eq!(named(&queue, 1452), Err(ValueState::Absent(Absence::NotRequested)));
 }
 
-/// A print server of its own, which ends with it.
+/// A print server that ends with this value.
 struct Server {
     process: Child,
     socket: String,
@@ -177,7 +178,8 @@ impl Server {
         }
         let at = |name: &str| folder.join(name).display().to_string();
         let files = format!(
-            "ServerRoot {}\nRequestRoot {}\nTempDir {}\nCacheDir {}\nStateDir {}\nAccessLog {}\nErrorLog {}\nPageLog {}\nFileDevice Yes\nSystemGroup root\n",
+            "ServerRoot {}\nRequestRoot {}\nTempDir {}\nCacheDir {}\nStateDir {}\nAccessLog {}\nErrorLog \
+                {}\nPageLog {}\nFileDevice Yes\nSystemGroup root\n",
             at("etc"),
             at("spool"),
             at("spool/tmp"),
@@ -190,7 +192,8 @@ impl Server {
         let socket = run.join("cups.sock").display().to_string();
         let everybody = "Order deny,allow";
         let rules = format!(
-            "Listen {socket}\nBrowsing No\n<Location />\n{everybody}\n</Location>\n<Policy default>\n<Limit All>\n{everybody}\n</Limit>\n</Policy>\n"
+            "Listen {socket}\nBrowsing No\n<Location />\n{everybody}\n</Location>\n<Policy \
+                default>\n<Limit All>\n{everybody}\n</Limit>\n</Policy>\n"
         );
         std::fs::write(folder.join("files.conf"), files).unwrap();
         std::fs::write(folder.join("cupsd.conf"), rules).unwrap();
@@ -231,15 +234,15 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// What is printed, held, canceled, and waits, as CUPS itself has it.
+/// Compares printed, held, canceled and waiting jobs with CUPS itself.
 #[test]
-fn a_print_server_of_its_own() {
+fn a_print_server_started_by_the_test() {
     let mut machine = Machine::new(&[]);
     let Some(server) = Server::start(&machine.folder) else { return };
     let total = |machine: &mut Machine, counters: [u32; 4]| {

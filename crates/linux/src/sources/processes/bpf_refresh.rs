@@ -1,12 +1,12 @@
-//! All rows from one pass of the program in the kernel.
+//! Fills the rows of all processes from one pass of the BPF program.
 //!
-//! What comes out is what the files of each process say, with these differences, all for the better: times are in
-//! nanoseconds where `stat` has ticks, nobody's I/O is denied, and all values are of the same tenth of a millisecond.
-//! Sizes in memory count the pages that Linux keeps apart for each processor until they are many; the files do so since
-//! Linux 6.16. Before Linux 6.6, and with 64 processors or more, those are left out.
+//! The values are those of the files, with these improvements: times are in nanoseconds where `stat` has
+//! ticks, nobody's I/O is denied, and all values are read within a tenth of a millisecond. Memory sizes
+//! include the page counts that Linux keeps per CPU until they are large; the files include them since Linux
+//! 6.16. Before Linux 6.6, and with 64 CPUs or more, they are left out here.
 //!
-//! A kernel may keep some processes from programs and show them in `/proc`. Those are looked for now and then, and read
-//! from their files.
+//! A kernel may hide some processes from BPF programs and still show them in `/proc`. Those are searched for
+//! now and then, and read from their files.
 
 use std::mem;
 
@@ -31,8 +31,8 @@ use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 use crate::kernel::reusable_file::Buffer;
 
-/// What has to be read for what is wanted.
-fn asked(wants: &ProcessNeeds) -> TaskParts {
+/// The task fields that these needs require.
+fn task_parts(wants: &ProcessNeeds) -> TaskParts {
     let threads = wants.threads.unwrap_or_default();
     [
         (wants.cpu || threads.cpu, TaskParts::CPU),
@@ -49,11 +49,11 @@ fn asked(wants: &ProcessNeeds) -> TaskParts {
 }
 
 impl ProcessTable {
-    /// Fills the rows by one pass.
+    /// Fills the rows by one pass of the BPF program.
     ///
     /// # Errors
     ///
-    /// The program failed; the rows are as far as it came, and have to be filled in another way.
+    /// The program failed. Some rows may have been filled; the caller has to read the files instead.
     pub(super) fn refresh_by_bpf(
         &mut self,
         facts: &SystemFacts,
@@ -70,12 +70,12 @@ impl ProcessTable {
             let row = rows.binary_search_by_key(&pid, |row| row.pid).ok().and_then(|row| rows.get(row));
             row.is_some_and(|row| row.start_ticks == Some(start))
         };
-        // Before the pass: whom the kernel has given up is not in it.
+        // Take exit records before the pass: a task that the kernel has released is not in the pass any more.
         tasks.take_exits(|end| exited.add_record(&end, facts, is_known));
         exited.expire(now);
         let keeps = self.bpf.wants.take() == Some(wants);
         if keeps {
-            self.changes.know();
+            self.changes.track();
         }
         let mut pass = Pass {
             wants,
@@ -103,7 +103,7 @@ impl ProcessTable {
             next: 0,
             open: None,
         };
-        let result = tasks.read(asked(&wants), |record| pass.take(record));
+        let result = tasks.read(task_parts(&wants), |record| pass.take(record));
         pass.finish();
         self.bpf.threads = mem::take(&mut pass.threads);
         let found = pass.found;
@@ -135,14 +135,15 @@ impl ProcessTable {
         }
     }
 
-    /// Reads the processes that are in `/proc` and were not in the pass, and says how many there are.
+    /// Reads the processes that are in `/proc` but were not in the pass, and returns how many there are.
     fn read_hidden(&mut self, facts: &SystemFacts, now: FileTime, buffer: &mut Buffer) -> usize {
         let pass = self.bpf.pass;
-        let looked = self.bpf.looked;
-        let is_due = looked.is_none_or(|looked| has_passed(IDENTITY_CHECK_AFTER, looked, now));
+        let hidden_checked = self.bpf.hidden_checked;
+        let is_due =
+            hidden_checked.is_none_or(|hidden_checked| has_passed(IDENTITY_CHECK_AFTER, hidden_checked, now));
         let mut hidden = mem::take(&mut self.bpf.hidden);
         if is_due {
-            self.bpf.looked = Some(now);
+            self.bpf.hidden_checked = Some(now);
             if self.folder.list(&mut self.pids).is_ok() {
                 let is_seen = |pid: &u32| {
                     let row = self.rows.binary_search_by_key(pid, |row| row.pid).ok();
@@ -171,7 +172,7 @@ impl ProcessTable {
             let position = rows.binary_search_by_key(pid, |row| row.pid).ok();
             if let Some((position, row)) = position.and_then(|at| Some((at, rows.get_mut(at)?))) {
                 let (name, before) = (row.name.clone(), row.values);
-                // One that was seen needs no file any more.
+                // The pass saw it, so its files are not needed any more.
                 let stays = row.pass != pass && row.read(&wants, &mut reader).is_ok();
                 if stays {
                     row.pass = pass;
@@ -184,7 +185,7 @@ impl ProcessTable {
                 return stays;
             }
             let mut row = ProcessRow::new(*pid);
-            // One that began after the pass will be in the next.
+            // A process that started after the pass will be in the next one.
             let stays = row.read(&wants, &mut reader).is_ok() && row.start < now;
             if stays {
                 row.pass = pass;
@@ -201,7 +202,7 @@ impl ProcessTable {
     }
 }
 
-/// A pass, as far as it came.
+/// The state of a pass over the records.
 struct Pass<'a> {
     wants: ProcessNeeds,
     missing: TaskParts,
@@ -210,19 +211,19 @@ struct Pass<'a> {
     exited: &'a mut ExitedTotals,
     reader: ProcessReader<'a>,
     number: u64,
-    /// Whether a row of the last pass holds what is wanted in this one.
+    /// Whether the rows of the last pass hold the values that this one needs.
     keeps: bool,
     changes: &'a mut Changes,
-    /// How many processes there were.
+    /// How many processes the pass has returned so far.
     found: usize,
-    /// The row behind the last one: processes come nearly in the order of their numbers.
+    /// The row after the last one filled: processes arrive nearly in the order of their ids.
     next: usize,
     open: Option<OpenProcess>,
-    /// The threads of the open process.
+    /// The threads of the process that is being summed up.
     threads: Vec<ThreadRecord>,
 }
 
-/// The process whose threads are being added up.
+/// The process whose threads are being summed up.
 struct OpenProcess {
     group: u32,
     id: u32,
@@ -259,8 +260,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Leaves the row of a process as it is when nothing has changed, as most do nothing most of the time. What a row is
-    /// made of stands in the record, but for the names of files and the clock of one that runs.
+    /// Keeps the row of a process as it is when its record has not changed: most processes are idle.
+    /// Everything in a row comes from the record, except the file name and the CPU clock of a running
+    /// process.
     fn keep(&mut self, record: Record<'_>) -> bool {
         if !self.keeps || !record.is_unchanged() || record.is_running() || record.threads() != 1 {
             return false;
@@ -274,7 +276,7 @@ impl Pass<'_> {
         true
     }
 
-    /// Brings the open process into its row.
+    /// Writes the summed process into its row.
     fn finish(&mut self) {
         let Some(open) = &self.open else { return };
         self.found = self.found.saturating_add(1);
@@ -286,7 +288,7 @@ impl Pass<'_> {
         };
         if let Some(row) = found.and_then(|found| self.rows.get_mut(found)) {
             if row.start_ticks.is_some_and(|ticks| ticks != open.start_ticks) {
-                // Its number was given to another process.
+                // The process id was given to another process.
                 self.exited.add(row, self.reader.now);
                 row.close(self.reader.descriptors);
                 *row = ProcessRow::new(open.id);
@@ -313,7 +315,7 @@ impl Pass<'_> {
 }
 
 impl OpenProcess {
-    /// What only the first thread tells.
+    /// Takes the values that only the first thread of a process has.
     fn new(record: Record<'_>, wants: &ProcessNeeds, facts: &SystemFacts) -> OpenProcess {
         let mut open = OpenProcess {
             group: record.global_process(),
@@ -368,7 +370,7 @@ impl OpenProcess {
         open
     }
 
-    /// What each thread adds.
+    /// Adds the values of one thread.
     fn add(&mut self, record: Record<'_>, wants: &ProcessNeeds) {
         self.is_running |= record.is_running();
         if wants.cpu || wants.stat {
@@ -414,7 +416,8 @@ impl ProcessRow {
                 self.rename(reader);
             }
         }
-        // The kernel accounts what runs at each tick; its clock tells of the time since.
+        // The kernel accounts running tasks at each tick; the CPU clock includes the time since the last
+        // tick.
         let clock =
             if open.is_running && (wants.cpu || wants.stat) { process_cpu_time(self.pid) } else { None };
         let run_time = clock.unwrap_or(0).max(open.run_time);

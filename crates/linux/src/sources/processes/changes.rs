@@ -1,49 +1,50 @@
-//! What differs between two looks at all processes, for who keeps what it made of the rows.
+//! Which rows changed between two samples, so that a reader can update its sums instead of building them
+//! again.
 
 use super::values::ProcessValues;
 
-/// Which rows are not as they were.
+/// The rows that differ from the sample before.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// The number of the look at hand, 0 before the first.
-    look: u64,
-    /// Whether all others are where they were, with the same name and values.
+    /// The number of the current sample, 0 before the first.
+    sample: u64,
+    /// Whether all rows that are not listed kept their position, name and values.
     is_known: bool,
-    /// Positions of rows, and what they held.
+    /// Positions of changed rows, with their values before the change.
     rows: Vec<(usize, ProcessValues)>,
 }
 
 impl Changes {
-    /// Begins a look of which nothing is known yet.
+    /// Begins a sample. Until [`Changes::track`] is called, anything may have changed.
     pub(super) fn begin(&mut self) {
-        self.look = self.look.wrapping_add(1);
+        self.sample = self.sample.wrapping_add(1);
         self.rows.clear();
         self.is_known = false;
     }
 
-    /// From here on rows that have changed are told.
-    pub(super) fn know(&mut self) {
+    /// From here on every changed row is recorded.
+    pub(super) fn track(&mut self) {
         self.is_known = true;
     }
 
-    /// A row has changed; this is what it held. It keeps its name and its position.
+    /// Records a changed row with the values it had. Its name and position stay the same.
     pub(super) fn row(&mut self, position: usize, before: ProcessValues) {
         if self.is_known {
             self.rows.push((position, before));
         }
     }
 
-    /// Something else has changed.
+    /// Notes a change that is not listed: readers have to build their sums again.
     pub(super) fn forget(&mut self) {
         self.is_known = false;
     }
 
-    /// The number of the look at hand.
-    pub(super) fn look(&self) -> u64 {
-        self.look
+    /// The number of the current sample.
+    pub(super) fn sample_number(&self) -> u64 {
+        self.sample
     }
 
-    /// All changes since the look before; `None` when anything may have changed.
+    /// All changes since the sample before; `None` when anything may have changed.
     pub(super) fn rows(&self) -> Option<&[(usize, ProcessValues)]> {
         self.is_known.then_some(self.rows.as_slice())
     }

@@ -1,8 +1,9 @@
-//! How many files of processes and threads are kept open, and which are closed when there are too many.
+//! Limits how many files of processes and threads stay open.
 //!
-//! One sweep reads a file of every process, so what was used least recently is never a single file but a whole kind:
-//! the files of a counter that nobody looks at any more. They are closed all at once, at the end of a request in which
-//! others found no place. Beyond the budget a file is opened, read and closed again, which is slower and nothing else.
+//! One sample reads the same file of every process, so the least recently used thing is never a single file
+//! but a whole kind of files: those of a counter that nobody reads any more. They are closed together, at the
+//! end of a request in which another file could not be kept open. Beyond the budget a file is opened, read
+//! and closed for each sample, which is only slower.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -12,10 +13,10 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::kernel::reusable_file::{Buffer, ReadError, ReusableFile};
 
-/// Descriptors that are left to the rest of the program besides its half of the limit.
+/// Descriptors that are left to the rest of the program, besides its half of the limit.
 const RESERVE: u64 = 64;
 
-/// Kinds of files that are kept open.
+/// The kinds of files that are kept open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Stat,
@@ -40,7 +41,7 @@ impl FileKind {
         FileKind::ThreadStatus,
     ];
 
-    /// The name of the file in the folder of its process or thread.
+    /// The name of the file in the directory of its process or thread.
     pub(crate) const fn file_name(self) -> &'static str {
         match self {
             FileKind::Stat | FileKind::ThreadStat => "stat",
@@ -53,43 +54,44 @@ impl FileKind {
     }
 }
 
-/// The descriptors that are kept, by kind.
+/// How many files of each kind are open, and how many may be.
 #[derive(Debug)]
 pub(crate) struct DescriptorBudget {
-    /// Whether the files are the kernel's own, which tell that their process has ended; no others are kept.
+    /// Whether these are the kernel's own files, whose reads fail when the process has ended. Other files are
+    /// never kept open.
     is_proc: bool,
     budget: usize,
     kinds: [KindUse; FileKind::ALL.len()],
     request: u64,
-    /// Whether a file found no place in the request at hand.
+    /// Whether a file could not be kept open in this request.
     shortage: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct KindUse {
     open: usize,
-    /// The request that used a file of this kind last.
+    /// The last request that read a file of this kind.
     request: u64,
 }
 
 impl DescriptorBudget {
-    /// At most `budget` kept descriptors of the kernel's own files.
+    /// At most `budget` open files of the real `/proc`.
     pub(crate) fn new(budget: usize) -> DescriptorBudget {
         DescriptorBudget { is_proc: true, budget, kinds: Default::default(), request: 0, shortage: false }
     }
 
-    /// For files that only look like those of a process: none is kept.
+    /// For files that only look like `/proc`: none is kept open.
     pub(crate) fn of_copies() -> DescriptorBudget {
         DescriptorBudget { is_proc: false, ..DescriptorBudget::new(0) }
     }
 
-    /// Half of what this process may have open, less a reserve: the rest is the caller's.
+    /// Half of the limit of open files of this process, less a reserve; the rest is for the caller.
     pub(crate) fn of_this_process() -> DescriptorBudget {
         let budget = (DescriptorBudget::limit() / 2).saturating_sub(RESERVE);
         DescriptorBudget::new(usize::try_from(budget).unwrap_or(usize::MAX))
     }
 
-    /// How many descriptors this process may have open, at most a million.
+    /// The limit of open files of this process, at most a million.
     pub(crate) fn limit() -> u64 {
         const ENOUGH: u64 = 1 << 20;
         getrlimit(Resource::Nofile).current.unwrap_or(ENOUGH).min(ENOUGH)
@@ -103,7 +105,7 @@ impl DescriptorBudget {
         self.budget
     }
 
-    /// How many are open now.
+    /// How many files are open now.
     pub(crate) fn open(&self) -> usize {
         self.kinds.iter().map(|kind| kind.open).sum()
     }
@@ -114,7 +116,7 @@ impl DescriptorBudget {
         self.shortage = false;
     }
 
-    /// Whether one more file of this kind may be kept; if so, it counts as open from now on.
+    /// Whether one more file of this kind may stay open; if so, it counts as open from now on.
     pub(crate) fn take(&mut self, kind: FileKind) -> bool {
         let fits = self.open() < self.budget;
         self.shortage |= !fits;
@@ -124,21 +126,22 @@ impl DescriptorBudget {
         fits
     }
 
-    /// A kept file of this kind was closed.
+    /// Notes that an open file of this kind was closed.
     pub(crate) fn closed(&mut self, kind: FileKind) {
         if let Some(kind) = self.kinds.get_mut(kind as usize) {
             kind.open = kind.open.saturating_sub(1);
         }
     }
 
-    /// A file of this kind was read, kept or not.
+    /// Notes that a file of this kind was read, kept open or not.
     pub(crate) fn used(&mut self, kind: FileKind) {
         if let Some(kind) = self.kinds.get_mut(kind as usize) {
             kind.request = self.request;
         }
     }
 
-    /// Opening failed: when this was for want of descriptors, much fewer are kept from now on.
+    /// Notes that opening a file failed. If there were no descriptors left, the budget shrinks to half of the
+    /// open files.
     pub(crate) fn failed(&mut self, error: &ReadError) {
         if [Errno::MFILE, Errno::NFILE].iter().any(|errno| errno.raw_os_error() == error.errno()) {
             self.budget = self.open() / 2;
@@ -146,10 +149,10 @@ impl DescriptorBudget {
         }
     }
 
-    /// The kinds whose files the owner has to close now.
+    /// The kinds of files that the owner has to close now.
     pub(crate) fn to_close(&self) -> Vec<FileKind> {
         if self.open() > self.budget {
-            // The whole process had none left.
+            // The process ran out of descriptors.
             return FileKind::ALL.to_vec();
         }
         if !self.shortage {
@@ -160,9 +163,10 @@ impl DescriptorBudget {
         unused.min_by_key(|(_, kind)| kind.request).map(|(kind, _)| *kind).into_iter().collect()
     }
 
-    /// Reads a file of a process or thread: the kept one, else a new one that is kept if there is a place.
+    /// Reads a file of a process or thread: from the open one, else from a new one that stays open if the
+    /// budget allows.
     ///
-    /// `path` makes the path relative to `folder`.
+    /// `path` returns the path relative to `folder`.
     pub(crate) fn read<'b>(
         &mut self,
         kept: &mut Option<ReusableFile>,
@@ -189,7 +193,7 @@ impl DescriptorBudget {
         Ok(bytes)
     }
 
-    /// Closes a kept file, if it is open.
+    /// Closes a file if it is open.
     pub(crate) fn close<T>(&mut self, kept: &mut Option<T>, kind: FileKind) {
         if kept.take().is_some() {
             self.closed(kind);
@@ -202,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_that_was_not_used_longest_makes_room() {
+    fn the_least_recently_used_kind_is_closed() {
         let mut descriptors = DescriptorBudget::new(3);
         descriptors.begin();
         descriptors.used(FileKind::Io);
@@ -217,14 +221,14 @@ mod tests {
         assert_eq!((descriptors.open(), descriptors.to_close()), (3, vec![FileKind::Io]));
         descriptors.closed(FileKind::Io);
         assert!(descriptors.take(FileKind::Statm));
-        // All in use: nothing is closed, or every request would open everything again.
+        // All kinds are in use: closing some would only make every request open them again.
         descriptors.used(FileKind::Status);
         assert!(!descriptors.take(FileKind::Statm));
         assert_eq!(descriptors.to_close(), []);
     }
 
     #[test]
-    fn half_of_the_limit_is_the_callers() {
+    fn half_of_the_descriptor_limit_is_left_to_the_caller() {
         let budget = u64::try_from(DescriptorBudget::of_this_process().budget()).unwrap();
         assert!(budget <= DescriptorBudget::limit() / 2);
     }

@@ -1,8 +1,9 @@
-//! What those used that are no more, so that sums over all processes never step back.
+//! What exited processes have used, so that sums over all processes never decrease.
 //!
-//! A process that ended is added with what it was seen to have used last. Where a program in the kernel tells of ends,
-//! the rest is added when it does, and also what processes used that began and ended between two looks. The kernel may
-//! tell before a look misses the process, or up to some seconds after it; either waits here for the other.
+//! An exited process is added with the usage of its last sample. Where a BPF program reports exits, the rest
+//! is added when its record arrives, and so is the usage of processes that started and exited between two
+//! samples. A record may arrive before a sample misses the process, or up to some seconds later; whichever
+//! comes first waits here for the other.
 
 use std::collections::HashMap;
 
@@ -14,30 +15,31 @@ use super::usage::{IoTotals, ThreadUsage, Usage};
 use crate::kernel::bpf::exits::ExitRecord;
 use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 
-/// How long a process that is no more is remembered for the kernel to tell of it: 10 s, in 100 ns units.
+/// How long to wait for the exit record of a process that a sample missed: 10 s, in 100 ns units.
 const RECORD_WAIT: u64 = 100_000_000;
-/// So many are remembered at most; the others count as they were seen last.
+/// How many processes may wait for their record or their sample. More than that are counted as they were last
+/// sampled.
 const MAX_WAITING: usize = 1 << 16;
-/// The kernel's flag of its own threads.
+/// The kernel's flag of kernel threads (`PF_KTHREAD`).
 const KERNEL_THREAD: u32 = 0x0020_0000;
 
-/// A process for good: its number, and its start in ticks since the start of the machine.
+/// Identifies a process for good: its id, and its start in ticks since boot.
 type Identity = (u32, u64);
 
-/// What those used that are no more.
+/// What exited processes have used.
 #[derive(Debug, Default)]
 pub(super) struct ExitedTotals {
     pub(super) programs: Usage,
     pub(super) kernel: Usage,
     pub(super) threads: ThreadUsage,
-    /// Processes that ended and that a look still has to miss.
+    /// Exit records of processes that are still in the rows.
     unmatched_records: HashMap<Identity, ExitRecord>,
-    /// Processes that were missed, and when, with what they are counted.
+    /// Processes that a sample missed: when, and the usage that was added for them.
     awaiting_record: HashMap<Identity, (FileTime, Usage)>,
 }
 
 impl ExitedTotals {
-    /// Adds a process that a look has missed.
+    /// Adds a process that is missing from the current sample.
     pub(super) fn add(&mut self, row: &ProcessRow, now: FileTime) {
         self.threads.add(&row.threads.usage());
         let mut usage = row.usage;
@@ -53,7 +55,7 @@ impl ExitedTotals {
         self.totals_mut(row.is_kernel_thread).add(&usage);
     }
 
-    /// Adds what the kernel tells. `is_known` says whether a process is in the rows.
+    /// Adds an exit record. `is_known` returns whether the process is still in the rows.
     pub(super) fn add_record(
         &mut self,
         end: &ExitRecord,
@@ -67,14 +69,14 @@ impl ExitedTotals {
             }
             return;
         }
-        // One that was never seen is counted as a whole.
+        // A process that no sample has seen counts from zero.
         let (_, before) = self.awaiting_record.remove(&identity).unwrap_or_default();
         let after = final_usage(before, end);
         self.totals_mut(end.flags & KERNEL_THREAD != 0).add_difference(&before, &after);
         self.add_threads(&before, &after);
     }
 
-    /// Forgets those that the kernel did not tell of.
+    /// Stops waiting for records that did not arrive in time.
     pub(super) fn expire(&mut self, now: FileTime) {
         self.awaiting_record.retain(|_, (when, _)| now.0.saturating_sub(when.0) < RECORD_WAIT);
     }
@@ -91,7 +93,7 @@ impl ExitedTotals {
     }
 }
 
-/// What a process has used in the end, of which this was known; nothing is less than that.
+/// The final usage of a process: that of its exit record, and never less than `known`.
 fn final_usage(known: Usage, end: &ExitRecord) -> Usage {
     let split = CpuSplit { user: known.user, system: known.privileged };
     let split = split.step(end.run_time, end.user, end.system);
@@ -128,23 +130,23 @@ mod tests {
     }
 
     #[test]
-    fn whoever_tells_first_each_process_counts_once_and_as_a_whole() {
+    fn record_or_sample_first_each_process_counts_once_and_fully() {
         let now = FileTime(1_000_000_000);
         let mut exited = ExitedTotals::default();
-        // Missed, then told.
+        // First the sample misses it, then the record arrives.
         exited.add(&row(7, 30), now);
         assert_eq!((exited.programs.cpu, exited.programs.faults), (30, 1));
         exited.add_record(&end(7, 5_000), &FACTS, |_| false);
         assert_eq!((exited.programs.cpu, exited.programs.faults), (50, 3));
-        // Told, then missed.
+        // First the record arrives, then the sample misses it.
         exited.add_record(&end(8, 9_000), &FACTS, |identity| identity == (8, 5));
         assert_eq!(exited.programs.cpu, 50);
         exited.add(&row(8, 30), now);
         assert_eq!((exited.programs.cpu, exited.programs.io.read_operations), (140, 4));
-        // Never seen.
+        // No sample has seen it.
         exited.add_record(&end(9, 1_000), &FACTS, |_| false);
         assert_eq!((exited.programs.cpu, exited.programs.faults), (150, 9));
-        // Of the kernel, and with less than was seen.
+        // A kernel thread, whose record has less than the last sample.
         exited.add(&ProcessRow { is_kernel_thread: true, ..row(10, 30) }, now);
         exited.add_record(&ExitRecord { flags: KERNEL_THREAD, ..end(10, 1_000) }, &FACTS, |_| false);
         assert_eq!((exited.programs.cpu, exited.kernel.cpu), (150, 30));
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_remembered_for_ever() {
+    fn waiting_processes_expire() {
         let mut exited = ExitedTotals::default();
         exited.add(&row(7, 30), FileTime(0));
         exited.expire(FileTime(RECORD_WAIT - 1));

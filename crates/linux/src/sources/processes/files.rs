@@ -1,39 +1,41 @@
-//! A process read by its files, of which the ones that are looked at stay open.
+//! Reads a process from its files, which stay open.
 //!
-//! Of a process that has not run since it was read last, only what others can change is read again. It has not run when
-//! its CPU clock shows what it did before the files were read, to the nanosecond: the clock is of all threads, also of
-//! those that ended. It costs 0.5 µs, and the files 40.
+//! Of a process that has not run since it was read, only what others can change is read again. It has not run
+//! when its CPU clock is exactly, to the nanosecond, what it was before its files were read: the clock counts
+//! all threads, including those that exited. Reading the clock costs 0.5 µs, reading the files 40 µs.
 //!
-//! | what | is read again |
+//! | value | is read again |
 //! |---|---|
-//! | `stat`: state, parent, priorities, times, faults | as [`super::idle`] says, and after 15 s |
-//! | `statm`: sizes | always, but of a thread of the kernel never |
-//! | `status`: private bytes, peaks, page tables | when `statm` is another, and after 15 s |
+//! | `stat`: state, parent, priorities, times, faults | as described in [`super::idle`], and after 15 s |
+//! | `statm`: sizes | always, for kernel threads never |
+//! | `status`: private bytes, peaks, page tables | when `statm` has changed, and after 15 s |
 //! | open files | after 15 s |
 //! | `io` | never |
-//! | list of threads | when `stat` is read and counts others; without `stat` after 15 s |
-//! | `stat` of a thread | with that of the process, which it is where there is only one |
+//! | list of threads | when `stat` has another count; without `stat` after 15 s |
+//! | `stat` of a thread | with that of the process; it is the same for a single thread |
 //! | `schedstat` and context switches of a thread | never |
-//! | name and start time | with `stat`, else as [`super`] says |
+//! | name and start time | with `stat`, else as described in [`super`] |
 //!
-//! * Others wake a process, adopt it and renice it: `stat`. They take its memory away, by reclaim or by cutting a file
-//!   that it maps, and bring it back from swap: `statm`.
-//! * What `status` says of memory moves with `statm`, but not strictly: who shares the memory (`vfork`) may have taken
-//!   and given back, others may reset a peak, and page tables are given up for huge pages. Likewise only its own
-//!   system calls open and close files, unless a process shares its table (`CLONE_FILES`). Hence the 15 s.
-//! * I/O is counted for the thread that asks for it, which for io_uring too is one of the process, and to the parent
-//!   when it waits for a child. A thread has to run to use time, to be switched, to begin another one and to end; who
-//!   traces it may take its remains away later, which is why threads are counted.
+//! * Others can wake a process, adopt it or change its nice value: `stat`. They can take its memory, by
+//!   reclaim or by truncating a file that it maps, and bring it back from swap: `statm`.
+//! * The memory values of `status` change with `statm`, with exceptions: a process that shares the memory
+//!   (`vfork`) may have allocated and freed some, others may reset a peak, and page tables are freed for huge
+//!   pages. Files are opened and closed only by system calls of the process itself, unless it shares its
+//!   table (`CLONE_FILES`). Hence the 15 s.
+//! * I/O is charged to the thread that requests it, also with io_uring, and to the parent when it waits for a
+//!   child. A thread has to run to use CPU time, to switch, to start a thread and to exit; its tracer may
+//!   reap it later, which is why threads are counted.
 //!
-//! What could not be read, or was not wanted then, is read as if the process had run.
+//! A value that could not be read, or was not needed at the last read, is read as if the process had run.
 //!
-//! The clock lags in one way: the scheduler accounts at ticks, 1 to 10 ms apart (1 s on a processor without ticks), and
-//! when it stops who runs. A process is therefore read in full when a `stat` that is read says that a thread runs. Of
-//! a thread whose own is not read, what it does until its first tick is seen at the next look, as its CPU time is.
-//! Should the clock miss a run, as where a hypervisor has stolen all of its time, `status` has other context switches
-//! after 15 s. Where clocks are too coarse everything is read always, see [`process_clocks_show_runs`].
+//! The clock lags in one case: the scheduler accounts at ticks, 1 to 10 ms apart (1 s on a tickless CPU), and
+//! when it switches a thread out. So a process is read in full when its `stat` says that a thread is running.
+//! For a thread whose own `stat` is not read, work before its first tick shows up in the next sample, as its
+//! CPU time does. If the clock misses a run, for example when a hypervisor stole all of its time, the context
+//! switches in `status` differ after 15 s. Where clocks are too coarse, everything is always read, see
+//! [`process_clocks_show_runs`].
 //!
-//! [`process_clocks_show_runs`]: crate::kernel::clock::process_clocks_tell_runs
+//! [`process_clocks_show_runs`]: crate::kernel::clock::process_clocks_show_runs
 
 use std::path::Path;
 
@@ -56,11 +58,11 @@ use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::reusable_file::ReusableFile;
 
 impl ProcessRow {
-    /// Reads what is wanted.
+    /// Reads what is needed.
     ///
     /// # Errors
     ///
-    /// It has ended, or nothing of it may be read.
+    /// The process has exited, or nothing of it can be read.
     pub(super) fn read(
         &mut self,
         wants: &ProcessNeeds,
@@ -69,7 +71,7 @@ impl ProcessRow {
         let not_requested = Absence::NotRequested;
         let is_due = has_passed(IDENTITY_CHECK_AFTER, self.checked, reader.now);
         let asks_clock =
-            reader.has_clocks && (wants.cpu || wants.any_that_lasts() || is_due || reader.may_skip_stat);
+            reader.has_clocks && (wants.cpu || wants.any_lasting() || is_due || reader.may_skip_stat);
         let clock = if asks_clock { process_cpu_time(self.pid) } else { None };
         let went_back = asks_clock && clock < self.clock;
         let may_be_other = is_due && (clock.is_none() || clock != self.checked_clock);
@@ -88,13 +90,18 @@ impl ProcessRow {
         let known = self.idle.last_stat.take().filter(|_| self.idle.skips_stat).ok_or(not_requested);
         let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { known };
         if self.start_ticks.is_none() {
-            // Nothing identifies it, so nothing of it can be shown.
+            // Without a start time nothing identifies it, so it can not be shown.
             return Err(Exited);
         }
         self.idle.last_stat = stat.ok();
-        self.values.stat = if wants.stat { stat.map(|told| told.process) } else { Err(not_requested) };
+        self.values.stat =
+            if wants.stat { stat.map(|stat_reading| stat_reading.process) } else { Err(not_requested) };
         self.values.cpu = if wants.cpu {
-            let ticks = || stat.map(|told| told.process.user.wrapping_add(told.process.privileged));
+            let ticks = || {
+                stat.map(|stat_reading| {
+                    stat_reading.process.user.wrapping_add(stat_reading.process.privileged)
+                })
+            };
             clock.map(nanoseconds_to_100ns).map_or_else(ticks, Ok).map(|time| {
                 self.usage.cpu = self.usage.cpu.max(time);
                 self.usage.cpu
@@ -102,42 +109,51 @@ impl ProcessRow {
         } else {
             Err(not_requested)
         };
-        self.read_what_lasts(clock, needs_stat.then_some(stat), wants, reader)
+        self.read_lasting_values(clock, needs_stat.then_some(stat), wants, reader)
     }
 
-    /// Whether nothing is to be read of it but sizes, as far as that can be known before all others are read.
+    /// Whether only its memory sizes have to be read, as far as that is known before the other processes are
+    /// read.
     fn can_skip_stat(&self, clock: Option<u64>, wants: &ProcessNeeds, now: FileTime) -> bool {
-        let tells = self.idle.last_stat.is_some_and(|told| told.first.is_idle());
+        let tells = self.idle.last_stat.is_some_and(|stat_reading| stat_reading.first.is_idle());
         (clock.is_some() && clock == self.idle.clock && !self.idle.is_overdue(now))
             && (tells || !wants.stat)
             && wants.threads.is_none_or(|wants| self.threads.are_idle(clock, wants))
     }
 
-    /// Reads what stays the same as long as the process does not run, unless it has not run. `clock` was read before
-    /// any file, and `told` is what `stat` says if it was read.
-    fn read_what_lasts(
+    /// Reads the values that do not change while a process is idle, unless it has been idle. `clock` was read
+    /// before any file; `stat_reading` is the result of `stat` if that was read.
+    fn read_lasting_values(
         &mut self,
         clock: Option<u64>,
-        told: Option<Available<StatReading>>,
+        stat_reading: Option<Available<StatReading>>,
         wants: &ProcessNeeds,
         reader: &mut ProcessReader<'_>,
     ) -> Result<(), Exited> {
         let clock = clock.filter(|_| reader.clocks_show_runs);
-        let may_run = told.is_some_and(|told| told.map_or(true, |told| told.first.state == RUNNING));
+        let may_run = stat_reading.is_some_and(|stat_reading| {
+            stat_reading.map_or(true, |stat_reading| stat_reading.first.state == RUNNING)
+        });
         let is_overdue = self.idle.is_overdue(reader.now);
         let mut is_still = clock.is_some() && clock == self.idle.clock && !may_run;
         if is_still
             && !self.idle.skips_stat
             && let Some(wants) = wants.threads
         {
-            let told = told.and_then(Result::ok);
-            is_still = self.threads.stay((self.pid, clock), told.as_ref(), is_overdue, wants, reader);
+            let stat_reading = stat_reading.and_then(Result::ok);
+            is_still = self.threads.refresh_idle(
+                (self.pid, clock),
+                stat_reading.as_ref(),
+                is_overdue,
+                wants,
+                reader,
+            );
         }
         self.idle.clock = clock;
-        // Sizes tell whether `status` can have changed.
+        // The memory sizes show whether `status` can have changed.
         let reads_statm = wants.statm || (wants.status && is_still);
         let statm = match self.idle.statm {
-            // The kernel's own threads have no memory.
+            // Kernel threads have no memory of their own.
             Some(statm) if is_still && self.is_kernel_thread && reads_statm => Ok(statm),
             _ => part(reads_statm, || self.read_statm(reader))?,
         };
@@ -151,7 +167,7 @@ impl ProcessRow {
         let read = || self.read_status(&mut switches, reader);
         self.values.status = unless(holds, before, wants.status, read)?;
         if switches.is_some() {
-            // The scheduler's own count, should the clock of the machine have missed a run.
+            // The scheduler's own count, in case the CPU clock has missed a run.
             is_still &= switches == self.idle.switches;
             self.idle.switches = switches;
         }
@@ -189,12 +205,13 @@ impl ProcessRow {
             }
             if self.start_ticks.is_none() {
                 self.start_ticks = Some(stat.start_ticks);
-                // It may be younger than the time of this request.
+                // The process may have started after this request began.
                 self.start = facts.time_at(stat.start_ticks).min(now);
             }
             self.is_kernel_thread = stat.is_kernel_thread();
             let (part, first) = (StatValues::new(&stat, &facts), ThreadStat::new(&stat));
-            // The kernel splits its exact time by the ticks that it saw; the parts may step back by one.
+            // The kernel splits its exact time by the ticks that it saw, so one of the two parts may
+            // decrease.
             self.usage.user = self.usage.user.max(part.user);
             self.usage.privileged = self.usage.privileged.max(part.privileged);
             self.usage.faults = self.usage.faults.max(part.faults);
@@ -214,7 +231,7 @@ impl ProcessRow {
         }
     }
 
-    /// Makes the instance name of `comm`, with the help of the arguments when the kernel has cut it.
+    /// Derives the instance name from `comm`, and from the arguments when the kernel has cut `comm`.
     pub(super) fn rename(&mut self, reader: &mut ProcessReader<'_>) {
         let pid = self.pid;
         let mut cmdline: &[u8] = &[];
@@ -235,7 +252,7 @@ impl ProcessRow {
 
     fn read_io(&mut self, reader: &mut ProcessReader<'_>) -> Result<IoTotals, FileError> {
         let denied = FileError::Absent(Absence::AccessDenied);
-        // Asking again is dear and rarely of use: its rights would have to change.
+        // Trying again is expensive and rarely helps: the rights of the process would have to change.
         if self.io_denied.is_some_and(|since| !has_passed(IDENTITY_CHECK_AFTER, since, reader.now)) {
             return Err(denied);
         }
@@ -247,7 +264,7 @@ impl ProcessRow {
         Ok(self.usage.io)
     }
 
-    /// `switches` becomes those of its first thread, which are in the same file.
+    /// Sets `switches` to the context switches of the first thread, which are in the same file.
     fn read_status(
         &mut self,
         switches: &mut Option<u64>,
@@ -261,7 +278,7 @@ impl ProcessRow {
     }
 }
 
-/// A part if it is wanted; a process that has ended ends everything.
+/// Reads a value if it is needed. An exited process ends the whole read.
 fn part<T>(is_wanted: bool, read: impl FnOnce() -> Result<T, FileError>) -> Result<Available<T>, Exited> {
     if !is_wanted {
         return Ok(Err(Absence::NotRequested));
@@ -273,7 +290,7 @@ fn part<T>(is_wanted: bool, read: impl FnOnce() -> Result<T, FileError>) -> Resu
     }
 }
 
-/// What was read before, if it is wanted and still holds, else as [`part`].
+/// The value from before if it is needed and still valid, else as [`part`].
 fn unless<T>(
     holds: bool,
     before: Available<T>,
@@ -283,7 +300,8 @@ fn unless<T>(
     if holds && is_wanted && before.is_ok() { Ok(before) } else { part(is_wanted, read) }
 }
 
-/// The name of a program as NT writes it in an instance name: what has a meaning in a counter path is replaced.
+/// The program's name as NT writes it in an instance name: characters with a meaning in counter paths are
+/// replaced.
 fn instance_name(name: &[u8]) -> String {
     let replace = |char: char| match char {
         '(' => '[',

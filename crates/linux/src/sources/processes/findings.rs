@@ -1,4 +1,4 @@
-//! What can be read of the processes here, for a user who wonders.
+//! Reports what can be read about the processes on this machine.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::kernel::reusable_file::{Buffer, ReusableFile};
 use crate::kernel::root::Root;
 
 impl ProcessTable {
-    /// What can be read of the processes here, and what not.
+    /// What can be read about the processes here, and what can not.
     pub(crate) fn findings(&mut self, root: &Root) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut pids = Vec::new();
@@ -35,8 +35,8 @@ impl ProcessTable {
         let may_read_all = rustix::thread::capabilities(None)
             .is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_PTRACE));
         findings.push(self.bpf.finding(self.has_clocks, may_read_all));
-        if self.has_clocks && self.bpf.is_on() {
-            // Nothing is kept open, and nobody's I/O is denied.
+        if self.has_clocks && self.bpf.is_active() {
+            // The BPF pass keeps no files open, and I/O is never denied.
             return findings;
         }
         findings.push(self.finding_of_descriptors());
@@ -65,14 +65,15 @@ impl ProcessTable {
     }
 
     fn finding_of_hidden(&self) -> Finding {
-        // The first process of a pid namespace is always there, and never ours unless we are root in it.
+        // Process 1 exists in every pid namespace, and belongs to us only if we are root there.
         let hidden = ReusableFile::pinned(&self.folder, Path::new("1/stat")).is_err();
         let subject = "other users' processes".to_string();
         if hidden {
             Finding {
                 subject,
                 state: FindingState::Limited,
-                detail: "/proc is mounted with hidepid: only our own user's processes are seen".to_string(),
+                detail: "/proc is mounted with hidepid: only our own user's processes are visible"
+                    .to_string(),
                 remedy: "run as root or in the group of the mount option gid, or mount /proc without hidepid"
                     .to_string(),
             }
@@ -80,7 +81,8 @@ impl ProcessTable {
             Finding {
                 subject,
                 state: FindingState::Good,
-                detail: "seen: /proc is mounted without hidepid, or we may look behind it".to_string(),
+                detail: "visible: /proc is mounted without hidepid, or hidepid does not apply to us"
+                    .to_string(),
                 remedy: String::new(),
             }
         }
@@ -105,7 +107,8 @@ impl ProcessTable {
                 subject,
                 state: FindingState::Limited,
                 detail: format!(
-                    "/proc/PID/io is denied for {denied} of {} processes, and with it the I/O of _Total and System",
+                    "/proc/PID/io is denied for {denied} of {} processes, and with it the I/O of _Total \
+                        and System",
                     denied.saturating_add(read)
                 ),
                 remedy: "give the program CAP_SYS_PTRACE (setcap cap_sys_ptrace=ep) or run it as root"
@@ -115,7 +118,7 @@ impl ProcessTable {
             Some(Finding {
                 subject,
                 state: FindingState::Good,
-                detail: format!("/proc/PID/io can be read of all {read} processes"),
+                detail: format!("/proc/PID/io can be read for all {read} processes"),
                 remedy: String::new(),
             })
         } else {

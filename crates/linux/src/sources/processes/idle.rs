@@ -1,20 +1,22 @@
-//! Processes that have not run, of which not even `stat` is read.
+//! Finds idle processes, of which not even `stat` has to be read.
 //!
-//! `stat` is more than half of what such a process would cost, and of what it says others can change three things only:
+//! `stat` is more than half of the cost of an idle process, and others can change only three things in it:
 //!
-//! * The priority. The scheduler is asked for it, which costs a tenth.
-//! * The parent. It stays as long as its number is listed, and was neither seen to end nor is a zombie.
-//! * The state. Without running a process can only be made ready. The kernel counts the threads that run or wait for a
-//!   processor, and says how many in `/proc/loadavg`: when as many were seen among what was read, nobody else is ready.
+//! * The priority. Asking the scheduler for it costs a tenth.
+//! * The parent. It stays as long as its id is listed, and it has neither exited nor become a zombie.
+//! * The state. An idle process can only become runnable. The kernel counts the threads that run or wait for
+//!   a CPU in `/proc/loadavg`: when the processes that were read account for all of them, no other process is
+//!   runnable.
 //!
-//! Where one of these is not as it should be, the process is read again by its files, all of them when somebody is ready.
-//! On a busy machine that would be nearly always, so that after two such looks nobody rests until a look has found
-//! everybody who is ready. Who was ready when it was read and sleeps when they are counted hides one that is ready and
-//! was not read: until the next look, or until it has run.
+//! When one of the first two differs, that process is read again from its files; when another process is
+//! runnable, all are. On a busy machine that would happen nearly always, so after two such samples nothing is
+//! skipped until a sample has found all runnable processes. A process that goes to sleep before the count can
+//! hide an unread runnable one, until the next sample or until that one has run.
 //!
-//! Seen at the latest after [`RECHECK_AFTER`](super::files::LOOK_AFTER), when `stat` is read all the same: a priority that is lent
-//! to who sleeps with a lock that others want; a control group that is frozen in the way of version 1, which needs no run;
-//! and who is ready but not counted, since its group has used up its share of the processors.
+//! Some changes are seen only when `stat` is read all the same, after
+//! [`RECHECK_AFTER`](super::row::RECHECK_AFTER) at the latest: a priority lent to a process that sleeps with
+//! a lock others wait for; a version 1 control group that is frozen, which needs no run; and a process that
+//! is runnable but not counted, because its group has used up its CPU quota.
 
 use std::mem;
 use std::path::Path;
@@ -32,46 +34,46 @@ use crate::kernel::proc::loadavg::LoadAvg;
 use crate::kernel::reusable_file::{Buffer, ReusableFile};
 use crate::kernel::scheduling::scheduling;
 
-/// So many looks may have been in vain before one goes without.
+/// After so many samples in a row with an unread runnable process, nothing is skipped.
 const MISSES: u32 = 2;
 
-/// Who rests, as far as it was found out at the last look.
+/// Decides which processes are skipped, and finds those that have to be read after all.
 #[derive(Debug, Default)]
 pub(super) struct IdleFilter {
-    /// `/proc/loadavg`; `None` where it is not the kernel's own, or is of no use.
+    /// `/proc/loadavg`; `None` where it is not the kernel's own, or can not be used.
     load: Option<ReusableFile>,
-    /// How many looks in a row have not found everybody who is ready.
+    /// How many samples in a row did not account for all runnable threads.
     misses: u32,
-    /// The numbers of processes that have ended, or are zombies.
+    /// The ids of processes that have exited or are zombies.
     gone: Vec<u32>,
-    /// The numbers of processes that rested and have to be read all the same, in their order.
+    /// The ids of skipped processes that have to be read after all, sorted.
     reread: Vec<u32>,
 }
 
 impl IdleFilter {
-    /// For the processes in `folder`, whose clocks may tell whether they have run.
+    /// For the processes in `folder`, whose CPU clocks may show whether they have run.
     pub(super) fn new(folder: &NumberFolder, clocks_show_runs: bool) -> IdleFilter {
         const LOAD: &str = "loadavg";
         let device =
             |path: &str| rustix::fs::statat(folder, path, AtFlags::EMPTY_PATH).map(|stat| stat.st_dev);
-        // Containers may have one of their own, made by a program that counts other threads.
+        // A container may have a file of its own, written by a program that counts other threads.
         let is_kernels = clocks_show_runs && device(LOAD).is_ok_and(|own| device("") == Ok(own));
         let load = is_kernels.then(|| ReusableFile::pinned(folder, Path::new(LOAD)).ok()).flatten();
         IdleFilter { load, ..IdleFilter::default() }
     }
 
-    /// Begins a look, and says whether anybody may rest.
+    /// Begins a sample, and returns whether `stat` of idle processes may be skipped.
     pub(super) fn begin(&mut self, wants: &ProcessNeeds) -> bool {
         self.gone.clear();
         self.load.is_some() && needs_stat(wants) && self.misses < MISSES
     }
 
-    /// Notes that a process is no more.
+    /// Notes that a process has exited.
     pub(super) fn note_exit(&mut self, pid: u32) {
         self.gone.push(pid);
     }
 
-    /// ExitQueue a look at which `pids` were listed: who can not rest is read.
+    /// Ends a sample in which `pids` were listed: reads the processes that can not be skipped.
     pub(super) fn finish(
         &mut self,
         rows: &mut Vec<ProcessRow>,
@@ -88,7 +90,8 @@ impl IdleFilter {
         let may_skip_stat = mem::take(&mut reader.may_skip_stat);
         if may_skip_stat {
             self.find_changed(rows, pids, wants);
-            // Who waits for a processor does so still; who only came by while others were read does not.
+            // A thread that waits for a CPU still does; one that only ran for a moment while the others were
+            // read does not.
             others_are_runnable = others_are_runnable && !self.all_runnable_seen(seen, reader.buffer);
         }
         self.misses = if others_are_runnable { self.misses.saturating_add(1) } else { 0 };
@@ -106,7 +109,7 @@ impl IdleFilter {
         });
     }
 
-    /// Finds those who rest and whose `stat` says something else by now, but for their states.
+    /// Finds skipped processes whose priority or parent has changed.
     fn find_changed(&mut self, rows: &[ProcessRow], pids: &[u32], wants: &ProcessNeeds) {
         let zombies = rows.iter().filter(|row| row.is_zombie()).map(|row| row.pid);
         self.gone.extend(zombies);
@@ -114,7 +117,7 @@ impl IdleFilter {
         let mut parent = None;
         let mut has_its_parent = |row: &ProcessRow| {
             let Ok(stat) = row.values.stat else { return true };
-            // Many in a row have the same.
+            // Many processes in a row have the same parent.
             if parent != Some(stat.parent) && !is_parent_alive(stat.parent, pids, &self.gone) {
                 return false;
             }
@@ -127,37 +130,37 @@ impl IdleFilter {
         self.reread.extend(reread.map(|row| row.pid));
     }
 
-    /// Whether no more threads of the machine run or wait for a processor than these.
+    /// Whether no more threads of the machine run or wait for a CPU than the `seen` ones.
     fn all_runnable_seen(&mut self, seen: u64, buffer: &mut Buffer) -> bool {
         let Some(load) = &mut self.load else { return false };
         let Some(load) = load.read(buffer).ok().and_then(|bytes| LoadAvg::parse(bytes).ok()) else {
             self.load = None;
             return false;
         };
-        // This thread runs: who counts none does not count.
+        // This thread is running, so a kernel that counts none does not count.
         load.running > 0 && load.running <= seen
     }
 
-    /// Takes this for `/proc/loadavg`.
+    /// Uses this file as `/proc/loadavg`.
     #[cfg(test)]
     pub(super) fn set_load_file(&mut self, load: ReusableFile) {
         self.load = Some(load);
     }
 }
 
-/// Whether a parent is one still. Who has one outside of this pid namespace has number 0 for it, and never another.
+/// Whether the parent still exists. A parent outside of this pid namespace has id 0, and keeps it.
 fn is_parent_alive(parent: u64, pids: &[u32], gone: &[u32]) -> bool {
     let Ok(parent) = u32::try_from(parent) else { return false };
     parent == 0 || (pids.binary_search(&parent).is_ok() && gone.binary_search(&parent).is_err())
 }
 
-/// Whether something is wanted that only `stat` tells.
+/// Whether something is needed that only `stat` has.
 fn needs_stat(wants: &ProcessNeeds) -> bool {
     wants.stat || wants.threads.is_some_and(|threads| threads.stat)
 }
 
 impl ProcessRow {
-    /// How many of its threads were seen to run, or to want to.
+    /// How many of its threads were seen running or runnable.
     fn runnable_threads(&self, wants: &ProcessNeeds) -> u64 {
         if self.idle.skips_stat {
             return 0;
@@ -173,7 +176,7 @@ impl ProcessRow {
         self.idle.last_stat.is_some_and(|told| matches!(told.first.state, b'Z' | b'X'))
     }
 
-    /// Whether the scheduler says what `stat` has said.
+    /// Whether the scheduler reports the priorities that `stat` had.
     fn has_its_priorities(&self, wants: &ProcessNeeds) -> bool {
         let has = |id: u32, known: u64| {
             scheduling(id).is_some_and(|now| {
@@ -188,7 +191,7 @@ impl ProcessRow {
                 if !has(thread.tid, stat.base_priority) {
                     return false;
                 }
-                // It is the same thread of the kernel.
+                // The main thread is the process itself.
                 is_checked |= thread.tid == self.pid;
             }
         }

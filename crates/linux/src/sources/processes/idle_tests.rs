@@ -1,4 +1,4 @@
-//! What is not read of a process that has not run, and that nobody can tell it from what is.
+//! Skipping the files of an idle process gives the same numbers as reading them.
 
 use super::reader::ProcessReader;
 use crate::kernel::reusable_file::Buffer;
@@ -23,30 +23,30 @@ use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::reusable_file::ReusableFile;
 use crate::kernel::time::clocks;
 
-/// The files of this machine, read as if each look were at the same time, and as if nobody ever waited for a processor.
+/// The processes of this machine, with samples at chosen times and a chosen number of runnable threads.
 struct OpenFiles {
     table: ProcessTable,
     now: FileTime,
 }
 
-/// A look at which only this thread is said to run.
+/// A load file in which only this thread is running.
 const NOBODY: &str = "0.00 0.00 0.00 1/99 4711\n";
 
 impl OpenFiles {
     fn new() -> OpenFiles {
-        // So late that nothing began later.
+        // So late that no process started later.
         let now = FileTime(clocks().steady.0 + 100 * RECHECK_AFTER);
         let mut files = OpenFiles { table: table(TierChoice::Only(Tier::T0)), now };
         files.is_said_to_run(NOBODY);
         files
     }
 
-    /// Takes this for `/proc/loadavg`.
+    /// Uses this text as `/proc/loadavg`.
     fn is_said_to_run(&mut self, load: &str) {
         let folder = Scratch::new();
         let path = folder.join("loadavg");
         fs::write(&path, load).unwrap();
-        // It stays open when the folder is removed.
+        // It stays open when the directory is removed.
         self.table.idle_filter.set_load_file(ReusableFile::pinned(rustix::fs::CWD, &path).unwrap());
     }
 
@@ -81,7 +81,7 @@ impl OpenFiles {
         rows.iter_mut().find(|row| row.pid == pid).unwrap().read(wants, &mut reader).unwrap();
     }
 
-    /// Takes this for the CPU clock when the process was read.
+    /// Uses this as the CPU clock at the time when the process was read.
     fn believe(&mut self, pid: u32, clock: Option<u64>) {
         let row = self.row(pid);
         row.idle.clock = clock;
@@ -92,7 +92,7 @@ impl OpenFiles {
         self.table.rows.iter_mut().find(|row| row.pid == pid).unwrap()
     }
 
-    /// What is known of a process is what who never saw it reads.
+    /// The values of a process are those that a new table reads.
     fn is_true(&mut self, pid: u32) {
         let mut fresh = OpenFiles::new();
         let wants = self.table.wants;
@@ -108,7 +108,7 @@ impl OpenFiles {
     }
 }
 
-/// Waits until a process does nothing any more.
+/// Waits until a process is idle.
 fn at_rest(pid: u32) {
     let start = Instant::now();
     loop {
@@ -130,7 +130,7 @@ fn sleeper() -> Ends {
     child
 }
 
-/// A process that does what it is told, and nothing else.
+/// A process that runs the commands it receives, and nothing else.
 struct Servant {
     child: Ends,
     orders: ChildStdin,
@@ -138,7 +138,7 @@ struct Servant {
 }
 
 impl Servant {
-    /// `None`, with a line that says so, where there is no Python.
+    /// `None`, listed as a skip, where there is no Python.
     fn start() -> Option<Servant> {
         let script =
             "import sys, threading, time\nfor line in sys.stdin: exec(line); print('done', flush=True)";
@@ -169,18 +169,18 @@ impl Servant {
     }
 }
 
-/// Two more threads that wait.
+/// Starts two more threads that wait.
 const THREADS: &str =
     "for _ in range(2): threading.Thread(target=threading.Event().wait, daemon=True).start()";
 
-/// Set in a copy of the test below that is being watched.
+/// Set in the copy of the test below that strace watches.
 const WATCHED: &str = "TALLYMON_TEST_STILL";
 
-/// A folder that is not there: going to it marks a place among the system calls.
+/// A directory that does not exist: changing to it marks a position in the trace.
 const MARK: &str = "/tallymon-still";
 
 #[test]
-fn the_system_calls_of_a_process_that_has_not_run() {
+fn an_idle_process_costs_few_system_calls() {
     if std::env::var_os(WATCHED).is_some() {
         let mut files = OpenFiles::new();
         for wait in [false, false, true] {
@@ -196,8 +196,7 @@ fn the_system_calls_of_a_process_that_has_not_run() {
     let sleeper = sleeper();
     let Some(mut servant) = Servant::start() else { return };
     servant.does(THREADS);
-    let name =
-        &crate::test_support::test_name(module_path!(), "the_system_calls_of_a_process_that_has_not_run");
+    let name = &crate::test_support::test_name(module_path!(), "an_idle_process_costs_few_system_calls");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-y", "-o", "/dev/stderr"]).arg(std::env::current_exe().unwrap());
     let Ok(output) = command.args(["--exact", name]).env(WATCHED, "").output() else {
@@ -218,7 +217,7 @@ fn the_system_calls_of_a_process_that_has_not_run() {
         expected.extend((0..threads).map(|_| "sched_getattr"));
         assert_eq!(calls(second, pid), expected);
         expected = vec!["clock_gettime", "pread64 stat"];
-        // `stat` of the process is that of its only thread.
+        // The `stat` of the process is that of its only thread.
         expected.extend((0..threads).filter(|_| threads > 1).map(|_| "pread64 task/T/stat"));
         expected.extend(["pread64 statm", "pread64 status", "newfstatat fd"]);
         assert_eq!(calls(third, pid), expected);
@@ -254,7 +253,7 @@ fn calls(text: &str, pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn what_others_do_to_a_process_at_rest_is_seen() {
+fn changes_by_others_to_an_idle_process_are_seen() {
     let Some(mut servant) = Servant::start() else { return };
     let mapped = std::env::temp_dir().join(format!("tallymon-still-{}", std::process::id()));
     fs::write(&mapped, vec![1; 4 << 20]).unwrap();
@@ -290,12 +289,12 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
     let thread = Pid::from_raw(i32::try_from(thread).unwrap());
     rustix::process::setpriority_process(thread, 10).unwrap();
     drop(parent.0.stdin.take());
-    // A zombie, which is listed as ever.
+    // A zombie is still listed.
     let exited = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     waitid(WaitId::Pid(Pid::from_child(&parent.0)), exited).unwrap();
     fs::OpenOptions::new().write(true).open(&mapped).unwrap().set_len(0).unwrap();
     fs::remove_file(&mapped).unwrap();
-    // The peak of its working set is from now on what it has; not every kernel can do that.
+    // Resets the peak of its working set, which not every kernel can do.
     let _ = fs::write(format!("/proc/{id}/clear_refs"), "5");
 
     files.look(WANTS);
@@ -312,7 +311,7 @@ fn what_others_do_to_a_process_at_rest_is_seen() {
     assert!(after + (4 << 20) <= working_set(before[2].0), "{after} {:?}", before[2].0.memory);
 }
 
-/// A process that is no child of ours any more.
+/// A process that is not our child any more.
 struct Orphan(u32);
 
 impl Drop for Orphan {
@@ -323,7 +322,7 @@ impl Drop for Orphan {
 }
 
 #[test]
-fn a_process_that_is_stopped_is_seen_to_be() {
+fn a_stopped_process_is_shown_as_stopped() {
     let sleeper = sleeper();
     let (id, pid) = (sleeper.0.id(), Pid::from_child(&sleeper.0));
     let mut files = OpenFiles::new();
@@ -345,7 +344,7 @@ fn a_process_that_is_stopped_is_seen_to_be() {
 }
 
 #[test]
-fn a_process_that_runs_between_two_looks_is_read_again() {
+fn a_process_that_ran_between_samples_is_read_again() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     let (mut files, mut processes) = (OpenFiles::new(), OpenFiles::new());
@@ -359,7 +358,7 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
         "file.close()",
         "memory = bytearray(8 << 20)",
         THREADS,
-        // One of the threads, and not the first, runs.
+        // A thread other than the first runs.
         "thread = threading.Thread(target=lambda: sum(range(300000))); thread.start(); thread.join()",
         "open('/proc/self/comm', 'w').write('other')",
         "time.sleep(0.01)",
@@ -371,13 +370,13 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
         assert!(before < files.row(id).idle.clock, "{order}");
         processes.look(of_processes);
         processes.is_true(id);
-        // The same again, of what was kept.
+        // The same again, with the values kept.
         files.look(WANTS);
         files.is_true(id);
         let row = files.row(id);
         seen.insert((row.name.clone(), row.values.handles.unwrap(), row.threads().len()));
     }
-    // Not wanted for a while, in which it runs.
+    // Not needed for a while, in which it runs.
     servant.does("pass");
     files.look(of_processes);
     files.look(WANTS);
@@ -387,7 +386,7 @@ fn a_process_that_runs_between_two_looks_is_read_again() {
 }
 
 #[test]
-fn what_was_seen_together_is_not_due_together() {
+fn processes_first_seen_together_are_rechecked_apart() {
     let mut files = OpenFiles::new();
     files.look(WANTS);
     let mut due = BTreeMap::new();
@@ -397,7 +396,7 @@ fn what_was_seen_together_is_not_due_together() {
 }
 
 #[test]
-fn what_was_not_wanted_before_is_read() {
+fn newly_needed_values_of_an_idle_process_are_read() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
     let none = ThreadNeeds::default();
@@ -432,11 +431,11 @@ fn what_was_not_wanted_before_is_read() {
 }
 
 #[test]
-fn a_run_that_the_clock_has_missed_is_found_later() {
+fn a_run_missed_by_the_clock_is_found_later() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     let mut files = OpenFiles::new();
-    // Before the first look nothing was checked; the second begins the time.
+    // Nothing was checked before the first sample; the second starts the time.
     files.look(WANTS);
     files.wait();
     files.look(WANTS);
@@ -450,7 +449,7 @@ fn a_run_that_the_clock_has_missed_is_found_later() {
     files.look(WANTS);
     assert!(io(&mut files) > before);
     files.is_true(id);
-    // Other threads are seen then too, also where `status` tells nothing.
+    // New threads are seen then too, also where `status` does not change.
     servant.does(THREADS);
     files.believe(id, process_cpu_time(id));
     files.wait();
@@ -458,9 +457,9 @@ fn a_run_that_the_clock_has_missed_is_found_later() {
     files.is_true(id);
 }
 
-/// The scheduler accounts what runs at ticks, so a clock may stand still meanwhile.
+/// The scheduler accounts running time at ticks, so a clock may not move meanwhile.
 #[test]
-fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
+fn a_running_process_is_read_whatever_its_clock() {
     const NONSENSE: Available<u64> = Ok(u64::MAX);
     let busy = Ends::start("while :; do :; done");
     let alone = busy.0.id();
@@ -471,7 +470,7 @@ fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
         );
         servant
     });
-    // Of its threads another one than the first.
+    // The same for a thread other than the first.
     cases.extend(servant.as_ref().map(|servant| (servant.id(), WANTS)));
     let mut files = OpenFiles::new();
     files.look(WANTS);
@@ -491,15 +490,15 @@ fn a_process_that_runs_now_is_read_whatever_its_clock_says() {
     }
 }
 
-/// Of the processes at rest one may have been made ready, so all are read.
+/// An idle process may have become runnable, so all are read.
 #[test]
-fn nobody_rests_while_others_than_those_seen_are_ready() {
+fn nothing_is_skipped_while_unread_processes_are_runnable() {
     let sleeper = sleeper();
     let id = sleeper.0.id();
     let many = "0.00 0.00 0.00 99999/99999 4711\n";
     let mut files = OpenFiles::new();
     files.look(WANTS);
-    // Two looks try in vain, the next one finds that everybody was seen.
+    // Two samples fail to account for all, the next one succeeds.
     let looks = [
         (NOBODY, true),
         (many, false),
@@ -523,13 +522,14 @@ fn nobody_rests_while_others_than_those_seen_are_ready() {
 }
 
 #[test]
-fn who_is_ready_and_does_not_get_to_run_is_seen() {
+fn a_runnable_process_without_cpu_time_is_seen() {
     let Some(mut servant) = Servant::start() else { return };
     let id = servant.id();
     servant.does("import os; os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])");
-    // Until it is told to run, by a thread that nobody keeps from it.
+    // It waits for the order on a CPU that a more urgent thread occupies.
     let hog = "import os\nos.sched_setaffinity(0, [max(os.sched_getaffinity(0))])\n\
-               os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(9))\nprint(flush=True)\nwhile True: pass";
+               os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(9))\nprint(flush=True)\nwhile True: \
+               pass";
     let python = tallymon_testkit::peer("python3").unwrap();
     let mut hog = Ends(
         Command::new(python).args(["-c", hog]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap(),
@@ -560,7 +560,7 @@ fn who_is_ready_and_does_not_get_to_run_is_seen() {
         if before == after && state == b'R' {
             return;
         }
-        // The kernel lets others run for a twentieth of the time.
+        // The kernel lets other threads run for a twentieth of the time.
         assert!(start.elapsed() < Duration::from_secs(60), "it is never seen ready");
     }
 }

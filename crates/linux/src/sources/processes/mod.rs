@@ -1,16 +1,17 @@
-//! All processes, read once a request for every object that needs them.
+//! The table of all processes, read once a request for every object that needs them.
 //!
-//! There is a row a process, kept from request to request, and a row is its process for good: a process is known by
-//! its number and its start time, and a number that was given to another process is a new row. That is noticed when
-//! a kept file says that its process has ended, when `stat` has another start time, and when the CPU clock steps back.
+//! There is one row per process, kept from request to request. A process is identified by its id and its
+//! start time; an id that was given to another process gets a new row. The table notices that when an open
+//! file reports that its process has ended, when `stat` has another start time, or when the CPU clock goes
+//! back.
 //!
-//! Only what somebody looks at is read. Number, start time and name are read once; the name and the start time are
-//! looked at again whenever `stat` is read, else when [`IDENTITY_CHECK_AFTER`] has passed and the process has used CPU time
-//! since: one that has not run can neither have started another program nor be another process. Nor is most else of it
-//! read again, see [`files`].
+//! Only what a request needs is read. Id, start time and name are read once; name and start time are checked
+//! whenever `stat` is read, else 5 s later if the process has used CPU time since: an idle process can
+//! neither have started another program nor be another process. Most of its other values are not read again
+//! either, see [`files`].
 //!
-//! What ended processes are known to have used stays in the sums, so that those never step back. What a process uses
-//! between the last look at it and its end is only seen where the kernel tells of ends, see [`exits`].
+//! What exited processes have used stays in the sums, so that those never decrease. What a process uses
+//! between its last sample and its exit is only known where a BPF program reports exits, see [`exits`].
 
 mod bpf_pass;
 mod bpf_refresh;

@@ -1,6 +1,6 @@
 //! What a request needs of each process and thread.
 
-/// Which parts of the processes a request needs.
+/// Which values of the processes a request needs; each field stands for one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProcessNeeds {
     pub(crate) cpu: bool,
@@ -9,7 +9,7 @@ pub(crate) struct ProcessNeeds {
     pub(crate) io: bool,
     pub(crate) status: bool,
     pub(crate) handles: bool,
-    /// `None` when nobody asks for threads.
+    /// `None` when no threads are requested.
     pub(crate) threads: Option<ThreadNeeds>,
 }
 
@@ -31,13 +31,13 @@ impl ProcessNeeds {
         }
     }
 
-    /// Whether it needs something that does not change as long as a process does not run.
-    pub(super) fn any_that_lasts(&self) -> bool {
+    /// Whether it needs values that do not change while a process is idle.
+    pub(super) fn any_lasting(&self) -> bool {
         self.io || self.status || self.handles || self.threads.is_some()
     }
 }
 
-/// Which parts of the threads a request needs.
+/// Which values of the threads a request needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ThreadNeeds {
     pub(crate) cpu: bool,

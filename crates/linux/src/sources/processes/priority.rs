@@ -1,4 +1,4 @@
-//! NT's priorities for those of Linux.
+//! NT priorities for Linux priorities.
 
 use crate::kernel::proc::pid_stat::PidStat;
 
@@ -6,13 +6,14 @@ use crate::kernel::proc::pid_stat::PidStat;
 pub(crate) fn base_priority(stat: &PidStat<'_>) -> u64 {
     match stat.policy {
         Some(policy) => chosen_priority(policy, stat.nice, stat.realtime_priority.unwrap_or(0)),
-        // Without a policy the kernel's priority tells as much.
+        // Without a policy the kernel's own priority shows the same.
         None if stat.priority < 0 => current_priority(stat),
         None => of_nice(stat.nice),
     }
 }
 
-/// NT's base priority of what was chosen for a process or thread, 1 to 31; a convention of ours.
+/// NT's base priority for the policy and priority that were set for a process or thread, 1 to 31; our own
+/// convention.
 ///
 /// ordinary: 8 - nice x 7 / 20, rounded: nice 0 is NT's normal 8, -20 is 15 and 19 is 1;
 /// real time: 16 + (priority - 1) x 15 / 98, so that 1 to 99 are 16 to 31;
@@ -26,7 +27,7 @@ pub(crate) fn chosen_priority(policy: u64, nice: i64, realtime_priority: u64) ->
     }
 }
 
-/// NT's priority at this moment, 1 to 31, on the same scale: the kernel raises it while others wait for a lock that
+/// NT's current priority, 1 to 31, on the same scale: the kernel raises it while others wait for a lock that
 /// the thread holds.
 pub(crate) fn current_priority(stat: &PidStat<'_>) -> u64 {
     match stat.priority {
@@ -42,13 +43,14 @@ const IDLE: u64 = 1;
 
 fn of_nice(nice: i64) -> u64 {
     let nice = nice.clamp(-20, 19);
-    // Rounded to the nearest: 140 keeps the numerator positive, so that the division rounds in one direction only.
+    // Rounds to the nearest: 140 keeps the numerator positive, so that the division rounds in one direction
+    // only.
     let above_lowest = 140_i64.saturating_sub(nice.saturating_mul(7)).saturating_add(10) / 20;
     u64::try_from(above_lowest).unwrap_or(0).saturating_add(1)
 }
 
 fn of_realtime(priority: u64) -> u64 {
-    priority.clamp(1, 99).saturating_sub(1).saturating_mul(15) / 98 + 16
+    priority.clamp(1, 99).saturating_sub(1).saturating_mul(15).wrapping_div(98).saturating_add(16)
 }
 
 #[cfg(test)]
@@ -77,7 +79,7 @@ mod tests {
             (-2, 0, 1, 1, 16, 16),
             (-100, 0, 99, 2, 31, 31),
             (-101, 0, 0, 6, 31, 31),
-            // Nice 0, lent real-time priority 50 by one that waits for it.
+            // Nice 0, lent real-time priority 50 by a thread that waits for it.
             (-51, 0, 0, 0, 8, 23),
         ] {
             let text = stat(priority, nice, realtime, policy);

@@ -1,4 +1,4 @@
-//! The processes of a folder that tests fill.
+//! The processes of a directory that tests fill.
 
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::reusable_file::Buffer;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tallymon_core::block::Snapshot;
 use tallymon_core::block::SnapshotInstance;
 use tallymon_provider::Absence;
-use tallymon_provider::Ask;
+use tallymon_provider::CollectRequest;
 use tallymon_provider::FileTime;
 use tallymon_provider::Interest;
 use tallymon_provider::TitleIndex;
@@ -24,12 +24,12 @@ use super::tiers_tests::facts;
 use super::*;
 use crate::kernel::root::Root;
 
-/// A folder that stands for `/proc`.
+/// A directory used as `/proc`.
 struct Fake {
     folder: PathBuf,
 }
 
-/// What the files of a process say.
+/// The content of a process's files.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     comm: &'a str,
@@ -86,7 +86,8 @@ impl Fake {
         fs::write(folder.join("cmdline"), format!("/usr/bin/{}-longer\0-x\0", text.comm)).unwrap();
         fs::write(folder.join("io"), format!("rchar: 1000\nwchar: 200\nsyscr: {}\nsyscw: 4\n", text.reads))
             .unwrap();
-        let memory = "VmPeak:\t 5000 kB\nVmSize:\t 4000 kB\nVmHWM:\t 1300 kB\nVmRSS:\t 1200 kB\nRssAnon:\t 800 kB\nVmPTE:\t 40 kB\nVmSwap:\t 8 kB\n";
+        let memory = "VmPeak:\t 5000 kB\nVmSize:\t 4000 kB\nVmHWM:\t 1300 kB\nVmRSS:\t 1200 kB\nRssAnon:\t \
+            800 kB\nVmPTE:\t 40 kB\nVmSwap:\t 8 kB\n";
         fs::write(
             folder.join("status"),
             format!("Name:\tx\n{}Threads:\t{}\n", if is_user { memory } else { "" }, text.threads),
@@ -123,7 +124,8 @@ impl Text<'_> {
     fn stat(&self, id: u32) -> String {
         let Text { comm, state, parent, flags, user_ticks, system_ticks, threads, start_ticks, .. } = self;
         format!(
-            "{id} ({comm}) {state} {parent} 0 0 0 -1 {flags} 100 0 3 0 {user_ticks} {system_ticks} 0 0 20 0 {threads} 0 \
+            "{id} ({comm}) {state} {parent} 0 0 0 -1 {flags} 100 0 3 0 {user_ticks} {system_ticks} 0 0 20 \
+                0 {threads} 0 \
              {start_ticks} 4096000 300 {}1 0 0 0\n",
             "0 ".repeat(14)
         )
@@ -131,7 +133,7 @@ impl Text<'_> {
 }
 
 #[test]
-fn order_names_and_values_of_a_filled_folder() {
+fn order_names_and_values_of_a_fake_proc() {
     let fake = Fake::new("values");
     let kernel = Text { flags: 0x20_8040, parent: 2, start_ticks: 3, ..PROGRAM };
     fake.put(2, Text { comm: "kthreadd", parent: 0, start_ticks: 2, ..kernel });
@@ -162,7 +164,7 @@ fn order_names_and_values_of_a_filled_folder() {
 
     let page = u64::try_from(rustix::param::page_size()).unwrap();
     let boot_time = crate::kernel::time::boot_time().0;
-    // The clocks of other processes are not those of this folder, so time is in ticks.
+    // The CPU clocks belong to other processes than this directory, so time is in ticks.
     assert_eq!(value(&snapshot, 300, CPU), Ok(42 * 100_000));
     assert_eq!(value(&snapshot, 300, USER), Ok(30 * 100_000));
     assert_eq!(value(&snapshot, 300, PRIVILEGED), Ok(12 * 100_000));
@@ -184,7 +186,7 @@ fn order_names_and_values_of_a_filled_folder() {
     assert_eq!(value(&snapshot, 40, HANDLES), Ok(3));
     assert_eq!(value(&snapshot, 300, HANDLES), Ok(0));
 
-    // A zombie has no memory: that is the truth.
+    // A zombie truly has no memory.
     assert_eq!(value(&snapshot, 302, WORKING_SET), Ok(0));
     assert_eq!(value(&snapshot, 302, PRIVATE), Ok(0));
 
@@ -201,14 +203,14 @@ fn order_names_and_values_of_a_filled_folder() {
 
     let total = named(&snapshot, "_Total");
     assert_eq!(raw(&total, CPU), Ok((3050 + 8 * 42) * 100_000));
-    // Two of Idle, two of the kernel, six programs of which one says two.
+    // Two of Idle, two kernel threads, six programs of which one reports two.
     assert_eq!(raw(&total, THREADS), Ok(2 + 2 + 7));
     assert_eq!(raw(&total, WORKING_SET), Ok(5 * 300 * page));
     assert_eq!((raw(&total, ID), raw(&total, STARTED)), (Ok(0), Ok(boot_time)));
 }
 
 #[test]
-fn the_clock_of_the_objects_is_the_steady_time() {
+fn the_object_clock_is_the_steady_time() {
     let fake = Fake::new("clock");
     fake.put(7, PROGRAM);
     let mut system = fake.open();
@@ -236,20 +238,20 @@ fn a_process_that_vanishes_costs_its_row_and_nothing_else() {
     let first = processes(&mut system);
     let total = |snapshot: &Snapshot, counter| raw(&named(snapshot, "_Total"), counter).unwrap();
     fake.remove(5);
-    // One of which the folder is there and its files are not any more.
+    // Its directory still exists, but its files do not.
     fs::create_dir(fake.path("6")).unwrap();
     let second = processes(&mut system);
     assert!(process(&second, 5).is_none());
     assert_eq!(names(&second), ["Idle", "program", "other", "_Total"]);
     for counter in [CPU, USER, PRIVILEGED, FAULTS, READS, DATA_BYTES] {
-        // What it used stays in the sum, or every rate of the sum would be negative now.
+        // Its usage stays in the sum, or every rate of the sum would be negative now.
         assert_eq!(total(&second, counter), total(&first, counter), "{counter}");
         assert_eq!(value(&second, 9, counter), value(&first, 9, counter), "{counter}");
     }
     assert!(total(&second, WORKING_SET) < total(&first, WORKING_SET));
-    // What it used does not come back with the next samples, nor is it counted twice.
+    // Its usage is not lost in later samples, nor counted twice.
     assert_eq!(total(&processes(&mut system), CPU), total(&first, CPU));
-    // The I/O of the object System is made of the same rows.
+    // The I/O of the object System comes from the same rows.
     let snapshot = collect(&mut system, &[SYSTEM], &Interest::everything());
     let object = snapshot.object(SYSTEM).unwrap();
     let instance = object.instance(0).unwrap();
@@ -259,7 +261,7 @@ fn a_process_that_vanishes_costs_its_row_and_nothing_else() {
 }
 
 #[test]
-fn a_number_that_was_given_to_another_process_is_another_row() {
+fn a_reused_process_id_is_another_row() {
     let fake = Fake::new("reuse");
     fake.put(5, Text { user_ticks: 1000, ..PROGRAM });
     let mut system = fake.open();
@@ -274,7 +276,7 @@ fn a_number_that_was_given_to_another_process_is_another_row() {
 }
 
 #[test]
-fn times_do_not_step_back_and_names_follow() {
+fn times_do_not_decrease_and_names_are_updated() {
     let fake = Fake::new("rising");
     fake.put(5, PROGRAM);
     let mut system = fake.open();
@@ -286,11 +288,11 @@ fn times_do_not_step_back_and_names_follow() {
 }
 
 #[test]
-fn one_file_that_can_not_be_read_costs_its_counters_only() {
+fn an_unreadable_file_costs_only_its_counters() {
     let fake = Fake::new("unreadable");
     fake.put(5, PROGRAM);
     fake.put(6, PROGRAM);
-    // A folder opens like a file and can not be read.
+    // A directory can be opened like a file, but not read.
     fs::remove_file(fake.path("5/io")).unwrap();
     fs::create_dir(fake.path("5/io")).unwrap();
     // A kernel without this file.
@@ -304,7 +306,7 @@ fn one_file_that_can_not_be_read_costs_its_counters_only() {
     let total = named(&snapshot, "_Total");
     assert_eq!(raw(&total, READS), absent(Absence::ReadFailed), "a sum without a part would be wrong");
     assert!(raw(&total, CPU).is_ok());
-    // Files that say something else than the kernel does.
+    // Files with other content than the kernel's.
     fs::write(fake.path("6/statm"), "many\n").unwrap();
     fs::write(fake.path("6/io"), "rchar: 1\n").unwrap();
     let snapshot = processes(&mut system);
@@ -314,7 +316,7 @@ fn one_file_that_can_not_be_read_costs_its_counters_only() {
 }
 
 #[test]
-fn a_name_is_looked_at_again_after_some_seconds() {
+fn a_name_is_checked_again_after_some_seconds() {
     let fake = Fake::new("check");
     fake.put(5, PROGRAM);
     let facts = facts();
@@ -322,7 +324,7 @@ fn a_name_is_looked_at_again_after_some_seconds() {
     let (objects, interest) = ([PROCESS], interest(&[WORKING_SET]));
     let start = clocks().steady.0;
     let mut row_at = |seconds: u64| {
-        table.begin(needs(&Ask { objects: &objects, interest: &interest }));
+        table.begin(needs(&CollectRequest { objects: &objects, interest: &interest }));
         table.refresh(&facts, FileTime(start + seconds * 10_000_000), &mut Buffer::new()).unwrap();
         let row = table.programs().next().unwrap();
         (row.name.clone(), row.start.0)
@@ -337,13 +339,13 @@ fn a_name_is_looked_at_again_after_some_seconds() {
 }
 
 #[test]
-fn what_nobody_looks_at_is_not_read() {
+fn unrequested_files_are_not_read() {
     let fake = Fake::new("interest");
     fake.put(5, PROGRAM);
     let mut system = fake.open();
     for (counter, file) in [(WORKING_SET, "statm"), (READS, "io"), (PRIVATE, "status"), (THREADS, "stat")] {
         for other in ["statm", "io", "status", "fd", "task"] {
-            // What would be read by mistake can not be.
+            // Files that must not be read are made unreadable.
             let _ = fs::rename(fake.path(&format!("5/{other}")), fake.path(&format!("5/{other}.away")));
         }
         let _ = fs::rename(fake.path(&format!("5/{file}.away")), fake.path(&format!("5/{file}")));
@@ -363,7 +365,7 @@ fn what_nobody_looks_at_is_not_read() {
 }
 
 #[test]
-fn threads_stand_under_their_processes() {
+fn threads_have_their_processes_as_parents() {
     let fake = Fake::new("threads");
     let kernel = Text { flags: 0x20_8040, parent: 2, start_ticks: 3, ..PROGRAM };
     fake.put(2, Text { comm: "kthreadd", parent: 0, ..kernel });
@@ -402,7 +404,7 @@ fn threads_stand_under_their_processes() {
     assert_eq!(raw(&thread(50), CPU), Ok(5 * 100_001));
     assert_eq!(raw(&thread(50), USER), Ok(5 * 100_000));
     assert_eq!(raw(&thread(50), SWITCHES), Ok(9));
-    // No time in schedstat: the ticks of stat count.
+    // schedstat without times: the ticks of stat count.
     assert_eq!(raw(&thread(45), CPU), Ok(12 * 100_000));
     let state = |id| (raw(&thread(id), STATE).unwrap(), raw(&thread(id), WAIT_REASON).unwrap());
     assert_eq!((state(1), state(15), state(45)), ((5, 5), (5, 0), (5, 6)));
@@ -414,10 +416,10 @@ fn threads_stand_under_their_processes() {
         raw(&snapshot.object(THREAD).unwrap().instances().last().unwrap(), counter).unwrap()
     };
     assert_eq!(total(&snapshot, SWITCHES), 6 * 9);
-    // Idle of both processors, five threads of 30 ticks or 5, and one of ticks alone.
+    // Idle of both CPUs, five threads of 30 or 5 ticks, and one with ticks only.
     assert_eq!(total(&snapshot, USER), (4 * 30 + 5) * 100_000);
 
-    // A thread that ends is gone, and what it used is not.
+    // An exited thread is gone, but its usage is not.
     fs::remove_dir_all(fake.path("40/task/45")).unwrap();
     let second = collect(&mut system, &objects, &Interest::everything());
     expected.retain(|row| row.2 != 45);
@@ -426,7 +428,7 @@ fn threads_stand_under_their_processes() {
     for counter in [CPU, USER, PRIVILEGED, SWITCHES] {
         assert_eq!(total(&second, counter), total(&snapshot, counter), "{counter}");
     }
-    // So for a whole process.
+    // The same for a whole process.
     fake.remove(40);
     let third = collect(&mut system, &objects, &Interest::everything());
     expected.retain(|row| row.0 != "server");

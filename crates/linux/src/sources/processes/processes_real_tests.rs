@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tallymon_core::block::Snapshot;
-use tallymon_provider::Ask;
+use tallymon_provider::CollectRequest;
 use tallymon_provider::Interest;
 
 use tallymon_provider::FindingState;
@@ -36,7 +36,7 @@ fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// How many files of these processes this one has open.
+/// How many files of these processes are open in this one.
 fn open_files_of(pids: &[u32]) -> usize {
     let folders: Vec<String> = pids.iter().map(|pid| format!("/proc/{pid}/")).collect();
     let files = fs::read_dir("/proc/self/fd").unwrap();
@@ -52,7 +52,7 @@ fn real_table(budget: usize) -> (ProcessTable, SystemFacts) {
     (table, facts())
 }
 
-fn refresh(table: &mut ProcessTable, facts: &SystemFacts, ask: &Ask<'_>) {
+fn refresh(table: &mut ProcessTable, facts: &SystemFacts, ask: &CollectRequest<'_>) {
     table.begin(needs(ask));
     table.refresh(facts, clocks().steady, &mut Buffer::new()).unwrap();
 }
@@ -88,7 +88,7 @@ fn own_values_agree_with_the_text_of_the_kernel() {
 }
 
 #[test]
-fn a_child_that_burns_time_is_seen_doing_it() {
+fn a_busy_child_uses_cpu_time() {
     let mut system = System::open().unwrap();
     let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let id = child.id();
@@ -135,7 +135,7 @@ fn a_child_that_ends_between_two_samples_is_gone() {
 }
 
 #[test]
-fn a_program_that_is_replaced_changes_its_name() {
+fn an_exec_changes_the_name() {
     let mut system = System::open().unwrap();
     let mut child =
         Command::new("sh").args(["-c", "read line; exec sleep 600"]).stdin(Stdio::piped()).spawn().unwrap();
@@ -160,7 +160,7 @@ fn a_program_that_is_replaced_changes_its_name() {
 }
 
 #[test]
-fn own_threads_are_seen() {
+fn own_threads_are_listed() {
     let mut system = System::open().unwrap();
     let (ready, wait) = std::sync::mpsc::channel::<u64>();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -180,7 +180,7 @@ fn own_threads_are_seen() {
         assert!(raw(&thread(own_id), CPU).unwrap() > 0);
         let parent = thread(sleeper_id).parent_instance().unwrap();
         assert_eq!(raw(&parent, ID), Ok(u64::from(std::process::id())));
-        // It may not have come to its wait yet.
+        // It may not be waiting yet.
         if (raw(&thread(sleeper_id), STATE), raw(&thread(sleeper_id), WAIT_REASON)) == (Ok(5), Ok(6)) {
             break;
         }
@@ -195,11 +195,11 @@ fn own_threads_are_seen() {
 
 #[test]
 fn five_hundred_children_leave_no_descriptor() {
-    // More than a busy machine has files of processes and threads, so that those of children find room.
+    // More than the files of all processes and threads of a busy machine, so that those of children fit.
     const BUDGET: usize = 20_000;
     let (mut table, facts) = real_table(BUDGET);
-    let ask = Ask::everything(&[PROCESS, THREAD]);
-    // Numbers are given again where others start programs by the thousand; start times tell them apart.
+    let ask = CollectRequest::everything(&[PROCESS, THREAD]);
+    // Ids are reused where others start programs by the thousand; start times distinguish them.
     let (mut pids, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..50 {
         let children: Vec<Child> = (0..10).map(|_| idle_child()).collect();
@@ -217,7 +217,7 @@ fn five_hundred_children_leave_no_descriptor() {
     let kept: usize = table.rows.iter().map(kept_files).sum();
     assert_eq!(table.descriptors.open(), kept);
     assert!(table.rows.iter().all(|row| !ours.contains(&(row.pid, row.start))));
-    // Tests beside this one look at all processes too, and forget them when they end.
+    // Tests running in parallel sample all processes too, and close their files when they end.
     let start = Instant::now();
     loop {
         pids.retain(|pid| !Path::new(&format!("/proc/{pid}")).exists());
@@ -230,14 +230,14 @@ fn five_hundred_children_leave_no_descriptor() {
     drop(table);
 }
 
-/// How many files a row keeps open.
+/// How many files of a row are open.
 fn kept_files(row: &ProcessRow) -> usize {
     let own = row.files.as_deref().map(|files| [&files.stat, &files.statm, &files.io, &files.status]);
     own.into_iter().flatten().filter(|file| file.is_some()).count() + row.threads.kept_files()
 }
 
 #[test]
-fn a_budget_is_kept_and_costs_no_value() {
+fn the_descriptor_budget_is_kept_and_costs_no_value() {
     let (mut table, facts) = real_table(20);
     let children: Vec<Child> = (0..24).map(|_| idle_child()).collect();
     let memory = interest(&[WORKING_SET]);
@@ -246,7 +246,7 @@ fn a_budget_is_kept_and_costs_no_value() {
     for (interest, kind) in [(&memory, FileKind::Statm), (&memory, FileKind::Statm), (&times, FileKind::Stat)]
     {
         for round in 0..2 {
-            refresh(&mut table, &facts, &Ask { objects: &objects, interest });
+            refresh(&mut table, &facts, &CollectRequest { objects: &objects, interest });
             assert!(table.descriptors.open() <= 20);
             assert_eq!(table.descriptors.open(), table.rows.iter().map(kept_files).sum::<usize>());
             for child in &children {
@@ -256,7 +256,7 @@ fn a_budget_is_kept_and_costs_no_value() {
                 assert!(is_there, "{kind:?} in round {round}");
             }
         }
-        // What is looked at now has taken the place of what was looked at before.
+        // The files needed now have replaced those needed before.
         let of_kind = |row: &&ProcessRow| match kind {
             FileKind::Statm => row.files.as_ref().is_some_and(|files| files.statm.is_some()),
             _ => row.files.as_ref().is_some_and(|files| files.stat.is_some()),
@@ -267,17 +267,18 @@ fn a_budget_is_kept_and_costs_no_value() {
 }
 
 #[test]
-fn switches_of_the_first_thread_are_in_a_file_that_is_read_anyway() {
+fn switches_of_the_first_thread_come_from_the_process_status() {
     let child = idle_child();
     let path = format!("/proc/{0}/task/{0}/status", child.id());
     let file = || PidStatus::parse(&fs::read(&path).unwrap()).unwrap().context_switches().unwrap();
-    // Folder of the threads, `stat` and `schedstat` of the only one; `status` only where that of the process is not read.
+    // The directory of the threads, `stat` and `schedstat` of the only one; `status` only if that of the
+    // process is not read.
     for (objects, kept) in [(&[PROCESS, THREAD][..], 3), (&[THREAD], 4)] {
-        // Room also where a thousand others have files.
+        // Room for the files of a thousand other processes, too.
         let (mut table, facts) = real_table(20_000);
         for _ in 0..2 {
             let before = file();
-            refresh(&mut table, &facts, &Ask::everything(objects));
+            refresh(&mut table, &facts, &CollectRequest::everything(objects));
             let after = file();
             let row = table.programs().find(|row| row.pid == child.id()).unwrap();
             let [thread] = row.threads() else { panic!("it has one thread") };
@@ -290,10 +291,10 @@ fn switches_of_the_first_thread_are_in_a_file_that_is_read_anyway() {
 }
 
 #[test]
-fn a_process_without_descriptors_left_reads_again_later() {
+fn after_running_out_of_descriptors_reads_recover() {
     let (mut table, facts) = real_table(100);
     let child = idle_child();
-    let ask = Ask::everything(&[PROCESS]);
+    let ask = CollectRequest::everything(&[PROCESS]);
     refresh(&mut table, &facts, &ask);
     let before = table.descriptors.open();
     assert!(before >= 4);
@@ -307,7 +308,7 @@ fn a_process_without_descriptors_left_reads_again_later() {
 }
 
 #[test]
-fn findings_say_tier_budget_and_what_is_denied() {
+fn findings_name_tier_budget_and_denied_files() {
     let (mut table, _) = real_table(100);
     let findings = table.findings(&Root::system());
     let find = |subject: &str| findings.iter().find(|finding| finding.subject == subject).unwrap();
@@ -315,7 +316,7 @@ fn findings_say_tier_budget_and_what_is_denied() {
     let descriptors = find("descriptors");
     assert_eq!(descriptors.state, FindingState::Limited);
     assert!(descriptors.detail.contains("at most 100 ") && descriptors.remedy.contains("ulimit -n"));
-    // Every finding that is not good says what to do.
+    // Every finding that is not good has a remedy.
     for finding in &findings {
         assert_eq!(finding.state == FindingState::Good, finding.remedy.is_empty(), "{finding:?}");
     }

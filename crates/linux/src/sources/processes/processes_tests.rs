@@ -3,7 +3,7 @@
 use tallymon_core::block::{BlockWriter, Snapshot, SnapshotInstance, SnapshotObject, WriteHeader};
 use tallymon_core::flow::NoValue;
 use tallymon_core::title::TitleIndex;
-use tallymon_provider::{Absence, Ask, Interest, Profile, Provider};
+use tallymon_provider::{Absence, CollectRequest, Interest, Profile, Provider};
 
 use crate::kernel::time::clocks;
 use crate::objects;
@@ -13,7 +13,7 @@ use crate::system::System;
 
 pub(super) const SYSTEM: TitleIndex = TitleIndex(2);
 
-// Counters of Process and Thread by their names.
+// Counters of Process and Thread by their name indexes.
 pub(super) const CPU: u32 = 6;
 pub(super) const USER: u32 = 142;
 pub(super) const PRIVILEGED: u32 = 144;
@@ -36,7 +36,7 @@ pub(super) const DATA_BYTES: u32 = 1424;
 pub(super) const STATE: u32 = 46;
 pub(super) const WAIT_REASON: u32 = 336;
 
-/// A data block of these objects, as a host would make it.
+/// A data block of these objects, as a host would build it.
 pub(super) fn collect(system: &mut System, objects: &[TitleIndex], interest: &Interest) -> Snapshot {
     let now = clocks();
     let header = WriteHeader {
@@ -49,14 +49,16 @@ pub(super) fn collect(system: &mut System, objects: &[TitleIndex], interest: &In
     };
     let mut buffer = Vec::new();
     let mut writer = BlockWriter::growing(&mut buffer, &header);
-    system.collect(&Ask { objects, interest }, writer.objects()).unwrap();
+    system.collect(&CollectRequest { objects, interest }, writer.objects()).unwrap();
     writer.finish().unwrap();
     Snapshot::new(buffer).unwrap()
 }
 
 /// What a request needs of the processes.
-pub(super) fn needs(request: &Ask<'_>) -> ProcessNeeds {
-    objects::needs(&objects::of(Profile::default()), request).processes
+pub(super) fn needs(request: &CollectRequest<'_>) -> ProcessNeeds {
+    let objects = objects::of(Profile::default());
+    let requested = objects.iter().filter(|object| request.wants(object.spec().name));
+    objects::needs(requested, request).processes
 }
 
 /// All counters of Process.
@@ -82,7 +84,7 @@ pub(super) fn raw(instance: &SnapshotInstance<'_>, counter: u32) -> Result<u64, 
 }
 
 pub(super) fn with_id(object: SnapshotObject<'_>, id: u32) -> Option<SnapshotInstance<'_>> {
-    // `_Total` and Idle both have 0.
+    // `_Total` and Idle both have id 0.
     object.instances().find(|instance| raw(instance, ID) == Ok(u64::from(id)))
 }
 

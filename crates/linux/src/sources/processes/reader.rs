@@ -1,4 +1,4 @@
-//! Reading a file in the folder of a process or thread, and what its errors mean.
+//! Reads files in the directory of a process or thread, and classifies their errors.
 
 use std::mem;
 use std::os::fd::AsFd;
@@ -12,13 +12,13 @@ use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::SystemFacts;
 use crate::kernel::reusable_file::{Buffer, ReadError, ReusableFile, Step};
 
-/// What reading a process needs.
+/// Everything that reading a process needs.
 pub(super) struct ProcessReader<'a> {
     pub(super) folder: &'a NumberFolder,
     pub(super) has_clocks: bool,
-    /// Whether a process whose CPU clock stands still has not run.
+    /// Whether an unchanged CPU clock shows that a process has not run.
     pub(super) clocks_show_runs: bool,
-    /// Whether `stat` of a process that has not run may be left for later, see [`super::idle`].
+    /// Whether `stat` of an idle process may be skipped, see [`super::idle`].
     pub(super) may_skip_stat: bool,
     pub(super) descriptors: &'a mut DescriptorBudget,
     pub(super) buffer: &'a mut Buffer,
@@ -28,11 +28,11 @@ pub(super) struct ProcessReader<'a> {
     pub(super) now: FileTime,
 }
 
-/// The process or thread has ended.
+/// The process or thread has exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exited;
 
-/// Why a file of a process says nothing.
+/// Why a file of a process could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileError {
     Exited,
@@ -40,13 +40,13 @@ pub(super) enum FileError {
 }
 
 impl FileError {
-    /// Nothing is known, unless the process has ended.
+    /// `None`, unless the process has exited.
     pub(super) fn unless_exited<T>(self) -> Result<Option<T>, Exited> {
         if self == FileError::Exited { Err(Exited) } else { Ok(None) }
     }
 }
 
-/// Buffers that are used again.
+/// Buffers that are used again and again.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub(super) listing: Vec<u8>,
@@ -85,9 +85,10 @@ impl ProcessReader<'_> {
         trouble(self.folder, &format!("{pid}"), error)
     }
 
-    /// How many files a process has open: from the size of its folder where the kernel tells it, else by counting.
+    /// How many files a process has open: the size of its directory where the kernel reports it, else by
+    /// counting.
     pub(super) fn handles(&mut self, pid: u32) -> Result<u64, FileError> {
-        // The size of a folder in a file system other than /proc means something else.
+        // In other file systems than /proc, the size of a directory means something else.
         if self.descriptors.is_proc() {
             if let Some(count) = self.folder.open_files(pid) {
                 *self.has_handle_counts = true;
@@ -109,7 +110,7 @@ impl ProcessReader<'_> {
     }
 }
 
-/// What an error of a file in the folder of a process or thread means.
+/// What an error of a file in the directory of a process or thread means.
 fn trouble(folder: &NumberFolder, of: &str, error: &ReadError) -> FileError {
     if error.is_denied() {
         return FileError::Absent(Absence::AccessDenied);
@@ -117,7 +118,7 @@ fn trouble(folder: &NumberFolder, of: &str, error: &ReadError) -> FileError {
     if !error.is_gone() {
         return FileError::Absent(Absence::ReadFailed);
     }
-    // A file that is not there may be one that this kernel does not have: a process that is there has `stat`.
+    // This kernel may not have the file; a process that still exists has `stat`.
     let is_alive = error.step() == Step::Open
         && rustix::fs::statat(folder.as_fd(), format!("{of}/stat"), AtFlags::empty()).is_ok();
     if is_alive { FileError::Absent(Absence::NotInThisKernel) } else { FileError::Exited }

@@ -1,11 +1,11 @@
-//! What a record of the program in the kernel says, as the files of `/proc` would.
+//! Converts the record of the BPF program into the values that the files of `/proc` have.
 
 use crate::kernel::bpf::task_record::Record;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::proc::{SystemFacts, nanoseconds_to_100ns};
 
-/// CPU time by who used it, in 100 ns units.
+/// CPU time in user and kernel mode, in 100 ns units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct CpuSplit {
     pub(super) user: u64,
@@ -13,8 +13,8 @@ pub(super) struct CpuSplit {
 }
 
 impl CpuSplit {
-    /// Splits the exact time by the times that were seen at ticks, all in nanoseconds, as the kernel does for `stat`:
-    /// their sum is the exact time, and neither part ever steps back.
+    /// Splits the exact time in proportion to the times counted at ticks, all in nanoseconds, as the kernel
+    /// does for `stat`: the parts sum up to the exact time, and neither ever decreases.
     ///
     /// system = run time x system / (user + system)
     pub(super) fn step(self, run_time: u64, user: u64, system: u64) -> CpuSplit {
@@ -33,19 +33,19 @@ impl CpuSplit {
     }
 }
 
-/// Ticks since the start of the machine, as `/proc/PID/stat` shows them.
+/// Ticks since boot, as `/proc/PID/stat` shows them.
 pub(super) fn ticks(nanoseconds: u64, facts: &SystemFacts) -> u64 {
     const SECOND: u64 = 1_000_000_000;
-    // On every machine a tick is a whole number of nanoseconds, and a division of 128 bits takes 30 ns.
+    // On every machine a tick is a whole number of nanoseconds; a 128-bit division takes 30 ns.
     if SECOND.checked_rem(facts.ticks_per_second) == Some(0) {
         let tick = SECOND.checked_div(facts.ticks_per_second);
         return tick.and_then(|tick| nanoseconds.checked_div(tick)).unwrap_or(0);
     }
     let ticks = u128::from(nanoseconds).saturating_mul(u128::from(facts.ticks_per_second));
-    u64::try_from(ticks / u128::from(SECOND)).unwrap_or(u64::MAX)
+    u64::try_from(ticks.checked_div(u128::from(SECOND)).unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// What `/proc/PID/stat` would say of flags, priorities and state.
+/// The flags, priorities and state of `/proc/PID/stat`.
 pub(super) fn stat(record: Record<'_>) -> PidStat<'static> {
     PidStat {
         pid: u64::from(record.id()),
@@ -69,7 +69,7 @@ pub(super) fn stat(record: Record<'_>) -> PidStat<'static> {
     }
 }
 
-/// What `/proc/PID/status` would say of memory.
+/// The memory sizes of `/proc/PID/status`.
 pub(super) fn status(record: Record<'_>, facts: &SystemFacts) -> PidStatus {
     let threads = Some(u64::from(record.threads()));
     if !record.has_memory() {
@@ -100,13 +100,13 @@ mod tests {
         let mut split = CpuSplit::default();
         for (run_time, user, system, expected) in [
             (0, 0, 0, (0, 0)),
-            // Nothing was seen at a tick yet: all is the program's.
+            // No tick has been counted yet: all time is user time.
             (500, 0, 0, (5, 0)),
             (1_000, 0, 4_000_000, (5, 5)),
             (4_000, 4_000_000, 4_000_000, (20, 20)),
             // A clock that lags changes nothing.
             (3_900, 4_000_000, 8_000_000, (20, 20)),
-            // Most was the program's after all, but the kernel's part stays.
+            // Most of it was user time after all, but the kernel's part does not decrease.
             (4_200, 90_000_000, 8_000_000, (22, 20)),
             (4_800, 90_000_000, 900_000_000, (22, 26)),
         ] {

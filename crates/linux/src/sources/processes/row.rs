@@ -1,4 +1,4 @@
-//! One process: what is known of it, and its files that stay open.
+//! One process: its values, and its open files.
 
 use tallymon_provider::FileTime;
 
@@ -11,15 +11,15 @@ use super::values::ProcessValues;
 use crate::kernel::proc::pid_statm::PidStatm;
 use crate::kernel::reusable_file::ReusableFile;
 
-/// How long a name and a start time are believed while the process runs, in 100 ns units: 5 s.
+/// How long name and start time stay valid while the process runs, in 100 ns units: 5 s.
 pub(super) const IDENTITY_CHECK_AFTER: u64 = 50_000_000;
 
-/// Whether so many units of 100 ns have passed.
+/// Whether at least `units` of 100 ns have passed.
 pub(super) fn has_passed(units: u64, since: FileTime, now: FileTime) -> bool {
     now.0.saturating_sub(since.0) >= units
 }
 
-/// How long a process that has not run is believed to be as it was, in what others change rarely, in 100 ns units: 15 s.
+/// How long the values of an idle process stay valid that others rarely change, in 100 ns units: 15 s.
 pub(super) const RECHECK_AFTER: u64 = 150_000_000;
 
 /// One process.
@@ -28,36 +28,36 @@ pub(crate) struct ProcessRow {
     pub(crate) pid: u32,
     /// When it started, on the steady clock.
     pub(crate) start: FileTime,
-    /// The name of its program as an instance name.
+    /// The name of its program, as an instance name.
     pub(crate) name: String,
-    /// Whether it is a thread of the kernel, which NT shows as one of the process System.
+    /// Whether it is a kernel thread, which NT shows as a thread of the process System.
     pub(crate) is_kernel_thread: bool,
     pub(crate) values: ProcessValues,
     pub(super) threads: Threads,
     pub(super) usage: Usage,
     pub(super) private_peak: u64,
     pub(super) comm: Vec<u8>,
-    /// The same as the last pass had it.
+    /// `comm` as the last BPF pass read it.
     pub(super) bpf_comm: [u8; 16],
-    /// Ticks since the start of the machine; `None` until `stat` was read.
+    /// Ticks since boot; `None` until `stat` was read.
     pub(super) start_ticks: Option<u64>,
-    /// When the name and the start time were looked at last, and what the CPU clock was then.
+    /// When name and start time were last checked, and the CPU clock at that time.
     pub(super) checked: FileTime,
     pub(super) checked_clock: Option<u64>,
-    /// The CPU clock at the last look, in nanoseconds.
+    /// The CPU clock at the last sample, in nanoseconds.
     pub(super) clock: Option<u64>,
     pub(super) idle: IdleState,
-    /// When `io` was found denied.
+    /// When reading `io` was last denied.
     pub(super) io_denied: Option<FileTime>,
-    /// Whether the process is in the list of the request at hand.
+    /// Whether the process is in the list of the current request.
     pub(super) is_listed: bool,
-    /// The number of the last pass that it was in.
+    /// The number of the last BPF pass that it was in.
     pub(super) pass: u64,
-    /// `None` as long as none is read, as by a pass: rows that are short are read faster.
+    /// `None` while none is open, as with a BPF pass: short rows are read faster.
     pub(super) files: Option<Box<OpenFiles>>,
 }
 
-/// The files of a process that stay open.
+/// The open files of a process.
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles {
     pub(super) stat: Option<ReusableFile>,
@@ -66,20 +66,21 @@ pub(super) struct OpenFiles {
     pub(super) status: Option<ReusableFile>,
 }
 
-/// What is known of a process as long as it does not run.
+/// What is remembered of a process while it is idle.
 #[derive(Debug, Default)]
 pub(super) struct IdleState {
-    /// Its CPU clock before the files were read at the last look that needed it: parts that last are of this clock.
+    /// Its CPU clock before its files were last read; the values that last as long as it is idle belong to
+    /// this clock.
     pub(super) clock: Option<u64>,
-    /// `statm` when `status` was read.
+    /// `statm` at the time when `status` was read.
     pub(super) statm: Option<PidStatm>,
-    /// What `stat` said at that look or since.
+    /// What `stat` said then or since.
     pub(super) last_stat: Option<StatReading>,
-    /// Whether not even `stat` was read at this look.
+    /// Whether `stat` was skipped in this sample.
     pub(super) skips_stat: bool,
-    /// Context switches of its first thread when `status` was read.
+    /// Context switches of its first thread at the time when `status` was read.
     pub(super) switches: Option<u64>,
-    /// When what others can change was looked at, or a little earlier.
+    /// When the values that others rarely change were read, or a little earlier.
     pub(super) checked: FileTime,
 }
 
@@ -88,7 +89,8 @@ impl IdleState {
         has_passed(RECHECK_AFTER, self.checked, now)
     }
 
-    /// Processes that are first seen together are due apart, so that no look is much dearer than another.
+    /// Processes that were first seen together are rechecked at different times, so that no sample costs much
+    /// more than others.
     pub(super) fn check(&mut self, pid: u32, is_still: bool, now: FileTime) {
         let ahead = if is_still { 0 } else { RECHECK_AFTER / 16 * u64::from(pid % 16) };
         self.checked = FileTime(now.0.saturating_sub(ahead));
@@ -120,7 +122,7 @@ impl ProcessRow {
         }
     }
 
-    /// Its threads, in the order of their numbers; empty unless threads are asked for.
+    /// Its threads, in the order of their ids; empty unless threads are needed.
     pub(crate) fn threads(&self) -> &[Thread] {
         self.threads.rows()
     }

@@ -1,4 +1,4 @@
-//! All rows of processes, matched with the processes that there are, and refreshed once a request.
+//! All rows, matched with the existing processes and refreshed once a request.
 
 use std::mem;
 
@@ -23,40 +23,40 @@ use crate::kernel::reusable_file::Buffer;
 use crate::sources::absence::absence;
 use crate::sources::monotonic::MonotonicCounter;
 
-/// All processes.
+/// The table of all processes.
 pub(crate) struct ProcessTable {
     pub(super) folder: NumberFolder,
-    /// Whether the CPU clocks are of the processes in `folder`.
+    /// Whether the CPU clocks belong to the processes in `folder`.
     pub(super) has_clocks: bool,
-    /// Whether a process whose CPU clock stands still has not run.
+    /// Whether an unchanged CPU clock shows that a process has not run.
     pub(super) clocks_show_runs: bool,
     pub(super) idle_filter: IdleFilter,
     pub(super) bpf: BpfPass,
     pub(super) descriptors: DescriptorBudget,
     pub(super) wants: ProcessNeeds,
     pub(super) pids: Vec<u32>,
-    /// Whether `pids` is of the request at hand.
+    /// Whether `pids` was listed in this request, and how that went.
     pub(super) listed: Option<Result<(), Absence>>,
-    /// Whether `rows` are.
+    /// Whether `rows` were refreshed in this request, and how that went.
     pub(super) refreshed: Option<Result<(), Absence>>,
-    /// In the order of their numbers.
+    /// In the order of their ids.
     pub(super) rows: Vec<ProcessRow>,
     pub(super) changes: Changes,
-    /// What ended programs have used, and what ended threads of the kernel have.
+    /// What exited programs and kernel threads have used.
     pub(super) exited: ExitedTotals,
     pub(super) idle_processors: Vec<IdleProcessor>,
     pub(super) idle_result: Available<()>,
-    /// Whether this kernel has told of any process how many files it has open.
+    /// Whether this kernel has reported the number of open files for any process.
     pub(super) has_handle_counts: bool,
     pub(super) scratch: Scratch,
 }
 
-/// A processor, as NT's Idle process has a thread for.
+/// A CPU as a thread of NT's process Idle.
 #[derive(Debug, Default)]
 pub(crate) struct IdleProcessor {
-    /// The kernel's number of it.
+    /// The kernel's number of the CPU.
     pub(crate) number: u32,
-    /// Time without work in 100 ns units.
+    /// Idle time in 100 ns units.
     pub(crate) time: u64,
     pub(crate) is_online: bool,
     idle: MonotonicCounter,
@@ -64,9 +64,9 @@ pub(crate) struct IdleProcessor {
 }
 
 impl ProcessTable {
-    /// The processes in `folder`; `has_clocks` says that they are those of the running kernel.
+    /// The processes in `folder`; `has_clocks` tells that they are those of the running kernel.
     pub(crate) fn new(folder: NumberFolder, has_clocks: bool) -> ProcessTable {
-        // Only the kernel's own files tell through an open descriptor that the process has ended.
+        // Only the kernel's own files report through an open descriptor that their process has ended.
         let is_proc = rustix::fs::fstatfs(&folder).is_ok_and(|fs| fs.f_type == rustix::fs::PROC_SUPER_MAGIC);
         let descriptors =
             if is_proc { DescriptorBudget::of_this_process() } else { DescriptorBudget::of_copies() };
@@ -92,18 +92,18 @@ impl ProcessTable {
         }
     }
 
-    /// The same processes, read in the best way that is allowed.
+    /// The same processes, read with the best tier that `choice` allows.
     pub(crate) fn with_tier(self, choice: TierChoice) -> ProcessTable {
         ProcessTable { bpf: BpfPass::new(choice), ..self }
     }
 
-    /// Why the best way does not work, which is tried for this; `None` when it does or nobody wants it.
+    /// Loads the BPF program and returns why it does not work; `None` when it works or is not allowed.
     pub(crate) fn refusal(&mut self) -> Option<&Refusal> {
-        self.bpf.open();
+        self.bpf.load_now();
         self.bpf.refusal()
     }
 
-    /// Begins a request.
+    /// Begins a request with these needs.
     pub(crate) fn begin(&mut self, needs: ProcessNeeds) {
         self.listed = None;
         self.refreshed = None;
@@ -125,7 +125,7 @@ impl ProcessTable {
         buffer: &mut Buffer,
     ) -> Result<u64, Absence> {
         if self.wants == ProcessNeeds::default() && self.refreshed.is_none() {
-            // Nobody looks at a process in this request, so none need be listed.
+            // No object needs a value of a process in this request, so they need not be listed.
             return self.folder.count(&mut self.pids).map_err(|error| absence(&error));
         }
         if self.counts_by_bpf() {
@@ -135,27 +135,27 @@ impl ProcessTable {
         self.list()
     }
 
-    /// Whether [`ProcessTable::count`] is a look at all processes, and not only at their numbers.
+    /// Whether [`ProcessTable::count`] samples all processes, and not only their ids.
     pub(crate) fn counts_by_bpf(&self) -> bool {
         let is_wanted = self.wants != ProcessNeeds::default() || self.refreshed.is_some();
-        is_wanted && self.has_clocks && self.bpf.is_on()
+        is_wanted && self.has_clocks && self.bpf.is_active()
     }
 
-    /// How many threads all processes have, Idle left out, as they were read for this request; `None` when nobody asked
-    /// for that or one of them does not tell.
+    /// How many threads all processes have, without Idle, as sampled in this request; `None` when `stat` was
+    /// not needed or could not be read of one of them.
     pub(crate) fn thread_count(&self) -> Option<u64> {
         self.refreshed?.ok()?;
         self.rows.iter().map(|row| row.values.stat.ok().map(|stat| stat.threads)).sum()
     }
 
-    /// Lists the numbers, once a request.
+    /// Lists the ids, once a request.
     pub(super) fn list(&mut self) -> Result<u64, Absence> {
         let folder = &mut self.folder;
         let pids = &mut self.pids;
         let listed = *self.listed.get_or_insert_with(|| {
             folder.list(pids).map_err(|error| absence(&error))?;
             if !pids.is_sorted() {
-                // Only a folder that is no /proc lists them in another order.
+                // Only a directory that is not /proc lists them in another order.
                 pids.sort_unstable();
             }
             pids.dedup();
@@ -187,7 +187,7 @@ impl ProcessTable {
                 }
                 Err(refusal) => {
                     self.changes.forget();
-                    self.bpf.give_up(refusal);
+                    self.bpf.disable(refusal);
                 }
             }
         }
@@ -214,7 +214,8 @@ impl ProcessTable {
             let stays = row.is_listed && row.read(wants, &mut reader).is_ok();
             if !stays {
                 if row.is_listed {
-                    // It ended, but its number was there a moment ago and may be another process already.
+                    // The process has exited, but its id was listed a moment ago and may belong to another
+                    // process already.
                     new.push(row.pid);
                 }
                 idle_filter.note_exit(row.pid);
@@ -245,20 +246,20 @@ impl ProcessTable {
         Ok(())
     }
 
-    /// Whether this look at all processes is by one pass. From the first one on no file of a process is kept open.
+    /// Whether this sample is taken by a BPF pass. From the first pass on, no file of a process stays open.
     fn starts_bpf_pass(&mut self) -> bool {
-        let was_on = self.bpf.is_on();
+        let was_on = self.bpf.is_active();
         self.bpf.begin_sample();
-        let is_on = self.bpf.is_on();
-        if is_on && !was_on {
+        let is_active = self.bpf.is_active();
+        if is_active && !was_on {
             for row in &mut self.rows {
                 row.close(&mut self.descriptors);
             }
         }
-        is_on
+        is_active
     }
 
-    /// Marks the rows whose numbers are listed, and gathers the numbers without a row. Both lists are sorted.
+    /// Marks the rows whose ids are listed, and collects the ids without a row. Both lists are sorted.
     fn match_rows(&mut self, new: &mut Vec<u32>) {
         new.clear();
         let mut rows = self.rows.iter_mut().peekable();
@@ -274,13 +275,13 @@ impl ProcessTable {
         rows.for_each(|row| row.is_listed = false);
     }
 
-    /// Takes the idle times of the processors, of which NT makes a process.
+    /// Takes the idle times of the CPUs, which NT shows as the process Idle.
     pub(crate) fn set_idle(&mut self, stat: Result<&Stat, Absence>, facts: &SystemFacts) {
-        // Three seconds back is a processor that was unplugged; less is the kernel's known jitter.
+        // Three seconds back means that a CPU was unplugged; less is the kernel's known jitter.
         let restart = facts.ticks_per_second.saturating_mul(3);
         self.idle_result = stat.map(|_| ());
         let Ok(stat) = stat else { return };
-        // One that went offline keeps its time in the sum.
+        // A CPU that went offline keeps its time in the sum.
         self.idle_processors.iter_mut().for_each(|processor| processor.is_online = false);
         for (number, cpu) in &stat.cpus {
             let position = self.idle_processors.iter().position(|processor| processor.number == *number);
@@ -297,60 +298,60 @@ impl ProcessTable {
         }
     }
 
-    /// The processors, the ones that went offline included, and why nothing is known of them.
+    /// The CPUs, including those that went offline, or why their idle times are unknown.
     pub(crate) fn idle(&self) -> Available<&[IdleProcessor]> {
         self.idle_result.map(|()| self.idle_processors.as_slice())
     }
 
-    /// The number of the last look at all processes, from 1 on.
-    pub(crate) fn look(&self) -> u64 {
-        self.changes.look()
+    /// The number of the last sample, from 1 on.
+    pub(crate) fn sample_number(&self) -> u64 {
+        self.changes.sample_number()
     }
 
-    /// The rows that differ from the look before, by their positions among [`ProcessTable::rows`], and what they held. `None` when
-    /// rows came, went, or may have changed otherwise.
+    /// The rows that differ from the sample before: their positions among [`ProcessTable::rows`], and their
+    /// values before. `None` when rows were added or removed, or anything else may have changed.
     pub(crate) fn changes(&self) -> Option<impl Iterator<Item = (usize, &ProcessValues, &ProcessRow)>> {
         let changed = self.changes.rows()?.iter();
         Some(changed.filter_map(|(position, before)| Some((*position, before, self.rows.get(*position)?))))
     }
 
-    /// The programs and the threads of the kernel, in the order of their numbers.
+    /// The programs and kernel threads, in the order of their ids.
     pub(crate) fn rows(&self) -> &[ProcessRow] {
         &self.rows
     }
 
-    /// The programs, in the order of their numbers.
+    /// The programs, in the order of their ids.
     pub(crate) fn programs(&self) -> impl Iterator<Item = &ProcessRow> {
         self.rows.iter().filter(|row| !row.is_kernel_thread)
     }
 
-    /// The threads of the kernel, in the order of their numbers. In a container there are none.
+    /// The kernel threads, in the order of their ids. In a container there are none.
     pub(crate) fn kernel_threads(&self) -> impl Iterator<Item = &ProcessRow> {
         self.rows.iter().filter(|row| row.is_kernel_thread)
     }
 
-    /// What programs used that have ended.
+    /// What exited programs have used.
     pub(crate) fn exited_programs(&self) -> &Usage {
         &self.exited.programs
     }
 
-    /// What threads of the kernel used that have ended.
+    /// What exited kernel threads have used.
     pub(crate) fn exited_kernel_threads(&self) -> &Usage {
         &self.exited.kernel
     }
 
-    /// What threads of all kinds used that have ended.
+    /// What exited threads of all kinds have used.
     pub(crate) fn exited_threads(&self) -> ThreadUsage {
         let mut sum = self.exited.threads;
         self.rows.iter().for_each(|row| sum.add(row.threads.exited()));
         sum
     }
 
-    /// The I/O of all processes that are, and of those that were since we look.
+    /// The I/O of all processes, and of those that exited since the table exists.
     ///
     /// # Errors
     ///
-    /// The I/O of one of them may not be read, or could not be.
+    /// The I/O of one of them can not be read.
     pub(crate) fn io_totals(&self) -> Result<IoTotals, Absence> {
         self.refreshed.unwrap_or(Err(Absence::NotRequested))?;
         let mut sum = self.exited.programs.io;

@@ -24,13 +24,13 @@ pub(crate) struct Thread {
     pub(crate) start: FileTime,
     pub(crate) values: ThreadValues,
     pub(super) usage: ThreadUsage,
-    /// Ticks since the start of the machine; `None` until `stat` was read.
+    /// Ticks since boot; `None` until `stat` was read.
     pub(super) start_ticks: Option<u64>,
-    /// `None` as long as none is read, as by a pass.
+    /// `None` while none is open, as with a BPF pass.
     pub(super) files: Option<Box<ThreadFiles>>,
 }
 
-/// The files of a thread that stay open.
+/// The open files of a thread.
 #[derive(Debug, Default)]
 pub(super) struct ThreadFiles {
     pub(super) stat: Option<ReusableFile>,
@@ -38,7 +38,7 @@ pub(super) struct ThreadFiles {
     pub(super) status: Option<ReusableFile>,
 }
 
-/// What is known of a thread.
+/// The values of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadValues {
     /// CPU time in 100 ns units.
@@ -55,24 +55,25 @@ pub(crate) struct ThreadStat {
     pub(crate) user: u64,
     /// 100 ns units.
     pub(crate) privileged: u64,
-    /// NT's, 0 to 31.
+    /// NT's base priority, 0 to 31.
     pub(crate) base_priority: u64,
-    /// NT's, 0 to 31.
+    /// NT's current priority, 0 to 31.
     pub(crate) priority: u64,
     /// The kernel's letter, as [`PidStat::state`].
     pub(crate) state: u8,
-    /// The processor it ran on last.
+    /// The CPU on which it ran last.
     pub(crate) processor: Option<u64>,
 }
 
-/// What `stat` of a process says of it and of its first thread, whose times are not in it.
+/// What `stat` of a process says about the process and its first thread. The times of that thread are not in
+/// it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StatReading {
     pub(super) process: StatValues,
     pub(super) first: ThreadStat,
 }
 
-/// A thread as a program in the kernel saw it.
+/// A thread as the BPF program saw it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ThreadRecord {
     pub(super) tid: u32,
@@ -86,16 +87,16 @@ pub(super) struct ThreadRecord {
     stat: ThreadStat,
 }
 
-/// The kernel's letter of a thread that runs, or wants to.
+/// The kernel's letter for a running or runnable thread.
 pub(super) const RUNNING: u8 = b'R';
 
 impl ThreadStat {
-    /// Whether it neither runs nor wants to, and has the priority that was chosen for it.
+    /// Whether it is neither running nor runnable, and has the priority that was set for it.
     pub(super) fn is_idle(&self) -> bool {
         self.state != RUNNING && self.priority == self.base_priority
     }
 
-    /// All but the times.
+    /// Everything but the times.
     pub(super) fn new(stat: &PidStat<'_>) -> ThreadStat {
         ThreadStat {
             user: 0,
@@ -135,43 +136,43 @@ impl Thread {
         }
     }
 
-    pub(super) fn take(&mut self, seen: &ThreadRecord, wants: ThreadNeeds, reader: &ProcessReader<'_>) {
+    pub(super) fn take(&mut self, record: &ThreadRecord, wants: ThreadNeeds, reader: &ProcessReader<'_>) {
         let unread = Absence::NotRequested;
         if self.start_ticks.is_none() {
-            let ticks = ticks(seen.start, reader.facts);
+            let ticks = ticks(record.start, reader.facts);
             self.start_ticks = Some(ticks);
             self.start = reader.facts.time_at(ticks).min(reader.now);
         }
         self.values.cpu = if wants.cpu {
-            self.usage.cpu = self.usage.cpu.max(nanoseconds_to_100ns(seen.run_time));
+            self.usage.cpu = self.usage.cpu.max(nanoseconds_to_100ns(record.run_time));
             Ok(self.usage.cpu)
         } else {
             Err(unread)
         };
         self.values.stat = if wants.stat {
             let before = CpuSplit { user: self.usage.user, system: self.usage.privileged };
-            let split = before.step(seen.run_time, seen.user, seen.system);
+            let split = before.step(record.run_time, record.user, record.system);
             self.usage.user = split.user;
             self.usage.privileged = split.system;
-            Ok(ThreadStat { user: split.user, privileged: split.system, ..seen.stat })
+            Ok(ThreadStat { user: split.user, privileged: split.system, ..record.stat })
         } else {
             Err(unread)
         };
         self.values.switches = if wants.switches {
-            self.usage.switches = self.usage.switches.max(seen.switches);
+            self.usage.switches = self.usage.switches.max(record.switches);
             Ok(self.usage.switches)
         } else {
             Err(unread)
         };
     }
 
-    /// Whether what is known is what is wanted.
+    /// Whether exactly the needed values are known.
     pub(super) fn has(&self, wants: ThreadNeeds) -> bool {
         let ThreadValues { cpu, stat, switches } = &self.values;
         cpu.is_ok() == wants.cpu && stat.is_ok() == wants.stat && switches.is_ok() == wants.switches
     }
 
-    /// Takes all but the times, and says whether it does not run.
+    /// Takes everything but the times, and returns whether the thread is not running.
     pub(super) fn set(&mut self, now: ThreadStat) -> bool {
         if let Ok(stat) = &mut self.values.stat {
             *stat = ThreadStat { user: stat.user, privileged: stat.privileged, ..now };
@@ -179,12 +180,18 @@ impl Thread {
         now.state != RUNNING
     }
 
-    /// Looks at what others can change, and says whether it is there and does not run.
-    pub(super) fn stays(&mut self, pid: u32, wants: ThreadNeeds, reader: &mut ProcessReader<'_>) -> bool {
+    /// Reads what others can change, and returns whether the thread still exists and is not running.
+    pub(super) fn refresh_idle(
+        &mut self,
+        pid: u32,
+        wants: ThreadNeeds,
+        reader: &mut ProcessReader<'_>,
+    ) -> bool {
         !wants.stat || matches!(self.read_stat(pid, true, reader), Ok(Ok(stat)) if self.set(stat))
     }
 
-    /// `first` is the number of the process and of its first thread, with the switches of that thread where they are known.
+    /// `first` is the id of the process and its first thread, and the context switches of that thread if they
+    /// are known.
     pub(super) fn read(
         &mut self,
         first: (u32, Option<u64>),
@@ -197,12 +204,12 @@ impl Thread {
         let run_time = schedstat.or_else(FileError::unless_exited)?;
         let went_back = run_time.is_some_and(|time| time < self.usage.cpu);
         let need_stat = wants.stat || self.start_ticks.is_none() || went_back;
-        // Without schedstat, the time comes from the ticks.
+        // Without schedstat, the CPU time comes from the ticks.
         let need_stat = need_stat || (wants.cpu && run_time.is_none());
         let stat =
             if need_stat { self.read_stat(pid, wants.stat, reader)? } else { Err(Absence::NotRequested) };
         if self.start_ticks.is_none() {
-            // Nothing identifies it, so nothing of it can be shown.
+            // Without a start time nothing identifies it, so it can not be shown.
             return Err(Exited);
         }
         self.values.cpu = if wants.cpu {
@@ -227,13 +234,13 @@ impl Thread {
         Ok(())
     }
 
-    /// CPU time in 100 ns units, `None` in a kernel without it.
+    /// CPU time in 100 ns units; `None` where the kernel does not account it.
     fn read_schedstat(&mut self, pid: u32, reader: &mut ProcessReader<'_>) -> Result<Option<u64>, FileError> {
         let kind = FileKind::ThreadSchedstat;
         let bytes =
             reader.read_thread(&mut self.files.get_or_insert_default().schedstat, kind, pid, self.tid)?;
         let time = PidSchedstat::parse(bytes).map_err(|_| FileError::Absent(Absence::ReadFailed))?.run_time;
-        // A kernel that does not account prints zeros.
+        // A kernel without accounting prints zeros.
         Ok((time > 0).then(|| nanoseconds_to_100ns(time)))
     }
 

@@ -10,13 +10,13 @@ use super::thread::{StatReading, Thread, ThreadRecord};
 use super::usage::ThreadUsage;
 use crate::kernel::number_folder::NumberFolder;
 
-/// The threads of a process, in the order of their numbers.
+/// The threads of a process, in the order of their ids.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     rows: Vec<Thread>,
     folder: Option<NumberFolder>,
     exited: ThreadUsage,
-    /// The CPU clock of the process before its files said all of the rows.
+    /// The CPU clock of the process before its files were read for these rows.
     clock: Option<u64>,
 }
 
@@ -25,44 +25,44 @@ impl Threads {
         &self.rows
     }
 
-    /// What the threads that ended while their process goes on have used.
+    /// What the threads have used that exited while their process goes on.
     pub(crate) fn exited(&self) -> &ThreadUsage {
         &self.exited
     }
 
-    /// What all threads, the ended ones included, are known to have used.
+    /// What all threads have used, including those that exited.
     pub(crate) fn usage(&self) -> ThreadUsage {
         let mut sum = self.exited;
         self.rows.iter().for_each(|thread| sum.add(&thread.usage));
         sum
     }
 
-    /// Brings up to date what others can change of threads that do not run, and says whether nothing else can have
-    /// changed: if not, all has to be read. `of` is the process and its CPU clock, `told` what its `stat` says.
-    pub(super) fn stay(
+    /// Updates what others can change of idle threads, and returns whether nothing else can have changed; if
+    /// not, the caller reads everything. `of` is the process and its CPU clock, `stat_reading` is its `stat`.
+    pub(super) fn refresh_idle(
         &mut self,
         of: (u32, Option<u64>),
-        told: Option<&StatReading>,
+        stat_reading: Option<&StatReading>,
         is_overdue: bool,
         wants: ThreadNeeds,
         reader: &mut ProcessReader<'_>,
     ) -> bool {
         let (pid, clock) = of;
-        // Who traces a thread can take its remains away.
+        // A tracer can reap an exited thread later.
         let count = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
-        let is_whole = told.map_or(!is_overdue, |told| told.process.threads == count);
+        let is_whole = stat_reading.map_or(!is_overdue, |stat_reading| stat_reading.process.threads == count);
         if !is_whole || clock.is_none() || self.clock != clock {
             return false;
         }
-        if let (Some(told), [first]) = (told, self.rows.as_mut_slice())
+        if let (Some(stat_reading), [first]) = (stat_reading, self.rows.as_mut_slice())
             && first.tid == pid
         {
-            return first.has(wants) && first.set(told.first);
+            return first.has(wants) && first.set(stat_reading.first);
         }
-        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.stays(pid, wants, reader))
+        self.rows.iter_mut().all(|thread| thread.has(wants) && thread.refresh_idle(pid, wants, reader))
     }
 
-    /// Whether all that is wanted of each is known for this CPU clock, and none runs or has a priority of others.
+    /// Whether all needed values belong to this CPU clock, and no thread is runnable or has a lent priority.
     pub(super) fn are_idle(&self, clock: Option<u64>, wants: ThreadNeeds) -> bool {
         let rests = |thread: &Thread| {
             thread.has(wants) && thread.values.stat.map_or(!wants.stat, |stat| stat.is_idle())
@@ -70,13 +70,12 @@ impl Threads {
         self.clock == clock && self.rows.iter().all(rests)
     }
 
-    /// Reads the threads of a process, which `of` gives with its CPU clock. A kernel thread is a process of one thread,
-    /// which needs no list. `switches` are those of the first thread, which has the number of the process, where they
-    /// are known already.
+    /// Reads the threads of the process `of`, which comes with its CPU clock. A kernel thread is a process of
+    /// one thread and needs no list. `switches` are those of the first thread, if they are known already.
     ///
     /// # Errors
     ///
-    /// The process has ended.
+    /// The process has exited.
     pub(super) fn read(
         &mut self,
         of: (u32, Option<u64>),
@@ -100,7 +99,7 @@ impl Threads {
         }
         reader.scratch.tids = tids;
         match listed {
-            // The folder may be closed to us; the process is there, and its threads are not told.
+            // We may not list the directory: the process exists, but its threads stay unknown.
             Err(FileError::Absent(_)) => {
                 self.keep_only(&[], reader.descriptors);
                 Ok(())
@@ -122,7 +121,8 @@ impl Threads {
             if result.is_ok() && !tids.is_empty() {
                 return Ok(());
             }
-            // The folder of an ended process fails or is empty, and its number may belong to another one by now.
+            // Listing the directory of an exited process fails or returns nothing, and its id may belong to
+            // another process by now.
             reader.descriptors.close(&mut self.folder, FileKind::Task);
             return Err(FileError::Exited);
         }
@@ -150,7 +150,7 @@ impl Threads {
         reader: &mut ProcessReader<'_>,
     ) {
         if !tids.is_sorted() {
-            // Only a folder that is no /proc lists numbers in another order.
+            // Only a directory that is not /proc lists ids in another order.
             let mut sorted = tids.to_vec();
             sorted.sort_unstable();
             return self.update(first, &sorted, wants, reader);
@@ -174,7 +174,7 @@ impl Threads {
             }
             exited.add(&thread.usage);
             thread.close(reader.descriptors);
-            // The number may belong to another thread of this process already.
+            // The id may belong to another thread of this process already.
             *thread = Thread::new(thread.tid);
             let is_there = thread.read(first, wants, reader).is_ok();
             if !is_there {
@@ -184,36 +184,36 @@ impl Threads {
         });
     }
 
-    /// Takes the threads of one pass, in any order.
+    /// Takes the threads of a BPF pass, in any order.
     pub(super) fn take(
         &mut self,
-        seen: &mut [ThreadRecord],
+        records: &mut [ThreadRecord],
         wants: ThreadNeeds,
         reader: &mut ProcessReader<'_>,
     ) {
         let facts = reader.facts;
-        if !seen.is_sorted_by_key(|seen| seen.tid) {
-            seen.sort_by_key(|seen| seen.tid);
+        if !records.is_sorted_by_key(|record| record.tid) {
+            records.sort_by_key(|record| record.tid);
         }
-        let is_same = |(thread, seen): (&Thread, &ThreadRecord)| {
-            thread.tid == seen.tid && thread.start_ticks == Some(ticks(seen.start, facts))
+        let is_same = |(thread, record): (&Thread, &ThreadRecord)| {
+            thread.tid == record.tid && thread.start_ticks == Some(ticks(record.start, facts))
         };
-        if self.rows.len() != seen.len() || !self.rows.iter().zip(&*seen).all(is_same) {
-            self.match_rows(seen, reader);
+        if self.rows.len() != records.len() || !self.rows.iter().zip(&*records).all(is_same) {
+            self.match_rows(records, reader);
         }
-        // Now there is one row for each.
-        for (thread, seen) in self.rows.iter_mut().zip(seen) {
-            thread.take(seen, wants, reader);
+        // Now each record has a row.
+        for (thread, record) in self.rows.iter_mut().zip(records) {
+            thread.take(record, wants, reader);
         }
     }
 
-    /// Makes one row for each thread of one pass, which are in the order of their numbers.
-    fn match_rows(&mut self, seen: &[ThreadRecord], reader: &mut ProcessReader<'_>) {
+    /// Makes one row for each record; the records are in the order of their ids.
+    fn match_rows(&mut self, records: &[ThreadRecord], reader: &mut ProcessReader<'_>) {
         let facts = reader.facts;
         let exited = &mut self.exited;
         self.rows.retain_mut(|thread| {
-            let found = seen.binary_search_by_key(&thread.tid, |seen| seen.tid).ok();
-            let start = found.and_then(|found| seen.get(found)).map(|seen| ticks(seen.start, facts));
+            let found = records.binary_search_by_key(&thread.tid, |record| record.tid).ok();
+            let start = found.and_then(|found| records.get(found)).map(|record| ticks(record.start, facts));
             let stays = start.is_some() && thread.start_ticks == start;
             if !stays {
                 exited.add(&thread.usage);
@@ -222,27 +222,27 @@ impl Threads {
             stays
         });
         let known = self.rows.len();
-        if known < seen.len() {
-            self.make_room(seen.len());
-            for seen in seen {
+        if known < records.len() {
+            self.make_room(records.len());
+            for record in records {
                 let old = self.rows.get(..known).unwrap_or_default();
-                if old.binary_search_by_key(&seen.tid, |thread| thread.tid).is_err() {
-                    self.rows.push(Thread::new(seen.tid));
+                if old.binary_search_by_key(&record.tid, |thread| thread.tid).is_err() {
+                    self.rows.push(Thread::new(record.tid));
                 }
             }
             self.rows.sort_by_key(|thread| thread.tid);
         }
     }
 
-    /// Makes room for so many rows. Most processes have one thread for good, and the room for four that a list begins with would
-    /// be half a megabyte of a thousand of them.
+    /// Reserves room for exactly so many rows. Most processes only ever have one thread, and the default room
+    /// for four would waste half a megabyte for a thousand processes.
     fn make_room(&mut self, count: usize) {
         if self.rows.is_empty() {
             self.rows.reserve_exact(count);
         }
     }
 
-    /// Drops the threads that are not among `tids`, which are sorted.
+    /// Removes the threads that are not among `tids`, which are sorted.
     fn keep_only(&mut self, tids: &[u32], descriptors: &mut DescriptorBudget) {
         let exited = &mut self.exited;
         self.rows.retain_mut(|thread| {
@@ -255,7 +255,7 @@ impl Threads {
         });
     }
 
-    /// How many files are kept open.
+    /// How many files are open.
     #[cfg(test)]
     pub(super) fn kept_files(&self) -> usize {
         let files = self.rows.iter().filter_map(|thread| thread.files.as_deref());
@@ -263,7 +263,7 @@ impl Threads {
         files.filter(|file| file.is_some()).count() + usize::from(self.folder.is_some())
     }
 
-    /// Takes this for the CPU clock of when the rows were read.
+    /// Uses this as the CPU clock at which the rows were read.
     #[cfg(test)]
     pub(super) fn believe(&mut self, clock: Option<u64>) {
         self.clock = clock;

@@ -1,4 +1,4 @@
-//! All tiers give the same values: the program in the kernel between two readings of the files.
+//! All tiers give the same values: a BPF pass between two samples of the files.
 
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::SystemFacts;
@@ -16,7 +16,7 @@ use tallymon_provider::TierChoice;
 use tallymon_testkit::Ends;
 
 use super::*;
-use crate::kernel::bpf::tasks::{Tasks, Way};
+use crate::kernel::bpf::tasks::{Tasks, WalkMode};
 use crate::kernel::clock::process_cpu_time;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::reusable_file::Buffer;
@@ -24,7 +24,7 @@ use crate::kernel::time::{boot_time, clocks};
 use crate::sources::lazy_backend::LazyBackend;
 use crate::test_support::{run_in_namespaces, test_name};
 
-/// Everything of every process and thread.
+/// All values of every process and thread.
 pub(crate) const WANTS: ProcessNeeds = ProcessNeeds {
     cpu: true,
     stat: true,
@@ -48,8 +48,8 @@ pub(super) fn table(choice: TierChoice) -> ProcessTable {
     ProcessTable::new(NumberFolder::open(Path::new("/proc")).unwrap(), true).with_tier(choice)
 }
 
-/// `None`, with a line that says so, where the kernel does not let us.
-pub(crate) fn at_once() -> Option<ProcessTable> {
+/// A table with a BPF pass; `None`, listed as a skip, where the kernel refuses the program.
+pub(crate) fn bpf_table() -> Option<ProcessTable> {
     let mut table = table(TierChoice::Auto);
     if let Some(refusal) = table.refusal() {
         refusal.skip_test();
@@ -68,7 +68,7 @@ fn row<'t>(table: &'t ProcessTable, other: &ProcessRow) -> Option<&'t ProcessRow
     table.rows.get(row).filter(|row| row.start == other.start)
 }
 
-/// Ends the threads that look at it, also when a test fails.
+/// Stops the sampling threads, also when a test fails.
 struct Stops<'a>(&'a AtomicBool);
 
 impl Drop for Stops<'_> {
@@ -77,7 +77,7 @@ impl Drop for Stops<'_> {
     }
 }
 
-/// Pages that Linux may keep apart for each processor before it adds them up, times the kinds of pages.
+/// Pages that Linux may count per CPU before adding them up, times the kinds of pages.
 fn slack(facts: &SystemFacts) -> u64 {
     let processors = u64::from(facts.cpu_count);
     facts.pages_to_bytes(processors.saturating_mul(processors.saturating_mul(2).max(32)).saturating_mul(3))
@@ -100,8 +100,8 @@ fn between(what: &str, row: &ProcessRow, low: u64, value: u64, high: u64) {
 }
 
 #[test]
-fn the_program_and_the_files_agree_while_processes_run() {
-    let Some(mut at_once) = at_once() else { return };
+fn bpf_and_files_agree_while_processes_run() {
+    let Some(mut at_once) = bpf_table() else { return };
     let _busy = Ends::start("while :; do :; done");
     let _forks = Ends::start("while :; do /bin/true; done");
     let _renames = Ends::start("sleep 0.05; exec sleep 60");
@@ -131,7 +131,7 @@ fn the_program_and_the_files_agree_while_processes_run() {
                     compared += 1;
                 }
             }
-            // Whatever was there before and after was there between.
+            // A process that existed before and after existed in between.
             for low in &before.rows {
                 if row(&after, low).is_some() {
                     assert!(row(&at_once, low).is_some(), "{} {} is missing", low.pid, low.name);
@@ -145,20 +145,20 @@ fn the_program_and_the_files_agree_while_processes_run() {
 fn compare(low: &ProcessRow, found: &ProcessRow, high: &ProcessRow) {
     let facts = facts();
     all_between("CPU time", found, low.values.cpu, found.values.cpu, high.values.cpu);
-    // The kernel prints more of the names of its own threads than it keeps in the task; nobody sees those.
+    // The kernel prints longer names of its threads than the task holds; they are not shown.
     if low.name == high.name && !low.is_kernel_thread {
         assert_eq!(found.name, low.name);
     }
     assert_eq!(found.is_kernel_thread, low.is_kernel_thread);
     let tick = facts.ticks_to_100ns(1);
-    // What a process has may grow and shrink again between two looks, but not while it does not run.
+    // Sizes may grow and shrink between two samples, but not while the process does not run.
     let has_run = low.values.cpu != high.values.cpu;
     if let (Ok(low), Ok(stat), Ok(high)) = (low.values.stat, found.values.stat, high.values.stat) {
         between("faults", found, low.faults, stat.faults, high.faults);
-        // The files round each part down to a tick, and a running process is a little further in its clock.
+        // The files round each part down to a tick, and the clock of a running process is slightly ahead.
         let sum = |part: StatValues| part.user + part.privileged;
         between("user and privileged time", found, sum(low), sum(stat), sum(high) + 3 * tick);
-        // A thread may have come and gone between, but not in a process that has not run.
+        // A thread may have come and gone in between, but not in a process that has not run.
         if !has_run && (low.threads, low.priority, low.parent) == (high.threads, high.priority, high.parent) {
             assert_eq!((stat.threads, stat.priority, stat.parent), (low.threads, low.priority, low.parent));
         }
@@ -212,8 +212,8 @@ fn compare(low: &ProcessRow, found: &ProcessRow, high: &ProcessRow) {
 }
 
 #[test]
-fn forks_and_exits_leave_nothing_wrong() {
-    // The whole run takes minutes and is asked for by this variable.
+fn forks_and_exits_keep_the_table_correct() {
+    // This variable requests the full run, which takes minutes.
     let count = std::env::var("TALLYMON_SOAK").ok().and_then(|count| count.parse().ok()).unwrap_or(200_u32);
     let open_files = || fs::read_dir("/proc/self/fd").unwrap().count();
     for choice in [TierChoice::Only(Tier::T0), TierChoice::Auto] {
@@ -242,14 +242,14 @@ fn forks_and_exits_leave_nothing_wrong() {
             for row in &table.rows {
                 assert!(row.start <= clocks().steady && row.start_ticks.is_some() && !row.name.is_empty());
             }
-            // Ten times a second in a long run, as often as it goes in a short one.
+            // Ten samples a second in a long run, as many as possible in a short one.
             thread::sleep(Duration::from_millis(if count > 10_000 { 100 } else { 5 }));
         }
         assert!(samples > 1);
         refresh(&mut table, WANTS);
         let listed: Vec<&ProcessRow> = table.rows.iter().filter(|row| row.values.cpu.is_ok()).collect();
         for row in &listed {
-            // Everybody's start time is that of the process which has the number now.
+            // Each start time is that of the process that has the id now.
             let Ok(text) = fs::read(format!("/proc/{}/stat", row.pid)) else { continue };
             let stat = crate::kernel::proc::pid_stat::PidStat::parse(&text).unwrap();
             if stat.start_ticks <= row.start_ticks.unwrap() {
@@ -259,14 +259,14 @@ fn forks_and_exits_leave_nothing_wrong() {
         let kept = table.descriptors.open();
         let all = open_files();
         drop(table);
-        // Other tests open and close files at the same time, but none of them thousands.
+        // Other tests open and close files at the same time, but not thousands.
         assert!(open_files() + kept < all + 200, "{kept} kept, {all} before, {} after", open_files());
     }
 }
 
 #[test]
-fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
-    let Some(mut table) = at_once() else { return };
+fn processes_between_two_samples_are_in_the_sums() {
+    let Some(mut table) = bpf_table() else { return };
     let cpu = |table: &mut ProcessTable| {
         refresh(table, WANTS);
         let mut sum = ProcessValues::zero(&WANTS);
@@ -282,7 +282,7 @@ fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
     rustix::process::waitid(rustix::process::WaitId::Pid(pid), options).unwrap();
     let used = nanoseconds_to_100ns(process_cpu_time(child.id()).unwrap());
     child.wait().unwrap();
-    // The kernel gives it up when all processors have passed a quiet moment.
+    // The kernel releases the program after a grace period on all CPUs.
     let start = Instant::now();
     let mut after = before;
     while after.2 < before.2 + used && start.elapsed() < Duration::from_secs(10) {
@@ -294,13 +294,13 @@ fn what_begins_and_ends_between_two_looks_is_in_the_sums() {
     assert!(after.0 >= before.0 + used && after.2 >= before.2 + used, "{before:?} + {used}: {after:?}");
 }
 
-/// Set in a copy of the test below that is the first process of a pid namespace.
+/// Set in the copy of the test below that is the first process of a pid namespace.
 const INSIDE: &str = "TALLYMON_TEST_INSIDE";
 
 #[test]
-fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
+fn a_pid_namespace_shows_its_processes_with_its_ids() {
     if std::env::var_os(INSIDE).is_some() {
-        let mut at_once = at_once().expect("outside the kernel let us");
+        let mut at_once = bpf_table().expect("outside the kernel let us");
         let child = Ends::start("sleep 60 & wait");
         // Until the shell has started its child, which has the shell's name at first.
         let mut files = table(TierChoice::Only(Tier::T0));
@@ -321,19 +321,18 @@ fn in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers() {
         assert!(tasks.exits_refusal().is_some_and(|refusal| refusal.reason.contains("namespace")));
         return;
     }
-    if at_once().is_none() {
+    if bpf_table().is_none() {
         return;
     }
-    let name =
-        &test_name(module_path!(), "in_a_pid_namespace_its_own_processes_are_seen_by_their_own_numbers");
+    let name = &test_name(module_path!(), "a_pid_namespace_shows_its_processes_with_its_ids");
     run_in_namespaces(&["--pid", "--fork", "--mount-proc"], "exec", name, INSIDE);
 }
 
 #[test]
-fn more_threads_than_a_pass_has_room_for() {
-    let Some(mut table) = at_once() else { return };
-    let little = Tasks::open_with(Way::Walk, 16).unwrap();
-    table.bpf.program = LazyBackend::of((Box::new(little), Way::Walk));
+fn more_threads_than_one_run_has_records() {
+    let Some(mut table) = bpf_table() else { return };
+    let little = Tasks::open_with(WalkMode::Walk, 16).unwrap();
+    table.bpf.program = LazyBackend::of((Box::new(little), WalkMode::Walk));
     let parked = std::sync::Mutex::new(());
     thread::scope(|scope| {
         let held = parked.lock().unwrap();
@@ -345,12 +344,12 @@ fn more_threads_than_a_pass_has_room_for() {
     });
 }
 
-/// More than one pass has room for at first: a machine with so many, of which one process has nearly all.
+/// More threads than the first run has records for, nearly all of them in one process.
 #[test]
 fn thousands_of_threads_in_one_process() {
-    // Tens of thousands are asked for by this variable.
+    // This variable requests tens of thousands.
     let count = std::env::var("TALLYMON_THREADS").ok().and_then(|count| count.parse().ok()).unwrap_or(3000);
-    let (Some(mut table), Some(python)) = (at_once(), tallymon_testkit::peer("python3")) else { return };
+    let (Some(mut table), Some(python)) = (bpf_table(), tallymon_testkit::peer("python3")) else { return };
     let script = format!(
         "import sys, threading; threading.stack_size(65536); wait = threading.Event().wait
 for _ in range({count}): threading.Thread(target=wait, daemon=True).start()
@@ -365,7 +364,7 @@ print('ready', flush=True); sys.stdin.read()"
     for _ in 0..3 {
         has_threads(&mut table, many.0.id(), count + 1);
     }
-    // The files give the same threads, and what they are doing.
+    // The files give the same threads in the same states.
     let all = |table: &ProcessTable| -> Vec<(u32, FileTime)> {
         let row = table.rows.iter().find(|row| row.pid == many.0.id()).unwrap();
         row.threads().iter().map(|thread| (thread.tid, thread.start)).collect()
@@ -375,27 +374,27 @@ print('ready', flush=True); sys.stdin.read()"
     assert_eq!(all(&table), all(&files));
 }
 
-/// Looks at all processes, and at the threads of one that has so many.
+/// Samples all processes, and checks the threads of one.
 fn has_threads(table: &mut ProcessTable, pid: u32, count: usize) {
     refresh(table, WANTS);
-    assert!(table.bpf.is_on(), "{:?}", table.bpf.refusal());
+    assert!(table.bpf.is_active(), "{:?}", table.bpf.refusal());
     let row = table.rows.iter().find(|row| row.pid == pid).unwrap();
     assert!(row.threads().len() >= count, "{} of {count}", row.threads().len());
     assert!(row.threads().is_sorted_by(|one, other| one.tid < other.tid), "a thread was given twice");
     assert_eq!(row.values.stat.map(|stat| stat.threads), Ok(row.threads().len() as u64));
 }
 
-/// Set in a copy of the test below that is being watched: its tier.
+/// Set in the copy of the test below that strace watches: its tier.
 const WATCHED: &str = "TALLYMON_TEST_TIER";
 
-/// How often a tier is watched before the test fails.
+/// How often a tier is traced before the test fails.
 const LOOKS: usize = 10;
 
-/// A folder that is not there: going to it marks a place among the system calls.
+/// A directory that does not exist: changing to it marks a position in the trace.
 const MARK: &str = "/tallymon-mark";
 
 #[test]
-fn one_counter_costs_the_system_calls_of_one_counter() {
+fn one_counter_costs_only_its_system_calls() {
     if let Ok(tier) = std::env::var(WATCHED) {
         let mut table = table(tier.parse().unwrap());
         let wants = ProcessNeeds { cpu: true, ..ProcessNeeds::default() };
@@ -410,14 +409,14 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
         return;
     }
     let mut tiers = vec!["t0"];
-    tiers.extend(at_once().map(|_| "t2"));
+    tiers.extend(bpf_table().map(|_| "t2"));
     let mut enough = None;
-    // Other tests start processes, whose files are read: the look that counts is one in which nobody did.
+    // Other tests start processes, whose files are read: only a sample without such a start counts.
     for (tier, attempt) in tiers.into_iter().flat_map(|tier| (0..LOOKS).map(move |attempt| (tier, attempt))) {
         if enough == Some(tier) {
             continue;
         }
-        let name = &test_name(module_path!(), "one_counter_costs_the_system_calls_of_one_counter");
+        let name = &test_name(module_path!(), "one_counter_costs_only_its_system_calls");
         let result = Command::new("strace")
             .args(["-f", "-qq", "-o", "/dev/stderr"])
             .arg(std::env::current_exe().unwrap())
@@ -439,7 +438,8 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
             return;
         }
         let count = |call: &str| second.matches(&format!(" {call}(")).count();
-        // The first refresh knows who is who; the second asks the clock of each and reads files of new ones only.
+        // The first refresh identifies the processes; the second reads the clock of each, and files of new
+        // ones only.
         let opened = second.lines().filter_map(|line| line.split_once(" openat(")?.1.split('"').nth(1));
         let of_new_ones = opened.filter(|file| !first.contains(&format!("\"{file}\""))).count();
         let files = count("openat") + count("pread64") + count("statx") + count("newfstatat");
@@ -461,7 +461,7 @@ fn one_counter_costs_the_system_calls_of_one_counter() {
 }
 
 #[test]
-fn a_program_is_made_only_for_who_stays() {
+fn the_program_is_loaded_only_after_some_samples() {
     let mut table = table(TierChoice::Auto);
     let mut last = 0;
     let mut look = |table: &mut ProcessTable| {
@@ -475,11 +475,11 @@ fn a_program_is_made_only_for_who_stays() {
     };
     for _ in 0..2 {
         look(&mut table);
-        assert!(!table.bpf.is_on() && table.bpf.refusal().is_none(), "nobody may have tried yet");
+        assert!(!table.bpf.is_active() && table.bpf.refusal().is_none(), "nobody may have tried yet");
     }
     let kept = table.descriptors.open();
     let start = Instant::now();
-    while !table.bpf.is_on() {
+    while !table.bpf.is_active() {
         if let Some(refusal) = table.bpf.refusal() {
             refusal.skip_test();
             return;

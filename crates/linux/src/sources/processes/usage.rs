@@ -1,8 +1,8 @@
-//! What processes and threads have used: numbers that only rise, and sums of them.
+//! What processes and threads have used: totals that only grow, and sums of them.
 
 use crate::kernel::proc::pid_io::PidIo;
 
-/// I/O of a process, or of all together.
+/// The I/O of one process, or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct IoTotals {
     pub(crate) read_operations: u64,
@@ -11,9 +11,9 @@ pub(crate) struct IoTotals {
     pub(crate) write_bytes: u64,
 }
 
-/// What only ever rises, as it was read last.
+/// What a process has used, as of the last sample.
 ///
-/// It is kept after a process has ended, so that the sums over all processes do not step back.
+/// The table keeps it after the process has exited, so that sums over all processes never decrease.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) cpu: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Usage {
     pub(crate) io: IoTotals,
 }
 
-/// The same of a thread.
+/// What a thread has used, as of the last sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ThreadUsage {
     pub(crate) cpu: u64,
@@ -50,7 +50,7 @@ impl Usage {
         self.io.add(other.io);
     }
 
-    /// Adds what was used between two looks at the same process.
+    /// Adds what the same process used between two samples.
     pub(crate) fn add_difference(&mut self, before: &Usage, after: &Usage) {
         let difference = |before: u64, after: u64| after.wrapping_sub(before);
         let io = IoTotals {
@@ -104,12 +104,12 @@ impl IoTotals {
     }
 }
 
-/// A sum that wraps around as each part of it may, with another part for one.
+/// A wrapping sum with one summand replaced by another.
 pub(super) fn replaced_rate(sum: u64, before: u64, after: u64) -> u64 {
     sum.wrapping_sub(before).wrapping_add(after)
 }
 
-/// The same of a sum that ends at the largest number; `None` where it has.
+/// A saturating sum with one summand replaced by another; `None` when the sum has saturated.
 pub(super) fn replaced_size(sum: u64, before: u64, after: u64) -> Option<u64> {
     if sum == u64::MAX { None } else { sum.checked_sub(before)?.checked_add(after) }
 }

@@ -1,4 +1,4 @@
-//! What is known of a process or thread, one part a file, and sums of it.
+//! The values of a process, one structure per file, and sums of them.
 
 use tallymon_provider::Absence;
 
@@ -11,10 +11,10 @@ use crate::kernel::proc::pid_statm::PidStatm;
 use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::proc::{SystemFacts, kib_to_bytes};
 
-/// What one file says, or why it says nothing.
+/// A value from a file, or why it is absent.
 pub(crate) type Available<T> = Result<T, Absence>;
 
-/// All that is known of a process.
+/// All values of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessValues {
     /// CPU time in 100 ns units.
@@ -50,21 +50,21 @@ pub(crate) struct MemoryValues {
     pub(crate) private_working_set: u64,
 }
 
-/// From `status`, in bytes; `None` is what the running kernel does not print.
+/// From `status`, in bytes; `None` where the running kernel prints no such line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StatusValues {
     pub(crate) address_space_peak: Option<u64>,
     pub(crate) working_set_peak: Option<u64>,
-    /// Memory that belongs to it alone, in pages or in swap.
+    /// Memory of this process alone, in RAM or in swap.
     pub(crate) private: Option<u64>,
-    /// The most that `private` was since we look: the kernel keeps no peak of it.
+    /// The largest `private` since the table exists: the kernel keeps no peak of it.
     pub(crate) private_peak: Option<u64>,
     /// Page tables and kernel stacks.
     pub(crate) nonpaged: Option<u64>,
 }
 
 impl ProcessValues {
-    /// No process: zero of everything that is wanted, the ground on which sums are made.
+    /// The sum of no processes: zero for each needed value.
     pub(crate) fn zero(wants: &ProcessNeeds) -> ProcessValues {
         let wanted = |wanted: bool| if wanted { Ok(()) } else { Err(Absence::NotRequested) };
         ProcessValues {
@@ -77,7 +77,7 @@ impl ProcessValues {
         }
     }
 
-    /// A sum of which one part is not known is not known.
+    /// A sum is absent as soon as one summand is.
     pub(crate) fn add(&mut self, other: &ProcessValues) {
         fn add<T: Copy>(sum: &mut Available<T>, other: &Available<T>, add: impl Fn(&mut T, T)) {
             match (sum.as_mut(), other) {
@@ -94,8 +94,8 @@ impl ProcessValues {
         add(&mut self.handles, &other.handles, |sum, more| *sum = sum.saturating_add(more));
     }
 
-    /// Takes one process out of this sum and another in. False when the sum can not be told by that: a part of one of them is not
-    /// known, and of the other it is.
+    /// Replaces one summand by another. Returns false when the sum has to be built again: a value is absent
+    /// in one of them and present in the other.
     pub(crate) fn replace(&mut self, before: &ProcessValues, after: &ProcessValues) -> bool {
         fn replace<T: Copy>(
             sum: &mut Available<T>,
@@ -111,7 +111,7 @@ impl ProcessValues {
                     }
                     None => false,
                 },
-                // It is another one of which it is not known, or nobody asks for it.
+                // Another process makes the sum absent, or the value is not needed.
                 (Err(_), Ok(_), Ok(_)) => true,
                 (Err(_), Err(before), Err(after)) => before == after,
                 _ => false,
@@ -126,7 +126,7 @@ impl ProcessValues {
             && replace(&mut self.handles, &before.handles, &after.handles, replaced_size)
     }
 
-    /// Adds what ended processes have used.
+    /// Adds what exited processes have used.
     pub(crate) fn add_exited(&mut self, exited: &Usage) {
         if let Ok(cpu) = &mut self.cpu {
             *cpu = cpu.wrapping_add(exited.cpu);
@@ -200,7 +200,7 @@ impl MemoryValues {
     }
 }
 
-/// The kernel's own stack of a thread: 16 KiB on 64-bit machines, 8 KiB on others, in the usual configurations.
+/// The kernel stack of a thread: 16 KiB on 64-bit machines, 8 KiB on others, in the usual configurations.
 const KERNEL_STACK: u64 = if cfg!(target_pointer_width = "64") { 16 << 10 } else { 8 << 10 };
 
 impl StatusValues {
@@ -212,11 +212,11 @@ impl StatusValues {
         nonpaged: Some(0),
     };
 
-    /// `peak` is the largest `private` so far, and is brought up to date.
+    /// `peak` is the largest `private` so far; it is updated.
     pub(crate) fn new(status: &PidStatus, peak: &mut u64) -> StatusValues {
         let stacks = status.threads.map(|threads| threads.saturating_mul(KERNEL_STACK));
         if status.virtual_size.is_none() {
-            // A kernel thread or zombie has no memory of its own, and no line that says so.
+            // A kernel thread or zombie has no memory of its own, and `status` has no lines about it.
             return StatusValues { nonpaged: stacks, private_peak: Some(*peak), ..StatusValues::NOTHING };
         }
         let private = status.private().map(kib_to_bytes);
@@ -243,10 +243,10 @@ impl StatusValues {
     }
 
     fn replaced(self, before: StatusValues, after: StatusValues) -> Option<StatusValues> {
-        // A size that one process does not tell is not known of all.
+        // If one process lacks a size, the sum lacks it too.
         let size = |sum: Option<u64>, before: Option<u64>, after: Option<u64>| match (sum, before, after) {
             (Some(sum), Some(before), Some(after)) => replaced_size(sum, before, after).map(Some),
-            // It still does not tell, or it is another one that does not.
+            // The same process still lacks it, or another one does.
             (None, None, None) | (None, Some(_), Some(_)) => Some(None),
             _ => None,
         };
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_with_an_unknown_part_is_unknown() {
+    fn a_sum_with_an_absent_summand_is_absent() {
         let wants = ProcessNeeds { cpu: true, io: true, ..ProcessNeeds::default() };
         let mut sum = ProcessValues::zero(&wants);
         assert_eq!(sum.stat, Err(Absence::NotRequested));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_with_another_process_for_one_is_the_sum_of_the_others() {
+    fn replacing_a_summand_equals_a_new_sum() {
         let wants = ProcessNeeds {
             cpu: true,
             stat: true,
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_kernel_threads_is_nothing_and_missing_lines_are_unknown() {
+    fn kernel_threads_have_no_memory_and_missing_lines_are_absent() {
         let mut peak = 0;
         let kernel_thread = PidStatus { threads: Some(1), ..PidStatus::default() };
         let part = StatusValues::new(&kernel_thread, &mut peak);

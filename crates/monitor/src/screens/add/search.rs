@@ -3,7 +3,7 @@
 use tallymon::core::title::TitleIndex;
 use tallymon::search;
 
-use super::AddDialog;
+use crate::screens::add::dialog::AddDialog;
 
 impl AddDialog {
     /// Lists the objects with counters that fit the search, and goes to the best counter.

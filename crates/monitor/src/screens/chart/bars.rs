@@ -1,4 +1,5 @@
-//! Bars: the newest value of each counter at its scale, with its largest in view. Performance Monitor's histogram.
+//! Bars: the newest value of each counter at its scale, and its maximum in view. Performance Monitor calls it
+//! histogram.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -68,7 +69,7 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
     areas.lines = places;
 }
 
-/// Instance and counter.
+/// The name of a bar: instance and counter.
 fn name(series: &crate::model::Series) -> String {
     match &series.instance {
         Some(instance) => format!("{instance} {}", series.counter_name),
@@ -76,7 +77,7 @@ fn name(series: &crate::model::Series) -> String {
     }
 }
 
-/// A bar of so many cells, to an eighth of one.
+/// A bar of some cells, drawn to an eighth of a cell.
 fn bar(cells: f64, glyphs: Glyphs) -> String {
     let eighths = (cells * 8.0).round() as usize;
     match glyphs {

@@ -65,7 +65,7 @@ pub(crate) fn draw(
     areas.chart = chart;
 }
 
-/// What the axis is of, above it, and the title of the picture in the middle; returns the place below.
+/// Draws the label of the axis and the title of the chart; returns the area below.
 pub(crate) fn heading(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> Rect {
     let (picture, theme) = (&workspace.monitor.picture, workspace.theme);
     if area.height == 0 || picture.title.is_empty() && picture.label.is_empty() {
@@ -79,7 +79,7 @@ pub(crate) fn heading(workspace: &Workspace, buffer: &mut Buffer, area: Rect) ->
     Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area }
 }
 
-/// Numbers at the left and the grid.
+/// Draws the numbers of the axis and the grid.
 fn draw_axis(workspace: &Workspace, buffer: &mut Buffer, chart: Rect, axis: Axis) {
     if chart.height == 0 {
         return;
@@ -112,14 +112,15 @@ fn draw_axis(workspace: &Workspace, buffer: &mut Buffer, chart: Rect, axis: Axis
     }
 }
 
-/// A series that is drawn, with what makes its values heights.
+/// A drawn series with the scale of its values.
 pub(crate) struct Drawn<'a> {
     pub(crate) position: usize,
     pub(crate) series: &'a Series,
     pub(crate) scale: f64,
 }
 
-/// What is drawn, in the order of the legend. In a stack counters of one kind have one scale, or their sum would be none.
+/// The drawn series in the order of the legend. In a stack, instances of one counter share a scale, so that
+/// they add up.
 pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
     let monitor = &workspace.monitor;
     let mut drawn: Vec<(usize, &Series, i32)> = monitor
@@ -136,7 +137,7 @@ pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
             .filter(|(_, series, _)| !is_sum(series))
             .map(|(_, series, _)| series.counter)
             .collect();
-        // On top of its parts a sum would count twice.
+        // A sum on top of its parts would count twice.
         drawn.retain(|(_, series, _)| !is_sum(series) || !parts.contains(&series.counter));
         let mut least: HashMap<_, i32> = HashMap::new();
         for (_, series, power) in &drawn {
@@ -152,7 +153,7 @@ pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
         .collect()
 }
 
-/// The ends of the vertical axis: those of the picture; a stack stands on 0 and is as high as it needs.
+/// The ends of the vertical axis; that of a stack goes from 0 to the highest sum.
 pub(crate) fn axis_of(workspace: &Workspace, drawn: &[Drawn<'_>]) -> Axis {
     let axis = workspace.monitor.picture.axis;
     if workspace.view != View::Stacked {
@@ -169,7 +170,7 @@ pub(crate) fn axis_of(workspace: &Workspace, drawn: &[Drawn<'_>]) -> Axis {
         }
     }
     let highest = sums.into_iter().fold(0.0, f64::max);
-    // Its quarters are round as well.
+    // Its quarters are round numbers as well.
     let power = 10f64.powf(highest.max(1.0).log10().floor());
     let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0];
     let top = steps.into_iter().map(|step| step * power).find(|top| highest <= *top).unwrap_or(highest);
@@ -212,7 +213,7 @@ fn plot(
             }
         }
         View::Area => {
-            // The largest lies behind, so that every edge is in view.
+            // Draw the largest first, so that every edge is in view.
             let average = |one: &Drawn<'_>| monitor.statistics(one.series).average.unwrap_or(0.0) * one.scale;
             drawn.sort_by(|one, other| average(other).total_cmp(&average(one)));
             for one in &drawn {
@@ -222,7 +223,7 @@ fn plot(
             }
         }
         _ => {
-            // The chosen one lies above all others.
+            // Draw the chosen one last, above all others.
             drawn.sort_by_key(|one| one.position == chosen);
             for one in &drawn {
                 compared_line(
@@ -244,7 +245,7 @@ fn plot(
     dragged(workspace, pointer, buffer, area);
 }
 
-/// Thresholds across, the time line and the cursor down.
+/// Draws thresholds, the time line and the cursor.
 fn marks(
     workspace: &Workspace,
     buffer: &mut Buffer,
@@ -289,7 +290,7 @@ fn marks(
     }
 }
 
-/// The range of time that the mouse is dragged over.
+/// Marks the range of time that the mouse is dragged over.
 fn dragged(workspace: &Workspace, pointer: &Pointer, buffer: &mut Buffer, area: Rect) {
     if let Some((from, to)) = pointer.dragged.filter(|(from, to)| from != to) {
         let (left, right) = (from.min(to), from.max(to));
@@ -298,7 +299,7 @@ fn dragged(workspace: &Workspace, pointer: &Pointer, buffer: &mut Buffer, area: 
     }
 }
 
-/// Adds a series to a chart: its values at the row of each slot; `height` says where a value stands.
+/// Adds a series to a chart: its values at the row of each slot; `height` maps a value to its height.
 pub(crate) fn line_of(
     workspace: &Workspace,
     chart: &mut Chart,
@@ -310,10 +311,10 @@ pub(crate) fn line_of(
     chart.line(rows.len(), breaks(workspace), heights(workspace, series, rows, height), line);
 }
 
-/// Dots in the colour of a line.
+/// The pattern of dots.
 const DOTS: usize = 5;
 
-/// Adds what lies upon a series in the log that it is compared with, in dots of its colour.
+/// Adds the values of a series in the compared log, as dots of its colour.
 pub(crate) fn compared_line(
     workspace: &Workspace,
     chart: &mut Chart,
@@ -340,7 +341,7 @@ fn sweep_slot(workspace: &Workspace) -> Option<usize> {
     Some(monitor.window.slot(&monitor.rows(), newest))
 }
 
-/// Where the newest and the oldest row meet, and no line goes across.
+/// Where the newest and the oldest row meet: lines break there.
 fn breaks(workspace: &Workspace) -> Option<usize> {
     sweep_slot(workspace).map(|slot| slot.saturating_add(1))
 }
@@ -357,7 +358,7 @@ pub(crate) fn slot_rows(workspace: &Workspace) -> Vec<Option<u64>> {
     let monitor = &workspace.monitor;
     let (rows, slots) = (monitor.rows(), monitor.window.points());
     let sweep_slot = sweep_slot(workspace);
-    // What the time line is about to overwrite is gone already, so that both ends are easy to see.
+    // A gap ahead of the time line makes both ends easy to see.
     let ahead = slots / 33 + 1;
     let is_ahead = |slot| sweep_slot.is_some_and(|sweep| slot > sweep && slot <= sweep.saturating_add(ahead));
     (0..slots).map(|slot| monitor.window.row_at(&rows, slot).filter(|_| !is_ahead(slot))).collect()
@@ -374,7 +375,7 @@ fn heights<'a>(
     rows.iter().map(move |row| Some(height(series.at(next, (*row)?)?.ok()?) as f32))
 }
 
-/// The slots that have their times below the chart, and the columns where they stand.
+/// The slots with a time below the chart, and their columns.
 fn time_places(workspace: &Workspace, area: Rect) -> impl Iterator<Item = (usize, u16)> + use<> {
     let slots = workspace.monitor.window.points();
     let chart = Chart::new(Rect { height: 1, ..area }, workspace.theme.glyphs);
@@ -385,7 +386,7 @@ fn time_places(workspace: &Workspace, area: Rect) -> impl Iterator<Item = (usize
     })
 }
 
-/// Times below the chart, each at the left end of what it is the time of.
+/// Draws the times below the chart, each at the column of its row.
 fn times(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     let monitor = &workspace.monitor;
     let (rows, slots) = (monitor.rows(), monitor.window.points());
@@ -401,7 +402,7 @@ fn times(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     if let Some(cursor) = monitor.window.cursor.filter(|cursor| monitor.view().contains(cursor))
         && let Some(time) = monitor.time(cursor)
     {
-        // It is told to the second, and of a log of days which day it is, however little of it is in view.
+        // The time at the cursor has seconds, and in a log of several days always its date.
         let (from, to) = workspace.log().map_or((from, to), |log| (log.summary().first, log.summary().last));
         let text = match workspace.clock_between(time, from, to) {
             clock if clock == workspace.clock(time) => format!(" {clock} "),
@@ -409,7 +410,7 @@ fn times(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
         };
         let x = area.x.saturating_add(chart.column(monitor.window.slot(&rows, cursor), slots));
         let x = x.min(area.right().saturating_sub(width(&text)));
-        // It may lie over the time of another place.
+        // It may cover another time.
         let style = Style::new().fg(Color::Reset).patch(workspace.theme.badge());
         put(buffer, x, area.y, width(&text), &text, style);
     }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyEvent, KeyModifiers};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
 use crate::model::{Scale, Series, Switch, Ticks};
 use crate::save;
 use crate::screens::chart::ChartScreen;
@@ -16,12 +18,9 @@ use crate::workspace::state::{View, Workspace};
 const INTERVALS: [u64; 10] = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 
 impl ChartScreen {
-    /// Takes a key: keys of a log come first, then those of the open panel.
+    /// Takes a key: the open panel comes first, then the keys of a log.
     pub(crate) fn take_key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        if workspace.replay.is_some() && in_log(workspace, key) {
-            return Action::Done;
-        }
         if let Some(panel) = self.spike.as_mut().filter(|_| !control) {
             match panel.key(key, workspace) {
                 Taken::Yes => return Action::Done,
@@ -32,120 +31,152 @@ impl ChartScreen {
                 Taken::No => {}
             }
         }
-        self.command(key, control, workspace)
+        let in_log = workspace.replay.is_some().then_some(Context::Log);
+        // Where a provider failed, its state is what the user wants to see.
+        let is_at_fault = workspace.monitor.chosen().is_some_and(Series::is_at_fault);
+        let fault = is_at_fault.then_some(Context::Fault);
+        let contexts = [in_log, fault, Some(Context::Chart)].into_iter().flatten();
+        match contexts.filter_map(|context| command(context, key)).next() {
+            Some(command) => self.obey(command, key, workspace),
+            None => Action::Done,
+        }
     }
 
-    fn command(&mut self, key: KeyEvent, control: bool, workspace: &mut Workspace) -> Action {
-        match key.code {
-            KeyCode::Char('c') if control => return Action::Quit,
-            // Performance Monitor's own keys, where a terminal can tell them.
-            KeyCode::Char('e') if control => workspace.remove_all(),
-            KeyCode::Char('d') if control => workspace.monitor.clear(),
-            KeyCode::Char('f') if control => freeze(workspace),
-            KeyCode::Char('u') if control => update(workspace),
-            KeyCode::Char('g') if control => workspace.view = View::Graph,
-            KeyCode::Char('b') if control => workspace.view = View::Bars,
-            KeyCode::Char('r') if control => workspace.view = View::Report,
-            KeyCode::Char('t') if control => workspace.back_to_now(),
-            KeyCode::Char('l') if control => return Action::Ask(Question::Open, String::new()),
-            KeyCode::Char('q') if control => return Action::Open(Opens::Properties),
-            KeyCode::Char('z') if control => workspace.undo(),
-            KeyCode::Char(_) if control => {}
-            KeyCode::Char('q' | 'Q') => return Action::Quit,
-            KeyCode::Char('a') | KeyCode::Insert => return Action::Open(Opens::Add),
-            KeyCode::Enter => self.spike = SpikePanel::open(workspace),
-            KeyCode::Delete => workspace.remove_chosen(),
-            KeyCode::Char(' ') => {
-                if let Some(series) = workspace.monitor.chosen_mut() {
-                    series.hidden = !series.hidden;
-                }
-            }
-            KeyCode::Char('e') => workspace.remove_all(),
-            KeyCode::Char('j') | KeyCode::Down => workspace.move_selection(1),
-            KeyCode::Char('k') | KeyCode::Up => workspace.move_selection(-1),
-            KeyCode::Char('h') | KeyCode::Left => move_cursor(workspace, -1),
-            KeyCode::Char('l') | KeyCode::Right => move_cursor(workspace, 1),
-            KeyCode::Backspace => workspace.monitor.highlight = !workspace.monitor.highlight,
-            KeyCode::Char('c') => {
-                if let Some(series) = workspace.monitor.chosen_mut() {
-                    series.colour = series.colour.wrapping_add(1);
-                }
-            }
-            KeyCode::Char('g') => workspace.view = View::Graph,
-            KeyCode::Char('A') => workspace.view = View::Area,
-            KeyCode::Char('G') => workspace.view = View::Stacked,
-            KeyCode::Char('L') => return threshold(workspace),
-            KeyCode::Char('b') => workspace.view = View::Bars,
-            KeyCode::Char('r') => workspace.view = View::Report,
-            KeyCode::Char('v') => workspace.view = View::Split,
-            KeyCode::Char('T') => return Action::Open(Opens::Table),
-            KeyCode::Char('U') => workspace.tick(Ticks::default()),
-            KeyCode::Char('+') => workspace.monitor.step_scale(true),
-            KeyCode::Char('-') => workspace.monitor.step_scale(false),
-            KeyCode::Char('S') => scale(workspace, Scale::Fit),
-            KeyCode::Char('F') => {
-                workspace.monitor.series_mut().iter_mut().for_each(|series| series.scale = Scale::Fit);
-            }
-            KeyCode::Char('=') => scale(workspace, Scale::Auto),
-            KeyCode::Char('f') => freeze(workspace),
-            KeyCode::Char('u') => update(workspace),
-            KeyCode::Char('d') => workspace.monitor.clear(),
-            KeyCode::Char('t') => workspace.monitor.window.live(),
-            KeyCode::PageUp => scroll(workspace, -1),
-            KeyCode::PageDown => scroll(workspace, 1),
-            KeyCode::Home => {
-                let rows = workspace.monitor.rows();
-                workspace.monitor.window.scroll(&rows, i64::MIN);
-            }
-            KeyCode::End => workspace.monitor.window.live(),
-            KeyCode::Char(',') => move_cursor(workspace, -1),
-            KeyCode::Char('.') => move_cursor(workspace, 1),
-            KeyCode::Char('[') => zoom(workspace, true),
-            KeyCode::Char(']') => zoom(workspace, false),
-            KeyCode::Char('m') => workspace.monitor.window.sweep = !workspace.monitor.window.sweep,
-            KeyCode::Char('<') => interval(workspace, false),
-            KeyCode::Char('>') => interval(workspace, true),
-            KeyCode::Char('x') => return Action::Open(Opens::Explain),
-            KeyCode::Char('/') => return Action::Ask(Question::Filter, workspace.filter.clone()),
-            KeyCode::Char(':') => return Action::Ask(Question::GoTo, String::new()),
-            KeyCode::Char('D') => return Action::Open(Opens::Providers { of_chosen: false }),
-            KeyCode::Char('E') => return Action::Open(Opens::Alerts),
-            KeyCode::Char('R') => return Action::Open(Opens::Sessions),
-            // Where a provider is at fault, it is what one wants to look at.
-            KeyCode::Char('p') if workspace.monitor.chosen().is_some_and(Series::is_at_fault) => {
-                return Action::Open(Opens::Providers { of_chosen: true });
-            }
-            KeyCode::Char('p') => return Action::Ask(Question::Paste, String::new()),
-            KeyCode::Char('w' | 's') => return Action::Ask(Question::Save, save::file_name(workspace)),
-            KeyCode::Char('o') => return Action::Ask(Question::Open, String::new()),
-            KeyCode::Char('C') => return Action::Ask(Question::Compare, String::new()),
-            KeyCode::Char('{') => workspace.move_compared(-1),
-            KeyCode::Char('}') => workspace.move_compared(1),
-            KeyCode::Char('y') => {
-                let path = workspace.monitor.chosen().map(|series| series.path.clone());
-                workspace.copy(path);
-            }
-            KeyCode::Char('Y') => {
-                // What happened is no part of the view that somebody else may want.
-                let settings = Settings { alerts: Vec::new(), ..workspace.settings() }.to_string();
-                workspace.copy(Some(settings));
-            }
-            KeyCode::Char('V') => workspace.copy_values(),
-            KeyCode::Char(digit @ '1'..='6') => switch(workspace, digit),
-            KeyCode::Char('#') => workspace.monitor.picture.grid = workspace.monitor.picture.grid.step(true),
-            KeyCode::Char('P') => return Action::Open(Opens::Properties),
-            KeyCode::Char('Z') => return Action::Suspend,
-            KeyCode::Char('?') | KeyCode::F(1) => return Action::Open(Opens::Help),
-            KeyCode::Esc if workspace.is_opening() => workspace.opening = None,
-            KeyCode::Esc if workspace.is_reading() => workspace.stop_reading(),
-            KeyCode::Esc => {
+    fn obey(&mut self, command: Command, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        if let Some(action) = asks(command, workspace) {
+            return action;
+        }
+        match command {
+            Command::Contributors => self.spike = SpikePanel::open(workspace),
+            Command::Cancel if workspace.is_opening() => workspace.opening = None,
+            Command::Cancel if workspace.is_reading() => workspace.stop_reading(),
+            Command::Cancel => {
                 workspace.monitor.window.cursor = None;
                 self.spike = None;
                 workspace.filter.clear();
             }
-            _ => {}
+            Command::Part => toggle_part(workspace, key),
+            _ if change_view(command, workspace) || change_time(command, workspace) => {}
+            _ => change_counters(command, workspace),
         }
         Action::Done
+    }
+}
+
+/// Commands that need the app: other screens, questions, the end.
+fn asks(command: Command, workspace: &Workspace) -> Option<Action> {
+    Some(match command {
+        Command::AddCounters => Action::Open(Opens::Add),
+        Command::Alerts => Action::Open(Opens::Alerts),
+        Command::Explain => Action::Open(Opens::Explain),
+        Command::Help => Action::Open(Opens::Help),
+        Command::Properties => Action::Open(Opens::Properties),
+        Command::Providers => Action::Open(Opens::Providers { of_chosen: false }),
+        Command::FailedProvider => Action::Open(Opens::Providers { of_chosen: true }),
+        Command::Sessions => Action::Open(Opens::Sessions),
+        Command::Table => Action::Open(Opens::Table),
+        Command::Compare => Action::Ask(Question::Compare, String::new()),
+        Command::Filter => Action::Ask(Question::Filter, workspace.filter.clone()),
+        Command::GoTo => Action::Ask(Question::GoTo, String::new()),
+        Command::Open => Action::Ask(Question::Open, String::new()),
+        Command::Paste => Action::Ask(Question::Paste, String::new()),
+        Command::Save => Action::Ask(Question::Save, save::file_name(workspace)),
+        Command::Threshold => threshold(workspace),
+        Command::Suspend => Action::Suspend,
+        Command::Quit => Action::Quit,
+        _ => return None,
+    })
+}
+
+/// Commands that change how the counters are shown; `false` for another command.
+fn change_view(command: Command, workspace: &mut Workspace) -> bool {
+    let picture = &mut workspace.monitor.picture;
+    match command {
+        Command::Graph => workspace.view = View::Graph,
+        Command::Area => workspace.view = View::Area,
+        Command::Stacked => workspace.view = View::Stacked,
+        Command::Bars => workspace.view = View::Bars,
+        Command::Report => workspace.view = View::Report,
+        Command::Split => workspace.view = View::Split,
+        Command::Grid => picture.grid = picture.grid.step(true),
+        Command::Highlight => workspace.monitor.highlight = !workspace.monitor.highlight,
+        Command::Undo => workspace.undo(),
+        Command::ScaleUp => workspace.monitor.step_scale(true),
+        Command::ScaleDown => workspace.monitor.step_scale(false),
+        Command::ScaleFit => scale(workspace, Scale::Fit),
+        Command::ScaleFitAll => {
+            workspace.monitor.series_mut().iter_mut().for_each(|series| series.scale = Scale::Fit);
+        }
+        Command::ScaleDefault => scale(workspace, Scale::Auto),
+        _ => return false,
+    }
+    true
+}
+
+/// Commands that move in time; `false` for another command.
+fn change_time(command: Command, workspace: &mut Workspace) -> bool {
+    let in_log = workspace.replay.is_some();
+    match command {
+        // A log can not be frozen, updated, cleared or swept over.
+        Command::Freeze | Command::Update | Command::Clear | Command::Sweep if in_log => {}
+        Command::Freeze => freeze(workspace),
+        Command::Update => update(workspace),
+        Command::Clear => workspace.monitor.clear(),
+        Command::Sweep => workspace.monitor.window.sweep = !workspace.monitor.window.sweep,
+        Command::Live => workspace.monitor.window.live(),
+        Command::Newest if in_log => workspace.end_of_log(),
+        Command::Newest => workspace.monitor.window.live(),
+        Command::Play => workspace.toggle_play(),
+        Command::ScrollBack => scroll(workspace, -1),
+        Command::ScrollForward => scroll(workspace, 1),
+        Command::Oldest => {
+            let rows = workspace.monitor.rows();
+            workspace.monitor.window.scroll(&rows, i64::MIN);
+            workspace.scroll_in_log(i64::MIN);
+        }
+        Command::CursorBack | Command::StepBack => move_cursor(workspace, -1),
+        Command::CursorForward | Command::StepForward => move_cursor(workspace, 1),
+        Command::ZoomIn => zoom(workspace, true),
+        Command::ZoomOut => zoom(workspace, false),
+        Command::ShorterInterval => interval(workspace, false),
+        Command::LongerInterval => interval(workspace, true),
+        _ => return false,
+    }
+    true
+}
+
+/// Commands that change what is shown, and those of the clipboard and of files.
+fn change_counters(command: Command, workspace: &mut Workspace) {
+    match command {
+        Command::Previous => workspace.move_selection(-1),
+        Command::Next => workspace.move_selection(1),
+        Command::Remove => workspace.remove_chosen(),
+        Command::NewSet => workspace.remove_all(),
+        Command::Untick => workspace.tick(Ticks::default()),
+        Command::Hide => {
+            if let Some(series) = workspace.monitor.chosen_mut() {
+                series.hidden = !series.hidden;
+            }
+        }
+        Command::Colour => {
+            if let Some(series) = workspace.monitor.chosen_mut() {
+                series.colour = series.colour.wrapping_add(1);
+            }
+        }
+        Command::CopyPath => {
+            let path = workspace.monitor.chosen().map(|series| series.path.clone());
+            workspace.copy(path);
+        }
+        Command::CopySettings => {
+            // Past alerts are no part of the view that somebody else may want.
+            let settings = Settings { alerts: Vec::new(), ..workspace.settings() }.to_string();
+            workspace.copy(Some(settings));
+        }
+        Command::CopyValues => workspace.copy_values(),
+        Command::CompareBack => workspace.move_compared(-1),
+        Command::CompareForward => workspace.move_compared(1),
+        Command::BackToNow => workspace.back_to_now(),
+        _ => {}
     }
 }
 
@@ -154,23 +185,6 @@ fn threshold(workspace: &Workspace) -> Action {
     let Some(series) = workspace.monitor.chosen() else { return Action::Done };
     let known = series.threshold.map(|threshold| threshold.to_string()).unwrap_or_default();
     Action::Ask(Question::Threshold, known)
-}
-
-/// Keys that mean something else in a log; `true` when it was one.
-fn in_log(workspace: &mut Workspace, key: KeyEvent) -> bool {
-    match key.code {
-        KeyCode::Char('t') if !key.modifiers.contains(KeyModifiers::CONTROL) => workspace.toggle_play(),
-        // There is nothing to freeze, to update, to forget or to sweep over.
-        KeyCode::Char('f' | 'u' | 'd' | 'm') => {}
-        KeyCode::Home if workspace.view != View::Table => {
-            let rows = workspace.monitor.rows();
-            workspace.monitor.window.scroll(&rows, i64::MIN);
-            workspace.scroll_in_log(i64::MIN);
-        }
-        KeyCode::End if workspace.view != View::Table => workspace.end_of_log(),
-        _ => return false,
-    }
-    true
 }
 
 fn freeze(workspace: &mut Workspace) {
@@ -182,9 +196,10 @@ fn freeze(workspace: &mut Workspace) {
     }
 }
 
-/// Switches a part of the picture on or off.
-fn switch(workspace: &mut Workspace, digit: char) {
-    let nth = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
+/// Switches the part of the picture whose number the key is.
+fn toggle_part(workspace: &mut Workspace, key: KeyEvent) {
+    let digit = typed(key).and_then(|letter| letter.to_digit(10));
+    let nth = digit.and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
     if let Some((_, switch)) = nth.and_then(|nth| Switch::NAMES.get(nth)) {
         workspace.monitor.picture.parts.toggle(*switch);
     }

@@ -1,4 +1,5 @@
-//! The legend: one line a counter, as below the chart of Performance Monitor, with what it is now or why it is not.
+//! The legend below the chart, as in Performance Monitor: a line for each counter with its value, or why it
+//! has none.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -7,11 +8,12 @@ use tallymon::core::flow::NoValue;
 
 use crate::model::{Series, format};
 use crate::screens::chart::areas::Areas;
+use crate::screens::chart::legend_columns::{LegendColumn, columns};
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
 use crate::workspace::state::Workspace;
 
-/// Draws header and lines into an area, and remembers where they stand.
+/// Draws header and lines into an area, and notes where the lines lie.
 pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
     let lines = workspace.lines();
     let rows = usize::from(area.height.saturating_sub(1));
@@ -19,9 +21,9 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
         return;
     }
     let theme = workspace.theme;
-    let columns = Columns::of(workspace, area.width);
+    let columns = columns(workspace, area.width);
     let mut x = area.left().saturating_add(2);
-    for column in &columns.0 {
+    for column in &columns {
         let name = workspace.words.get(column.word);
         if column.right {
             put_right(buffer, x, area.y, column.width, name, theme.dim());
@@ -54,12 +56,12 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
     areas.lines = places;
 }
 
-/// What a series is now, in few words, and how to show it.
+/// The current value of a series in few words, and its style.
 pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
     let theme = workspace.theme;
     let unit = series.counter_type.suffix().as_str();
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
-    // Of a log the last value is that at the end of what is in view, as in the value bar.
+    // In a log the last value is that of the last row in view, as in the value bar.
     let (view, rows) = (workspace.monitor.view(), workspace.monitor.rows());
     let end = view.end.checked_sub(1).filter(|_| workspace.replay.is_some() && view.end < rows.end);
     if let Some(cursor) = workspace.monitor.window.cursor.or(end) {
@@ -84,7 +86,7 @@ pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
     }
 }
 
-/// How much more it is than in the log that it is compared with.
+/// The difference to the compared log.
 fn change(workspace: &Workspace, series: &Series) -> String {
     let compared = workspace.comparison.as_ref().map(|comparison| &comparison.compared);
     match compared.and_then(|compared| workspace.monitor.change(compared, series)) {
@@ -93,7 +95,7 @@ fn change(workspace: &Workspace, series: &Series) -> String {
     }
 }
 
-/// One letter for the state: chosen, shown, hidden, without a value, old.
+/// A character for the state: chosen, shown, hidden, without a value, old.
 fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, Style) {
     let theme = workspace.theme;
     let waits = matches!(&series.last, Ok(_) | Err(NoValue::FirstSample));
@@ -110,104 +112,10 @@ fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, 
     }
 }
 
-struct Column {
-    word: Word,
-    width: u16,
-    right: bool,
-}
-
-/// The columns that fit: the least needed ones go first.
-struct Columns(Vec<Column>);
-
-impl Columns {
-    fn of(workspace: &Workspace, space: u16) -> Columns {
-        let series = workspace.monitor.series();
-        let words = workspace.words;
-        let widest = |word: Word, most: u16, text: &dyn Fn(&Series) -> u16| {
-            let widest = series.iter().map(text).max().unwrap_or(0);
-            widest.max(width(words.get(word))).min(most)
-        };
-        let optional = |text: &Option<String>| text.as_deref().map_or(1, width);
-        // The widths do not depend on values, or all of it would move with each sample.
-        let ended = width(words.get(Word::Ended)).saturating_add(9);
-        let last = widest(Word::Last, 24, &|series| if series.ended.is_some() { ended } else { 12 }).max(12);
-        let mut columns = vec![
-            Column { word: Word::Colour, width: width(words.get(Word::Colour)).max(4), right: false },
-            Column { word: Word::Scale, width: width(words.get(Word::Scale)).max(8), right: true },
-            Column {
-                word: Word::Counter,
-                width: widest(Word::Counter, 60, &|series| width(&series.counter_name)),
-                right: false,
-            },
-            Column {
-                word: Word::Instance,
-                width: widest(Word::Instance, 48, &|series| optional(&series.instance)),
-                right: false,
-            },
-            Column {
-                word: Word::Parent,
-                width: widest(Word::Parent, 16, &|series| optional(&series.parent)),
-                right: false,
-            },
-            Column {
-                word: Word::Object,
-                width: widest(Word::Object, 40, &|series| width(&series.object_name)),
-                right: false,
-            },
-            Column {
-                word: Word::Host,
-                width: widest(Word::Host, 16, &|series| {
-                    width(series.host().unwrap_or(workspace.system_name()))
-                }),
-                right: false,
-            },
-            Column {
-                word: if workspace.monitor.window.cursor.is_some() { Word::At } else { Word::Last },
-                width: last,
-                right: true,
-            },
-        ];
-        if workspace.comparison.is_some() {
-            let word = Word::Change;
-            columns.push(Column { word, width: width(words.get(word)).max(20), right: true });
-        }
-        if series.iter().all(|series| series.parent.is_none()) {
-            columns.retain(|column| column.word != Word::Parent);
-        }
-        let needed = |columns: &[Column]| {
-            columns.iter().fold(2u16, |sum, column| sum.saturating_add(column.width).saturating_add(1))
-        };
-        let shrink = |columns: &mut Vec<Column>, word: Word, least: u16| {
-            let surplus = needed(columns).saturating_sub(space);
-            if let Some(column) = columns.iter_mut().find(|column| column.word == word) {
-                column.width = column.width.saturating_sub(surplus).max(least.min(column.width));
-            }
-        };
-        for (word, least) in [(Word::Object, 24), (Word::Instance, 24), (Word::Counter, 40)] {
-            shrink(&mut columns, word, least);
-        }
-        // Where hosts differ, their names tell lines apart that are the same otherwise.
-        let hosts_differ = series.iter().any(|series| series.host().is_some());
-        let order = match hosts_differ {
-            true => [Word::Parent, Word::Object, Word::Host],
-            false => [Word::Host, Word::Parent, Word::Object],
-        };
-        for word in order {
-            if needed(&columns) > space {
-                columns.retain(|column| column.word != word);
-            }
-        }
-        for (word, least) in [(Word::Instance, 10), (Word::Counter, 12)] {
-            shrink(&mut columns, word, least);
-        }
-        Columns(columns)
-    }
-}
-
 fn series_line(
     workspace: &Workspace,
     series: &Series,
-    columns: &Columns,
+    columns: &[LegendColumn],
     buffer: &mut Buffer,
     area: Rect,
     chosen: bool,
@@ -218,7 +126,7 @@ fn series_line(
     let (letter, mark_style) = mark(workspace, series, chosen);
     put(buffer, area.x, area.y, 1, letter, mark_style);
     let mut x = area.left().saturating_add(2);
-    for column in &columns.0 {
+    for column in columns {
         let dash = theme.either("—", "-");
         let (text, style) = match column.word {
             Word::Colour if series.counter_type.is_text() => (String::new(), style),
@@ -256,7 +164,7 @@ fn series_line(
     }
 }
 
-/// A path that can not be used: red, with the part at fault underlined, and what there is instead.
+/// A path that can not be used: red, with the wrong part underlined, and the nearest names.
 fn failed_line(workspace: &Workspace, behind: usize, buffer: &mut Buffer, area: Rect, chosen: bool) {
     let Some(error) = workspace.monitor.failed().get(behind) else { return };
     let theme = workspace.theme;
@@ -293,7 +201,7 @@ fn invert(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     buffer.set_style(area, workspace.theme.selected());
 }
 
-/// A rule with the statistics of the chosen series in it, as the value bar of Performance Monitor.
+/// Draws the statistics of the chosen series in a rule, as the value bar of Performance Monitor.
 pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     let theme = workspace.theme;
     rule(buffer, area, area.y, theme.either("─", "-"), theme.dim());
@@ -315,7 +223,7 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
         Some(reason) => (format!(" {reason} "), theme.warning()),
         None => (format!(" {} ", series.path), theme.plain()),
     };
-    // A reason is read to its end; statistics that have no place beside it wait.
+    // A reason is shown whole; statistics that do not fit beside it are left out.
     let reserved = if series.last.is_ok() && !series.stale { 0 } else { width(&words) };
     let end = area.right().saturating_sub(reserved).saturating_sub(1);
     for (word, text) in [
@@ -326,7 +234,7 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
         (Word::Duration, duration.unwrap_or_default()),
     ] {
         let name = format!(" {} ", workspace.words.get(word));
-        // Values keep their place while they grow and shrink.
+        // Values keep their columns while their lengths change.
         let wide = width(&text).max(8);
         if x.saturating_add(width(&name)).saturating_add(wide) > end {
             break;
@@ -341,10 +249,10 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
     }
 }
 
-/// Why a series has no value now, with the name that the Performance Data Helper has for it, and what to do.
+/// Why a series has no value now, with the status name of the Performance Data Helper, and what to do.
 pub(crate) fn reason(workspace: &Workspace, series: &Series) -> Option<String> {
     let why = why(workspace, series)?;
-    // The screen of providers tells more.
+    // The providers screen has the details.
     let more = series.is_at_fault().then(|| format!(" (p: {})", workspace.words.get(Word::Providers)));
     Some(why + more.as_deref().unwrap_or_default())
 }

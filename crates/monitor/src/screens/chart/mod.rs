@@ -5,6 +5,7 @@ mod bars;
 mod graph;
 mod keys;
 mod legend;
+mod legend_columns;
 mod mouse;
 mod report;
 mod spike;
@@ -93,7 +94,7 @@ impl Screen for ChartScreen {
             Question::GoTo => match workspace.time_of_day(text) {
                 Some(time) => drop(workspace.go_to_time(time)),
                 None => {
-                    let words = workspace.words.get(Word::NoSuchTime);
+                    let words = workspace.words.get(Word::NotATime);
                     workspace.message = Some(format!("{text}: {words}"));
                 }
             },

@@ -24,11 +24,55 @@ enum Line {
     Failed(usize),
 }
 
+/// Draws the report, as many lines as fit around the chosen one.
 pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
-    let theme = workspace.theme;
+    let lines = lines(workspace);
+    let rows = usize::from(area.height);
+    let at = lines.iter().position(
+        |line| matches!(line, Line::Series(at) | Line::Failed(at) if *at == workspace.monitor.selected()),
+    );
+    let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
+    // Values lie near their names, not at the far side of a wide terminal; reasons have the rest.
+    let columns = area.width.min(76);
+    let beside = area.x.saturating_add(columns).saturating_add(1);
+    let has_statistics = area.right() >= beside.saturating_add(STATISTIC.saturating_mul(3));
+    let layout = Layout { area, columns, beside, has_statistics };
+    areas.lines.clear();
+    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(top)) {
+        match line {
+            Line::Object(name) => object_line(workspace, &layout, name, buffer, y),
+            Line::Series(position) => {
+                let Some(series) = workspace.monitor.series().get(*position) else { continue };
+                areas.lines.push((Rect { y, height: 1, ..area }, *position));
+                let is_chosen = *position == workspace.monitor.selected();
+                series_line(workspace, &layout, series, is_chosen, buffer, y);
+            }
+            Line::Failed(position) => {
+                areas.lines.push((Rect { y, height: 1, ..area }, *position));
+                let behind = position.saturating_sub(workspace.monitor.series().len());
+                let Some(error) = workspace.monitor.failed().get(behind) else { continue };
+                let text = format!("! {error}");
+                put(buffer, area.x, y, area.width, &cut(&text, area.width), workspace.theme.bad());
+            }
+        }
+    }
+}
+
+/// How the columns of the screen are divided.
+struct Layout {
+    area: Rect,
+    /// Columns of names and values.
+    columns: u16,
+    /// Where reasons and statistics begin.
+    beside: u16,
+    /// There is room for statistics.
+    has_statistics: bool,
+}
+
+/// The lines of the report: objects in the order of their first counter, each with its counters.
+fn lines(workspace: &Workspace) -> Vec<Line> {
     let mut chosen = workspace.lines();
     let series = workspace.monitor.series();
-    // Objects together, in the order of their first counter.
     let first = |object| series.iter().position(|series| series.object == object);
     chosen.sort_by_key(|line| {
         series.get(*line).map_or((usize::MAX, *line), |own| (first(own.object).unwrap_or(usize::MAX), *line))
@@ -47,83 +91,71 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
             None => lines.push(Line::Failed(line)),
         }
     }
-    let rows = usize::from(area.height);
-    let at = lines.iter().position(
-        |line| matches!(line, Line::Series(at) | Line::Failed(at) if *at == workspace.monitor.selected()),
-    );
-    let top = at.unwrap_or(0).saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
-    // Values stand near their names, not at the far side of a wide terminal; reasons have the rest.
-    let columns = area.width.min(76);
-    // Beside them there may be place for what they were.
-    let beside = area.x.saturating_add(columns).saturating_add(1);
-    let has_statistics = area.right() >= beside.saturating_add(STATISTIC.saturating_mul(3));
-    let mut places = Vec::new();
-    for (y, line) in (area.top()..area.bottom()).zip(lines.iter().skip(top)) {
-        match line {
-            Line::Object(name) => {
-                put(buffer, area.x, y, columns, &cut(name, columns), theme.bold());
-                if has_statistics && y == area.top() {
-                    let heads = [Word::Average, Word::Minimum, Word::Maximum];
-                    let heads = heads.map(|head| workspace.words.get(head).to_string());
-                    statistics(buffer, beside, y, &heads, theme.dim());
-                }
-            }
-            Line::Series(position) => {
-                let Some(own) = series.get(*position) else { continue };
-                places.push((Rect { y, height: 1, ..area }, *position));
-                let (mut text, style) = legend::now(workspace, own);
-                let unit = own.counter_type.suffix().as_str();
-                let is_text = own.counter_type.is_text();
-                let room = columns.saturating_sub(4);
-                let has_unit = own.last.is_ok() && !unit.is_empty() && unit != "%" && own.ended.is_none();
-                if has_unit && columns >= LEAST_WITH_UNITS {
-                    text = format!("{text} {unit}");
-                }
-                if width(&text) > room && !is_text {
-                    text = shorter(workspace, own).unwrap_or(text);
-                }
-                let text = if is_text { cut(&text, room) } else { cut(&text, room.min(24)) };
-                let left = room.saturating_sub(width(&text)).saturating_sub(1);
-                let name = match (&own.instance, &own.parent) {
-                    _ if columns < LEAST_WITH_UNITS => {
-                        let name = own.instance.as_ref().unwrap_or(&own.counter_name);
-                        cut_middle(name, left)
-                    }
-                    (Some(instance), Some(parent)) => {
-                        cut_pair(&own.counter_name, "  ", &format!("{parent}/{instance}"), left)
-                    }
-                    (Some(instance), None) => cut_pair(&own.counter_name, "  ", instance, left),
-                    (None, _) => cut(&own.counter_name, left),
-                };
-                let row =
-                    if *position == workspace.monitor.selected() { theme.selected() } else { theme.plain() };
-                buffer.set_style(Rect { x: area.x, y, width: columns, height: 1 }, row);
-                put(buffer, area.x.saturating_add(2), y, left, &name, row);
-                put_right(buffer, area.x, y, columns.saturating_sub(1), &text, style.patch(row));
-                let space = area.width.saturating_sub(columns).saturating_sub(2);
-                if let Some(reason) = legend::reason(workspace, own).filter(|_| space > 10) {
-                    put(buffer, beside, y, space, &cut(&reason, space), theme.warning());
-                } else if has_statistics && !is_text {
-                    let known = workspace.monitor.statistics(own);
-                    let dash = || theme.either("–", "-").to_string();
-                    let texts = [known.average, known.minimum, known.maximum].map(|number| {
-                        number.map_or_else(dash, |number| {
-                            workspace.words.numbers().number_of(number, own.counter_type)
-                        })
-                    });
-                    statistics(buffer, beside, y, &texts, theme.plain());
-                }
-            }
-            Line::Failed(position) => {
-                places.push((Rect { y, height: 1, ..area }, *position));
-                let behind = position.saturating_sub(series.len());
-                let Some(error) = workspace.monitor.failed().get(behind) else { continue };
-                let text = format!("! {error}");
-                put(buffer, area.x, y, area.width, &cut(&text, area.width), theme.bad());
-            }
-        }
+    lines
+}
+
+fn object_line(workspace: &Workspace, layout: &Layout, name: &str, buffer: &mut Buffer, y: u16) {
+    let (area, theme) = (layout.area, workspace.theme);
+    put(buffer, area.x, y, layout.columns, &cut(name, layout.columns), theme.bold());
+    if layout.has_statistics && y == area.top() {
+        let heads = [Word::Average, Word::Minimum, Word::Maximum];
+        let heads = heads.map(|head| workspace.words.get(head).to_string());
+        statistics(buffer, layout.beside, y, &heads, theme.dim());
     }
-    areas.lines = places;
+}
+
+fn series_line(
+    workspace: &Workspace,
+    layout: &Layout,
+    series: &Series,
+    is_chosen: bool,
+    buffer: &mut Buffer,
+    y: u16,
+) {
+    let (area, columns, beside) = (layout.area, layout.columns, layout.beside);
+    let theme = workspace.theme;
+    let (mut text, style) = legend::now(workspace, series);
+    let unit = series.counter_type.suffix().as_str();
+    let is_text = series.counter_type.is_text();
+    let room = columns.saturating_sub(4);
+    let has_unit = series.last.is_ok() && !unit.is_empty() && unit != "%" && series.ended.is_none();
+    if has_unit && columns >= LEAST_WITH_UNITS {
+        text = format!("{text} {unit}");
+    }
+    if width(&text) > room && !is_text {
+        text = shorter(workspace, series).unwrap_or(text);
+    }
+    let text = if is_text { cut(&text, room) } else { cut(&text, room.min(24)) };
+    let left = room.saturating_sub(width(&text)).saturating_sub(1);
+    let row = if is_chosen { theme.selected() } else { theme.plain() };
+    buffer.set_style(Rect { x: area.x, y, width: columns, height: 1 }, row);
+    put(buffer, area.x.saturating_add(2), y, left, &name(series, columns, left), row);
+    put_right(buffer, area.x, y, columns.saturating_sub(1), &text, style.patch(row));
+    let space = area.width.saturating_sub(columns).saturating_sub(2);
+    if let Some(reason) = legend::reason(workspace, series).filter(|_| space > 10) {
+        put(buffer, beside, y, space, &cut(&reason, space), theme.warning());
+    } else if layout.has_statistics && !is_text {
+        let known = workspace.monitor.statistics(series);
+        let dash = || theme.either("–", "-").to_string();
+        let numbers = workspace.words.numbers();
+        let texts = [known.average, known.minimum, known.maximum]
+            .map(|number| number.map_or_else(dash, |number| numbers.number_of(number, series.counter_type)));
+        statistics(buffer, beside, y, &texts, theme.plain());
+    }
+}
+
+/// Counter and instance, in so many columns.
+fn name(series: &Series, columns: u16, left: u16) -> String {
+    match (&series.instance, &series.parent) {
+        _ if columns < LEAST_WITH_UNITS => {
+            cut_middle(series.instance.as_ref().unwrap_or(&series.counter_name), left)
+        }
+        (Some(instance), Some(parent)) => {
+            cut_pair(&series.counter_name, "  ", &format!("{parent}/{instance}"), left)
+        }
+        (Some(instance), None) => cut_pair(&series.counter_name, "  ", instance, left),
+        (None, _) => cut(&series.counter_name, left),
+    }
 }
 
 /// The number of a line in few letters: one that is cut would be another number.

@@ -1,12 +1,16 @@
-//! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and the largest
-//! processes.
+//! The panel of top contributors: at a point of the chart, the largest instances of the charted objects, and
+//! the largest processes.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::command;
+use crate::keys::show::footer;
 use crate::model::{TopGroup, TopInstance};
 use crate::term::chart::Chart;
+use crate::term::chart::Glyphs;
 use crate::term::frame::frame_at;
 use crate::term::text::{cut, put, put_right};
 use crate::words::Word;
@@ -25,7 +29,7 @@ pub(crate) struct SpikePanel {
     rows: Vec<(u16, usize)>,
 }
 
-/// What became of a key.
+/// Whether the panel took a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     Yes,
@@ -50,7 +54,7 @@ impl SpikePanel {
         self.area.contains(at)
     }
 
-    /// Nothing lies anywhere until the panel is drawn.
+    /// Forgets where things lie, until the panel is drawn again.
     pub(crate) fn forget_areas(&mut self) {
         self.area = Rect::ZERO;
         self.rows.clear();
@@ -58,11 +62,11 @@ impl SpikePanel {
 
     /// Takes a key.
     pub(crate) fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Taken {
-        match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.step(false, workspace),
-            KeyCode::Down | KeyCode::Char('j') => self.step(true, workspace),
-            KeyCode::Enter => self.add_chosen(workspace),
-            KeyCode::Esc => return Taken::Closes,
+        match command(Context::Contributors, key) {
+            Some(Command::Previous) => self.step(false, workspace),
+            Some(Command::Next) => self.step(true, workspace),
+            Some(Command::AddToChart) => self.add_chosen(workspace),
+            Some(Command::Cancel) => return Taken::Closes,
             _ => return Taken::No,
         }
         Taken::Yes
@@ -103,7 +107,7 @@ impl SpikePanel {
         let column = Chart::new(Rect { height: 1, ..chart }, theme.glyphs)
             .column(workspace.monitor.window.slot(&rows, row), workspace.monitor.window.points());
         let wide = WIDE.min(chart.width);
-        // On the side with more place, so that what was clicked stays in view.
+        // On the side with more room, so that the clicked point stays in view.
         let x = if column > chart.width / 2 { chart.x } else { chart.right().saturating_sub(wide) };
         let time = workspace.monitor.time(row).map(|time| workspace.clock(time)).unwrap_or_default();
         let mut lines: Vec<Line<'_>> = Vec::new();
@@ -114,16 +118,22 @@ impl SpikePanel {
         let high =
             u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(1, chart.height.saturating_sub(2).max(1));
         let place = Rect { x, y: chart.y, width: wide, height: high.saturating_add(2) };
-        let title = format!("{} {time}", words.get(Word::MadeBy));
+        let title = format!("{} {time}", words.get(Word::ContributorsAt));
         self.area = place;
-        let inside = frame_at(buffer, place, &title, words.get(Word::SpikeKeys), theme);
+        let inside = frame_at(
+            buffer,
+            place,
+            &title,
+            &footer(Context::Contributors, words, theme.glyphs == Glyphs::Ascii),
+            theme,
+        );
         if lines.is_empty() {
             put(
                 buffer,
                 inside.x.saturating_add(1),
                 inside.y,
                 inside.width,
-                words.get(Word::NothingKept),
+                words.get(Word::NoContributors),
                 theme.dim(),
             );
         }

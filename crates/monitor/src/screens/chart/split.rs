@@ -1,4 +1,4 @@
-//! Split: a small chart of its own for each counter, each as large as its values allow.
+//! Split: a small chart for each counter, scaled to its values.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,7 +11,7 @@ use crate::term::chart::Chart;
 use crate::term::text::{cut, cut_pair, put, put_right, width};
 use crate::workspace::state::Workspace;
 
-/// The least place that a chart is worth.
+/// The smallest size of a chart.
 const LEAST: (u16, u16) = (36, 6);
 
 pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
@@ -55,7 +55,7 @@ fn small(workspace: &Workspace, buffer: &mut Buffer, area: Rect, position: usize
     let (text, style) = legend::now(workspace, series);
     let maximum = workspace.monitor.statistics(series).maximum.unwrap_or(0.0);
     let top = round_up(if series.counter_type.caps_at_100() { 100.0 } else { maximum });
-    // The range stands beside the value, where no line runs over it.
+    // The range is beside the value, where no line crosses it.
     let text = format!("{text} / {}", workspace.words.numbers().number(top));
     let left = area.width.saturating_sub(width(&text)).saturating_sub(2);
     let name = match &series.instance {
@@ -71,7 +71,7 @@ fn small(workspace: &Workspace, buffer: &mut Buffer, area: Rect, position: usize
     }
     let inside = Rect { x: plot.x.saturating_add(1), width: plot.width.saturating_sub(1), ..plot };
     let mut chart = Chart::new(inside, theme.glyphs);
-    // Alone in its chart it needs no pattern.
+    // A single line needs no pattern.
     let line = crate::term::chart::LineStyle { pattern: 0, ..theme.line(series) };
     graph::compared_line(workspace, &mut chart, series, |value| value / top, line);
     graph::line_of(workspace, &mut chart, series, &graph::slot_rows(workspace), |value| value / top, line);
@@ -84,7 +84,7 @@ fn round_up(number: f64) -> f64 {
         return 1.0;
     }
     let power = 10f64.powf(number.log10().floor());
-    // What is a hair above a step is at the step.
+    // A number just above a step is a rounding error.
     let share = number / power * 0.999_999;
     power * [1.0, 2.0, 5.0].into_iter().find(|step| share <= *step).unwrap_or(10.0)
 }

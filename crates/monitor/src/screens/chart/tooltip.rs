@@ -1,5 +1,5 @@
-//! What the mouse points at, in a small box beside it: the path of the nearest line, the time, the value. Where the
-//! legend or the times below the chart are switched off, the box says it of the cursor.
+//! The tooltip: path, time and value of the line nearest to the mouse. Where the legend or the times below
+//! the chart are switched off, it describes the cursor.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,18 +14,18 @@ use crate::term::text::{clear, cut, put, width};
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
 
-/// The widest box.
+/// The widest tooltip.
 const WIDEST: u16 = 60;
 
-/// What the box says, and where it points to.
+/// What the tooltip describes, and where.
 struct Tip {
     series: usize,
-    /// The row that it tells of; the newest value without one.
+    /// The row; without one the newest value.
     row: Option<u64>,
     at: Position,
 }
 
-/// Draws the box, if there is anything to tell; over the chart, below dialogs.
+/// Draws the tooltip, if there is one, over the chart and below dialogs.
 pub(crate) fn draw(
     workspace: &Workspace,
     areas: &Areas,
@@ -66,7 +66,7 @@ pub(crate) fn draw(
         return;
     }
     clear(buffer, place);
-    // It stands out from the chart without a border.
+    // The style distinguishes it from the chart without a border.
     buffer.set_style(place, workspace.theme.badge());
     let columns = place.width.saturating_sub(2);
     let x = place.x.saturating_add(1);
@@ -74,7 +74,7 @@ pub(crate) fn draw(
     put(buffer, x, place.y.saturating_add(1), columns, &cut(&value, columns), workspace.theme.badge());
 }
 
-/// What the mouse is over: a line of the chart, or one of the legend, the bars or the small charts.
+/// What the mouse points at: a line of the chart, or one of the legend, the bars or the small charts.
 fn pointed_at(
     workspace: &Workspace,
     areas: &Areas,
@@ -97,7 +97,7 @@ fn pointed_at(
     Some(Tip { series: *line, row: workspace.monitor.window.cursor, at })
 }
 
-/// The cursor, where nothing else says what it points at.
+/// The cursor, where neither legend nor times describe it.
 fn of_cursor(workspace: &Workspace, areas: &Areas, spike: Option<&SpikePanel>) -> Option<Tip> {
     let parts = workspace.monitor.picture.parts;
     let row = workspace.monitor.window.cursor.filter(|row| workspace.monitor.view().contains(row))?;
@@ -122,7 +122,7 @@ fn nearest(workspace: &Workspace, row: u64, share: f64) -> Option<usize> {
     for Drawn { position, series, scale } in &drawn {
         let Some(Ok(value)) = series.at(workspace.monitor.next(), row) else { continue };
         let height = axis.share(value * scale);
-        // In a stack each stands on those before it.
+        // In a stack each series begins at the sum of those before it.
         below += if workspace.view == View::Stacked { height.max(0.0) } else { 0.0 };
         let height = if workspace.view == View::Stacked { below } else { height };
         heights.push(((height.clamp(0.0, 1.0) - share).abs(), *position));
@@ -130,7 +130,7 @@ fn nearest(workspace: &Workspace, row: u64, share: f64) -> Option<usize> {
     heights.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, position)| position)
 }
 
-/// A place of a size beside a point: to the right and below where there is room.
+/// An area of a size beside a point: to the right and below where there is room.
 fn beside(at: Position, (wide, high): (u16, u16), body: Rect) -> Rect {
     let right = at.x.saturating_add(2);
     let x = if right.saturating_add(wide) <= body.right() {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_box_stays_on_the_screen_and_off_the_pointer() {
+    fn the_tooltip_stays_on_the_screen_and_off_the_pointer() {
         let body = Rect { x: 0, y: 1, width: 80, height: 20 };
         for (x, y) in [(0, 1), (79, 1), (79, 20), (0, 20), (40, 10)] {
             let at = Position { x, y };

@@ -1,8 +1,7 @@
-//! The table: all instances of an object with all its counters, sorted by any of them. The "top" of everything.
+//! The instances of an object with all its counters, sorted by any of them: a "top" of everything.
 
 use std::collections::HashMap;
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
@@ -10,60 +9,57 @@ use tallymon::core::title::TitleIndex;
 use tallymon::sample::Tick as Sample;
 use tallymon::{InstanceIdentity, InstanceKey};
 
-use crate::model::{DEEPEST, Numbers, PROCESS, Tick, Ticks, process, tree};
-use crate::term::text::{cut, put, put_right, width};
-use crate::term::theme::Theme;
-use crate::words::{Word, Words};
+use crate::model::{Numbers, PROCESS, Tick, Ticks, process, tree};
 use crate::workspace::feed::Feed;
 
-/// Number of a process, and of the one that made it.
+/// The counters with the id of a process, and with that of its parent.
 const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
 
-/// An object with instances, and its own query: nothing of it is recorded.
+/// An object with instances, and a query of its own: nothing is recorded.
 pub(crate) struct Table {
-    feed: Feed,
+    pub(super) feed: Feed,
     /// Position of its host.
     pub(crate) host: usize,
-    /// Its name, where it is not the first.
+    /// The name of its host, where it is not the first.
     pub(crate) host_name: Option<String>,
-    object: TitleIndex,
-    columns: Vec<Column>,
-    rows: Vec<Row>,
-    /// Column that it is sorted by.
-    sorted: usize,
-    ascending: bool,
-    /// Each instance stands below the one that made it.
-    is_tree: bool,
-    /// First column that is drawn.
-    left: usize,
-    /// The chosen instance: it stays chosen wherever sorting puts it.
-    chosen: Option<InstanceKey>,
-    /// What the name of an instance has to contain, in small letters.
-    filter: String,
-    /// Instances that are ticked, here or in another table.
+    pub(super) object: TitleIndex,
+    pub(super) columns: Vec<TableColumn>,
+    pub(super) rows: Vec<TableRow>,
+    /// Position of the column that the rows are sorted by.
+    pub(super) sorted: usize,
+    pub(super) ascending: bool,
+    /// Each process is shown below its parent.
+    pub(super) is_tree: bool,
+    /// The first column in view.
+    pub(super) left: usize,
+    /// The chosen instance stays chosen when the order changes.
+    pub(super) chosen: Option<InstanceKey>,
+    /// The text that the name of an instance has to contain, in lower case.
+    pub(super) filter: String,
+    /// The ticked instances, of this table or others.
     pub(crate) ticks: Ticks,
-    /// Where the instances shown and the columns stood on the last screen.
-    row_places: Vec<(u16, InstanceKey)>,
-    column_places: Vec<(Rect, usize)>,
-    /// A click before, to tell a double click.
+    /// Where rows and headings lie on the screen.
+    pub(super) row_areas: Vec<(u16, InstanceKey)>,
+    pub(super) column_areas: Vec<(Rect, usize)>,
+    /// The last click, to recognise a double click.
     clicked: Option<Position>,
 }
 
-struct Column {
+pub(super) struct TableColumn {
     counter: TitleIndex,
-    name: String,
-    counter_type: CounterType,
+    pub(super) name: String,
+    pub(super) counter_type: CounterType,
 }
 
-struct Row {
-    key: InstanceKey,
+pub(super) struct TableRow {
+    pub(super) key: InstanceKey,
     identity: Option<InstanceIdentity>,
-    cells: Vec<Result<Value, NoValue>>,
+    pub(super) cells: Vec<Result<Value, NoValue>>,
 }
 
 impl Table {
-    /// A table of an object, whose first sample is requested or there, over a query without paths of a host; `counter` is
-    /// what it is sorted by.
+    /// A table of an object over a query without paths, sorted by `counter`. Its first sample is requested,
+    /// or there already.
     pub(crate) fn open(
         mut feed: Feed,
         host: usize,
@@ -74,9 +70,9 @@ impl Table {
             return Ok(None);
         };
         let names = feed.query.names();
-        let columns: Vec<Column> = known
+        let columns: Vec<TableColumn> = known
             .visible_counters()
-            .map(|counter| Column {
+            .map(|counter| TableColumn {
                 counter: counter.name,
                 name: names.name(counter.name),
                 counter_type: counter.counter_type,
@@ -103,8 +99,8 @@ impl Table {
             chosen: None,
             filter: String::new(),
             ticks: Ticks::default(),
-            row_places: Vec::new(),
-            column_places: Vec::new(),
+            row_areas: Vec::new(),
+            column_areas: Vec::new(),
             clicked: None,
         };
         if table.feed.begin()? {
@@ -121,26 +117,26 @@ impl Table {
         Ok(())
     }
 
-    /// Whether the first sample is still to come.
+    /// Whether the first sample has not arrived yet.
     pub(crate) fn is_priming(&self) -> bool {
         self.feed.is_priming()
     }
 
-    /// Takes over all instances of the last sample.
+    /// Shows all instances of the last sample.
     fn show(&mut self) {
         let chosen = self.chosen.take();
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<TableRow> = Vec::new();
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();
         let columns: HashMap<TitleIndex, usize> =
             self.columns.iter().enumerate().map(|(position, column)| (column.counter, position)).collect();
-        // Values come counter by counter, each with all instances. No texts are made for them: there may be thousands of
-        // instances with dozens of counters.
+        // Values arrive counter by counter, each with all instances. They become no texts here: there may be
+        // thousands of instances with dozens of counters.
         self.feed.query.for_each(|value| {
             let Some(key) = value.instance else { return };
             let Some(column) = columns.get(&value.definition.name) else { return };
             let position = *positions.entry(key).or_insert_with(|| {
                 let cells = vec![Err(NoValue::NoCounter); self.columns.len()];
-                rows.push(Row { key: key.clone(), identity: value.identity, cells });
+                rows.push(TableRow { key: key.clone(), identity: value.identity, cells });
                 rows.len().saturating_sub(1)
             });
             let cell = rows.get_mut(position).and_then(|row| row.cells.get_mut(*column));
@@ -148,7 +144,7 @@ impl Table {
                 *cell = value.cell.value;
             }
         });
-        // A log knows all instances that it ever has; those that are not there at this time have no values.
+        // A log has all instances that ever existed; those that do not exist at this time have no values.
         let is_gone = |cell: &Result<Value, NoValue>| {
             matches!(cell, Err(NoValue::NoData(Absence::Vanished) | NoValue::NoCounter))
         };
@@ -172,28 +168,27 @@ impl Table {
         self.sort();
     }
 
-    /// Smallest first instead of largest first, or back.
+    /// Reverses the order.
     pub(crate) fn reverse(&mut self) {
         self.ascending = !self.ascending;
         self.sort();
     }
 
-    /// Shows each instance below the one that made it, or all as they are sorted. `false` when the object does not say who
-    /// made whom.
+    /// Switches between a tree and a sorted list. `false` when the object has no parents.
     pub(crate) fn toggle_tree(&mut self) -> bool {
         let can_be = self.number_columns().is_some();
         self.is_tree = can_be && !self.is_tree;
         can_be
     }
 
-    /// The columns of an instance's own number, and of the one that made it.
+    /// The columns with the id of a process and with that of its parent.
     fn number_columns(&self) -> Option<[usize; 2]> {
-        let [own, maker] =
+        let [own, parent] =
             NUMBERS.map(|wanted| self.columns.iter().position(|column| column.counter == wanted));
-        Some([own?, maker?])
+        Some([own?, parent?])
     }
 
-    /// Chooses an instance so many rows further.
+    /// Moves the choice by some rows.
     pub(crate) fn move_row(&mut self, by: isize) {
         let shown = self.shown();
         let at = shown.iter().position(|(row, _)| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
@@ -201,12 +196,12 @@ impl Table {
         self.chosen = shown.get(at).map(|(row, _)| row.key.clone());
     }
 
-    /// What the name of an instance has to contain.
+    /// The filter.
     pub(crate) fn filter(&self) -> &str {
         &self.filter
     }
 
-    /// Shows only instances whose names contain this, in small letters; one of them is chosen.
+    /// Shows only instances whose names contain this text, in lower case; one of them is chosen.
     pub(crate) fn set_filter(&mut self, filter: String) {
         self.filter = filter;
         let shown = self.shown();
@@ -217,16 +212,16 @@ impl Table {
         }
     }
 
-    /// Chooses what was clicked: an instance, or what to sort by; the second click on a heading turns the order. Whether
-    /// it is a double click on an instance.
+    /// Chooses the clicked instance, or sorts by the clicked heading; a second click reverses the order.
+    /// Returns whether it is a double click on an instance.
     pub(crate) fn click(&mut self, place: Position) -> bool {
         let again = self.clicked.replace(place) == Some(place);
-        if let Some((_, key)) = self.row_places.iter().find(|(row, _)| *row == place.y) {
+        if let Some((_, key)) = self.row_areas.iter().find(|(row, _)| *row == place.y) {
             let key = Some(key.clone());
             return std::mem::replace(&mut self.chosen, key.clone()) == key && again;
         }
         let column =
-            self.column_places.iter().find(|(area, _)| area.contains(place)).map(|(_, column)| *column);
+            self.column_areas.iter().find(|(area, _)| area.contains(place)).map(|(_, column)| *column);
         match column {
             Some(column) if column == self.sorted => self.reverse(),
             Some(column) => {
@@ -248,45 +243,45 @@ impl Table {
         with.get(at.checked_add(step)?.checked_rem(with.len())?).copied()
     }
 
-    /// The chosen instance, as it is ticked.
+    /// The tick of the chosen instance.
     pub(crate) fn chosen_tick(&self) -> Option<Tick> {
         let (row, _) = self.shown().into_iter().find(|(row, _)| Some(&row.key) == self.chosen.as_ref())?;
         Some(self.tick_of(row))
     }
 
-    fn tick_of(&self, row: &Row) -> Tick {
+    pub(super) fn tick_of(&self, row: &TableRow) -> Tick {
         let (host, identity) = (self.host_name.clone(), row.identity);
         Tick { host, object: self.object, key: row.key.clone(), identity }
     }
 
-    /// The rows that are shown, each with the number of rows above it in a tree.
-    fn shown(&self) -> Vec<(&Row, usize)> {
+    /// The shown rows, each with its depth in the tree.
+    pub(super) fn shown(&self) -> Vec<(&TableRow, usize)> {
         let rows = self.passed();
-        let Some([own, maker]) = self.number_columns().filter(|_| self.is_tree) else {
+        let Some([own, parent]) = self.number_columns().filter(|_| self.is_tree) else {
             return rows.into_iter().map(|row| (row, 0)).collect();
         };
-        // Zero is the machine, which makes processes and is none, and sums have no number of their own.
-        let number = |row: &Row, column: usize| {
+        // Process id 0 is the kernel and no row, and sums have no id.
+        let number = |row: &TableRow, column: usize| {
             let value = row.cells.get(column)?.as_ref().ok()?.as_f64()?;
             (value > 0.0).then_some(value.to_bits())
         };
-        let numbers: Vec<Numbers> = rows.iter().map(|row| (number(row, own), number(row, maker))).collect();
+        let numbers: Vec<Numbers> = rows.iter().map(|row| (number(row, own), number(row, parent))).collect();
         let ordered = tree(&numbers).into_iter();
         ordered.filter_map(|(position, depth)| Some((*rows.get(position)?, depth))).collect()
     }
 
-    fn passed(&self) -> Vec<&Row> {
+    fn passed(&self) -> Vec<&TableRow> {
         let filter = &self.filter;
-        let fits = |row: &&Row| row.key.to_string().to_lowercase().contains(filter.as_str());
+        let fits = |row: &&TableRow| row.key.to_string().to_lowercase().contains(filter.as_str());
         if self.is_of_ticks() {
             return self.rows.iter().filter(fits).filter(|row| self.ticks.pass(&self.tick_of(row))).collect();
         }
         self.rows.iter().filter(fits).collect()
     }
 
-    /// Whether only what is of ticked instances is shown: those of another object that has to do with this one. The object
-    /// where they were ticked has all of its own, to tick more.
-    fn is_of_ticks(&self) -> bool {
+    /// Whether only rows of ticked instances are shown: when instances of another, related object are ticked.
+    /// The object where they were ticked still shows all its instances, to tick more.
+    pub(super) fn is_of_ticks(&self) -> bool {
         let host = self.host_name.as_deref();
         let has_processes = || self.rows.iter().any(|row| process(row.identity).is_some());
         !self.ticks.is_empty()
@@ -295,12 +290,12 @@ impl Table {
                 || self.rows.iter().any(|row| self.ticks.pass(&self.tick_of(row))))
     }
 
-    /// Sorts; sums of all instances stay at the top, and what has no value goes to the end.
+    /// Sorts the rows; sums stay at the top, rows without a value go to the end.
     fn sort(&mut self) {
         let (sorted, ascending) = (self.sorted, self.ascending);
         self.rows.sort_by(|one, other| {
-            let is_total = |row: &Row| row.key.name == "_Total";
-            let cell = |row: &Row| row.cells.get(sorted).and_then(|cell| cell.as_ref().ok()).cloned();
+            let is_total = |row: &TableRow| row.key.name == "_Total";
+            let cell = |row: &TableRow| row.cells.get(sorted).and_then(|cell| cell.as_ref().ok()).cloned();
             is_total(other)
                 .cmp(&is_total(one))
                 .then_with(|| {
@@ -315,126 +310,5 @@ impl Table {
                 })
                 .then_with(|| one.key.cmp(&other.key))
         });
-    }
-
-    pub(crate) fn draw(&mut self, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
-        const WIDE: u16 = 14;
-        let shown = self.shown();
-        let names = self.feed.query.names();
-        // Marks have their place as soon as there is one.
-        let has_ticks = self.ticks.has_of(self.host_name.as_deref(), self.object);
-        let mark = u16::from(has_ticks) * 2;
-        let name_columns = shown
-            .iter()
-            .map(|(row, depth)| {
-                width(&row.key.to_string()).saturating_add(mark).saturating_add(width(&branch(*depth, theme)))
-            })
-            .max()
-            .unwrap_or(0)
-            .clamp(12, (area.width / 3).max(12));
-        let fit = usize::from(area.width.saturating_sub(name_columns).saturating_sub(1) / (WIDE + 1)).max(1);
-        // The sorted column is always in view.
-        let left = if self.sorted < self.left {
-            self.sorted
-        } else {
-            self.left.max(self.sorted.saturating_add(1).saturating_sub(fit))
-        };
-        let left = left.min(self.columns.len().saturating_sub(fit));
-        let heading = format!(
-            "{}: {}   {} {}",
-            names.name(self.object),
-            shown.len(),
-            words.get(Word::SortedBy),
-            self.columns.get(self.sorted).map_or("", |column| column.name.as_str()),
-        );
-        let mut x = put(buffer, area.x.saturating_add(1), area.y, area.width, &heading, theme.bold());
-        if self.is_tree {
-            let as_tree = words.get(Word::AsTree);
-            x = put(buffer, x.saturating_add(2), area.y, area.width, as_tree, theme.plain());
-        }
-        if self.is_of_ticks() {
-            x = put(
-                buffer,
-                x.saturating_add(3),
-                area.y,
-                area.width,
-                words.get(Word::OfTicked),
-                theme.warning(),
-            );
-        }
-        if !self.filter.is_empty() {
-            // Who is not here may have been filtered out.
-            let left = area.right().saturating_sub(x).saturating_sub(4);
-            let filter = cut(&format!("/{}", self.filter), left);
-            put(buffer, x.saturating_add(3), area.y, left, &filter, theme.warning());
-        }
-        let second = area.y.saturating_add(1);
-        put(buffer, area.x, area.y.saturating_add(2), name_columns, words.get(Word::Instance), theme.dim());
-        let column_at = |column: usize| {
-            let place = u16::try_from(column.saturating_sub(left)).unwrap_or(u16::MAX);
-            area.x
-                .saturating_add(name_columns)
-                .saturating_add(1)
-                .saturating_add(place.saturating_mul(WIDE + 1))
-        };
-        let in_view = || self.columns.iter().enumerate().skip(left).take(fit);
-        let mut column_places = Vec::new();
-        for (number, column) in in_view() {
-            column_places.push((Rect { x: column_at(number), y: second, width: WIDE, height: 2 }, number));
-            let style = if number == self.sorted { theme.bold() } else { theme.dim() };
-            let arrow = match (number == self.sorted, self.ascending) {
-                (false, _) => "",
-                (true, true) => theme.either("▲", "^"),
-                (true, false) => theme.either("▼", "v"),
-            };
-            let lines = crate::term::text::wrap(&column.name, WIDE.saturating_sub(width(arrow)));
-            let upper = if lines.len() > 1 { lines.first().map_or("", String::as_str) } else { "" };
-            let lower =
-                lines.iter().skip(usize::from(lines.len() > 1)).cloned().collect::<Vec<_>>().join(" ");
-            let lower = format!("{}{arrow}", cut(&lower, WIDE.saturating_sub(width(arrow))));
-            put_right(buffer, column_at(number), second, WIDE, upper, style);
-            put_right(buffer, column_at(number), second.saturating_add(1), WIDE, &lower, style);
-        }
-        let top_row = area.y.saturating_add(3);
-        let rows = usize::from(area.bottom().saturating_sub(top_row));
-        let at = shown.iter().position(|(row, _)| Some(&row.key) == self.chosen.as_ref()).unwrap_or(0);
-        let top = at.saturating_sub(rows.saturating_sub(1));
-        if self.feed.query.snapshot().is_none() {
-            let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
-            put(buffer, area.x, top_row, area.width, &reading, theme.dim());
-        }
-        let mut row_places = Vec::new();
-        for (y, (row, depth)) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
-            row_places.push((y, row.key.clone()));
-            let chosen = Some(&row.key) == self.chosen.as_ref();
-            let style = match (chosen, row.key.name == "_Total") {
-                (true, _) => theme.selected(),
-                (false, true) => theme.bold(),
-                (false, false) => theme.plain(),
-            };
-            buffer.set_style(Rect { y, height: 1, ..area }, style);
-            let is_ticked = has_ticks && self.ticks.has(&self.tick_of(row));
-            let mark = if is_ticked { theme.either("✓ ", "+ ") } else { "" };
-            let name = format!("{mark}{}{}", branch(*depth, theme), row.key);
-            put(buffer, area.x, y, name_columns, &cut(&name, name_columns), style);
-            for (number, column) in in_view() {
-                let Some(cell) = row.cells.get(number) else { continue };
-                let (text, own) = match cell {
-                    Ok(value) => (words.numbers().value(value, column.counter_type), style),
-                    Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), style),
-                    Err(_) => (theme.either("–", "-").to_string(), theme.dim().patch(style)),
-                };
-                put_right(buffer, column_at(number), y, WIDE, &cut(&text, WIDE), own);
-            }
-        }
-        (self.left, self.row_places, self.column_places) = (left, row_places, column_places);
-    }
-}
-
-/// What stands before the name of an instance with so many above it.
-fn branch(depth: usize, theme: Theme) -> String {
-    match depth.min(DEEPEST).checked_sub(1) {
-        Some(above) => "  ".repeat(above) + theme.either("└ ", "`-"),
-        None => String::new(),
     }
 }

@@ -1,13 +1,16 @@
 //! The table screen: all instances of an object, sorted by any counter.
 
+mod draw;
 mod instances;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::SourceError;
 use tallymon::core::title::TitleIndex;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::command;
 use crate::model::PROCESS;
 use crate::screens::screen::{Action, Layer, Question, Screen, Tick};
 use crate::screens::slider;
@@ -23,7 +26,8 @@ pub(crate) struct TableScreen {
 }
 
 impl TableScreen {
-    /// Opens the table of the chosen counter's object, else that of the processes. `None` where no object has instances.
+    /// Opens the table of the chosen counter's object, else that of the processes. `None` where no object has
+    /// instances.
     ///
     /// # Errors
     ///
@@ -83,32 +87,33 @@ impl Screen for TableScreen {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return Action::Ignored;
         }
+        // Also the keys of the other views: the chart takes them, and the table closes.
+        let Some(command) = command(Context::Table, key) else { return Action::Ignored };
         let table = &mut self.table;
-        match key.code {
-            KeyCode::Char(' ') => self.tick_chosen(workspace),
-            KeyCode::Down | KeyCode::Char('j') => table.move_row(1),
-            KeyCode::Up | KeyCode::Char('k') => table.move_row(-1),
-            KeyCode::PageDown => table.move_row(20),
-            KeyCode::PageUp => table.move_row(-20),
-            KeyCode::Home => table.move_row(isize::MIN),
-            KeyCode::End => table.move_row(isize::MAX),
-            KeyCode::Left | KeyCode::Char('h') => table.move_column(-1),
-            KeyCode::Right | KeyCode::Char('l') => table.move_column(1),
-            KeyCode::Char('i') => table.reverse(),
-            KeyCode::Char('H') => {
+        match command {
+            Command::Tick => self.tick_chosen(workspace),
+            Command::Next => table.move_row(1),
+            Command::Previous => table.move_row(-1),
+            Command::PageForward => table.move_row(20),
+            Command::PageBack => table.move_row(-20),
+            Command::First => table.move_row(isize::MIN),
+            Command::Last => table.move_row(isize::MAX),
+            Command::PreviousColumn => table.move_column(-1),
+            Command::NextColumn => table.move_column(1),
+            Command::Reverse => table.reverse(),
+            Command::Tree => {
                 if !table.toggle_tree() {
                     workspace.message = Some(workspace.words.get(Word::NoParents).to_string());
                 }
             }
-            KeyCode::Char('n') => self.other_object(true, workspace),
-            KeyCode::Char('N') => self.other_object(false, workspace),
-            KeyCode::Char('/') => return Action::Ask(Question::Filter, table.filter().to_string()),
-            KeyCode::Enter => self.chart_chosen(workspace),
-            KeyCode::Esc => {
+            Command::NextObject => self.other_object(true, workspace),
+            Command::PreviousObject => self.other_object(false, workspace),
+            Command::Filter => return Action::Ask(Question::Filter, table.filter().to_string()),
+            Command::AddToChart => self.chart_chosen(workspace),
+            Command::Cancel => {
                 workspace.view = View::Graph;
                 return Action::Close;
             }
-            // Also the keys of the other views: the chart takes them, and the table closes.
             _ => return Action::Ignored,
         }
         Action::Done
@@ -156,8 +161,8 @@ impl Screen for TableScreen {
         self.table.is_priming()
     }
 
-    fn footer(&self, _workspace: &Workspace) -> Option<Word> {
-        Some(Word::TableKeys)
+    fn footer(&self) -> Option<Context> {
+        Some(Context::Table)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
@@ -165,7 +170,7 @@ impl Screen for TableScreen {
         self.table.ticks.clone_from(&workspace.monitor.ticks);
         let slider = u16::from(workspace.replay.is_some());
         let body = Rect { height: area.height.saturating_sub(slider), ..area };
-        self.table.draw(buffer, body, workspace.words, workspace.theme);
+        draw::draw(&mut self.table, buffer, body, workspace.words, workspace.theme);
         if slider > 0 {
             self.slider = slider::draw(workspace, buffer, Rect { y: body.bottom(), height: 1, ..area });
         }

@@ -1,8 +1,8 @@
-//! Copying out of a file that is written meanwhile.
+//! Copies from a file while it is written.
 //!
-//! Whether numbers belong together is seen from their check word, since the kernel copies in no order that one could
-//! rely on, see [`crate::shm::check`]. Whether a slot was used for one instance all the time is seen from its use number,
-//! which stands at both ends of it; slots rest between two uses.
+//! The check word shows whether numbers belong together, since the kernel copies in no reliable order, see
+//! [`crate::shm::check`]. The use number, at both ends of a slot, shows whether the slot belonged to one
+//! instance during the whole copy; slots wait between two uses.
 
 use std::os::fd::OwnedFd;
 
@@ -13,8 +13,8 @@ use crate::shm::check::check;
 use crate::shm::definition::{GroupPlace, ObjectDefinition, Storage};
 use crate::shm::layout::text_value;
 
-/// How often slots are copied again in one reading of one publication because they were just being written: about a
-/// millisecond.
+/// How often slots are copied again in one reading of one publication because they were just being written:
+/// about a millisecond.
 pub(super) const MAX_AGAIN: u32 = 4096;
 
 /// The copy of one slot of values.
@@ -36,8 +36,8 @@ pub(super) struct Settled {
 }
 
 impl Copied<'_> {
-    /// Copies again what was just being written, as long as there are attempts left. `None` when the slot changed its use
-    /// all the time.
+    /// Copies parts that were being written again, as long as attempts are left. `None` when the slot changed
+    /// its use every time.
     pub(super) fn settle(self, attempts: &mut u32) -> Result<Option<Settled>, RefusalReason> {
         let Copied { file, image, at, stride, checked } = self;
         let last = at.saturating_add(stride.saturating_sub(8));
@@ -66,7 +66,7 @@ impl Copied<'_> {
             if !copied {
                 return Ok(Some(Settled { number, whole }));
             }
-            // What was copied later may be of another use.
+            // Bytes that were copied later may be of another use.
             copy(file, image, at, 8)?;
             copy(file, image, last, 8)?;
             if settled_use(row(image, at, stride)) == Some(number) {
@@ -80,7 +80,7 @@ impl Copied<'_> {
     }
 }
 
-/// Takes attempts for copying some bytes again, more for many bytes; false when there are none left.
+/// Takes attempts for another copy of some bytes, more for many bytes; false when none are left.
 fn take(attempts: &mut u32, length: usize) -> bool {
     let cost = u32::try_from(length / 512).unwrap_or(u32::MAX).saturating_add(1);
     let left = attempts.checked_sub(cost);
@@ -137,7 +137,7 @@ pub(super) fn checked(definition: &ObjectDefinition) -> impl Iterator<Item = Gro
     definition.groups.iter().copied().chain(texts)
 }
 
-/// Where the words of a text stand.
+/// The place of the words of a text.
 pub(super) const fn text_place(offset: usize, capacity: usize) -> GroupPlace {
     let check = offset.saturating_add(text_value::BYTES).saturating_add(capacity);
     GroupPlace { first: offset, check }

@@ -15,7 +15,7 @@ pub enum Published<'p> {
     Text(&'p str),
 }
 
-/// An instance of a [`Publication`], or the one set of values of an object without instances.
+/// An instance of a [`Publication`], or the only set of values of an object without instances.
 #[derive(Debug, Clone, Copy)]
 pub struct InstanceRef<'p> {
     pub(super) publication: &'p Publication,
@@ -82,7 +82,7 @@ impl<'p> InstanceRef<'p> {
         self.slot().map_or("", |slot| &slot.name)
     }
 
-    /// The number that tells it from others of the same name.
+    /// The number that distinguishes it from others of the same name.
     pub fn id(self) -> Option<i32> {
         self.slot()?.id
     }
@@ -98,10 +98,10 @@ impl<'p> InstanceRef<'p> {
         Some(ParentRef { object, position })
     }
 
-    /// The numbers from a counter on: of as many counters as are one word each by itself and stand one behind the other.
-    /// There are none when the counter is in a group, or more than one word.
+    /// The numbers of consecutive counters from this one on, as long as each is a single word and they follow
+    /// each other. Empty when the counter is in a group, or more than one word.
     ///
-    /// They are what [`InstanceRef::value`] gives, for a fraction of the time.
+    /// They equal the results of [`InstanceRef::value`], in a fraction of the time.
     #[inline]
     pub fn numbers_from(self, counter: usize) -> impl ExactSizeIterator<Item = u64> + use<'p> {
         let n = self.slots.plain.get(counter).copied().unwrap_or(0);
@@ -120,7 +120,7 @@ impl<'p> InstanceRef<'p> {
         self.value_of(counter)
     }
 
-    /// The value of a counter that is more than one word.
+    /// The value of a counter of more than one word.
     fn value_of(self, counter: &CounterDefinition) -> Option<Published<'p>> {
         let (values, place) = (self.values, counter.offset);
         match counter.storage {

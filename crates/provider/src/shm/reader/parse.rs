@@ -1,4 +1,4 @@
-//! The parts of a file that say where everything is.
+//! The parts of a file that describe its layout.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::shm::layout::{
     MAGIC, MAX_DEFINITIONS, VERSION_1, VERSION_2, VERSION_3, extent, header, instance, slot,
 };
 
-/// The name of the program, if a file says that its values stay when the program has ended.
+/// The name of the program, if a file says that its values stay after the program has ended.
 pub(crate) fn kept_name(path: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
@@ -26,11 +26,11 @@ pub(crate) fn kept_name(path: &Path) -> Option<String> {
 pub(super) fn program_name(head: Part<'_>) -> Result<String, FormatError> {
     let name = head.part(header::NAME, header::NAME_LENGTH, "name of the program")?;
     let name = name.text("name of the program")?.trim_end_matches('\0');
-    // Whoever shows it must not have the cursor moved by it.
+    // A control character must not move the cursor of the terminal that shows the name.
     Ok(name.replace(char::is_control, "\u{fffd}"))
 }
 
-/// What the header says.
+/// The contents of the header.
 pub(super) struct Head {
     pub(super) version: u32,
     /// Whether the values stay when the process has ended.
@@ -75,7 +75,7 @@ pub(super) fn check_header(head: Part<'_>) -> Result<Head, FormatError> {
     })
 }
 
-/// The extent at the start of `part`, which stands at `at` in the file.
+/// The extent at the start of `part`, which is at `at` in the file.
 pub(super) fn parse_extent(
     part: Part<'_>,
     at: usize,
@@ -116,7 +116,7 @@ pub(super) fn parse_extent(
     })
 }
 
-/// The instance of a use number; `None` when the record is of another use or has no usable name.
+/// The instance with a use number; `None` when the record is of another use or has no usable name.
 pub(super) fn parse_instance(
     record: Part<'_>,
     number: u64,

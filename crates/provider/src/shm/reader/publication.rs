@@ -1,4 +1,4 @@
-//! What one program publishes: its objects, and the copy of its values.
+//! A publication: the objects of one program, and the copy of its values.
 
 use std::ops::Range;
 use std::os::fd::OwnedFd;
@@ -50,11 +50,11 @@ pub struct Publication {
     slots: Vec<Slots>,
     time: u64,
     cost: ReadCost,
-    /// Why it can not be read any longer.
+    /// Why it can no longer be read.
     fault: Option<RefusalReason>,
 }
 
-/// What it has cost to read a publication so far; opening it is the first time.
+/// The cost of reading a publication so far; opening it counts as the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCost {
     /// How often it was read.
@@ -95,7 +95,8 @@ impl Publication {
         let head = Part::new(&image, 0);
         let Head { version, keep, pid, start, definitions: length, objects: n_objects, used } =
             check_header(head)?;
-        // First the descriptor, then the comparison: the number can not pass to another process in between.
+        // Open the descriptor first, then compare the start time: the id can not pass to another process in
+        // between.
         let watch = watch(pid);
         let has_ended = || start_time(pid) != Some(start);
         let mut ended = has_ended();
@@ -110,7 +111,7 @@ impl Publication {
             return Err(RefusalReason::Dead { pid });
         }
         let name = program_name(head)?;
-        // Asked anew: since it was opened it may have grown, and the header is of later.
+        // Read again: the file may have grown since it was opened, and the header is newer.
         let size = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
         let end = header::SIZE.saturating_add(length);
         let first_extent = end.next_multiple_of(extent::VALUES);
@@ -149,7 +150,8 @@ impl Publication {
         Ok(publication)
     }
 
-    /// Reads all values. False when that is not possible any longer; the next [`super::Reader::scan`] drops it then.
+    /// Reads all values. False when that is not possible any longer; the next [`super::Reader::scan`] drops
+    /// it then.
     pub fn read(&mut self) -> bool {
         if self.fault.is_some() {
             return false;
@@ -165,12 +167,12 @@ impl Publication {
         self.fault.is_none()
     }
 
-    /// What it has cost to read it.
+    /// The cost of reading it.
     pub const fn cost(&self) -> ReadCost {
         self.cost
     }
 
-    /// Why it can not be read any longer, until the next [`Reader::scan`] makes a refusal of it.
+    /// Why it can no longer be read; the next [`Reader::scan`] turns it into a refusal.
     ///
     /// [`Reader::scan`]: super::Reader::scan
     pub const fn fault(&self) -> Option<&RefusalReason> {
@@ -187,7 +189,7 @@ impl Publication {
         self.pid
     }
 
-    /// Whether its process has ended: its values are the last ones, kept as the program asked for.
+    /// Whether its process has ended: its values are the last ones, kept as the program requested.
     pub const fn is_stale(&self) -> bool {
         self.ended
     }
@@ -207,8 +209,8 @@ impl Publication {
         self.time
     }
 
-    /// The instances of the object at a position, as they were when values were last read. An object without instances
-    /// has one, without a name, if its program made it.
+    /// The instances of the object at a position, as of the last reading. An object without instances has
+    /// one, without a name, if its program created it.
     pub fn instances(&self, object: usize) -> impl ExactSizeIterator<Item = InstanceRef<'_>> {
         Instances::new(self, &self.image, self.slots.get(object).zip(self.objects.get(object)))
     }
@@ -222,7 +224,8 @@ impl Publication {
         self.image.len()
     }
 
-    /// What tells that the process has ended, to be polled; `None` when that is not possible or it is known.
+    /// A descriptor to poll for the end of the process; `None` when that is not possible, or when the end is
+    /// known.
     pub(super) fn watch(&self) -> Option<PollFd<'_>> {
         self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN))
     }
@@ -232,7 +235,7 @@ impl Publication {
         start_time(self.pid) != Some(self.start)
     }
 
-    /// Takes note whether the process has ended, and says whether the publication is still to be read.
+    /// Stores whether the process has ended, and returns whether the publication is still to be read.
     pub(super) fn goes_on(&mut self, gone: bool) -> bool {
         if gone && !self.ended {
             self.watch = None;
@@ -241,19 +244,19 @@ impl Publication {
         (!gone || self.ended) && self.fault.is_none()
     }
 
-    /// Why it can not be read any longer.
+    /// Why it can no longer be read.
     pub(super) fn take_fault(&mut self) -> Option<RefusalReason> {
         self.fault.take()
     }
 
-    /// Position of its directory among those of the reader.
+    /// Position of its directory among the reader's directories.
     pub(super) const fn directory(&self) -> usize {
         self.directory
     }
 
-    /// Whether the values stay when the process has ended, as the header said last.
+    /// Whether the values stay after the process has ended, by the header as last read.
     fn keeps(&mut self) -> bool {
-        // The program may have asked for it after the last reading.
+        // The program may have requested it after the last reading.
         if copy(&self.file, &mut self.image, 0, header::NAME).is_err() {
             return false;
         }
@@ -262,7 +265,8 @@ impl Publication {
     }
 
     fn read_now(&mut self) -> Result<(), RefusalReason> {
-        // A publication that grows while it is read is followed; one that never stops growing fills its 64 MiB soon.
+        // Follows a publication that grows while it is read; one that never stops growing reaches its 64 MiB
+        // soon.
         loop {
             for range in &self.ranges {
                 let part = self.image.get_mut(range.clone()).unwrap_or_default();
@@ -278,7 +282,7 @@ impl Publication {
         self.look_at_slots()
     }
 
-    /// Takes up extents that are new.
+    /// Adds new extents.
     fn follow(&mut self, used: usize) -> Result<(), RefusalReason> {
         let size = usize::try_from(rustix::fs::fstat(&self.file)?.st_size).unwrap_or(0);
         if used < self.used || used > size.min(MAX_FILE) {
@@ -305,7 +309,8 @@ impl Publication {
         Ok(())
     }
 
-    /// Makes the list of ranges to copy: the numbers of the header that change, and the values of each extent.
+    /// Builds the list of ranges to copy: the numbers of the header that change, and the values of each
+    /// extent.
     fn plan(&mut self) {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         ranges.push(0..header::NAME);
@@ -319,7 +324,8 @@ impl Publication {
         self.ranges = ranges;
     }
 
-    /// Sees which slots have an instance, copies again what was just being written, and names that are new.
+    /// Finds the slots that have an instance, and copies again what was just being written, and names that
+    /// are new.
     fn look_at_slots(&mut self) -> Result<(), RefusalReason> {
         let mut again = MAX_AGAIN;
         for (object, slots) in self.slots.iter_mut().enumerate() {
@@ -370,7 +376,7 @@ fn look_at_extent(
                 copied_up_to = position.saturating_add(n);
             }
             let record = Part::new(image, 0).part(at, instance::SIZE, "instance")?;
-            // One that is replaced at this moment is seen the next time.
+            // An instance that is replaced at this moment is seen at the next reading.
             let Some(new) = parse_instance(record, number, named)? else { continue };
             *known = new;
         }

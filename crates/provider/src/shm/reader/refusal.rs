@@ -1,4 +1,4 @@
-//! What is not read, and why.
+//! Files that are not read, and why.
 
 use std::fmt;
 use std::io;
@@ -29,21 +29,21 @@ pub enum RefusalReason {
     NotAFile,
     /// Others than its owner can write it.
     Writable,
-    /// The directory belongs to somebody else than root and this user, or others can replace files in it.
+    /// The directory belongs to another user than root and this one, or other users can replace files in it.
     UnsafeDirectory,
     /// Its process has ended, or never was.
     Dead {
         /// Number of the process.
         pid: u32,
     },
-    /// It is owned by somebody else than the process that it names.
+    /// Its owner is not the user of the process that it names.
     WrongOwner {
         /// Number of the process.
         pid: u32,
         /// Owner of the file.
         owner: u32,
     },
-    /// It is not what the format says.
+    /// It does not follow the format.
     Format(FormatError),
     /// It became shorter.
     Truncated,

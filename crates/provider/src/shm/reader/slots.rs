@@ -1,4 +1,4 @@
-//! Which slots of an object have an instance, and what is known about it.
+//! The slots of an object that have an instance, and their properties.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ pub(super) struct Slots {
     pub(super) stride: usize,
     /// Everything in a slot that must agree.
     pub(super) checked: Vec<GroupPlace>,
-    /// For each counter how many from it on are one word each by itself, one behind the other.
+    /// For each counter, how many consecutive counters from it on are a single word each.
     pub(super) plain: Vec<usize>,
-    /// The use of each slot that was seen last; 0 when nothing is known. Apart from the rest, since all of them are looked
-    /// at in each reading.
+    /// The use of each slot at the last reading; 0 when unknown. A list of its own, since each reading
+    /// compares all of them.
     pub(super) uses: Vec<u64>,
-    /// What is known about each slot.
+    /// The properties of each slot.
     pub(super) known: Vec<Slot>,
     /// The slots with an instance now, ascending.
     pub(super) live: Vec<Live>,
@@ -28,16 +28,16 @@ pub(super) struct Slots {
 pub(super) struct Live {
     /// Its number.
     pub(super) number: usize,
-    /// Where its values stand in the copy of the file.
+    /// Offset of its values in the copy of the file.
     pub(super) values: usize,
     /// Whether everything in it agrees that must.
     pub(super) whole: bool,
 }
 
-/// What is known about a slot.
+/// The properties of a slot.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slot {
-    /// The use that the rest belongs to; 0 when nothing is known.
+    /// The use that the other fields belong to; 0 when unknown.
     pub(super) number: u64,
     pub(super) name: String,
     pub(super) id: Option<i32>,
@@ -57,15 +57,15 @@ impl Slots {
         }
     }
 
-    /// Takes up slots of a new extent.
+    /// Adds the slots of a new extent.
     pub(super) fn add(&mut self, n: usize) {
         let all = self.known.len().saturating_add(n);
         self.uses.resize(all, 0);
         self.known.resize_with(all, Slot::default);
     }
 
-    /// Whether each slot of an extent has the same use as when it was looked at last, and is whole: most of the time there
-    /// is nothing more to look at.
+    /// Whether each slot of an extent is complete and has the same use as at the last reading: most of the
+    /// time there is nothing more to check.
     pub(super) fn are_as_before(&self, slots: Range<usize>, values: &[u8]) -> bool {
         let uses = self.uses.get(slots).unwrap_or_default();
         let rows = values.chunks_exact(self.stride.max(1));
@@ -77,10 +77,10 @@ impl Slots {
     }
 }
 
-/// For each counter how many from it on are one word each by itself, one behind the other.
+/// For each counter, how many consecutive counters from it on are a single word each.
 fn plain(definition: &ObjectDefinition) -> Vec<usize> {
     let mut plain = vec![0usize; definition.counters.len()];
-    // Where the counter behind stands, and how many follow from it on.
+    // Offset of the next counter, and how many follow from it on.
     let mut behind = (usize::MAX, 0usize);
     for (counter, n) in definition.counters.iter().zip(&mut plain).rev() {
         if counter.storage == Storage::Number && counter.group.is_none() {

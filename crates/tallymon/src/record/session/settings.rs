@@ -13,11 +13,11 @@ use crate::record::Rotation;
 /// The settings of a recording session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSettings {
-    /// Its name, which is part of the names of files.
+    /// Its name, which is also the name of its files.
     pub name: String,
-    /// Counter paths; nothing when all objects are recorded.
+    /// Counter paths; empty when all objects are recorded.
     pub counters: Vec<String>,
-    /// Every object that is not costly, with all counters.
+    /// Record every object that is not costly, with all counters.
     pub all_objects: bool,
     /// Time between two records.
     pub interval: Duration,
@@ -27,23 +27,23 @@ pub struct SessionSettings {
     pub base: String,
     /// Format of its logs.
     pub format: Format,
-    /// Bytes that all its logs have at most.
+    /// The most bytes of all its logs together.
     pub max_size: Option<u64>,
-    /// Bytes of a recording from which on a new log is begun.
+    /// Begin a new log when one has this many bytes.
     pub rotate_size: Option<u64>,
-    /// Time after which a new log is begun.
+    /// Begin a new log after this time.
     pub rotate_time: Option<Duration>,
-    /// How many logs are kept; the oldest one goes when there are more.
+    /// Keep this many logs, as a ring: the oldest is removed.
     pub segments: Option<u32>,
-    /// Records that it has at most.
+    /// End after this many records.
     pub samples: Option<u64>,
-    /// Nothing is recorded before this time.
+    /// Wait until this time.
     pub begin: Option<FileTime>,
-    /// Nothing is recorded after this time.
+    /// End at this time.
     pub end: Option<FileTime>,
-    /// How long is recorded.
+    /// End after this time.
     pub duration: Option<Duration>,
-    /// It is started with the machine.
+    /// Start with the machine.
     pub at_boot: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct SessionSettings {
 pub(super) const INTERVAL: Duration = Duration::from_secs(15);
 
 impl SessionSettings {
-    /// A session with nothing to record yet.
+    /// Settings of a session with nothing to record yet.
     pub fn new(name: &str, folder: PathBuf) -> SessionSettings {
         SessionSettings {
             name: name.to_owned(),
@@ -145,7 +145,7 @@ impl SessionSettings {
     }
 }
 
-/// Whether a name can be that of a session, and of files.
+/// Whether a name can be the name of a session and of its files.
 pub fn is_session_name(name: &str) -> bool {
     let fits = |letter: char| letter.is_alphanumeric() || " -_.".contains(letter);
     !name.is_empty()
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_have_numbers() {
+    fn finds_the_numbers_of_logs() {
         let settings =
             SessionSettings { format: Format::Csv, ..SessionSettings::new("a", PathBuf::from("/x")) };
         assert_eq!(settings.number_of(&settings.segment(7)), Some(7));

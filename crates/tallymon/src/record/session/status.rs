@@ -1,4 +1,4 @@
-//! What a session does, as its recorder says it.
+//! What a session does, as its recorder reports it.
 
 use serde_json::{Value as Json, json};
 use tallymon_core::time::FileTime;
@@ -6,18 +6,18 @@ use tallymon_core::time::FileTime;
 /// What a session does now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
-    /// It waits for its beginning.
+    /// Its recorder waits for the begin.
     Waiting,
-    /// It writes records.
+    /// Its recorder writes records.
     Recording,
-    /// Its process is gone and did not end as it should.
+    /// Its recorder ended without completing the logs.
     Killed,
-    /// It was ended.
+    /// Its recorder ended, or never ran.
     Stopped,
 }
 
 impl SessionState {
-    /// In a word.
+    /// The state in one word.
     pub const fn word(self) -> &'static str {
         match self {
             SessionState::Waiting => "waiting",
@@ -28,26 +28,26 @@ impl SessionState {
     }
 }
 
-/// What a session tells about itself.
+/// What the recorder of a session reports about its last run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionStatus {
-    /// Its process.
+    /// Number of the process.
     pub process: u32,
-    /// When that began.
+    /// When the process began.
     pub started: Option<FileTime>,
-    /// The log that is recorded into.
+    /// Number of the log that is written.
     pub segment: Option<u32>,
-    /// Records since it began.
+    /// Records since the process began.
     pub records: u64,
-    /// Bytes of the log that is recorded into.
+    /// Bytes of the log that is written.
     pub bytes: u64,
-    /// The last record.
+    /// Time of the last record.
     pub last: Option<FileTime>,
-    /// Records and logs that could not be written.
+    /// How many records and logs could not be written.
     pub errors: u64,
-    /// The last of them, in words.
+    /// The last error, in words.
     pub last_error: Option<String>,
-    /// It ended as it should: nothing is left to put in order.
+    /// It ended in order: all logs are complete.
     pub ended: bool,
 }
 

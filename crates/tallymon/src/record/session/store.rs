@@ -43,14 +43,7 @@ impl SessionStore {
     /// The user has no home directory.
     pub fn of_environment() -> Result<SessionStore, SessionError> {
         if let Some(root) = std::env::var_os("TALLYMON_ROOT").filter(|root| !root.is_empty()) {
-            let root = PathBuf::from(root);
-            return Ok(SessionStore {
-                settings: root.join("sessions"),
-                state: root.join("state"),
-                logs: root.join("logs"),
-                is_system: true,
-                root: Some(root),
-            });
+            return Ok(SessionStore::in_folder(Path::new(&root)));
         }
         let roots = Roots::of_environment();
         let state = |scope| roots.folder(scope).and_then(Path::parent).map(Path::to_path_buf);
@@ -79,6 +72,17 @@ impl SessionStore {
             is_system: false,
             root: None,
         })
+    }
+
+    /// Everything in one folder, as for a test.
+    pub fn in_folder(root: &Path) -> SessionStore {
+        SessionStore {
+            settings: root.join("sessions"),
+            state: root.join("state"),
+            logs: root.join("logs"),
+            is_system: true,
+            root: Some(root.to_path_buf()),
+        }
     }
 
     /// Whether the sessions are those of the system, not of a user.

@@ -11,7 +11,7 @@ use super::settings::{INTERVAL, SessionSettings};
 use crate::clock::{parse_rfc3339, rfc3339};
 
 impl SessionSettings {
-    /// As the text of a file.
+    /// The settings as the text of a file, see [`SessionSettings::from_text`].
     pub fn to_text(&self) -> String {
         let seconds = |time: &Option<Duration>| time.map(|time| time.as_secs_f64());
         let json = json!({
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_survive_their_file() {
+    fn settings_survive_their_text() {
         let mut settings = SessionSettings::new("web 1", PathBuf::from("/var/log"));
         settings.counters = vec![r"\Processor(*)\% Processor Time".to_owned()];
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings.clone()));

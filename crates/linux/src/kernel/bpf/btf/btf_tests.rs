@@ -1,8 +1,8 @@
-//! Descriptions put together by hand, and that of the running kernel.
+//! Hand-made type descriptions, and that of the running kernel.
 
 use super::*;
 
-/// Puts a description together, type after type.
+/// Assembles a description, type after type.
 pub(in crate::kernel::bpf) struct Assembler {
     types: Vec<u8>,
     strings: Vec<u8>,
@@ -27,7 +27,7 @@ impl Assembler {
         at
     }
 
-    /// A type with its kind, count or flag, and what follows.
+    /// Adds a type with its kind, count or flag, and what follows.
     pub(in crate::kernel::bpf) fn push(&mut self, name: &str, info: u32, more: &[u32]) {
         let name = self.name(name);
         self.words(&[name, info]);
@@ -46,11 +46,12 @@ impl Assembler {
     }
 }
 
-/// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const inner,
-/// 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a function, 9 int,
-/// 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the variable `stat_t state`,
-/// 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15 `enum wide { SOME = 2, BIG = 2^40 + 5 }`,
-/// 16 the section with both variables, 17 `enum { EMPTY, FULL }` and 18 `enum {}` without names.
+/// 1 long, 2 `struct inner { long a; union { long b; long c[3]; }; }`, 3 its union, 4 `long[3]`, 5 const
+/// inner, 6 `struct outer { long first; const inner in; inner rows[2]; int bits:3; }`, 7 `inner[2]`, 8 a
+/// function, 9 int, 10 `typedef struct { int hits; int misses; } stat_t`'s structure, 11 its name, 12 the
+/// variable `stat_t state`, 13 the variable `int count`, 14 `enum item { NONE, SOME = 7, LAST = -1 }`, 15
+/// `enum wide { SOME = 2, BIG = 2^40 + 5 }`, 16 the section with both variables, 17 `enum { EMPTY, FULL }`
+/// and 18 `enum {}` without names.
 fn sample() -> Vec<u8> {
     let mut asm = Assembler::new();
     asm.push("long", INT << 24, &[8, 64]);
@@ -84,7 +85,7 @@ fn sample() -> Vec<u8> {
 }
 
 #[test]
-fn fields_are_found_through_unnamed_parts_and_arrays() {
+fn fields_are_found_in_unnamed_members_and_arrays() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
     assert_eq!(btf.count(), 18);
@@ -104,7 +105,7 @@ fn fields_are_found_through_unnamed_parts_and_arrays() {
 }
 
 #[test]
-fn variables_are_seen_through_names_of_types() {
+fn variables_are_resolved_through_typedefs() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
     let wanted = [
@@ -128,7 +129,7 @@ fn variables_are_seen_through_names_of_types() {
 }
 
 #[test]
-fn a_name_without_an_end_is_not_gone_through_for_each_member() {
+fn an_unterminated_name_is_not_scanned_for_each_member() {
     let mut asm = Assembler::new();
     let long = asm.name(&"x".repeat(100_000));
     asm.push("long", INT << 24, &[8, 64]);
@@ -139,7 +140,7 @@ fn a_name_without_an_end_is_not_gone_through_for_each_member() {
 }
 
 #[test]
-fn enumerations_have_numbers() {
+fn enumeration_constants_have_values() {
     let bytes = sample();
     let btf = Btf::parse(&bytes).unwrap();
     let found = btf.find([(Named::Enumeration, "item"), (Named::Enumeration, "wide")]);
@@ -157,7 +158,7 @@ fn enumerations_have_numbers() {
 }
 
 #[test]
-fn damage_is_an_error_and_circles_end() {
+fn damaged_types_are_errors_and_circles_end() {
     let whole = sample();
     for length in 0..whole.len() {
         if let Ok(btf) = Btf::parse(&whole[..length]) {
@@ -168,7 +169,7 @@ fn damage_is_an_error_and_circles_end() {
         for value in [0, 1, 0x7f, 0xff] {
             let mut bytes = whole.clone();
             bytes[at] = value;
-            // Any answer is right as long as there is one.
+            // Any result is fine as long as the call returns.
             if let Ok(btf) = Btf::parse(&bytes) {
                 let _ = btf.field(TypeId(6), "rows[1].c[2]");
                 let _ = btf.find([(Named::Struct, "inner"), (Named::Values, "EMPTY")]);

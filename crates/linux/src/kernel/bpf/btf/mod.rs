@@ -1,4 +1,5 @@
-//! The kernel's description of its own types, `/sys/kernel/btf/vmlinux`, as far as reading fields needs it.
+//! The kernel's description of its own types (BTF), `/sys/kernel/btf/vmlinux`, as far as reading fields needs
+//! it.
 //!
 //! ```text
 //! 0         hdr_len          + type_off            + str_off
@@ -7,8 +8,8 @@
 //! type:  name u32 | info u32: count 16, -, kind 5, -, flag 1 | size or type u32 | what the kind adds
 //! ```
 //!
-//! Types are numbered from 1 in the order in which they stand; 0 is void. Any bytes may be given: whatever does not
-//! hold together is an error, every walk is bounded, and nothing is allocated by a number that was read.
+//! Types are numbered from 1 in the order of the file; 0 is void. The input may be any bytes: inconsistencies
+//! are errors, every walk is bounded, and no allocation has a size from the input.
 
 use std::fmt;
 
@@ -17,75 +18,75 @@ use std::fmt;
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// Where each [`STEP`]th type begins in `types`, from type 1 on.
+    /// The position of each [`STEP`]th type in `types`, from type 1 on.
     steps: Vec<u32>,
     count: usize,
 }
 
-/// A type by its number.
+/// A type, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeId(pub u32);
 
-/// What can be looked up by name.
+/// The kinds of names that can be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     /// A structure.
     Struct,
     /// A function.
     Function,
-    /// A name for a type.
+    /// A typedef.
     Alias,
-    /// A variable that each processor has one of; others are not described.
+    /// A per-CPU variable; others are not described.
     Variable,
-    /// A part of the kernel's memory with variables.
+    /// A section of the kernel's memory with variables.
     Section,
     /// An enumeration.
     Enumeration,
-    /// An enumeration without a name, by that of its first value.
+    /// An enumeration without a name, found by the name of its first value.
     Values,
 }
 
-/// Where a field stands in its structure.
+/// The position of a field in its structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// Bytes from the beginning of the structure.
+    /// Bytes from the start of the structure.
     pub offset: u32,
-    /// Bytes; 0 of an array without a length.
+    /// Bytes; 0 for an array without a length.
     pub size: u32,
-    /// Its type, without names for types and qualifiers.
+    /// Its type, without typedefs and qualifiers.
     pub of: TypeId,
 }
 
-/// Why a description of types can not be used.
+/// Why a type description can not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BtfError {
-    /// It does not begin as one of this byte order does.
+    /// The magic number of this byte order is missing.
     NotBtf,
-    /// Something reaches beyond the end; the byte where it begins, from the start of its section.
+    /// Something reaches beyond the end of its section.
     Truncated {
-        /// What was to be read.
+        /// What was being read.
         what: &'static str,
-        /// Where it begins.
+        /// The byte where it begins, from the start of the section.
         at: usize,
     },
-    /// A type of a kind that is not known, so that the next one can not be found.
+    /// A type of unknown kind, after which the next type can not be found.
     UnknownKind {
         /// The kind.
         kind: u32,
-        /// Where the type begins in its section.
+        /// The byte where the type begins, from the start of the section.
         at: usize,
     },
-    /// There is no field, or no value of an enumeration, of this name.
+    /// There is no field, or no enumeration value, of this name.
     NoField {
-        /// The whole path that was looked for.
+        /// The path that was looked up.
         path: String,
     },
-    /// Types that refer to each other in a circle, or deeper than any kernel's.
+    /// Types refer to each other in a circle, or are nested deeper than in any kernel.
     TooDeep,
-    /// A field that is no whole number of bytes.
+    /// A field that is not a whole number of bytes.
     BitField {
-        /// The whole path that was looked for.
+        /// The path that was looked up.
         path: String,
     },
 }
@@ -95,26 +96,27 @@ impl fmt::Display for BtfError {
         match self {
             BtfError::NotBtf => f.write_str("no type information of this machine's byte order"),
             BtfError::Truncated { what, at } => {
-                write!(f, "type information ends inside of {what} at byte {at}")
+                write!(f, "type information is truncated in {what} at byte {at}")
             }
-            BtfError::UnknownKind { kind, at } => write!(f, "a type of unknown kind {kind} at byte {at}"),
+            BtfError::UnknownKind { kind, at } => write!(f, "type of unknown kind {kind} at byte {at}"),
             BtfError::NoField { path } => write!(f, "this kernel has no field {path}"),
-            BtfError::TooDeep => f.write_str("types that are nested too deep"),
-            BtfError::BitField { path } => write!(f, "the field {path} is no whole number of bytes"),
+            BtfError::TooDeep => f.write_str("types are nested too deep"),
+            BtfError::BitField { path } => write!(f, "the field {path} is not a whole number of bytes"),
         }
     }
 }
 
 impl std::error::Error for BtfError {}
 
-/// So many types are gone through at most to find one by its number: where all of them begin would be half a megabyte.
+/// At most so many types are walked to find one by its number; an index of all types would take half a
+/// megabyte.
 const STEP: usize = 16;
-/// No chain of names and qualifiers is longer.
+/// No chain of typedefs and qualifiers is longer.
 const DEPTH: usize = 32;
-/// No search for a field looks at more members; `task_struct` has 270.
+/// No lookup visits more members; `task_struct` has 270.
 const MEMBERS: usize = 100_000;
 
-/// The kernel has no longer names.
+/// No name in the kernel is longer.
 const NAME: usize = 512;
 
 const MAGIC: [u8; 2] = [0x9f, 0xeb];
@@ -133,11 +135,11 @@ const FLOAT: u32 = 16;
 const ENUM64: u32 = 19;
 
 impl<'a> Btf<'a> {
-    /// Finds the types.
+    /// Parses the header and indexes the types.
     ///
     /// # Errors
     ///
-    /// The bytes are no type information of a little-endian machine, or are cut.
+    /// The bytes are not a little-endian type description, or are truncated.
     pub fn parse(bytes: &'a [u8]) -> Result<Btf<'a>, BtfError> {
         if bytes.get(..2) != Some(&MAGIC) {
             return Err(BtfError::NotBtf);
@@ -167,21 +169,21 @@ impl<'a> Btf<'a> {
         Ok(Btf { types, strings, steps, count })
     }
 
-    /// How many types there are, without void.
+    /// The number of types, without void.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// What has these names, in the order of the names.
+    /// The types with these names, in the order of the names.
     ///
-    /// This is one walk over all types, whatever number of names.
+    /// One walk over all types, however many names there are.
     pub fn find<const N: usize>(&self, wanted: [(Named, &str); N]) -> [Option<TypeId>; N] {
         let mut found = [None; N];
         self.find_all(&wanted, &mut found);
         found
     }
 
-    /// As [`Btf::find`], for names whose number is not fixed; what has no place in `found` is not looked for.
+    /// As [`Btf::find`], for a variable number of names; names beyond the length of `found` are ignored.
     pub fn find_all(&self, wanted: &[(Named, &str)], found: &mut [Option<TypeId>]) {
         let mut next = 0;
         for id in 1_u32.. {
@@ -211,12 +213,12 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// A field of a structure or of a variable that is one, for example `se.sum_exec_runtime`, `rss_stat[1].count` or a
-    /// field of an unnamed part.
+    /// The field with this path in a structure or a variable, for example `se.sum_exec_runtime`,
+    /// `rss_stat[1].count` or a field of an unnamed member.
     ///
     /// # Errors
     ///
-    /// There is none, it is a bit field, or the types make no sense.
+    /// There is no such field, it is a bit field, or the types are inconsistent.
     pub fn field(&self, structure: TypeId, path: &str) -> Result<Field, BtfError> {
         let missing = || BtfError::NoField { path: path.to_string() };
         let mut field = Field { offset: 0, size: 0, of: self.plain(structure)? };
@@ -247,11 +249,11 @@ impl<'a> Btf<'a> {
         Ok(field)
     }
 
-    /// Where a variable stands, in bytes from the beginning of its section.
+    /// The offset of a variable in its section.
     ///
     /// # Errors
     ///
-    /// It is not in this section, which may be none, or the section is cut.
+    /// The variable is not in this section, the type is no section, or it is truncated.
     pub fn place(&self, section: TypeId, variable: TypeId) -> Result<u32, BtfError> {
         let info = self.info(section)?;
         if kind(info) == DATASEC {
@@ -266,12 +268,12 @@ impl<'a> Btf<'a> {
         Err(BtfError::NoField { path: "that stands in this section".to_string() })
     }
 
-    /// The names of all members of a structure or of a variable that is one, in their order; empty ones of unnamed
-    /// parts. A name that is longer than any is cut.
+    /// The names of all members of a structure or a variable, in order; empty for unnamed members. Overlong
+    /// names are cut.
     ///
     /// # Errors
     ///
-    /// It is no structure, or is cut.
+    /// The type is no structure, or is truncated.
     pub fn members(&self, structure: TypeId) -> Result<Vec<&'a [u8]>, BtfError> {
         let id = self.plain(structure)?;
         let info = self.info(id)?;
@@ -282,28 +284,28 @@ impl<'a> Btf<'a> {
         let name = |index: usize| {
             let at = number(self.types, first.saturating_add(index.saturating_mul(12)), "a member")?;
             let text = self.string(at).unwrap_or_default();
-            // Without an end to it each name could be all strings.
+            // Without a terminator, each name could be all strings.
             let text = text.get(..NAME).unwrap_or(text);
             Ok(text.split(|byte| *byte == 0).next().unwrap_or_default())
         };
         (0..size_of(info & 0xffff)).map(name).collect()
     }
 
-    /// All of a type or of a variable.
+    /// A whole type or variable, as a field.
     ///
     /// # Errors
     ///
-    /// The types make no sense.
+    /// The types are inconsistent.
     pub fn whole(&self, id: TypeId) -> Result<Field, BtfError> {
         let of = self.plain(id)?;
         Ok(Field { offset: 0, size: self.size(of)?, of })
     }
 
-    /// The number that a name of an enumeration stands for, as it is stored.
+    /// The value of an enumeration constant, as stored.
     ///
     /// # Errors
     ///
-    /// There is none of this name, it is no enumeration, or it is cut.
+    /// There is no constant of this name, the type is no enumeration, or it is truncated.
     pub fn value(&self, enumeration: TypeId, name: &str) -> Result<u64, BtfError> {
         let missing = || BtfError::NoField { path: name.to_string() };
         let id = self.plain(enumeration)?;
@@ -329,7 +331,7 @@ impl<'a> Btf<'a> {
         Err(missing())
     }
 
-    /// A member by name, also one of an unnamed structure or union in it; `None` when there is none.
+    /// A member by name, including members of unnamed structures and unions; `None` when there is none.
     fn member(&self, of: TypeId, name: &str, path: &str) -> Result<Option<Field>, BtfError> {
         let mut open = vec![(of, 0_u32)];
         let mut looked = 0_usize;
@@ -346,7 +348,7 @@ impl<'a> Btf<'a> {
                 }
                 let at = start.saturating_add(12).saturating_add(index.saturating_mul(12));
                 let bits = number(self.types, at.saturating_add(8), "a member")?;
-                // With the flag, the upper byte is the length in bits, 0 of a field that is no bit field.
+                // With the flag, the upper byte is the width in bits, 0 for a member that is no bit field.
                 let has_lengths = info >> 31 == 1;
                 let (bits, length) = if has_lengths { (bits & 0xff_ffff, bits >> 24) } else { (bits, 0) };
                 let Some(offset) = base.checked_add(bits / 8) else { return Err(BtfError::TooDeep) };
@@ -365,9 +367,9 @@ impl<'a> Btf<'a> {
         Ok(None)
     }
 
-    /// The type behind names for types and qualifiers, and that of a variable.
+    /// The type without typedefs and qualifiers; for a variable its type.
     fn plain(&self, mut id: TypeId) -> Result<TypeId, BtfError> {
-        // TYPEDEF, VOLATILE, CONST, RESTRICT, VAR and TYPE_TAG say which type they are of.
+        // TYPEDEF, VOLATILE, CONST, RESTRICT, VAR and TYPE_TAG name the type that they refer to.
         for _ in 0..DEPTH {
             if id == TypeId(0) || !matches!(kind(self.info(id)?), TYPEDEF..=11 | VAR | 18) {
                 return Ok(id);
@@ -377,7 +379,7 @@ impl<'a> Btf<'a> {
         Err(BtfError::TooDeep)
     }
 
-    /// How many bytes a value has; 0 of void and functions.
+    /// The size of a value in bytes; 0 for void and functions.
     fn size(&self, id: TypeId) -> Result<u32, BtfError> {
         let mut id = self.plain(id)?;
         let mut count = 1_u32;
@@ -418,13 +420,13 @@ impl<'a> Btf<'a> {
         number(self.types, self.start(id)?.saturating_add(4), "a type")
     }
 
-    /// The strings from one on; it is ended by a 0.
+    /// The strings from `at` on; each ends with a 0 byte.
     fn string(&self, at: u32) -> Option<&'a [u8]> {
         self.strings.get(size_of(at)..)
     }
 }
 
-/// Whether bytes begin with a name and the 0 behind it.
+/// Whether `bytes` begin with this name and its 0 byte.
 fn starts_as(bytes: &[u8], name: &[u8]) -> bool {
     bytes.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0))
 }
@@ -433,14 +435,14 @@ fn kind(info: u32) -> u32 {
     (info >> 24) & 0x1f
 }
 
-/// Where the type behind the one at `at` begins.
+/// The position of the type after the one at `at`.
 fn behind(types: &[u8], at: usize) -> Result<usize, BtfError> {
     let info = number(types, at.saturating_add(4), "a type")?;
     let size = size_of_type(info).ok_or(BtfError::UnknownKind { kind: kind(info), at })?;
     Ok(at.saturating_add(size))
 }
 
-/// How many bytes the description of a type takes, `None` for one of an unknown kind.
+/// The size of a type's description in bytes; `None` for an unknown kind.
 fn size_of_type(info: u32) -> Option<usize> {
     let count = size_of(info & 0xffff);
     let more = match kind(info) {
@@ -461,7 +463,7 @@ fn number(bytes: &[u8], at: usize, what: &'static str) -> Result<u32, BtfError> 
     Ok(u32::from_le_bytes(word))
 }
 
-/// Every machine that has these descriptions has at least 32 bits.
+/// Every machine with such a description has at least 32 bits.
 fn size_of(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

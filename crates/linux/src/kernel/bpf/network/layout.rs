@@ -1,52 +1,54 @@
-//! Where the running kernel counts what its network's protocols do.
+//! Where the running kernel keeps the counters of its network protocols.
 
 use super::super::assembler::FieldOffset;
 use super::super::btf::{Btf, BtfError, Named, TypeId};
 use super::super::per_cpu::CpuLoop;
-use super::program::FIRST;
 use super::tables::{MemberKey, Table, V4, V6};
 
-/// Where the running kernel counts.
+/// The word of the first table in the map; the words before it are used by `program`.
+const FIRST: u32 = 4;
+
+/// The layout of the counters in the running kernel.
 #[derive(Debug)]
 pub(crate) struct NetworkLayout {
     /// `None` before Linux 6.4.
     pub(super) each: Option<CpuLoop>,
     pub(super) way: NamespacePath,
-    /// Where a map that has a value for each processor says where those are.
+    /// The offset in a per-CPU map of the pointer to its values.
     pub(super) of_map: u32,
-    /// A structure that begins with a number of 8 bytes.
+    /// A structure that begins with an 8-byte number.
     pub(super) number: TypeId,
-    /// In the order of [`V4`]; `None` of a table that this kernel has not.
+    /// In the order of [`V4`]; `None` for a table that this kernel lacks.
     pub(super) v4: [Option<TableLayout>; V4.len()],
-    /// The same of [`V6`].
+    /// In the order of [`V6`].
     pub(super) v6: [Option<TableLayout>; V6.len()],
-    /// Words that the program writes.
+    /// How many words the program writes.
     pub(super) words: u32,
 }
 
-/// The way from a task to the network namespace of its process.
+/// The offsets on the path from a task to the network namespace of its process.
 #[derive(Debug)]
 pub(super) struct NamespacePath {
-    /// In a task: the first one of its process, of which `/proc/net` is.
+    /// In a task: the first thread of its process, to whose namespace `/proc/net` belongs.
     pub(super) first: u32,
-    /// In that.
+    /// In that thread.
     pub(super) namespaces: u32,
-    /// In what it leads to.
+    /// In the set of namespaces.
     pub(super) network: u32,
-    /// In a network namespace, its number.
+    /// In a network namespace, its inode number.
     pub(super) inode: u32,
 }
 
-/// A table as the running kernel has it.
+/// A table in the running kernel.
 #[derive(Debug)]
 pub(crate) struct TableLayout {
-    /// In a network namespace.
+    /// Its offset in a network namespace.
     pub(super) at: u32,
     pub(super) of: TypeId,
     pub(super) is_of_each: bool,
-    /// The word that says how often it was read, which is followed by one for each member.
+    /// The word that counts how often the table was read; one word for each member follows.
     pub(super) word: u32,
-    /// Where the numbers of the members are; `None` of one that this kernel does not count.
+    /// The offsets of the members; `None` for a member that this kernel does not count.
     pub(super) places: Vec<Option<FieldOffset>>,
 }
 
@@ -88,13 +90,13 @@ impl NetworkLayout {
         })
     }
 
-    /// All tables that there are.
+    /// All tables of this kernel.
     pub(super) fn tables(&self) -> impl Iterator<Item = &TableLayout> {
         self.v4.iter().chain(&self.v6).flatten()
     }
 }
 
-/// Finds a table, of whose names the next are found, and gives it its words.
+/// Finds a table, whose types are the next of `found`, and assigns its words.
 fn counts<File>(
     btf: &Btf<'_>,
     network: TypeId,
@@ -110,7 +112,7 @@ fn counts<File>(
     Some(TableLayout { at, of: of?, is_of_each: table.is_of_each, word, places })
 }
 
-/// Where the numbers of a table are.
+/// The offsets of the members of a table.
 fn places<File>(
     btf: &Btf<'_>,
     of: TypeId,

@@ -1,17 +1,18 @@
-//! Reads what the kernel counts of the network's protocols: the numbers of `/proc/net/snmp` and `/proc/net/snmp6`.
+//! Reads the counters of network protocols with a BPF program: the numbers of `/proc/net/snmp` and
+//! `/proc/net/snmp6`.
 //!
 //! ```text
-//! from the task that asks to the network namespace of its process, and to the tables there
-//! for each processor that there could be:
-//!     add the numbers of its own tables to the sums
-//! copy those of the tables that there are once
+//! follow the running task to the network namespace of its process, and to the tables there
+//! for each possible CPU:
+//!     add its per-CPU tables to the sums
+//! copy the tables that are not per CPU
 //! ```
 //!
-//! A namespace says of each table where the copy of a processor is, but for a distance that is another one for each
-//! processor. A map of our own that has a value for each processor tells it: where that is, and where the map says
-//! that it is.
+//! A network namespace has a per-CPU pointer for each table: it leads to the copy of a CPU after adding that
+//! CPU's distance. A per-CPU map of our own gives the distance: the address of its value on that CPU, less
+//! the address that the map itself holds.
 //!
-//! Numbers are sums modulo 2^64, as those that the kernel prints.
+//! The numbers are sums modulo 2^64, like those that the kernel prints.
 
 mod layout;
 mod program;
@@ -30,29 +31,29 @@ use super::types::with_kernel_types;
 use crate::kernel::proc::snmp::Snmp;
 use crate::kernel::proc::snmp6::Snmp6;
 
-/// The counts of our network namespace, as of the last run.
+/// The counters of our network namespace, as of the last run.
 #[derive(Debug)]
 pub(crate) struct Network {
     kernel: NetworkLayout,
-    /// How many processors there could be.
+    /// The number of possible CPUs.
     count: u32,
     words: MapMemory,
     program: Program,
-    /// They must live as long as the program refers to them by their numbers, which is while that is loaded.
+    /// They must live as long as the loaded program, which refers to them by number.
     _maps: [Array; 2],
 }
 
 impl Network {
-    /// Brings the program into the kernel.
+    /// Loads the program.
     ///
     /// # Errors
     ///
-    /// The kernel is too old, describes no types, or does not let us.
+    /// The kernel is too old, has no type description, or does not allow it.
     pub(crate) fn open() -> Result<Network, Refusal> {
         Network::open_with(NetworkLayout::new)
     }
 
-    /// As [`Network::open`], with what this finds in the kernel's types.
+    /// As [`Network::open`], with a layout from this function.
     fn open_with(look: impl FnOnce(&Btf<'_>) -> Result<NetworkLayout, BtfError>) -> Result<Network, Refusal> {
         let possible = possible_cpus()?;
         let count = u32::try_from(possible.len()).unwrap_or(u32::MAX);
@@ -73,11 +74,11 @@ impl Network {
         Ok(Network { kernel, count, words, program, _maps: [own, map] })
     }
 
-    /// Reads everything.
+    /// Runs the program.
     ///
     /// # Errors
     ///
-    /// The program could not run, or our process has changed its network namespace meanwhile.
+    /// The program could not run, or our process has changed its network namespace during the run.
     pub(crate) fn run(&self) -> Result<(), Refusal> {
         self.words.words().iter().for_each(|word| word.store(0, Ordering::Relaxed));
         self.program.run().map_err(|error| syscall_refusal(&error))?;
@@ -87,17 +88,17 @@ impl Network {
         }
     }
 
-    /// The number of the network namespace that was read.
+    /// The inode number of the network namespace that was read.
     pub(crate) fn namespace(&self) -> u64 {
         self.word(NAMESPACE)
     }
 
-    /// What a file says; a section that this kernel does not count has no member set.
+    /// The numbers of a file. A section that this kernel does not count has no member set.
     pub(crate) fn read<File: CountedFile>(&self) -> File {
         let mut file = File::default();
         for (table, counts) in File::TABLES.iter().zip(File::counts(&self.kernel)) {
             let Some(counts) = counts else { continue };
-            // Each processor has its own, or there is one.
+            // A table is per CPU, or there is one.
             let reads = if counts.is_of_each { u64::from(self.count) } else { 1 };
             if self.word(counts.word) != reads {
                 continue;
@@ -116,14 +117,14 @@ impl Network {
     }
 }
 
-/// A file whose numbers the program reads.
+/// A file whose numbers the program can read.
 pub(crate) trait CountedFile: Copy + Default + 'static {
-    /// What the kernel calls it.
+    /// Its path.
     const NAME: &'static str;
-    /// The tables that it is printed from.
+    /// The kernel tables from which it is printed.
     const TABLES: &'static [Table<Self>];
 
-    /// These tables as the running kernel has them.
+    /// The layout of these tables in the running kernel.
     fn counts(kernel: &NetworkLayout) -> &[Option<TableLayout>];
 }
 
@@ -145,18 +146,18 @@ impl CountedFile for Snmp6 {
     }
 }
 
-/// What comparing a file with the program tells.
+/// The result of comparing a file with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// They say the same, and not only zeros.
+    /// They agree, and not only on zeros.
     Same,
-    /// They say the same, of tables in which nothing was counted yet: zeros could have come from anywhere.
+    /// They agree on zeros only, which could have come from anywhere.
     Empty,
-    /// They do not say the same.
+    /// They differ.
     Other,
 }
 
-/// Compares a file with what was read before and after it.
+/// Compares a file with the program's numbers from before and after it was read.
 pub(crate) fn compare<File: CountedFile>(before: File, file: File, after: File) -> Comparison {
     let mut likeness = Comparison::Empty;
     let [mut before, mut file, mut after] = [before, file, after];
@@ -166,7 +167,7 @@ pub(crate) fn compare<File: CountedFile>(before: File, file: File, after: File) 
                 [None, None, None] => {}
                 [Some(low), Some(between), Some(high)] => {
                     let is_between = between.wrapping_sub(low) <= high.wrapping_sub(low);
-                    // What goes up and down may be anything in between.
+                    // A number that can also decrease may have any value in between.
                     if !is_between && !index.goes_down() {
                         return Comparison::Other;
                     }

@@ -1,4 +1,4 @@
-//! Reads the counts of network namespaces of this machine, and compares them with what the files print.
+//! Reads the protocol counters of network namespaces on this machine, and compares them with the files.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ use crate::test_support::{CAPABILITIES, run_in_namespaces, run_with_capabilities
 /// Set in the copy of a test that runs in a network namespace of its own.
 const INSIDE: &str = "TALLYMON_TEST_COUNTS";
 
-/// `None`, and a line that says why, where the kernel does not let us.
+/// `None`, listed as a skip, where the kernel refuses the program.
 fn open() -> Option<Network> {
     match Network::open() {
         Ok(network) => Some(network),
@@ -39,7 +39,7 @@ fn snmp6() -> Option<Snmp6> {
     fs::read("/proc/net/snmp6").ok().map(|bytes| Snmp6::parse(&bytes).unwrap())
 }
 
-/// A program's numbers between two readings of the file. Of a number that stands still they are the same.
+/// The numbers of the file are between two runs of the program. Numbers that do not change are equal.
 fn assert_between<File: CountedFile>(low: File, found: File, high: File) {
     let [mut low, mut found, mut high] = [low, found, high];
     for table in File::TABLES {
@@ -58,7 +58,8 @@ fn assert_between<File: CountedFile>(low: File, found: File, high: File) {
     }
 }
 
-/// Datagrams to somebody and to nobody, a connection, one that is load_refusal, and an echo, all to this machine.
+/// Sends datagrams to a listener and to nobody, a connection, a refused connection, and an echo request, all
+/// to this machine.
 fn talk(to: IpAddr) {
     let mut buffer = [0; 64];
     let receiver = UdpSocket::bind((to, 0)).unwrap();
@@ -82,17 +83,17 @@ fn talk(to: IpAddr) {
         IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6, 128),
     };
     let raw = rustix::net::socket(family, SocketType::RAW, Some(protocol)).unwrap();
-    // Type, code, checksum, number, place in the row; of version 6 the kernel makes the checksum.
+    // Type, code, checksum, identifier, sequence; for version 6 the kernel computes the checksum.
     let echo = [kind, 0, !kind, 0xff, 0, 0, 0, 0];
     rustix::net::sendto(&raw, &echo, SendFlags::empty(), &SocketAddr::new(to, 0)).unwrap();
     rustix::net::recv(&raw, &mut buffer, RecvFlags::empty()).unwrap();
 }
 
 #[test]
-fn numbers_are_those_of_the_files() {
+fn protocol_counters_match_the_files() {
     if std::env::var_os(INSIDE).is_none() {
         if open().is_some() {
-            let name = &test_name(module_path!(), "numbers_are_those_of_the_files");
+            let name = &test_name(module_path!(), "protocol_counters_match_the_files");
             run_in_namespaces(&["--net"], "exec", name, INSIDE);
         }
         return;
@@ -122,7 +123,7 @@ fn numbers_are_those_of_the_files() {
                 assert_between(low6, network.read(), high6);
             }
         }
-        // Nothing moves now but what ends of connections still tell each other.
+        // Nothing changes any more but what the ends of closed connections still exchange.
         let (exact, exact6) = (0..100).fold((false, false), |exact, _| {
             network.run().unwrap();
             (exact.0 | (network.read::<Snmp>() == snmp()), exact.1 | (snmp6() == Some(network.read())))
@@ -150,9 +151,9 @@ fn numbers_are_those_of_the_files() {
     }
 }
 
-/// What the kernel calls a number in its source and in its file is mostly the same.
+/// The kernel's names for a number in its source and in its file are mostly the same.
 #[test]
-fn each_number_has_the_name_of_its_column() {
+fn each_member_has_the_name_of_its_column() {
     fn check<File: CountedFile>(text: &str, parse: fn(&[u8]) -> File, columns: &[(&str, &str)]) {
         let mut file = parse(text.as_bytes());
         for table in File::TABLES {
@@ -181,7 +182,7 @@ fn each_number_has_the_name_of_its_column() {
             }
         }
     }
-    /// As the standards number them, RFC 792 and 950.
+    /// The numbers are those of RFC 792 and 950.
     const MESSAGES: &[(&str, u32)] = &[
         ("EchoReps", 0),
         ("DestUnreachs", 3),
@@ -237,9 +238,9 @@ fn each_number_has_the_name_of_its_column() {
     check(&numbered, |bytes| Snmp6::parse(bytes).unwrap(), &columns);
 }
 
-/// `/proc/net` is that of the first thread of a process, wherever the others are.
+/// `/proc/net` belongs to the first thread of a process, wherever the others are.
 #[test]
-fn a_thread_in_another_namespace_reads_that_of_its_process() {
+fn a_thread_in_another_namespace_reads_its_process_namespace() {
     let Some(network) = open() else { return };
     let mut child = Ends(Command::new("unshare").args(["--net", "sleep", "60"]).spawn().unwrap());
     let own = fs::read_link("/proc/self/ns/net").unwrap();
@@ -255,7 +256,7 @@ fn a_thread_in_another_namespace_reads_that_of_its_process() {
         network.run().unwrap();
         assert_between(low, network.read(), snmp());
         assert!(own.to_str().unwrap().contains(&network.namespace().to_string()), "{own:?}");
-        // What stands in the namespace of the thread is something else.
+        // The namespace of the thread itself has other numbers.
         let inside = Snmp::parse(&fs::read("/proc/thread-self/net/snmp")?).unwrap();
         assert_eq!(compare(inside, inside, inside), Comparison::Empty);
         std::io::Result::Ok(())
@@ -266,7 +267,7 @@ fn a_thread_in_another_namespace_reads_that_of_its_process() {
 }
 
 #[test]
-fn a_table_that_not_all_processors_have_is_not_there() {
+fn a_table_missing_on_some_cpus_is_absent() {
     let Some(mut network) = open() else { return };
     network.count += 1;
     network.run().unwrap();
@@ -284,7 +285,7 @@ fn a_process_without_a_network_is_an_error() {
     let opened = Network::open_with(|btf| {
         let mut kernel = NetworkLayout::new(btf)?;
         let [task] = btf.find([(Named::Struct, "task_struct")]);
-        // The task that waits most urgently for what this one holds: nobody does.
+        // A pointer of this task that is null: the most urgent task waiting for a lock that this one holds.
         if let Ok(nobody) = btf.field(task.unwrap(), "pi_top_task") {
             kernel.way.first = nobody.offset;
             is_there = true;
@@ -314,12 +315,12 @@ fn a_file_is_compared_number_by_number() {
     let without = with(|snmp| snmp.udp.mem_errors = None);
     assert_eq!(compare(file, without, file), Comparison::Other);
     assert_eq!(compare(without, file, without), Comparison::Other);
-    // Connections come and go while others are counted.
+    // Other connections come and go meanwhile.
     let [low, high] =
         [with(|snmp| snmp.tcp.curr_estab = Some(3)), with(|snmp| snmp.tcp.curr_estab = Some(7))];
     assert_eq!(compare(low, high, low), Comparison::Same);
     assert_eq!(compare(high, file, low), Comparison::Same);
-    // Zeros, and numbers that no processor has of its own, prove nothing.
+    // Zeros, and numbers without per-CPU counts, prove nothing.
     let mut nothing = file;
     for (_, member) in V4.iter().flat_map(|table| table.members) {
         *member(&mut nothing) = Some(0);
@@ -331,9 +332,9 @@ fn a_file_is_compared_number_by_number() {
     assert_eq!(compare(nothing, nothing, nothing), Comparison::Same);
 }
 
-/// Types with the structures of the way, a table of datagrams of the Internet Protocol, and no other.
+/// The structures of the path, one table of IP counters, and nothing else.
 fn types(values: &[&str]) -> Vec<u8> {
-    // 1 long, 2 pointer to it, 3 array of a few, then structures of one member each.
+    // 1 long, 2 pointer to it, 3 a short array, then structures of one member each.
     let mut asm = Assembler::new();
     asm.push("long", 1 << 24, &[8, 64]);
     asm.push("", 2 << 24, &[1]);
@@ -357,7 +358,7 @@ fn types(values: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn numbers_that_a_kernel_has_not_are_not_there() {
+fn counters_unknown_to_the_kernel_are_absent() {
     let bytes = types(&["IPSTATS_MIB_NUM", "IPSTATS_MIB_OUTPKTS", "IPSTATS_MIB_INPKTS"]);
     let kernel = NetworkLayout::new(&Btf::parse(&bytes).unwrap()).unwrap();
     assert!(kernel.each.is_none());
@@ -372,7 +373,7 @@ fn numbers_that_a_kernel_has_not_are_not_there() {
         tables[0].places[at.unwrap()].map(|place| place.offset)
     };
     assert_eq!(offset(|snmp| &mut snmp.ip.in_receives), Some(16));
-    // What is sent was counted under another name once, which now means something else.
+    // Sent datagrams were once counted under another name, which now means something else.
     assert_eq!(offset(|snmp| &mut snmp.ip.out_requests), Some(8));
     assert_eq!(offset(|snmp| &mut snmp.ip.out_transmits), None);
     assert_eq!(offset(|snmp| &mut snmp.ip.in_discards), None);
@@ -383,7 +384,7 @@ fn numbers_that_a_kernel_has_not_are_not_there() {
 }
 
 #[test]
-fn types_without_a_way_are_unsuited() {
+fn types_without_the_namespace_path_are_refused() {
     let mut asm = Assembler::new();
     asm.push("int", 1 << 24, &[4, 32]);
     let bytes = asm.finish();
@@ -392,7 +393,7 @@ fn types_without_a_way_are_unsuited() {
 }
 
 #[test]
-fn two_rights_are_enough_and_one_is_not() {
+fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
         match rights.as_str() {
             "bpf,perfmon" => Network::open().unwrap().run().unwrap(),
@@ -401,6 +402,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open().is_some() {
-        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
+        run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }

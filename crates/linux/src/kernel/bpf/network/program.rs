@@ -4,22 +4,20 @@ use super::super::assembler::{Assembler, AssemblerError, Compute, Label, Reg, Wh
 use super::super::per_cpu::{CpuLoop, NUMBER};
 use super::layout::{NetworkLayout, TableLayout};
 
-// What the map holds, as words. All are set to 0 by the user.
-/// The number of the network namespace.
+// The words of the map. All are set to 0 before a run.
+/// The inode number of the network namespace.
 pub(super) const NAMESPACE: u32 = 0;
-/// 1 when the process was in this namespace from the beginning to the end.
+/// 1 when the process stayed in this namespace from the beginning to the end.
 pub(super) const WHOLE: u32 = 1;
-/// Addresses on their way to become numbers, with which one may count.
+/// Addresses pass through this word to become numbers, with which arithmetic is allowed.
 const ADDRESS: u32 = 2;
-/// How far the values of our map are from what it says, as a number to be added.
+/// The number to add to the address of a map value to get the distance of its CPU.
 const BASE: u32 = 3;
-/// The first table.
-pub(super) const FIRST: u32 = 4;
 
-/// The maps of the program, as descriptors, and how many processors there are.
+/// The maps of the program, by their descriptors, and the number of CPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Maps {
-    /// With a value for each processor.
+    /// A per-CPU map.
     pub(super) own: i32,
     pub(super) words: i32,
     pub(super) count: u32,
@@ -27,10 +25,10 @@ pub(super) struct Maps {
 
 const WORDS: Reg = Reg::R6;
 const NETWORK: Reg = Reg::R7;
-/// How far what the processor at hand has is from where it is said to be.
+/// The distance of the current CPU's memory.
 const DISTANCE: Reg = Reg::R8;
 
-/// What the frame holds beside the number of the processor, as bytes below its end.
+/// A frame slot besides the number of the CPU, as bytes below the frame pointer.
 const OWN_KEY: u16 = 24;
 
 pub(super) fn program(kernel: &NetworkLayout, each: &CpuLoop, maps: Maps) -> Result<Vec<u8>, AssemblerError> {
@@ -66,7 +64,7 @@ pub(super) fn program(kernel: &NetworkLayout, each: &CpuLoop, maps: Maps) -> Res
     for counts in kernel.tables().filter(|counts| !counts.is_of_each) {
         add(&mut code, each, counts, false);
     }
-    // A process that changes its namespace gives the old one up, with its tables.
+    // A process that changes its namespace releases the old one, with its tables.
     network(&mut code, kernel, end);
     code.jump_if_both(When::Differ, Reg::R1, NETWORK, end);
     code.number(Reg::R1, 1);
@@ -77,7 +75,7 @@ pub(super) fn program(kernel: &NetworkLayout, each: &CpuLoop, maps: Maps) -> Res
     code.finish()
 }
 
-/// Puts the address of the network namespace of our process into R1; goes to `none` when it has none any more.
+/// Loads the address of our process's network namespace into R1; jumps to `none` if it has none any more.
 fn network(code: &mut Assembler, kernel: &NetworkLayout, none: Label) {
     code.current_task();
     code.copy(Reg::R1, Reg::R0);
@@ -87,7 +85,7 @@ fn network(code: &mut Assembler, kernel: &NetworkLayout, none: Label) {
     }
 }
 
-/// Adds the numbers of a table to its words, if there is such a table.
+/// Adds the numbers of a table to its words, if the table exists.
 fn add(code: &mut Assembler, each: &CpuLoop, counts: &TableLayout, is_of_each: bool) {
     let none = code.label();
     code.load(Width::B8, Reg::R1, NETWORK, counts.at);
@@ -114,7 +112,7 @@ fn add(code: &mut Assembler, each: &CpuLoop, counts: &TableLayout, is_of_each: b
     code.bind(none);
 }
 
-/// Makes the address in R1 a number, which it is when it went through memory.
+/// Turns the address in R1 into a number, by storing and loading it.
 fn as_number(code: &mut Assembler) {
     store(code, ADDRESS, Reg::R1);
     load(code, Reg::R1, ADDRESS);

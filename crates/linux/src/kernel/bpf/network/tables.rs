@@ -1,46 +1,46 @@
-//! What the kernel counts of the network's protocols, by its names, and what that is in `/proc/net/snmp` and
+//! The counters of network protocols, by their names in the kernel, and their fields in `/proc/net/snmp` and
 //! `/proc/net/snmp6`.
 
 use super::super::btf::Named;
 use crate::kernel::proc::snmp::Snmp;
 use crate::kernel::proc::snmp6::Snmp6;
 
-/// Where a number of a file is kept.
+/// The field for a number of a file.
 pub(crate) type Member<File> = fn(&mut File) -> &mut Option<u64>;
 
 /// How a number is found in its table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MemberKey {
-    /// By the first of these names that the kernel has for a value, and that is no earlier member's.
+    /// By the first of these names that the kernel defines, unless an earlier member has its value.
     Named(&'static [&'static str]),
-    /// By the type of a message, with [`SENT`] of one that was sent.
+    /// By message type; [`SENT`] marks messages that were sent.
     Message(u32),
 }
 
 impl MemberKey {
-    /// Whether the number is one of what is there now.
+    /// Whether the number is a gauge, which can decrease.
     pub(crate) fn goes_down(&self) -> bool {
         matches!(self, MemberKey::Named(["TCP_MIB_CURRESTAB"]))
     }
 }
 
-/// The kernel counts messages of up to so many types, first those received and then those sent.
+/// The kernel counts up to so many message types, first those received and then those sent.
 const SENT: u32 = 0x100;
 
 /// One of the kernel's tables.
 pub(crate) struct Table<File: 'static> {
-    /// Where a network namespace says where it is.
+    /// The path of the table in a network namespace.
     pub(crate) at: &'static str,
     pub(crate) structure: &'static str,
-    /// The first value of the enumeration that numbers it.
+    /// The first value of the enumeration that numbers its members.
     pub(crate) first: &'static str,
-    /// Whether each processor has its own.
+    /// Whether the table is per CPU.
     pub(crate) is_of_each: bool,
     pub(crate) members: &'static [(MemberKey, Member<File>)],
 }
 
 impl<File> Table<File> {
-    /// What is looked for in the kernel's types.
+    /// The names to look up in the kernel's types.
     pub(crate) fn names(&self) -> [(Named, &'static str); 2] {
         [(Named::Struct, self.structure), (Named::Values, self.first)]
     }
@@ -93,7 +93,7 @@ macro_rules! datagrams {
     };
 }
 
-/// Those of `/proc/net/snmp`.
+/// The tables of `/proc/net/snmp`.
 pub(crate) const V4: [Table<Snmp>; 6] = [
     counts! { "mib.ip_statistics", "ipstats_mib", "IPSTATS_MIB_", Snmp.ip:
         in_receives "INPKTS";
@@ -103,7 +103,7 @@ pub(crate) const V4: [Table<Snmp>; 6] = [
         in_unknown_protos "INUNKNOWNPROTOS";
         in_discards "INDISCARDS";
         in_delivers "INDELIVERS";
-        // Before Linux 6.7 these were counted under the name of what is handed to a device now.
+        // Before Linux 6.7 these were counted under the name that now means packets handed to a device.
         out_requests "OUTREQUESTS" | "OUTPKTS";
         out_discards "OUTDISCARDS";
         out_no_routes "OUTNOROUTES";
@@ -155,7 +155,7 @@ pub(crate) const V4: [Table<Snmp>; 6] = [
     datagrams!("mib.udplite_statistics", Snmp.udp_lite),
 ];
 
-/// Those of `/proc/net/snmp6`.
+/// The tables of `/proc/net/snmp6`.
 pub(crate) const V6: [Table<Snmp6>; 4] = [
     counts! { "mib.ipv6_statistics", "ipstats_mib", "IPSTATS_MIB_", Snmp6.ip:
         in_receives "INPKTS";

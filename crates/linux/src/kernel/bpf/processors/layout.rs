@@ -1,14 +1,14 @@
-//! Where the running kernel counts.
+//! Where the running kernel keeps its per-CPU counters.
 
 use super::super::assembler::FieldOffset;
 use super::super::btf::{Btf, BtfError, Named, TypeId};
 use super::super::per_cpu::CpuLoop;
 use crate::kernel::proc::vmstat::VmStat;
 
-/// Where a number of `/proc/vmstat` is kept.
+/// The field for a number of `/proc/vmstat`.
 type VmStatMember = fn(&mut VmStat) -> &mut Option<u64>;
 
-/// The events of memory that are read, by the kernel's names, and what they are in `/proc/vmstat`.
+/// The memory events that are read: the kernel's names, and their fields of `/proc/vmstat`.
 pub(super) const WANTED: [(&str, VmStatMember); 8] = [
     ("PGFAULT", |stat| &mut stat.faults),
     ("PGMAJFAULT", |stat| &mut stat.major_faults),
@@ -20,8 +20,8 @@ pub(super) const WANTED: [(&str, VmStatMember); 8] = [
     ("PGSTEAL_PROACTIVE", |stat| &mut stat.stolen_proactively),
 ];
 
-/// Counts of x86 that `/proc/interrupts` shows in rows of their own, and that the kernel's sum does not have. Not all
-/// kernels have all of them. Those of the TLB are among the calls already.
+/// x86 counters that `/proc/interrupts` shows in rows of their own, and that the kernel's sum does not
+/// include. Not every kernel has all of them. TLB interrupts are part of the call interrupts.
 const COUNTS_OF_X86: [&str; 19] = [
     "__nmi_count",
     CLOCK_OF_X86,
@@ -44,53 +44,53 @@ const COUNTS_OF_X86: [&str; 19] = [
     "posted_msi_notification_count",
 ];
 const CLOCK_OF_X86: &str = "apic_timer_irqs";
-/// What else stands beside them and counts no interrupts of its own.
+/// Other members of the same structure, which count no interrupts of their own.
 const OTHERS_OF_X86: [&str; 3] = ["irq_tlb_count", "__softirq_pending", "kvm_cpu_l1tf_flush_l1d"];
 
-/// A variable of which each processor has its own.
+/// A per-CPU variable.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variable {
-    /// Bytes from the first one.
+    /// Its offset in the section.
     pub(super) place: u32,
     /// Its type, a structure.
     pub(super) of: TypeId,
 }
 
-/// The way from a task to a variable of its processor.
+/// The offsets on the path from a task to the run queue of its CPU.
 #[derive(Debug)]
 pub(super) struct RunQueuePath {
     /// In a task.
     pub(super) queue_of_kind: u32,
-    /// In what it leads to.
+    /// In `cfs_rq`.
     pub(super) queue: u32,
-    /// In the queue of tasks of a processor, its number.
+    /// In a run queue, the number of its CPU.
     pub(super) processor: u32,
-    /// Where the queue stands among the variables.
+    /// The offset of the run queue in the section of per-CPU variables.
     pub(super) place: u32,
 }
 
-/// Where the running kernel counts.
+/// The layout of the counters in the running kernel.
 #[derive(Debug)]
 pub(super) struct CountsLayout {
     /// `None` before Linux 6.4.
     pub(super) each: Option<CpuLoop>,
     pub(super) way: RunQueuePath,
-    /// The variable with the next two.
+    /// `kstat`, with the next two.
     pub(super) counts: Variable,
     pub(super) interrupts: FieldOffset,
     pub(super) softirqs: Vec<FieldOffset>,
-    /// Interrupts that are counted elsewhere; why it is not known which.
+    /// Interrupts that `kstat` does not include; or why it is unknown which they are.
     pub(super) own: Result<ArchInterrupts, String>,
-    /// `None` of a kernel that was built without.
+    /// `None` for a kernel built without them.
     pub(super) events: Option<Events>,
 }
 
-/// Interrupts that a kind of machine counts for itself.
+/// Interrupt counters of the architecture.
 #[derive(Debug, Default)]
 pub(super) struct ArchInterrupts {
-    /// What is added up, of each variable.
+    /// The counters to add up, by variable.
     pub(super) variables: Vec<(Variable, Vec<FieldOffset>)>,
-    /// That of the clock, in the first of them.
+    /// The timer interrupts, in the first variable.
     pub(super) clock: Option<FieldOffset>,
 }
 
@@ -101,12 +101,12 @@ pub(super) struct Events {
     pub(super) places: [Option<FieldOffset>; WANTED.len()],
 }
 
-/// The types as they are looked through.
+/// The type description, and what lookups in it need.
 pub(super) struct Types<'a> {
     pub(super) btf: &'a Btf<'a>,
-    /// The section of the variables.
+    /// The section of per-CPU variables.
     pub(super) section: TypeId,
-    /// A structure that begins with a number of 8 bytes, for variables that are none.
+    /// A structure that begins with an 8-byte number, for variables that are no structures.
     pub(super) number: TypeId,
 }
 
@@ -168,9 +168,9 @@ impl CountsLayout {
         });
         let own = match std::env::consts::ARCH {
             "x86_64" => interrupts_of_x86(&types, own, [exceptions, polls]),
-            // All are in the kernel's sum, those between processors too since Linux 5.10.
+            // The kernel's sum includes all; those between CPUs since Linux 5.10.
             "aarch64" => Ok(ArchInterrupts::default()),
-            other => Err(format!("it is not known what the kernel's sum of interrupts is on {other}")),
+            other => Err(format!("the meaning of the kernel's sum of interrupts on {other} is unknown")),
         };
         Ok(CountsLayout {
             each: CpuLoop::find(btf),
@@ -200,8 +200,8 @@ pub(super) fn interrupts_of_x86(
             places.push(place);
             clock = clock.or((name == CLOCK_OF_X86).then_some(place));
         } else if !OTHERS_OF_X86.contains(&name) {
-            // A newer kernel counts something that may be an interrupt or none.
-            return Err(format!("it is not known whether {name} of irq_stat counts interrupts"));
+            // A newer kernel counts something that may or may not be an interrupt.
+            return Err(format!("it is unknown whether {name} of irq_stat counts interrupts"));
         }
     }
     if clock.is_none() {

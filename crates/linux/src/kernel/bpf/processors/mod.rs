@@ -1,21 +1,20 @@
-//! Reads what the kernel counts for each processor: interrupts, soft interrupts, and events of memory.
+//! Reads per-CPU counters with a BPF program: interrupts, soft interrupts and memory events.
 //!
 //! ```text
-//! for each processor that there could be:
-//!     interrupts: the sum that the kernel keeps, and of x86 the counts that stand beside it
-//!     interrupts of its own clock, of x86
-//!     soft interrupts: those of all kinds added up
-//!     events of memory: those that are wanted
+//! for each possible CPU:
+//!     interrupts: the kernel's sum, and on x86 the counters beside it
+//!     timer interrupts, on x86
+//!     soft interrupts: the sum over all kinds
+//!     memory events: the needed ones
 //! ```
 //!
-//! They are variables of which each processor has its own. The kernel's types say where each stands among the others,
-//! but not where all of them are: programs are told that only where the kernel was built with `KALLSYMS_ALL`. So one is
-//! looked for on a way that programs may go: from a task to the queue of tasks of its processor. A map of our own that
-//! has a value for each processor is as far from them on every processor. What comes out is compared with a file before
-//! anybody sees it.
+//! The counters are per-CPU variables. The kernel's types give the offset of each variable in its section,
+//! but not where the section is: programs learn that only where the kernel was built with `KALLSYMS_ALL`. So
+//! the program follows a permitted path: from a task to the run queue of its CPU, which is such a variable.
+//! The distance between a per-CPU map of our own and these variables is the same on all CPUs. The result is
+//! compared with a file before it is used.
 //!
-//! The sums of interrupts also have those of interrupts that were given back since the start, which `/proc/interrupts`
-//! has lost.
+//! The kernel's sums of interrupts include released interrupts, which `/proc/interrupts` no longer lists.
 
 mod layout;
 mod program;
@@ -34,29 +33,29 @@ use crate::kernel::proc::interrupts::Interrupts;
 use crate::kernel::proc::softirqs::Softirqs;
 use crate::kernel::proc::vmstat::VmStat;
 
-/// Counts of all processors, as of the last run.
+/// The counters of all CPUs, as of the last run.
 #[derive(Debug)]
 pub(crate) struct Processors {
     kernel: CountsLayout,
-    /// The processors that there could be.
+    /// The possible CPUs.
     possible: Vec<u32>,
     rows: MapMemory,
     program: Program,
-    /// They must live as long as the program refers to them by their numbers, which is while that is loaded.
+    /// They must live as long as the loaded program, which refers to them by number.
     _maps: [Array; 2],
 }
 
 impl Processors {
-    /// Brings the program into the kernel.
+    /// Loads the program.
     ///
     /// # Errors
     ///
-    /// The kernel is too old, describes no types, or does not let us.
+    /// The kernel is too old, has no type description, or does not allow it.
     pub(crate) fn open() -> Result<Processors, Refusal> {
         Processors::open_with(CountsLayout::new)
     }
 
-    /// As [`Processors::open`], with what this finds in the kernel's types.
+    /// As [`Processors::open`], with a layout from this function.
     fn open_with(
         look: impl FnOnce(&Btf<'_>) -> Result<CountsLayout, BtfError>,
     ) -> Result<Processors, Refusal> {
@@ -78,7 +77,7 @@ impl Processors {
         Ok(processors)
     }
 
-    /// Compares what is read with a file, between two runs.
+    /// Compares the result with a file that is read between two runs.
     fn compare(&self) -> Result<(), Refusal> {
         const FILE: &str = "/proc/softirqs";
         self.run()?;
@@ -97,10 +96,10 @@ impl Processors {
         if file.len() == before.len() && (0..file.len()).all(|at| is_between(at).is_some()) {
             return Ok(());
         }
-        Err(Refusal::of_kernel(format!("what is read of the processors is not what {FILE} says")))
+        Err(Refusal::of_kernel(format!("the BPF program disagrees with {FILE}")))
     }
 
-    /// Reads everything.
+    /// Runs the program.
     ///
     /// # Errors
     ///
@@ -109,8 +108,8 @@ impl Processors {
         self.program.run().map(|_| ()).map_err(|error| syscall_refusal(&error))
     }
 
-    /// Interrupts of each processor that there could be, and where the kernel counts them apart those of its clock;
-    /// `None` where it is not known what belongs to them, see [`Processors::why_no_interrupts`].
+    /// Interrupts of each possible CPU, and timer interrupts where the kernel counts them apart; `None` where
+    /// it is unknown which counts are interrupts, see [`Processors::why_no_interrupts`].
     pub(crate) fn interrupts(&self) -> Option<Interrupts> {
         let own = self.kernel.own.as_ref().ok()?;
         let column = |word| self.possible.iter().map(|number| low_32(self.word(*number, word))).collect();
@@ -118,23 +117,23 @@ impl Processors {
         Some(Interrupts { cpus: self.possible.clone(), totals: column(INTERRUPTS), clock })
     }
 
-    /// Why interrupts are not told.
+    /// Why interrupts can not be read.
     pub(crate) fn why_no_interrupts(&self) -> Option<&str> {
         self.kernel.own.as_ref().err().map(String::as_str)
     }
 
-    /// Soft interrupts of each processor that there could be, modulo 2^32.
+    /// Soft interrupts of each possible CPU, modulo 2^32.
     pub(crate) fn softirqs(&self) -> Vec<(u32, u32)> {
         self.possible.iter().map(|number| (*number, low_32(self.word(*number, SOFTIRQS)))).collect()
     }
 
-    /// Events of memory, those of all processors together, as `/proc/vmstat` counts them; the rest of it is unknown.
+    /// Memory events of all CPUs together, as `/proc/vmstat` counts them; its other numbers are unknown.
     /// `None` where the kernel counts none.
     pub(crate) fn events(&self) -> Option<VmStat> {
         let events = self.kernel.events.as_ref()?;
         let mut stat = VmStat::default();
         for (((_, field), place), word) in WANTED.iter().zip(&events.places).zip(EVENTS..) {
-            // One that goes off hands its counts to another.
+            // A CPU that goes offline hands its counts to another.
             let sum =
                 || self.possible.iter().map(|number| self.word(*number, word)).fold(0, u64::wrapping_add);
             *field(&mut stat) = place.is_some().then(sum);
@@ -144,7 +143,7 @@ impl Processors {
         Some(stat)
     }
 
-    /// Whether the kernel counts events of memory.
+    /// Whether the kernel counts memory events.
     pub(crate) fn has_events(&self) -> bool {
         self.kernel.events.is_some()
     }
@@ -157,7 +156,7 @@ impl Processors {
     }
 }
 
-/// The lower half, which is the width of what the kernel prints.
+/// The lower 32 bits, which is the width that the kernel prints.
 fn low_32(number: u64) -> u32 {
     u32::try_from(number & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Reads the counts of this machine, and compares them with what the files print.
+//! Reads the per-CPU counters of this machine, and compares them with the files.
 
 use super::super::assembler::{FieldOffset, Width};
 use super::super::btf::Named;
@@ -8,7 +8,7 @@ use super::*;
 use crate::kernel::proc::stat::Stat;
 use crate::test_support::{CAPABILITIES, run_with_capabilities, test_name};
 
-/// `None`, and a line that says why, where the kernel does not let us.
+/// `None`, listed as a skip, where the kernel refuses the program.
 fn open() -> Option<Processors> {
     match Processors::open() {
         Ok(processors) => Some(processors),
@@ -23,7 +23,7 @@ fn read(file: &str) -> Vec<u8> {
     fs::read(file).unwrap()
 }
 
-/// Whether counts are between those of before and after, whatever the width at which they wrap.
+/// Whether a count is between those before and after it, whatever the width at which they wrap.
 fn is_between(low: u32, between: u32, high: u32) -> bool {
     between.wrapping_sub(low) <= high.wrapping_sub(low)
 }
@@ -35,7 +35,7 @@ fn softirqs() -> Vec<(u32, u32)> {
 }
 
 #[test]
-fn soft_interrupts_are_those_of_the_file() {
+fn soft_interrupts_match_the_file() {
     let Some(processors) = open() else { return };
     for _ in 0..50 {
         let before = softirqs();
@@ -52,11 +52,11 @@ fn soft_interrupts_are_those_of_the_file() {
 }
 
 #[test]
-fn events_are_those_of_the_file() {
+fn memory_events_match_the_file() {
     let Some(processors) = open() else { return };
     for _ in 0..50 {
         let mut before = VmStat::parse(&read("/proc/vmstat")).unwrap();
-        // A program that begins costs faults; memory may be there from before.
+        // Starting a program causes faults; memory of this process may be mapped already.
         std::process::Command::new("true").status().unwrap();
         processors.run().unwrap();
         let mut found = processors.events().unwrap();
@@ -76,7 +76,7 @@ fn events_are_those_of_the_file() {
 }
 
 #[test]
-fn interrupts_grow_as_those_of_the_file() {
+fn interrupts_grow_like_those_of_the_file() {
     let Some(processors) = open() else { return };
     let file = || Interrupts::parse(&read("/proc/interrupts")).unwrap();
     let found = || {
@@ -88,7 +88,7 @@ fn interrupts_grow_as_those_of_the_file() {
         tallymon_testkit::skip(why);
         return;
     };
-    // The kernel's own sum, which knows what was given back, tells whether the file has lost anything.
+    // The kernel's own sum includes released interrupts, so it shows whether the file has lost any.
     let total = || Stat::parse(&read("/proc/stat")).unwrap().interrupts.unwrap();
     let sum = |of: &Interrupts| of.totals.iter().copied().map(u64::from).sum::<u64>();
     let (low, between, high) = (total(), file(), total());
@@ -112,16 +112,16 @@ fn interrupts_grow_as_those_of_the_file() {
             let [begin, then, end] = [&first.0, &first.1, &first.2].map(|of| columns(of, number).0);
             let growth = found.0.wrapping_sub(then);
             let (least, most) = (low.0.wrapping_sub(end), high.0.wrapping_sub(begin));
-            // The file was read once more between both, so the least may be below nothing.
+            // The file was read once more in between, so the lower bound may be negative.
             let is_grown = growth.wrapping_sub(least) <= most.wrapping_sub(least);
             assert!(is_grown, "CPU{number}: {least} {growth} {most}");
         }
     }
 }
 
-/// A variable that is a number, of which the value is known for each processor: its own.
+/// A variable that is a plain number, with a known value on each CPU: its number.
 #[test]
-fn a_variable_may_be_a_number() {
+fn a_per_cpu_variable_may_be_a_plain_number() {
     let mut is_there = false;
     let opened = Processors::open_with(|btf| {
         let mut kernel = CountsLayout::new(btf)?;
@@ -149,7 +149,7 @@ fn a_variable_may_be_a_number() {
 }
 
 #[test]
-fn what_does_not_agree_with_the_file_is_refused() {
+fn counters_that_disagree_with_the_file_are_refused() {
     if open().is_none() {
         return;
     }
@@ -162,7 +162,7 @@ fn what_does_not_agree_with_the_file_is_refused() {
 }
 
 #[test]
-fn counts_that_are_not_known_are_no_interrupts() {
+fn unknown_counters_are_not_taken_for_interrupts() {
     // 1 int, 2 the structure, 3 the variable, 4 the section.
     let with = |names: &[&str]| {
         let mut asm = Assembler::new();
@@ -186,7 +186,7 @@ fn counts_that_are_not_known_are_no_interrupts() {
 }
 
 #[test]
-fn types_without_counts_are_unsuited() {
+fn types_without_the_counters_are_refused() {
     let mut asm = Assembler::new();
     asm.push("int", 1 << 24, &[4, 32]);
     let bytes = asm.finish();
@@ -195,7 +195,7 @@ fn types_without_counts_are_unsuited() {
 }
 
 #[test]
-fn two_rights_are_enough_and_one_is_not() {
+fn two_capabilities_suffice_and_one_does_not() {
     if let Ok(rights) = std::env::var(CAPABILITIES) {
         match rights.as_str() {
             "bpf,perfmon" => Processors::open().unwrap().run().unwrap(),
@@ -204,6 +204,6 @@ fn two_rights_are_enough_and_one_is_not() {
         return;
     }
     if open().is_some() {
-        run_with_capabilities(&test_name(module_path!(), "two_rights_are_enough_and_one_is_not"));
+        run_with_capabilities(&test_name(module_path!(), "two_capabilities_suffice_and_one_does_not"));
     }
 }

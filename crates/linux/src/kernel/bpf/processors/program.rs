@@ -1,4 +1,4 @@
-//! The program that goes through all processors, and the one that finds where their variables are.
+//! The program that reads all CPUs, and the one that finds their per-CPU variables.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use super::super::refusal::{Refusal, assembler_refusal, load_refusal, syscall_re
 use super::super::sys::{MapMemory, Program, ProgramKind};
 use super::layout::{CountsLayout, Variable};
 
-// What a row of the map holds, as words.
+// The words of a row of the map.
 pub(super) const INTERRUPTS: u32 = 0;
 pub(super) const CLOCK: u32 = 1;
 pub(super) const SOFTIRQS: u32 = 2;
@@ -17,10 +17,10 @@ pub(super) const WORDS: usize = 11;
 /// Bytes of a row.
 pub(super) const SIZE: u32 = 88;
 
-/// The maps of the program, as descriptors, and how many processors they are for.
+/// The maps of the program, by their descriptors, and the number of CPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Maps {
-    /// With a value for each processor.
+    /// A per-CPU map.
     pub(super) own: i32,
     pub(super) rows: i32,
     pub(super) count: u32,
@@ -31,10 +31,10 @@ const ROW: Reg = Reg::R7;
 const SUM: Reg = Reg::R8;
 const QUEUE: Reg = Reg::R9;
 
-/// What the frame holds beside the number of the processor, as bytes below its end.
+/// A frame slot besides the number of the CPU, as bytes below the frame pointer.
 const OWN_KEY: u16 = 24;
 
-/// How far the first variable of a processor is from the value that our map has for it: the same for all processors.
+/// The distance from the value of our map to the first per-CPU variable, which is the same on all CPUs.
 pub(super) fn start(kernel: &CountsLayout, maps: Maps, rows: &MapMemory) -> Result<u64, Refusal> {
     let way = &kernel.way;
     let mut code = Assembler::new();
@@ -60,11 +60,11 @@ pub(super) fn start(kernel: &CountsLayout, maps: Maps, rows: &MapMemory) -> Resu
         .map_err(load_refusal)?
         .run()
         .map_err(|error| syscall_refusal(&error))?;
-    // Addresses of the kernel are nobody's business any longer than this.
+    // Remove kernel addresses from the map as soon as they were used.
     let take = |word: usize| rows.words().get(word).map_or(0, |word| word.swap(0, Ordering::Relaxed));
     let (queue, area) = (take(0), take(1));
     if queue == 0 || area == 0 {
-        return Err(Refusal::of_kernel("the variables of the processors were not found".to_string()));
+        return Err(Refusal::of_kernel("the per-CPU variables were not found".to_string()));
     }
     Ok(queue.wrapping_sub(u64::from(way.place)).wrapping_sub(area))
 }
@@ -89,7 +89,7 @@ pub(super) fn program(
         row(code, maps, done);
         code.load_from_frame(Reg::R3, NUMBER);
         value(code, maps, done);
-        // An address that went through memory is a number, with which one may count.
+        // An address that went through memory counts as a number, so arithmetic with it is allowed.
         store(code, INTERRUPTS, AREA);
         code.load(Width::B8, AREA, ROW, 0);
         to(code, kernel.counts);
@@ -98,7 +98,8 @@ pub(super) fn program(
         store(code, SOFTIRQS, SUM);
         code.load(kernel.interrupts.width, Reg::R1, Reg::R0, kernel.interrupts.offset);
         store(code, INTERRUPTS, Reg::R1);
-        // Many machines could have far more processors than they have; one that never was there has counted nothing.
+        // Many machines have far more possible CPUs than real ones; a CPU that was never online has counted
+        // nothing.
         code.compute(Compute::Add, SUM, Reg::R1);
         code.jump_if(When::Equal, SUM, 0, next);
         code.load(Width::B8, SUM, ROW, INTERRUPTS.saturating_mul(8));
@@ -127,19 +128,19 @@ pub(super) fn program(
     code.finish()
 }
 
-/// Puts the address of the row with the number in the frame into its register.
+/// Loads the address of the row whose index is in the frame.
 fn row(code: &mut Assembler, maps: Maps, none: Label) {
     code.element(maps.rows, NUMBER, none);
     code.copy(ROW, Reg::R0);
 }
 
-/// Puts the address of our own value for the processor in R3 into its register; goes to `none` behind the last one.
+/// Loads the address of our map value for the CPU in R3; jumps to `none` after the last CPU.
 fn value(code: &mut Assembler, maps: Maps, none: Label) {
     code.per_cpu_element(maps.own, OWN_KEY, none);
     code.copy(AREA, Reg::R0);
 }
 
-/// Adds numbers of the variable at R0 to the sum. Uses R1.
+/// Adds fields of the variable at R0 to the sum. Uses R1.
 fn add(code: &mut Assembler, places: &[FieldOffset]) {
     for place in places {
         code.load(place.width, Reg::R1, Reg::R0, place.offset);
@@ -147,7 +148,7 @@ fn add(code: &mut Assembler, places: &[FieldOffset]) {
     }
 }
 
-/// Copies a number of the variable at R0 to a word of the row. Uses R1.
+/// Copies a field of the variable at R0 to a word of the row. Uses R1.
 fn copy(code: &mut Assembler, from: FieldOffset, word: u32) {
     code.load(from.width, Reg::R1, Reg::R0, from.offset);
     store(code, word, Reg::R1);

@@ -1,0 +1,177 @@
+//! Arguments of `tally provider`, `lodctr`, `unlodctr` and `compat`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct Provider {
+    #[command(flatten)]
+    pub(crate) scope: ScopeOptions,
+    #[command(subcommand)]
+    pub(crate) action: ProviderAction,
+}
+
+/// Which registry to change. Default: the system's if the user may write it, else the user's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Registry")]
+pub(crate) struct ScopeOptions {
+    /// Use the system registry, which all users read.
+    #[arg(long, global = true, conflicts_with = "user")]
+    pub(crate) system: bool,
+    /// Use this user's registry. Its entries override the system's.
+    #[arg(long, global = true)]
+    pub(crate) user: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProviderAction {
+    /// Install counter names and register providers.
+    Add(ProviderAdd),
+    /// Remove services and their counter names.
+    Remove {
+        /// Services by name, manifest providers by GUID or name, or manifest files.
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+    },
+    /// List the services of both registries.
+    List {
+        /// Print JSON.
+        #[arg(long, help_heading = "Output")]
+        json: bool,
+    },
+    /// Check files without installing them, or load and check a service's library.
+    Check(ProviderFiles),
+    /// Export all names and settings; 'tally lodctr /R:FILE' restores them.
+    Export {
+        /// File to write. Default: standard output.
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Read the counters of services again.
+    Enable {
+        /// Names of services.
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+    },
+    /// Stop reading the counters of services.
+    Disable {
+        /// Names of services.
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+    },
+    /// Add the languages of INI files to services that are already installed.
+    Translate {
+        /// INI files. Their symbol files must be in the same folder.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Code page of files that are neither UTF-16 nor UTF-8.
+        #[arg(long, value_name = "NUMBER")]
+        code_page: Option<u32>,
+    },
+    /// Set registry values of one service or of all; without values, show them.
+    Set(ProviderSet),
+    /// Undo the last change, or restore an older version.
+    Rollback {
+        /// Version to restore. Default: the one before the current.
+        #[arg(long, value_name = "VERSION")]
+        to: Option<u32>,
+        /// List the stored versions and change nothing.
+        #[arg(long, conflicts_with = "to")]
+        list: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderSet {
+    /// Service to configure. Default: all services.
+    #[arg(long, value_name = "SERVICE")]
+    pub(crate) service: Option<String>,
+    /// Values to set, by their names on Windows, such as "Configuration Flags=2". NAME= removes a value.
+    #[arg(value_name = "NAME=NUMBER")]
+    pub(crate) values: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderFiles {
+    /// INI files with names, manifests (.man), or .reg files with registrations.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Code page of files that are neither UTF-16 nor UTF-8, such as 949, 932 or 1251. Default: 1252.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) code_page: Option<u32>,
+    /// Program of a manifest, or its folder, when the manifest does not give the full path.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) binary: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderAdd {
+    #[command(flatten)]
+    pub(crate) files: ProviderFiles,
+    /// Shared library of the service.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: Option<String>,
+    /// Name of the library's Open function.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) open: Option<String>,
+    /// Name of the library's Collect function.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collect: Option<String>,
+    /// Name of the library's Close function.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) close: Option<String>,
+    /// Run the library as user nobody when root reads counters.
+    #[arg(long)]
+    pub(crate) as_nobody: bool,
+    /// Index of another provider's object that the library wraps. Repeat for several objects.
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) wraps: Vec<u32>,
+    /// Trust the library as it is now, and load it into the process that reads counters.
+    ///
+    /// A fault of the library then ends that process. Without this option the library runs in its own
+    /// process.
+    #[arg(long)]
+    pub(crate) in_process: bool,
+    /// Milliseconds that a request waits for data before it returns the last values; 50 by default.
+    #[arg(long, value_name = "MS")]
+    pub(crate) deadline: Option<u32>,
+    /// Milliseconds that Open may take; 10,000 by default.
+    #[arg(long, value_name = "MS")]
+    pub(crate) open_timeout: Option<u32>,
+    /// Milliseconds that Collect may take before its process is killed; 10,000 by default.
+    #[arg(long, value_name = "MS")]
+    pub(crate) collect_timeout: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compat {
+    #[command(subcommand)]
+    pub(crate) command: CompatCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CompatCommand {
+    /// Install links to tally under the names of Windows' programs.
+    Install(CompatFolder),
+    /// Remove the links.
+    Remove(CompatFolder),
+    /// A program of Windows and its options.
+    #[command(external_subcommand)]
+    Program(Vec<OsString>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompatFolder {
+    /// Folder of the links. Default: ~/.local/bin.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WindowsWords {
+    /// Options and names as on Windows; /? lists them.
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<String>,
+}

@@ -1,0 +1,197 @@
+//! What a key binding is.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A text in English, Korean, Japanese and Russian.
+pub(crate) type Label = [&'static str; 4];
+
+/// Where a binding holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Context {
+    /// The chart and the other views of the same counters.
+    Chart,
+    /// The same while a log is shown.
+    Log,
+    /// The chart while the chosen counter has no value because its provider failed.
+    Fault,
+    /// The panel of top contributors.
+    Contributors,
+    Table,
+    Add,
+    Properties,
+    Providers,
+    Sessions,
+    Alerts,
+    Prompt,
+}
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    // Lists, in every screen.
+    Previous,
+    Next,
+    PageBack,
+    PageForward,
+    First,
+    Last,
+    Accept,
+    Cancel,
+    Close,
+    ClearText,
+    DeleteLetter,
+    PreviousPane,
+    NextPane,
+    // The counters.
+    AddCounters,
+    Remove,
+    Hide,
+    NewSet,
+    Highlight,
+    Colour,
+    // The views.
+    Graph,
+    Area,
+    Stacked,
+    Bars,
+    Report,
+    Split,
+    Table,
+    // Scale and threshold.
+    ScaleUp,
+    ScaleDown,
+    ScaleFit,
+    ScaleFitAll,
+    ScaleDefault,
+    Threshold,
+    // Time.
+    CursorBack,
+    CursorForward,
+    StepBack,
+    StepForward,
+    Freeze,
+    Update,
+    Clear,
+    ScrollBack,
+    ScrollForward,
+    Oldest,
+    Live,
+    Newest,
+    Play,
+    ZoomIn,
+    ZoomOut,
+    GoTo,
+    ShorterInterval,
+    LongerInterval,
+    Sweep,
+    // What is known of a counter.
+    Contributors,
+    Explain,
+    Filter,
+    // The picture.
+    Properties,
+    /// Digit n switches the nth part of the picture.
+    Part,
+    Grid,
+    // Clipboard and files.
+    CopyPath,
+    CopySettings,
+    CopyValues,
+    Paste,
+    Save,
+    Open,
+    BackToNow,
+    Compare,
+    CompareBack,
+    CompareForward,
+    Undo,
+    /// A drag over the chart.
+    ZoomToRange,
+    // Other screens.
+    Providers,
+    FailedProvider,
+    Sessions,
+    Alerts,
+    Help,
+    Suspend,
+    Quit,
+    // The table.
+    PreviousColumn,
+    NextColumn,
+    Reverse,
+    Tree,
+    PreviousObject,
+    NextObject,
+    Tick,
+    Untick,
+    AddToChart,
+    // Dialogs.
+    Less,
+    More,
+    Enable,
+    Disable,
+    Switch,
+    Yes,
+    No,
+    OpenLog,
+    ShowInChart,
+    SaveList,
+}
+
+/// A key, or what the mouse does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    Char(char),
+    /// A letter with Ctrl.
+    Control(char),
+    Code(KeyCode),
+    /// A digit from 1 to 6.
+    Digits,
+    Click,
+    Drag,
+}
+
+impl Key {
+    /// Whether an event is this key. Ctrl matters for letters only.
+    pub(crate) fn is(self, event: KeyEvent) -> bool {
+        let control = event.modifiers.contains(KeyModifiers::CONTROL);
+        match (self, event.code) {
+            (Key::Char(wanted), KeyCode::Char(letter)) => wanted == letter && !control,
+            (Key::Control(wanted), KeyCode::Char(letter)) => wanted == letter && control,
+            (Key::Digits, KeyCode::Char(letter)) => ('1'..='6').contains(&letter) && !control,
+            (Key::Code(wanted), code) => wanted == code,
+            _ => false,
+        }
+    }
+}
+
+/// Keys that do one thing on some screens.
+#[derive(Debug)]
+pub(crate) struct KeyBinding {
+    pub(crate) contexts: &'static [Context],
+    pub(crate) command: Command,
+    /// The keys that the help screen and the footers name.
+    pub(crate) keys: &'static [Key],
+    /// More keys that do the same; only the manual names them.
+    pub(crate) also: &'static [Key],
+    /// What they do, for the manual.
+    pub(crate) label: Label,
+    /// The same in fewer words, where the help screen has several bindings in a line.
+    pub(crate) brief: Option<Label>,
+}
+
+impl KeyBinding {
+    /// All keys.
+    pub(crate) fn all_keys(&self) -> impl Iterator<Item = Key> {
+        self.keys.iter().chain(self.also).copied()
+    }
+}
+
+/// Bindings that belong together: a line of the help screen, where it has a place for them.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// What stands before them in the help screen.
+    pub(crate) title: Option<Label>,
+    pub(crate) in_help: bool,
+    pub(crate) bindings: &'static [KeyBinding],
+}

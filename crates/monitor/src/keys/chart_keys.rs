@@ -1,0 +1,193 @@
+//! The key bindings of the chart and the table.
+
+use crossterm::event::KeyCode;
+
+use crate::keys::binding::Key::{Char, Click, Code, Control, Digits, Drag};
+use crate::keys::binding::{Command, Context, Group, Key, KeyBinding};
+use crate::keys::table_macro::keys;
+
+const CHART: &[Context] = &[Context::Chart];
+const UP: Key = Key::Code(KeyCode::Up);
+const DOWN: Key = Key::Code(KeyCode::Down);
+const LEFT: Key = Key::Code(KeyCode::Left);
+const RIGHT: Key = Key::Code(KeyCode::Right);
+const PAGE_UP: Key = Key::Code(KeyCode::PageUp);
+const PAGE_DOWN: Key = Key::Code(KeyCode::PageDown);
+const HOME: Key = Key::Code(KeyCode::Home);
+const END: Key = Key::Code(KeyCode::End);
+const ENTER: Key = Key::Code(KeyCode::Enter);
+const ESCAPE: Key = Key::Code(KeyCode::Esc);
+const BACKSPACE: Key = Key::Code(KeyCode::Backspace);
+const CHOOSE: [&str; 4] = ["choose a line", "선 선택", "線の選択", "выбрать линию"];
+const CURSOR: [&str; 4] = ["cursor on the time axis", "시간 커서", "時間カーソル", "курсор времени"];
+const SCALE: [&str; 4] = ["scale x10", "배율 x10", "倍率 x10", "масштаб x10"];
+const STEP: [&str; 4] = ["step", "단계", "一歩", "шаг"];
+const ZOOM: [&str; 4] = ["zoom", "확대", "拡大", "масштаб времени"];
+const INTERVAL: [&str; 4] = ["interval", "간격", "間隔", "интервал"];
+const MOVE: [&str; 4] =
+    ["move the other log", "다른 로그 옮기기", "他のログをずらす", "сдвинуть другой журнал"];
+const MOVE_IT: [&str; 4] = ["move it", "옮기기", "ずらす", "сдвинуть"];
+const COLUMN: [&str; 4] = ["sort by another column", "정렬 열 선택", "並べ替えの列", "столбец сортировки"];
+const COLUMN_BRIEF: [&str; 4] = ["column", "열", "列", "столбец"];
+const OBJECT: [&str; 4] = ["another object", "다른 개체", "別のオブジェクト", "другой объект"];
+const OBJECT_BRIEF: [&str; 4] = ["object", "개체", "オブジェクト", "объект"];
+const LOG: &[Context] = &[Context::Log];
+const CHART_TABLE: &[Context] = &[Context::Chart, Context::Table];
+const CHART_PROPERTIES: &[Context] = &[Context::Chart, Context::Properties];
+const TABLE: &[Context] = &[Context::Table];
+const FAULT: &[Context] = &[Context::Fault];
+
+/// The bindings of the chart and the table, in the order of the help screen.
+pub(super) const GROUPS: &[Group] = keys! {
+    group {
+        CHART AddCounters [Char('a'), Code(KeyCode::Insert)]:
+            ["add counters", "카운터 추가", "カウンター追加", "добавить счётчики"];
+    }
+    group {
+        CHART Remove [Code(KeyCode::Delete)]:
+            ["remove the chosen counter", "카운터 제거", "カウンターを削除", "удалить счётчик"]
+            brief ["remove", "제거", "削除", "удалить"];
+        CHART Hide [Char(' ')]: ["hide or show its line", "선 숨김, 표시", "線を隠す、表示", "скрыть, показать линию"]
+            brief ["hide", "숨김", "非表示", "скрыть"];
+        CHART NewSet [Char('e')] also [Control('e')]:
+            ["new counter set", "새 카운터 세트", "新しいカウンターセット", "новый набор счётчиков"]
+            brief ["new set", "새 세트", "新規", "новый набор"];
+    }
+    group {
+        CHART Previous [UP, Char('k')]: CHOOSE;
+        CHART Next [DOWN, Char('j')]: CHOOSE;
+    }
+    group {
+        CHART CursorBack [LEFT, Char('h')]: CURSOR;
+        CHART CursorForward [RIGHT, Char('l')]: CURSOR;
+    }
+    group {
+        CHART Highlight [BACKSPACE]: ["highlight", "강조", "強調", "выделить"];
+        CHART Colour [Char('c')]: ["colour", "색", "色", "цвет"];
+    }
+    group {
+        CHART Graph [Char('g')] also [Control('g')]: ["line", "선", "線", "линии"];
+        CHART Area [Char('A')]: ["area", "영역", "面", "области"];
+        CHART Stacked [Char('G')]: ["stacked", "누적", "積層", "сумма"];
+        CHART Bars [Char('b')] also [Control('b')]: ["bars", "막대", "棒", "столбцы"];
+        CHART Report [Char('r')] also [Control('r')]: ["report", "보고서", "レポート", "отчёт"];
+        CHART Split [Char('v')]: ["split", "분할", "分割", "части"];
+        CHART Table [Char('T')]: ["table", "표", "表", "таблица"];
+    }
+    group {
+        CHART ScaleUp [Char('+')]: SCALE;
+        CHART ScaleDown [Char('-')]: SCALE;
+        CHART ScaleFit [Char('S')]:
+            ["fit the line to the chart", "선을 차트에 맞춤", "線をグラフに合わせる", "подогнать линию"]
+            brief ["fit", "맞춤", "合わせる", "подогнать"];
+        CHART ScaleFitAll [Char('F')]: ["fit all lines", "모든 선 맞춤", "全ての線を合わせる", "подогнать все линии"]
+            brief ["fit all", "모두 맞춤", "全て合わせる", "все"];
+        CHART ScaleDefault [Char('=')]: ["default scale", "기본 배율", "既定の倍率", "исходный масштаб"]
+            brief ["default", "기본", "既定", "исходный"];
+        CHART Threshold [Char('L')]: ["threshold", "임계값", "しきい値", "порог"];
+    }
+    group {
+        CHART Freeze [Char('f')] also [Control('f')]: ["freeze", "정지", "停止", "стоп"];
+        CHART Update [Char('u')] also [Control('u')]:
+            ["one update while frozen", "정지 중 한 번 갱신", "停止中に一回更新", "обновить один раз"]
+            brief ["one update", "한 번 갱신", "一回更新", "обновить"];
+        CHART Clear [Char('d')] also [Control('d')]: ["clear", "지우기", "消去", "очистить"];
+    }
+    group {
+        CHART ScrollBack [PAGE_UP]: ["back", "뒤로", "戻る", "назад"];
+        CHART ScrollForward [PAGE_DOWN]: ["forward", "앞으로", "進む", "вперёд"];
+        CHART Oldest [HOME]: ["oldest", "처음", "最古", "начало"];
+        CHART Live [Char('t')]: ["live", "실시간", "ライブ", "сейчас"];
+        CHART Newest [] also [END]: ["newest", "마지막", "最新", "конец"];
+    }
+    group {
+        CHART ZoomIn [Char('[')]: ZOOM;
+        CHART ZoomOut [Char(']')]: ZOOM;
+        CHART GoTo [Char(':')]: ["go to time", "시간 이동", "時刻へ", "ко времени"];
+    }
+    group {
+        CHART StepBack [Char(',')]: STEP;
+        CHART StepForward [Char('.')]: STEP;
+        LOG Play [Char('t')]: ["in a log: play, stop", "로그: 재생, 정지", "ログ: 再生、停止", "в журнале: пуск, стоп"];
+    }
+    group {
+        CHART Contributors [ENTER, Click]:
+            ["top contributors at this time", "이 시점의 원인", "この時点の原因", "кто виноват в этот момент"];
+    }
+    group {
+        CHART ShorterInterval [Char('<')]: INTERVAL;
+        CHART LongerInterval [Char('>')]: INTERVAL;
+        CHART Sweep [Char('m')]: ["sweep or scroll", "스윕/스크롤", "掃引/スクロール", "развёртка/прокрутка"];
+    }
+    group {
+        CHART Explain [Char('x')]: ["explain", "설명", "説明", "объяснить"];
+        CHART_TABLE Filter [Char('/')]: ["filter", "필터", "フィルター", "фильтр"];
+    }
+    group {
+        CHART Properties [Char('P'), Control('q')]: ["properties", "속성", "プロパティ", "свойства"];
+        CHART Part [Digits]:
+            ["legend, bar, axes, digits, tips", "범례, 값 표시줄, 축, 숫자 묶음, 도구 설명", "凡例、値バー、軸、桁区切り、ヒント", "легенда, значения, оси, разряды, подсказки"];
+        CHART Grid [Char('#')]: ["grid", "눈금선", "目盛線", "сетка"];
+    }
+    group {
+        CHART CopyPath [Char('y')]: ["copy the path", "경로 복사", "パスのコピー", "копировать путь"]
+            brief ["copy path", "경로 복사", "パスのコピー", "копировать путь"];
+        CHART CopySettings [Char('Y')]: ["copy the settings", "설정 복사", "設定のコピー", "копировать набор"]
+            brief ["settings", "설정", "設定", "набор"];
+        CHART CopyValues [Char('V')]: ["copy the values in view", "값 복사", "値のコピー", "копировать значения"]
+            brief ["values", "값", "値", "значения"];
+        CHART Paste [Char('p')]: ["paste paths", "경로 붙여넣기", "パスの貼り付け", "вставить"];
+    }
+    group {
+        CHART Save [Char('w')] also [Char('s')]:
+            ["save: log, picture, settings", "저장: 로그, 그림, 설정", "保存: ログ、図、設定", "сохранить: журнал, рисунок, набор"];
+        CHART Open [Char('o'), Control('l')]:
+            ["open logs or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журналы или набор"]
+            brief ["open", "열기", "開く", "открыть"];
+        CHART BackToNow [Control('t')]:
+            ["back from a log to now", "로그에서 현재로", "ログから現在へ", "от журнала к текущему"]
+            brief ["back to now", "현재로", "現在へ", "к текущему"];
+    }
+    group {
+        CHART Compare [Char('C')]:
+            ["compare with another log", "다른 로그와 비교", "他のログと比較", "сравнить с журналом"];
+        CHART CompareBack [Char('{')]: MOVE brief MOVE_IT;
+        CHART CompareForward [Char('}')]: MOVE brief MOVE_IT;
+    }
+    group {
+        CHART_PROPERTIES Undo [Control('z')]: ["undo", "실행 취소", "元に戻す", "отменить"];
+        CHART ZoomToRange [Drag]: ["zoom to a range of time", "시간 범위 확대", "時間範囲を拡大", "увеличить отрезок"];
+    }
+    group titled ["table", "표", "表", "таблица"] {
+        TABLE PreviousColumn [LEFT] also [Char('h')]: COLUMN brief COLUMN_BRIEF;
+        TABLE NextColumn [RIGHT] also [Char('l')]: COLUMN brief COLUMN_BRIEF;
+        TABLE Reverse [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"]
+            brief ["order", "순서", "順序", "порядок"];
+        TABLE Tree [Char('H')]: ["processes as a tree", "프로세스 트리", "プロセスのツリー", "процессы деревом"]
+            brief ["tree", "트리", "ツリー", "дерево"];
+        TABLE NextObject [Char('n')]: OBJECT brief OBJECT_BRIEF;
+        TABLE PreviousObject [Char('N')]: OBJECT brief OBJECT_BRIEF;
+        TABLE Tick [Char(' ')]: ["tick: show only these", "선택한 것만 표시", "選択したもののみ表示", "отметить: только эти"]
+            brief ["tick", "선택", "選択", "отметка"];
+        CHART Untick [Char('U')]: ["remove all ticks", "선택 모두 해제", "選択を全て解除", "снять отметки"]
+            brief ["untick", "모두 해제", "全解除", "снять"];
+    }
+    group {
+        CHART Providers [Char('D')]: ["providers", "공급자", "プロバイダー", "поставщики"];
+        FAULT FailedProvider [Char('p')]:
+            ["provider of a counter without a value", "값이 없는 카운터의 공급자", "値のないカウンターのプロバイダー", "поставщик счётчика без значения"]
+            brief ["a failed one", "오류 원인", "障害元", "виновник"];
+        CHART Sessions [Char('R')]: ["recording sessions", "기록 세션", "記録セッション", "сеансы записи"];
+        CHART Alerts [Char('E')]: ["alerts", "경고", "アラート", "тревоги"];
+    }
+    group {
+        CHART Quit [Char('q'), Control('c')] also [Char('Q')]: ["quit", "종료", "終了", "выход"];
+        CHART Suspend [Char('Z')]:
+            ["back to the shell for a while", "잠시 셸로", "一時シェルへ", "временно в оболочку"];
+    }
+    hidden {
+        CHART Help [Char('?'), Code(KeyCode::F(1))]: ["help", "도움말", "ヘルプ", "справка"];
+        CHART Cancel [ESCAPE]:
+            ["stop reading; else no cursor, no filter", "읽기 중지; 아니면 커서와 필터 해제", "読み込みを中止; または カーソルとフィルターを解除", "прервать чтение; или убрать курсор и фильтр"];
+    }
+};

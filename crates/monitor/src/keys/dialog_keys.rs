@@ -1,0 +1,95 @@
+//! The key bindings of lists, of dialogs and of lines of text.
+
+use crossterm::event::KeyCode;
+
+use crate::keys::binding::Key::{Char, Control};
+use crate::keys::binding::{Command, Context, Group, Key, KeyBinding};
+use crate::keys::table_macro::keys;
+
+const LISTS: &[Context] =
+    &[Context::Contributors, Context::Table, Context::Providers, Context::Sessions, Context::Alerts];
+const LONG_LISTS: &[Context] =
+    &[Context::Table, Context::Add, Context::Providers, Context::Sessions, Context::Alerts];
+/// Screens in which letters are typed.
+const TYPED: &[Context] = &[Context::Add, Context::Properties, Context::Prompt];
+const DIALOGS: &[Context] = &[
+    Context::Add,
+    Context::Properties,
+    Context::Providers,
+    Context::Sessions,
+    Context::Alerts,
+    Context::Prompt,
+];
+const UP: Key = Key::Code(KeyCode::Up);
+const DOWN: Key = Key::Code(KeyCode::Down);
+const LEFT: Key = Key::Code(KeyCode::Left);
+const RIGHT: Key = Key::Code(KeyCode::Right);
+const PAGE_UP: Key = Key::Code(KeyCode::PageUp);
+const PAGE_DOWN: Key = Key::Code(KeyCode::PageDown);
+const HOME: Key = Key::Code(KeyCode::Home);
+const END: Key = Key::Code(KeyCode::End);
+const ENTER: Key = Key::Code(KeyCode::Enter);
+const ESCAPE: Key = Key::Code(KeyCode::Esc);
+const BACKSPACE: Key = Key::Code(KeyCode::Backspace);
+const TAB: Key = Key::Code(KeyCode::Tab);
+const BACK_TAB: Key = Key::Code(KeyCode::BackTab);
+const LINE: [&str; 4] = ["choose", "선택", "選択", "выбрать"];
+const PAGE: [&str; 4] = ["a page back, forward", "한 쪽 위, 아래", "一頁上、下", "страница назад, вперёд"];
+const END_OF_LIST: [&str; 4] = ["first, last", "처음, 마지막", "最初、最後", "первый, последний"];
+const CHANGE: [&str; 4] = ["change", "변경", "変更", "изменить"];
+const CLOSE: [&str; 4] = ["close", "닫기", "閉じる", "закрыть"];
+const PANE: [&str; 4] = ["another list", "다른 목록", "別の一覧", "другой список"];
+const ADD: &[Context] = &[Context::Add];
+const PROPERTIES: &[Context] = &[Context::Properties];
+const CHARTABLE: &[Context] = &[Context::Table, Context::Contributors];
+const PROVIDERS: &[Context] = &[Context::Providers];
+const SESSIONS: &[Context] = &[Context::Sessions];
+const ASKING: &[Context] = &[Context::Providers, Context::Sessions];
+const ALERTS: &[Context] = &[Context::Alerts];
+const CLOSABLE: &[Context] = &[
+    Context::Contributors,
+    Context::Table,
+    Context::Add,
+    Context::Properties,
+    Context::Providers,
+    Context::Sessions,
+    Context::Alerts,
+    Context::Prompt,
+];
+
+/// The bindings of lists, of dialogs and of lines of text. Their screens have footers of their own.
+pub(super) const GROUPS: &[Group] = keys! {
+    hidden {
+        LISTS Previous [UP, Char('k')]: LINE;
+        LISTS Next [DOWN, Char('j')]: LINE;
+        ADD Previous [UP]: LINE;
+        ADD Next [DOWN]: LINE;
+        PROPERTIES Previous [UP] also [BACK_TAB]: LINE;
+        PROPERTIES Next [DOWN] also [TAB]: LINE;
+        LONG_LISTS PageBack [PAGE_UP]: PAGE;
+        LONG_LISTS PageForward [PAGE_DOWN]: PAGE;
+        LONG_LISTS First [HOME]: END_OF_LIST;
+        LONG_LISTS Last [END]: END_OF_LIST;
+        ADD PreviousPane [BACK_TAB] also [LEFT]: PANE;
+        ADD NextPane [TAB] also [RIGHT]: PANE;
+        PROPERTIES Less [LEFT]: CHANGE;
+        PROPERTIES More [RIGHT]: CHANGE;
+        TYPED DeleteLetter [BACKSPACE]: ["delete a letter", "글자 지우기", "一文字削除", "стереть букву"];
+        TYPED ClearText [Control('u')]: ["clear the text", "모두 지우기", "全て消去", "стереть всё"];
+        TYPED Accept [ENTER]: ["accept", "확인", "決定", "принять"];
+        CHARTABLE AddToChart [ENTER]: ["add to the chart", "차트에 추가", "グラフに追加", "добавить на график"];
+        PROVIDERS Enable [Char('e')]: ["enable", "사용", "有効", "включить"];
+        PROVIDERS Disable [Char('d')]: ["disable", "사용 안 함", "無効", "отключить"];
+        SESSIONS Switch [Char('s')] also [Char(' ')]: ["start, stop", "시작, 중지", "開始、停止", "начать, прервать"];
+        SESSIONS OpenLog [ENTER]: ["open the log", "로그 열기", "ログを開く", "открыть журнал"];
+        ASKING Yes [Char('y')]: ["yes", "예", "はい", "да"];
+        ASKING No [Char('n')]: ["no", "아니요", "いいえ", "нет"];
+        ALERTS ShowInChart [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];
+        ALERTS SaveList [Char('w')]: ["save the list", "목록 저장", "一覧を保存", "сохранить список"];
+        CLOSABLE Cancel [ESCAPE]: CLOSE;
+        DIALOGS Close [Control('c')]: CLOSE;
+        PROVIDERS Close [Char('q'), Char('D')]: CLOSE;
+        SESSIONS Close [Char('q'), Char('R')]: CLOSE;
+        ALERTS Close [Char('q'), Char('E')]: CLOSE;
+    }
+};

@@ -1,0 +1,100 @@
+//! The table of key bindings as a reader sees it: lines of the help screen, and footers.
+
+use crossterm::event::KeyCode;
+
+use crate::keys::binding::{Context, Group, Key};
+use crate::keys::footers::{FOOTERS, Footer, HINT};
+use crate::keys::table::{bindings, groups};
+use crate::words::Words;
+
+/// The lines of the help screen: keys, and what they do.
+pub(crate) fn help_lines(words: Words, ascii: bool) -> Vec<(String, String)> {
+    groups().filter(|group| group.in_help).map(|group| help_line(group, words, ascii)).collect()
+}
+
+fn help_line(group: &Group, words: Words, ascii: bool) -> (String, String) {
+    // The first key of each binding, then the second ones.
+    let most = group.bindings.iter().map(|binding| binding.keys.len()).max().unwrap_or(0);
+    let nth = |nth: usize| group.bindings.iter().filter_map(move |binding| binding.keys.get(nth).copied());
+    let keys = joined((0..most).flat_map(nth), " ", ascii);
+    let mut texts: Vec<&str> = Vec::new();
+    for binding in group.bindings.iter().filter(|binding| !binding.keys.is_empty()) {
+        let text = words.pick(binding.brief.as_ref().unwrap_or(&binding.label));
+        if texts.last() != Some(&text) {
+            texts.push(text);
+        }
+    }
+    // Texts that are lists themselves need another separator.
+    let is_list = |text: &&str| text.contains(", ") || text.contains('、');
+    let comma = if words.pick(&[", ", ", ", "、", ", "]) == "、" { "、" } else { ", " };
+    let text = texts.join(if texts.iter().any(is_list) { "; " } else { comma });
+    let title = group.title.as_ref().map(|title| format!("{}: ", words.pick(title))).unwrap_or_default();
+    (keys, title + &text)
+}
+
+/// The footer of a screen; nothing where it has none.
+pub(crate) fn footer(context: Context, words: Words, ascii: bool) -> String {
+    let footer = FOOTERS.iter().find(|footer| footer.context == context);
+    footer.map(|footer| footer_text(footer, words, ascii)).unwrap_or_default()
+}
+
+/// The first keys, until one was pressed.
+pub(crate) fn hint(words: Words, ascii: bool) -> String {
+    footer_text(&HINT, words, ascii)
+}
+
+fn footer_text(footer: &Footer, words: Words, ascii: bool) -> String {
+    let entries = footer.entries.iter().map(|(commands, label)| {
+        let known = commands.iter().filter_map(|command| {
+            let of_command = || bindings().filter(|binding| binding.command == *command);
+            let here = of_command().find(|binding| binding.contexts.contains(&footer.context));
+            here.or_else(|| of_command().next())
+        });
+        let keys = known.filter_map(|binding| binding.keys.first().copied());
+        let keys = joined(keys, if commands.len() > 2 { "/" } else { " " }, ascii);
+        format!("{keys} {}", words.pick(label)).trim_end().to_string()
+    });
+    entries.collect::<Vec<_>>().join(footer.between)
+}
+
+/// Names of keys, one behind the other; arrows need no space between them.
+fn joined(keys: impl Iterator<Item = Key>, between: &str, ascii: bool) -> String {
+    let is_arrow = |name: &str| ["↑", "↓", "←", "→"].contains(&name);
+    let mut text = String::new();
+    let mut last = String::new();
+    for key in keys {
+        let name = name(key, ascii);
+        if !(text.is_empty() || is_arrow(&last) && is_arrow(&name)) {
+            text.push_str(between);
+        }
+        text.push_str(&name);
+        last = name;
+    }
+    text
+}
+
+/// What a key is called.
+pub(super) fn name(key: Key, ascii: bool) -> String {
+    let either = |sign: &str, plain: &str| if ascii { plain.to_string() } else { sign.to_string() };
+    match key {
+        Key::Char(' ') => "Space".to_string(),
+        Key::Char(letter) => letter.to_string(),
+        Key::Control(letter) => format!("Ctrl-{}", letter.to_ascii_uppercase()),
+        Key::Digits => "1..6".to_string(),
+        Key::Click => "click".to_string(),
+        Key::Drag => "drag".to_string(),
+        Key::Code(code) => match code {
+            KeyCode::Up => either("↑", "Up"),
+            KeyCode::Down => either("↓", "Dn"),
+            KeyCode::Left => either("←", "Lt"),
+            KeyCode::Right => either("→", "Rt"),
+            KeyCode::Backspace => either("⌫", "BkSp"),
+            KeyCode::PageUp => "PgUp".to_string(),
+            KeyCode::PageDown => "PgDn".to_string(),
+            KeyCode::Delete => "Del".to_string(),
+            KeyCode::Insert => "Ins".to_string(),
+            KeyCode::BackTab => "Shift-Tab".to_string(),
+            other => format!("{other}"),
+        },
+    }
+}

@@ -1,0 +1,63 @@
+//! Tests of what readers see of the table: the manual is up to date, and no language lacks words.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tallymon::core::title::Language;
+
+use super::footers::{FOOTERS, HINT};
+use super::manual::manual;
+use super::show::{footer, help_lines};
+use super::table::bindings;
+use crate::words::Words;
+
+#[test]
+fn the_manual_is_that_of_the_table() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/monitor-keys.md");
+    if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
+        fs::write(&file, manual()).unwrap();
+    }
+    let kept = fs::read_to_string(&file).unwrap();
+    assert!(kept == manual(), "{} is not up to date: TALLYMON_BLESS=1 writes it", file.display());
+}
+
+#[test]
+fn every_label_is_there_in_every_language() {
+    let labels = bindings().map(|binding| binding.label);
+    let briefs = bindings().filter_map(|binding| binding.brief);
+    let footers = FOOTERS.iter().chain([&HINT]).flat_map(|footer| footer.entries);
+    // Keys that need no words in a footer have none in any language.
+    let footers = footers.map(|(_, label)| *label).filter(|label| *label != [""; 4]);
+    for label in labels.chain(briefs).chain(footers) {
+        let [english, others @ ..] = label;
+        assert!(label.iter().all(|text| !text.is_empty()), "{label:?}");
+        for text in others {
+            let latin = text.replace("x10", "").contains(|letter: char| letter.is_ascii_alphabetic());
+            assert!(text != english && !latin, "{text} in {label:?}");
+        }
+    }
+}
+
+#[test]
+fn help_lines_fit_their_columns() {
+    for language in [Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN] {
+        for ascii in [false, true] {
+            for (keys, text) in help_lines(Words::of(language), ascii) {
+                assert!(crate::term::text::width(&keys) <= 21, "{keys}");
+                assert!(!text.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_footer_names_keys_of_the_table() {
+    let words = Words::of(Language::ENGLISH);
+    for known in FOOTERS {
+        let text = footer(known.context, words, true);
+        assert!(text.is_ascii() || known.between == " · ", "{text}");
+        for (commands, label) in known.entries {
+            assert!(!commands.is_empty() && text.contains(label[0]), "{text}");
+        }
+    }
+}

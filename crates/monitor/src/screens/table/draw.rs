@@ -1,0 +1,175 @@
+//! Draws the table: a title, the headings of the counters that fit, and a row for each instance.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use tallymon::core::flow::NoValue;
+
+use crate::model::DEEPEST;
+use crate::screens::table::instances::{Table, TableRow};
+use crate::term::text::{cut, put, put_right, width, wrap};
+use crate::term::theme::Theme;
+use crate::words::{Word, Words};
+
+/// Columns of a value.
+const WIDE: u16 = 14;
+
+/// How the columns of the screen are divided.
+struct Layout {
+    area: Rect,
+    /// Columns of the names of instances.
+    names: u16,
+    /// Position of the first counter that is shown, and how many are.
+    first: usize,
+    count: usize,
+}
+
+impl Layout {
+    fn of(table: &Table, shown: &[(&TableRow, usize)], area: Rect, theme: Theme) -> Layout {
+        let mark = u16::from(has_ticks(table)) * 2;
+        let names = shown
+            .iter()
+            .map(|(row, depth)| {
+                let name = width(&row.key.to_string()).saturating_add(width(&branch(*depth, theme)));
+                name.saturating_add(mark)
+            })
+            .max()
+            .unwrap_or(0)
+            .clamp(12, (area.width / 3).max(12));
+        let count = usize::from(area.width.saturating_sub(names).saturating_sub(1) / (WIDE + 1)).max(1);
+        // The sorted column is always in view.
+        let first = match table.sorted < table.left {
+            true => table.sorted,
+            false => table.left.max(table.sorted.saturating_add(1).saturating_sub(count)),
+        };
+        let first = first.min(table.columns.len().saturating_sub(count));
+        Layout { area, names, first, count }
+    }
+
+    /// The screen column where a counter begins.
+    fn x(&self, column: usize) -> u16 {
+        let place = u16::try_from(column.saturating_sub(self.first)).unwrap_or(u16::MAX);
+        let left = self.area.x.saturating_add(self.names).saturating_add(1);
+        left.saturating_add(place.saturating_mul(WIDE + 1))
+    }
+}
+
+/// Draws the table into an area, and notes where rows and headings lie.
+pub(super) fn draw(table: &mut Table, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+    let shown = table.shown();
+    let layout = Layout::of(table, &shown, area, theme);
+    title(table, shown.len(), buffer, area, words, theme);
+    let column_areas = headings(table, &layout, buffer, words, theme);
+    let top_row = area.y.saturating_add(3);
+    let rows = usize::from(area.bottom().saturating_sub(top_row));
+    let at = shown.iter().position(|(row, _)| Some(&row.key) == table.chosen.as_ref()).unwrap_or(0);
+    let top = at.saturating_sub(rows.saturating_sub(1));
+    if table.feed.query.snapshot().is_none() {
+        let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
+        put(buffer, area.x, top_row, area.width, &reading, theme.dim());
+    }
+    let mut row_areas = Vec::new();
+    for (y, (row, depth)) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
+        row_areas.push((y, row.key.clone()));
+        instance(table, row, *depth, &layout, buffer, y, words, theme);
+    }
+    (table.left, table.row_areas, table.column_areas) = (layout.first, row_areas, column_areas);
+}
+
+/// The object, what it is sorted by, and what is left out.
+fn title(table: &Table, count: usize, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
+    let sorted = table.columns.get(table.sorted).map_or("", |column| column.name.as_str());
+    let object = table.feed.query.names().name(table.object);
+    let text = format!("{object}: {count}   {} {sorted}", words.get(Word::SortedBy));
+    let mut x = put(buffer, area.x.saturating_add(1), area.y, area.width, &text, theme.bold());
+    if table.is_tree {
+        x = put(buffer, x.saturating_add(2), area.y, area.width, words.get(Word::AsTree), theme.plain());
+    }
+    if table.is_of_ticks() {
+        x = put(buffer, x.saturating_add(3), area.y, area.width, words.get(Word::OfTicked), theme.warning());
+    }
+    if !table.filter.is_empty() {
+        // An instance that is missing may have been filtered out.
+        let left = area.right().saturating_sub(x).saturating_sub(4);
+        let filter = cut(&format!("/{}", table.filter), left);
+        put(buffer, x.saturating_add(3), area.y, left, &filter, theme.warning());
+    }
+}
+
+/// The names of the counters, in two rows; returns where each lies.
+fn headings(
+    table: &Table,
+    layout: &Layout,
+    buffer: &mut Buffer,
+    words: Words,
+    theme: Theme,
+) -> Vec<(Rect, usize)> {
+    let area = layout.area;
+    let second = area.y.saturating_add(1);
+    put(buffer, area.x, area.y.saturating_add(2), layout.names, words.get(Word::Instance), theme.dim());
+    let mut areas = Vec::new();
+    for (number, column) in table.columns.iter().enumerate().skip(layout.first).take(layout.count) {
+        let x = layout.x(number);
+        areas.push((Rect { x, y: second, width: WIDE, height: 2 }, number));
+        let style = if number == table.sorted { theme.bold() } else { theme.dim() };
+        let arrow = match (number == table.sorted, table.ascending) {
+            (false, _) => "",
+            (true, true) => theme.either("▲", "^"),
+            (true, false) => theme.either("▼", "v"),
+        };
+        let lines = wrap(&column.name, WIDE.saturating_sub(width(arrow)));
+        let upper = if lines.len() > 1 { lines.first().map_or("", String::as_str) } else { "" };
+        let lower = lines.iter().skip(usize::from(lines.len() > 1)).cloned().collect::<Vec<_>>().join(" ");
+        let lower = format!("{}{arrow}", cut(&lower, WIDE.saturating_sub(width(arrow))));
+        put_right(buffer, x, second, WIDE, upper, style);
+        put_right(buffer, x, second.saturating_add(1), WIDE, &lower, style);
+    }
+    areas
+}
+
+/// The name of an instance and its values.
+#[expect(clippy::too_many_arguments, reason = "each is a different part of one row")]
+fn instance(
+    table: &Table,
+    row: &TableRow,
+    depth: usize,
+    layout: &Layout,
+    buffer: &mut Buffer,
+    y: u16,
+    words: Words,
+    theme: Theme,
+) {
+    let style = match (Some(&row.key) == table.chosen.as_ref(), row.key.name == "_Total") {
+        (true, _) => theme.selected(),
+        (false, true) => theme.bold(),
+        (false, false) => theme.plain(),
+    };
+    let area = Rect { y, height: 1, ..layout.area };
+    buffer.set_style(area, style);
+    let is_ticked = has_ticks(table) && table.ticks.has(&table.tick_of(row));
+    let mark = if is_ticked { theme.either("✓ ", "+ ") } else { "" };
+    let name = format!("{mark}{}{}", branch(depth, theme), row.key);
+    put(buffer, area.x, y, layout.names, &cut(&name, layout.names), style);
+    for (number, column) in table.columns.iter().enumerate().skip(layout.first).take(layout.count) {
+        let Some(cell) = row.cells.get(number) else { continue };
+        let (text, own): (String, Style) = match cell {
+            Ok(value) => (words.numbers().value(value, column.counter_type), style),
+            Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), style),
+            Err(_) => (theme.either("–", "-").to_string(), theme.dim().patch(style)),
+        };
+        put_right(buffer, layout.x(number), y, WIDE, &cut(&text, WIDE), own);
+    }
+}
+
+/// Whether an instance of this object is ticked: then each row has room for a mark.
+fn has_ticks(table: &Table) -> bool {
+    table.ticks.has_of(table.host_name.as_deref(), table.object)
+}
+
+/// What precedes the name of an instance with so many above it in the tree.
+fn branch(depth: usize, theme: Theme) -> String {
+    match depth.min(DEEPEST).checked_sub(1) {
+        Some(above) => "  ".repeat(above) + theme.either("└ ", "`-"),
+        None => String::new(),
+    }
+}

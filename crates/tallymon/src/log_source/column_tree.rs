@@ -1,0 +1,198 @@
+//! The columns of a log sorted into hosts, objects, instances and counters; and how an object is written to
+//! a data block.
+
+use std::collections::HashMap;
+
+use tallymon_core::block::{BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Absence, NoValue, SourceError, Value, ValueState};
+use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::time::{Frequency, PerfTime};
+use tallymon_core::title::TitleIndex;
+use tallymon_host::titles;
+use tallymon_log::Column;
+
+/// Names that are in no table get indexes from here on.
+const OWN_NAMES: u32 = 1_000_000;
+
+#[derive(Debug)]
+pub(super) struct LogHost {
+    pub(super) name: String,
+    pub(super) objects: Vec<LogObject>,
+}
+
+#[derive(Debug)]
+pub(super) struct LogObject {
+    pub(super) name: TitleIndex,
+    pub(super) has_instances: bool,
+    pub(super) counters: Vec<CounterSpec>,
+    /// Names in the order in which instances appear.
+    pub(super) instances: Vec<String>,
+    /// The positions of the instances with a name.
+    pub(super) named: HashMap<String, Vec<usize>>,
+    /// The column of an instance and a counter, by their positions.
+    pub(super) columns: HashMap<(usize, usize), usize>,
+}
+
+impl LogObject {
+    /// Adds it to a block: the definitions only, or also the values, which `value` returns by column.
+    pub(super) fn write(
+        &self,
+        writer: &mut BlockWriter<'_>,
+        metadata: bool,
+        value: impl Fn(usize) -> Result<Value, NoValue>,
+    ) {
+        // The values are computed already, whatever types their counters had.
+        let computed: Vec<CounterSpec> = self
+            .counters
+            .iter()
+            .map(|counter| CounterSpec {
+                counter_type: CounterType::PERF_DOUBLE_RAW,
+                size: Some(8),
+                ..*counter
+            })
+            .collect();
+        let instances = if self.has_instances { InstanceKind::Many } else { InstanceKind::None };
+        let counters = if metadata { &self.counters } else { &computed };
+        let spec = ObjectSpec { status: !metadata, ..ObjectSpec::new(self.name, instances, counters) };
+        let layout = ObjectLayout::new(spec);
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        if metadata {
+            return object.metadata();
+        }
+        for (instance, name) in self.instances.iter().enumerate() {
+            let mut block =
+                if self.has_instances { object.instance(name, None, None) } else { object.single() };
+            for counter in 0..self.counters.len() {
+                let column = self.columns.get(&(instance, counter));
+                match column.map_or(Err(NoValue::NoInstance), |column| value(*column)) {
+                    Ok(value) => block.set(counter, value.as_f64().unwrap_or_default().to_bits()),
+                    Err(why) => block.state(counter, ValueState::Absent(absence(why))),
+                }
+            }
+        }
+    }
+}
+
+/// Sorts columns into hosts, objects, instances and counters.
+pub(super) struct ColumnTree {
+    known: HashMap<String, TitleIndex>,
+    pub(super) own_names: Vec<(TitleIndex, String)>,
+    pub(super) hosts: Vec<LogHost>,
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log
+    /// in small letters.
+    host_positions: HashMap<String, usize>,
+    object_positions: HashMap<(usize, TitleIndex), usize>,
+    instances: HashMap<(usize, usize, String), usize>,
+}
+
+impl ColumnTree {
+    pub(super) fn new() -> Result<ColumnTree, SourceError> {
+        let mut known = HashMap::new();
+        // A name with several indexes means the first of them; English comes first.
+        for language in titles::languages() {
+            for (index, name) in titles::titles(language)?.names() {
+                known.entry(name.to_lowercase()).or_insert(index);
+            }
+        }
+        Ok(ColumnTree {
+            known,
+            own_names: Vec::new(),
+            hosts: Vec::new(),
+            host_positions: HashMap::new(),
+            object_positions: HashMap::new(),
+            instances: HashMap::new(),
+        })
+    }
+
+    /// Adds the column at a position. Returns the position of the first column of the same counter and
+    /// instance, which is the one shown; `None` for a column that is no counter.
+    pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
+        let parts = column.parts.as_ref()?;
+        let host = self.host(parts);
+        let object = self.object(host, parts);
+        let instance = self.instance(host, object, parts);
+        let name = self.index(&parts.counter);
+        let object = self.known_object(host, object)?;
+        let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            object.counters.push(CounterSpec {
+                scale: column.scale,
+                size: Some(8),
+                ..CounterSpec::new(name, column.counter_type)
+            });
+            object.counters.len().saturating_sub(1)
+        });
+        Some(*object.columns.entry((instance, counter)).or_insert(position))
+    }
+
+    fn host(&mut self, parts: &CounterPath) -> usize {
+        let name = parts.machine.clone().unwrap_or_default();
+        let hosts = &mut self.hosts;
+        *self.host_positions.entry(name.to_lowercase()).or_insert_with(|| {
+            hosts.push(LogHost { name, objects: Vec::new() });
+            hosts.len().saturating_sub(1)
+        })
+    }
+
+    fn known_object(&mut self, host: usize, object: usize) -> Option<&mut LogObject> {
+        self.hosts.get_mut(host)?.objects.get_mut(object)
+    }
+
+    fn object(&mut self, host: usize, parts: &CounterPath) -> usize {
+        let name = self.index(&parts.object);
+        let Some(known) = self.hosts.get_mut(host) else { return 0 };
+        *self.object_positions.entry((host, name)).or_insert_with(|| {
+            known.objects.push(LogObject {
+                name,
+                has_instances: parts.instance.is_some(),
+                counters: Vec::new(),
+                instances: Vec::new(),
+                named: HashMap::new(),
+                columns: HashMap::new(),
+            });
+            known.objects.len().saturating_sub(1)
+        })
+    }
+
+    /// The position of an instance; the only one of an object without instances is 0.
+    fn instance(&mut self, host: usize, object: usize, parts: &CounterPath) -> usize {
+        let (key, name) = match &parts.instance {
+            // The number of an instance is its position among those of its name.
+            Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
+            None => (String::new(), String::new()),
+        };
+        let Some(known) = self.hosts.get_mut(host).and_then(|host| host.objects.get_mut(object)) else {
+            return 0;
+        };
+        *self.instances.entry((host, object, key)).or_insert_with(|| {
+            let position = known.instances.len();
+            known.named.entry(name.clone()).or_default().push(position);
+            known.instances.push(name);
+            position
+        })
+    }
+
+    fn index(&mut self, part: &Part) -> TitleIndex {
+        let name = match part {
+            Part::Index(index) => return TitleIndex(*index),
+            Part::Name(name) => name,
+        };
+        let (own_names, next) = (&mut self.own_names, OWN_NAMES);
+        *self.known.entry(name.to_lowercase()).or_insert_with(|| {
+            // Names have even indexes; the index after each is for its help text.
+            let count = u32::try_from(own_names.len()).unwrap_or(u32::MAX);
+            let index = TitleIndex(next.saturating_add(count.saturating_mul(2)));
+            own_names.push((index, name.clone()));
+            index
+        })
+    }
+}
+
+fn absence(why: NoValue) -> Absence {
+    match why {
+        NoValue::FirstSample => Absence::FirstSample,
+        NoValue::NoInstance => Absence::Vanished,
+        NoValue::NoData(absence) => absence,
+        _ => Absence::Other,
+    }
+}

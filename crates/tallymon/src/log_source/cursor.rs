@@ -1,0 +1,199 @@
+//! How far a log was read, and points to seek to, so that going to a time does not read everything before it.
+
+use std::fmt;
+
+use tallymon_core::counter::Format as Shown;
+use tallymon_core::flow::{Cell, NoValue, Sample, SourceError};
+use tallymon_core::time::FileTime;
+use tallymon_log::{Column, LogReader, Record, RecordPosition, ScannedRecord};
+
+use super::{LogReading, source_error, value};
+
+/// The most seek points of a log of any length: in longer logs they are further apart.
+const MOST: usize = 4096;
+
+/// Which record a snapshot shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wanted {
+    /// The last record at or before a time, or the first one.
+    At(FileTime),
+    /// The record of this number, from 0, or the last one.
+    Nth(u64),
+}
+
+/// A record that a reader can seek to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SeekPoint {
+    pub(super) position: RecordPosition,
+    /// Records before it.
+    pub(super) count: u64,
+    /// The latest time of the records before it: a clock may have been set back.
+    most: FileTime,
+}
+
+/// Seek points and columns of a log, noted while it was walked.
+#[derive(Debug, Default)]
+pub(super) struct SeekIndex {
+    points: Vec<SeekPoint>,
+    /// The least number of records between two points.
+    every: u64,
+    /// How many columns there are from a record on.
+    columns: Vec<(u64, usize)>,
+    records: u64,
+    most: FileTime,
+}
+
+impl SeekIndex {
+    /// Notes the next record.
+    pub(super) fn note(&mut self, passed: &ScannedRecord) {
+        let count = self.records;
+        self.records = count.saturating_add(1);
+        if self.columns.last().is_none_or(|(_, columns)| *columns < passed.columns) {
+            self.columns.push((count, passed.columns));
+        }
+        let is_far = |last: &SeekPoint| count >= last.count.saturating_add(self.every);
+        if let Some(position) = passed.position
+            && self.points.last().is_none_or(is_far)
+        {
+            self.points.push(SeekPoint { position, count, most: self.most });
+        }
+        if self.points.len() > MOST {
+            let mut keep = false;
+            self.points.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.every = self.every.saturating_mul(2).max(2);
+        }
+        self.most = self.most.max(passed.time);
+    }
+
+    /// The first record of the log, if a reader can seek to it.
+    pub(super) fn first(&self) -> Option<&SeekPoint> {
+        self.points.first().filter(|mark| mark.count == 0)
+    }
+
+    /// The last point from which reading reaches the wanted record and the one before it.
+    pub(super) fn before(&self, wanted: Wanted) -> Option<&SeekPoint> {
+        let count = match wanted {
+            // All records before such a point are early enough: the wanted one is the last of them, or later.
+            Wanted::At(time) => {
+                let early = self.points.partition_point(|mark| mark.most <= time);
+                self.points.get(early.checked_sub(1)?)?.count.saturating_sub(2)
+            }
+            Wanted::Nth(nth) => nth.min(self.records.saturating_sub(1)).saturating_sub(1),
+        };
+        let early = self.points.partition_point(|mark| mark.count <= count);
+        self.points.get(early.checked_sub(1)?)
+    }
+
+    /// How many columns the record of a number has; `None` after the last known record.
+    fn columns(&self, count: u64) -> Option<usize> {
+        let early = self.columns.partition_point(|(from, _)| *from <= count);
+        let (_, columns) = self.columns.get(early.checked_sub(1)?)?;
+        (count < self.records).then_some(*columns)
+    }
+
+    /// Cuts from the record of a number those columns that begin later: a reader that has walked the log
+    /// knows them already.
+    pub(super) fn cut(&self, count: u64, record: &mut Record) {
+        if let Some(columns) = self.columns(count) {
+            record.cells.truncate(columns);
+        }
+    }
+}
+
+/// A record and the record before it.
+#[derive(Debug, Default)]
+pub(super) struct RecordPair {
+    pub(super) older: Option<Record>,
+    pub(super) newer: Option<Record>,
+}
+
+/// How far a log was read.
+pub(super) struct Cursor {
+    pub(super) reader: Box<dyn LogReader>,
+    pub(super) moment: RecordPair,
+    /// Records up to the newer one, included.
+    pub(super) count: u64,
+    /// The next record, if it was read already.
+    pub(super) ahead: Option<Record>,
+}
+
+impl Cursor {
+    /// A cursor before the record of a number, which the reader gives next.
+    pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
+        Cursor { reader, moment: RecordPair { older: None, newer: None }, count, ahead: None }
+    }
+
+    pub(super) fn time(&self) -> Option<FileTime> {
+        self.moment.time()
+    }
+
+    /// Whether it has passed the wanted record, so that reading has to start over.
+    pub(super) fn is_behind(&self, wanted: Wanted) -> bool {
+        match wanted {
+            Wanted::At(wanted) => self.time().map_or(self.count > 0, |time| time > wanted),
+            Wanted::Nth(nth) => self.count > nth.saturating_add(1),
+        }
+    }
+
+    /// Whether the next record comes after the wanted one.
+    pub(super) fn is_enough(&self, next: &Record, wanted: Wanted) -> bool {
+        self.moment.newer.is_some()
+            && match wanted {
+                Wanted::At(wanted) => next.time > wanted,
+                Wanted::Nth(nth) => self.count > nth,
+            }
+    }
+
+    pub(super) fn take_next(&mut self) -> Result<Option<Record>, SourceError> {
+        match self.ahead.take() {
+            Some(record) => Ok(Some(record)),
+            None => self.reader.next_record().map_err(source_error),
+        }
+    }
+
+    /// Takes the next record.
+    pub(super) fn accept(&mut self, mut record: Record, seeks: &SeekIndex) {
+        seeks.cut(self.count, &mut record);
+        self.moment.older = self.moment.newer.replace(record);
+        self.count = self.count.saturating_add(1);
+    }
+}
+
+impl RecordPair {
+    /// When the record was taken.
+    pub(super) fn time(&self) -> Option<FileTime> {
+        self.newer.as_ref().map(|record| record.time)
+    }
+
+    /// The sample of a column in the record before, and the one of this record.
+    pub(super) fn samples(&self, column: usize) -> (Option<Sample>, Result<Sample, NoValue>) {
+        let cell =
+            |record: &Option<Record>| record.as_ref().and_then(|record| record.cells.get(column).copied());
+        (cell(&self.older).and_then(Result::ok), cell(&self.newer).unwrap_or(Err(NoValue::NoInstance)))
+    }
+
+    pub(super) fn reading(&self, at: usize, column: &Column) -> LogReading {
+        let (older, sample) = self.samples(at);
+        let value = value(older, sample, column, &Shown { cap100: false, ..Shown::default() });
+        LogReading {
+            path: column.path.clone(),
+            parts: column.parts.clone(),
+            counter_type: column.counter_type,
+            default_scale: column.scale,
+            cell: Cell { sample: sample.ok(), value, stale: false, error: None },
+            older,
+        }
+    }
+}
+
+impl fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cursor")
+            .field("time", &self.time())
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
