@@ -10,7 +10,6 @@
 //! |---|---|
 //! | [`model`] | series, their history and statistics, without a screen |
 //! | [`chart`] | the chart widget |
-//! | [`source`] | a source on a thread of its own |
 //! | `keys` | the table of key bindings |
 //! | `term` | the terminal, and what is drawn in it |
 //! | `log` | log files, opened and read on threads |
@@ -32,7 +31,6 @@ pub mod save;
 mod screens;
 pub mod sessions;
 pub mod settings;
-pub mod source;
 mod term;
 pub mod words;
 mod workspace;
@@ -41,7 +39,6 @@ pub use app::App;
 pub use app::browse::browse;
 pub use app::run::run;
 pub use log::counters::{meant_of_log, usual_of_log};
-pub use source::SourceThread;
 pub use term::chart;
 pub use term::pages::{Pages, Waited};
 pub use term::terminal::put_back;

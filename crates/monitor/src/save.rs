@@ -1,6 +1,7 @@
 //! Saves the history as a log, the chart as an SVG picture or an HTML page, and the choices as settings.
 
 mod picture;
+mod raw;
 mod text;
 
 use std::fs;
@@ -106,9 +107,19 @@ fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()>
     if format == Format::Csv {
         return save_csv(workspace, name, is_compared);
     }
+    // A log keeps its own raw samples; text has values only.
+    let is_raw = workspace.log().is_none() && format != Format::Tsv;
+    if is_raw && format == Format::Tally {
+        return save_native(workspace, name);
+    }
     // Only copying a log reaches the writers of all formats.
-    let between = format!("{name}.{}.csv", std::process::id());
-    let saved = save_csv(workspace, &between, is_compared).and_then(|()| {
+    let ending = if is_raw { Format::Tally } else { Format::Csv }.info().extension;
+    let between = format!("{name}.{}.{ending}", std::process::id());
+    let saved = match is_raw {
+        true => save_native(workspace, &between),
+        false => save_csv(workspace, &between, is_compared),
+    };
+    let saved = saved.and_then(|()| {
         copied(&[PathBuf::from(&between)], name, &relog::Options { format, ..relog::Options::default() })
     });
     match (saved, fs::remove_file(&between)) {
@@ -133,6 +144,16 @@ fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<
             Err(io::Error::other(error.to_string()))
         }
     }
+}
+
+/// Everything that was seen, with its raw samples.
+fn save_native(workspace: &Workspace, name: &str) -> io::Result<()> {
+    let file = create(name)?;
+    let saved = raw::native(&workspace.monitor, workspace.system_name(), &*workspace.options.local, file);
+    saved.map_err(|error| {
+        let _ = fs::remove_file(name);
+        named(name, &error)
+    })
 }
 
 fn save_csv(workspace: &Workspace, name: &str, is_compared: bool) -> io::Result<()> {

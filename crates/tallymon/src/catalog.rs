@@ -8,13 +8,13 @@ use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{HelpIndex, TitleIndex};
 
 /// The objects of a source. Clones share them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalog {
     objects: Arc<Vec<CatalogObject>>,
 }
 
 /// An object of a source.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogObject {
     /// Name.
     pub name: TitleIndex,

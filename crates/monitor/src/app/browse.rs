@@ -14,6 +14,7 @@ use crate::term::input::unfolded;
 use crate::term::terminal::FullScreen;
 use crate::term::theme::{Colours, Theme};
 use crate::words::Words;
+use crate::workspace::feed::{AT_ONCE, Feed, sampled};
 
 /// Time between two samples of the previewed counter.
 const PACE: Duration = Duration::from_secs(1);
@@ -36,21 +37,37 @@ pub fn browse(
     let words = Words::of(query.names().preferred());
     let theme = Theme::new(Colours::of_environment(), Glyphs::of_environment());
     let hosts = vec![query.system_name().to_string()];
-    let mut dialog = AddDialog::open(query, hosts, 0, begin).map_err(io::Error::other)?;
+    let (mut sampler, query) = sampled(query)?;
+    let feed = Feed { query, listener: Some(sampler.listener()) };
+    let mut dialog = AddDialog::open(feed, hosts, 0, begin).map_err(io::Error::other)?;
     let mut screen = FullScreen::open()?;
     let mut next = Instant::now();
+    let mut is_new = true;
     loop {
         if Instant::now() >= next {
-            dialog.collect();
+            sampler.tick();
             next = Instant::now() + PACE;
         }
+        // A fast source answers before anything is drawn, a slow one later.
+        let patience = if is_new { AT_ONCE } else { Duration::ZERO };
+        is_new = false;
+        let since = Instant::now();
+        while let Some(sample) = sampler.poll(patience.saturating_sub(since.elapsed())) {
+            dialog.take_sample(Some(&sample));
+            if !dialog.awaits() {
+                break;
+            }
+        }
+        dialog.instances_come(patience.saturating_sub(since.elapsed()));
         screen.show(|frame| {
             let area = frame.area();
             dialog.drawn(frame.buffer_mut(), area, words, theme);
         })?;
-        if !poll(next.saturating_duration_since(Instant::now()))? {
+        let attention = if dialog.awaits() || sampler.is_waiting() { AT_ONCE } else { PACE };
+        if !poll(next.saturating_duration_since(Instant::now()).min(attention))? {
             continue;
         }
+        is_new = !dialog.awaits();
         for event in unfolded(read()?) {
             match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => match dialog.dialog_key(key) {

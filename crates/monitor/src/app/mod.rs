@@ -6,12 +6,13 @@ mod draw;
 mod reading_tests;
 pub(crate) mod run;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::Frame;
 use tallymon::core::flow::SourceError;
 use tallymon::core::time::FileTime;
+use tallymon::sample::Tick as Sample;
 use tallymon::{Log, Query};
 
 use crate::model::Monitor;
@@ -38,6 +39,8 @@ pub struct App {
     screens: Vec<Box<dyn Screen>>,
     /// The footer names the first keys, until one is pressed.
     hint: bool,
+    /// A screen began to wait for an answer.
+    has_asked: bool,
     has_quit: bool,
     /// The user wants the shell for a while.
     suspends: bool,
@@ -52,6 +55,7 @@ impl App {
             chart: ChartScreen::default(),
             screens: Vec::new(),
             hint: true,
+            has_asked: false,
             has_quit: false,
             suspends: false,
         }
@@ -60,6 +64,7 @@ impl App {
     /// Takes a key, a click, a paste.
     pub fn event(&mut self, event: &Event) {
         let before = self.workspace.begin_event();
+        let was_waiting = self.awaits_answers();
         self.chart.forget_pointer();
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),
@@ -69,6 +74,7 @@ impl App {
         }
         self.workspace.end_event(before);
         self.follow_workspace();
+        self.has_asked |= !was_waiting && self.awaits_answers();
     }
 
     fn key(&mut self, key: KeyEvent) {
@@ -161,6 +167,10 @@ impl App {
                     self.workspace.view = View::Table;
                 }
                 self.screens.push(opened);
+                if matches!(screen, Opens::Add | Opens::Table | Opens::Providers { .. }) {
+                    // Programs may publish objects that nobody has seen yet.
+                    self.workspace.renew_info();
+                }
             }
             Ok(None) => {}
             Err(error) => self.workspace.message = Some(error.to_string()),
@@ -178,14 +188,14 @@ impl App {
             self.screens.retain(|screen| screen.layer() != Layer::Body);
         }
         if self.workspace.take_time_moved() {
-            self.sample_screens();
+            self.sample_screens(None);
         }
     }
 
     /// Has every open screen show the sample, or the time of the log.
-    fn sample_screens(&mut self) {
+    fn sample_screens(&mut self, sample: Option<&Sample>) {
         let mut failed = None;
-        let tick = Tick { workspace: &self.workspace };
+        let tick = Tick { workspace: &self.workspace, sample };
         for screen in &mut self.screens {
             if let Err(error) = screen.sample(&tick) {
                 failed = Some(error.to_string());
@@ -260,34 +270,58 @@ impl App {
 
     /// Takes a sample of everything in view, and waits for it.
     pub fn sample(&mut self) {
-        self.workspace.sample();
-        self.sample_screens();
-        self.follow_workspace();
+        self.begin_sample();
+        while self.workspace.is_waiting() {
+            self.sample_comes(Duration::MAX);
+        }
     }
 
-    /// Requests a sample. When the source has a thread of its own, [`App::sample_comes`] takes the answer; a
-    /// request that has no answer yet leaves a gap for this time. A log that plays goes on by a record.
+    /// Requests a sample, which [`App::sample_comes`] takes. A request while the last sample has not arrived
+    /// yet leaves a gap for this time. A log that plays goes on by a record.
     pub fn begin_sample(&mut self) {
         self.refresh_screens();
-        if self.workspace.begin_sample() {
-            self.sample_screens();
-        }
+        self.workspace.begin_sample();
         self.follow_workspace();
     }
 
-    /// Takes the requested sample, if it arrives within a time; whether it arrived.
+    /// Takes a requested sample, if one arrives within a time; whether one arrived.
     pub fn sample_comes(&mut self, patience: Duration) -> bool {
-        let came = self.workspace.sample_comes(patience);
-        if came {
-            self.sample_screens();
-            self.follow_workspace();
-        }
-        came
+        let Some(sample) = self.workspace.sample_comes(patience) else { return false };
+        self.sample_screens(Some(&sample));
+        self.follow_workspace();
+        true
     }
 
     /// Whether a requested sample has not arrived yet.
-    pub const fn is_waiting(&self) -> bool {
-        self.workspace.is_waiting()
+    pub fn is_waiting(&self) -> bool {
+        self.workspace.is_waiting() || self.screens.iter().any(|screen| screen.awaits_sample())
+    }
+
+    fn awaits_answers(&self) -> bool {
+        self.screens.iter().any(|screen| screen.awaits_sample() || screen.is_waiting())
+    }
+
+    /// Whether a screen began to wait for an answer since the last call.
+    pub(crate) const fn begins_to_ask(&mut self) -> bool {
+        std::mem::replace(&mut self.has_asked, false)
+    }
+
+    /// Takes the answers that screens wait for and that arrive within a time.
+    pub(crate) fn answers_come(&mut self, patience: Duration) {
+        let begin = Instant::now();
+        while self.awaits_answers() {
+            let left = patience.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            if self.screens.iter().any(|screen| screen.awaits_sample()) {
+                self.sample_comes(left);
+            } else {
+                for screen in &mut self.screens {
+                    screen.poll(left);
+                }
+            }
+        }
     }
 
     /// How late the requested sample is; `None` while it is not late.
@@ -337,7 +371,9 @@ impl App {
 
     /// Whether a job is running, or something is being read for a screen.
     pub fn has_jobs(&self) -> bool {
-        self.workspace.has_jobs() || self.screens.iter().any(|screen| screen.is_waiting())
+        self.workspace.has_jobs()
+            || self.workspace.is_renewing()
+            || self.screens.iter().any(|screen| screen.is_waiting())
     }
 
     /// Takes the jobs that end within a time; whether anything looks different now.
@@ -348,6 +384,10 @@ impl App {
         }
         for screen in &mut self.screens {
             has_news |= screen.poll(patience);
+        }
+        if let Some(info) = self.workspace.info_comes(patience) {
+            self.screens.iter_mut().for_each(|screen| screen.renew(&info));
+            has_news = true;
         }
         has_news
     }

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::term::input::unfolded;
 use crate::term::job::JobControl;
 use crate::term::terminal::FullScreen;
+use crate::workspace::feed::AT_ONCE;
 use crate::workspace::options::Options;
 
 /// The longest time until a request to end is noticed: it does not interrupt the wait for a key.
@@ -18,9 +19,6 @@ const ATTENTION: Duration = Duration::from_millis(200);
 
 /// How long to wait for a key while the values of a log arrive.
 const READS: Duration = Duration::from_millis(5);
-
-/// How long the screen waits for a sample; most sources answer much faster.
-const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// Runs the monitor until the user quits, over a query without paths yet.
 ///
@@ -49,6 +47,10 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
             }
         }
         app.count_down(next.saturating_duration_since(Instant::now()));
+        if app.begins_to_ask() {
+            // A dialog over a fast source opens with its values.
+            app.answers_come(AT_ONCE);
+        }
         if app.begins_to_read() {
             // Most logs are read at once.
             app.rows_come(AT_ONCE);

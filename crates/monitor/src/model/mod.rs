@@ -17,6 +17,7 @@ mod monitor;
 mod picture;
 mod point;
 mod providers;
+mod raw;
 mod samples;
 mod scale;
 mod series;

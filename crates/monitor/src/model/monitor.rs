@@ -320,6 +320,9 @@ impl Monitor {
         // Each row has its time beside the values.
         let row = self.series.len().saturating_add(1).saturating_mul(POINT_BYTES);
         let row = row.saturating_add(self.top.row_bytes());
+        // Chunks of raw samples have next to no unused memory.
+        let raw = self.series.iter().fold(0, |sum: usize, series| sum.saturating_add(series.raw_bytes()));
+        let row = row.saturating_add(raw.div_ceil(self.times.len().max(1)).div_ceil(2));
         let own = self
             .series
             .iter()

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, NoValue, Value};
+use tallymon::core::flow::{Absence, Cell, NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
 
 use crate::model::identity::SeriesIdentity;
 use crate::model::point::{POINT_BYTES, Point};
+use crate::model::raw::RawSamples;
 use crate::model::scale::Scale;
 
 /// A counter of an instance.
@@ -61,6 +62,8 @@ pub struct Series {
     pub ended: Option<FileTime>,
     /// The last point is that of the newest row; a series that began later has fewer.
     points: VecDeque<Point>,
+    /// The raw samples of the points, aligned in the same way; none for a log, whose file has them.
+    raw: RawSamples,
 }
 
 /// Statistics over the rows in view.
@@ -116,6 +119,7 @@ impl Series {
             stale: false,
             ended: None,
             points: VecDeque::new(),
+            raw: RawSamples::default(),
         }
     }
 
@@ -174,6 +178,7 @@ impl Series {
         self.stale = reading.cell.stale;
         self.last.clone_from(&reading.cell.value);
         self.points.push_back(Point::of(&reading.cell.value));
+        self.raw.push(reading.cell.sample.as_ref(), reading.cell.stale, time);
     }
 
     /// Records a gap and its reason.
@@ -184,19 +189,19 @@ impl Series {
         self.stale = false;
         self.last = Err(why);
         self.points.push_back(Point::gap(why));
+        self.raw.pad(1);
     }
 
     /// Adds the same point several times.
     pub(super) fn pad(&mut self, rows: usize, point: Point) {
         self.points.extend(std::iter::repeat_n(point, rows));
+        self.raw.pad(rows);
     }
 
     /// Moves all values into a copy of this series.
     pub(super) fn take_values(&mut self) -> Series {
-        let points = std::mem::take(&mut self.points);
-        let mut whole = self.clone();
-        whole.points = points;
-        whole
+        let (points, raw) = (std::mem::take(&mut self.points), std::mem::take(&mut self.raw));
+        Series { points, raw, ..self.clone() }
     }
 
     /// Continues as the later series of the same counter, with the values of its last `rows` rows behind its
@@ -205,7 +210,9 @@ impl Series {
         let missing = rows.saturating_sub(newer.points.len());
         self.pad(missing, Point::gap(NoValue::NoData(Absence::NotRequested)));
         self.points.append(&mut newer.points);
+        self.raw.append(std::mem::take(&mut newer.raw));
         newer.points = std::mem::take(&mut self.points);
+        newer.raw = std::mem::take(&mut self.raw);
         *self = newer;
     }
 
@@ -214,6 +221,7 @@ impl Series {
         while self.points.len() > rows {
             self.points.pop_front();
         }
+        self.raw.keep(rows);
         // Give back what a larger limit had reserved.
         if self.points.capacity() > rows.saturating_mul(2).max(64) {
             self.points.shrink_to(rows);
@@ -251,6 +259,31 @@ impl Series {
         (start, self.points.range(from..to).map(|point| point.read()))
     }
 
+    /// The cells of the newest rows, at these times: the raw sample, or the reason why there is none.
+    pub(crate) fn cells(&self, times: impl ExactSizeIterator<Item = FileTime>) -> impl Iterator<Item = Cell> {
+        let early = times.len().saturating_sub(self.points.len());
+        let surplus = self.points.len().saturating_sub(times.len());
+        let before = match self.instance {
+            Some(_) => NoValue::NoInstance,
+            None => NoValue::NoData(Absence::NotRequested),
+        };
+        let points = std::iter::repeat_n(Point::gap(before), early).chain(self.points.iter().copied());
+        self.raw.samples(times).zip(points.skip(surplus)).map(|(sample, point)| match sample {
+            Some((sample, stale)) => Cell {
+                sample: Some(sample),
+                value: Err(NoValue::NoData(Absence::NotRequested)),
+                stale,
+                error: None,
+            },
+            None => Cell::missing(point.read().err().unwrap_or(NoValue::NotNumeric)),
+        })
+    }
+
+    /// Bytes of its raw samples.
+    pub(super) fn raw_bytes(&self) -> usize {
+        self.raw.bytes()
+    }
+
     /// Last, average, minimum and maximum of some rows.
     pub fn statistics(&self, next: u64, rows: &Range<u64>) -> Statistics {
         let mut statistics = Statistics::default();
@@ -286,7 +319,8 @@ impl Series {
 
     /// Bytes that it uses with its values.
     pub fn bytes(&self) -> usize {
-        self.points.capacity().saturating_mul(POINT_BYTES).saturating_add(self.own_bytes())
+        let points = self.points.capacity().saturating_mul(POINT_BYTES);
+        points.saturating_add(self.raw.bytes()).saturating_add(self.own_bytes())
     }
 
     /// Bytes that it uses without its values: most of the memory where thousands of processes are charted.

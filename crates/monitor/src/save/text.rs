@@ -79,7 +79,7 @@ pub fn csv(
 
 /// The host of a series, and its path from the object on. Series of hosts other than that of the query name
 /// theirs.
-fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
+pub(super) fn parts<'s>(series: &'s Series, host: &'s str) -> (&'s str, &'s str) {
     let Some(own) = series.host() else { return (host, &series.path) };
     (own, series.path.get(own.len().saturating_add(2)..).unwrap_or_default())
 }

@@ -6,10 +6,11 @@
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use tallymon::Health;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::SourceError;
 use tallymon::registry::{Installed, Writer};
-use tallymon::{Health, Query};
+use tallymon::sample::Tick as Sample;
 
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, moved};
@@ -21,11 +22,12 @@ use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
+use crate::workspace::feed::Feed;
 use crate::workspace::state::{Done, Workspace};
 
 /// The list of providers.
 pub(crate) struct Providers {
-    query: Query,
+    feed: Feed,
     /// Name of the host.
     host: String,
     /// The source has an object with provider data.
@@ -42,32 +44,44 @@ pub(crate) struct Providers {
 }
 
 impl Providers {
-    /// The screen with its first sample, over a query without paths.
+    /// The screen over a query without paths. Its first sample is requested, or there already.
     fn over(
-        mut query: Query,
+        mut feed: Feed,
         host: String,
         chosen: Option<String>,
         is_now: bool,
     ) -> Result<Providers, SourceError> {
-        let reports_health = query.add(PROVIDERS_PATH).is_ok();
+        let reports_health = feed.query.add(PROVIDERS_PATH).is_ok();
         let (providers, unconfirmed, rows) = (Vec::new(), None, Vec::new());
         let mut screen =
-            Providers { query, host, reports_health, is_now, providers, chosen, unconfirmed, rows };
-        screen.collect()?;
+            Providers { feed, host, reports_health, is_now, providers, chosen, unconfirmed, rows };
+        screen.begin()?;
         Ok(screen)
     }
 
-    /// Collects the state of the providers, with a query of its own: now, or at the time of the log.
-    fn collect(&mut self) -> Result<(), SourceError> {
-        if self.reports_health {
-            self.query.collect()?;
-            self.providers = providers(&self.query);
-        } else if self.providers.is_empty() {
-            self.providers = objects(&self.query);
+    /// Requests the first sample; a log has it at once.
+    fn begin(&mut self) -> Result<(), SourceError> {
+        if !self.reports_health {
+            self.providers = objects(&self.feed.query);
+        } else if self.feed.begin()? {
+            self.providers = providers(&self.feed.query);
         }
+        self.choose_one();
+        Ok(())
+    }
+
+    /// Shows the state of the providers: now, or at the time of the log.
+    fn take(&mut self, sample: Option<&Sample>) -> Result<(), SourceError> {
+        if self.reports_health && self.feed.take(sample)? {
+            self.providers = providers(&self.feed.query);
+            self.choose_one();
+        }
+        Ok(())
+    }
+
+    fn choose_one(&mut self) {
         // Without a choice the first one is chosen.
         self.chosen = self.chosen.take().or_else(|| self.providers.first().map(|row| row.name.clone()));
-        Ok(())
     }
 
     fn at(&self) -> usize {
@@ -104,6 +118,9 @@ impl Providers {
         let mut texts: Vec<Cell> = Vec::new();
         if !self.reports_health {
             texts.push((words.get(Word::NoProviderData).to_string(), theme.warning()));
+        } else if self.feed.query.snapshot().is_none() {
+            let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
+            texts.push((reading, theme.dim()));
         }
         if let Some(row) = self.providers.get(at) {
             texts.extend(self.unconfirmed.zip(row.service()).map(|(enabled, service)| {
@@ -186,13 +203,13 @@ impl Providers {
     ///
     /// # Errors
     ///
-    /// The source can not be opened again, or does not answer.
+    /// The log can not be read.
     pub(crate) fn open(workspace: &mut Workspace, of_chosen: bool) -> Result<Providers, SourceError> {
         let host = workspace.chosen_host();
         let name = workspace.hosts().into_iter().nth(host).unwrap_or_default();
         let is_now = workspace.replay.is_none();
         let chosen = if of_chosen { chosen_provider(workspace, host) } else { None };
-        workspace.open_host(host).and_then(|query| Providers::over(query, name, chosen, is_now))
+        workspace.feed(host).and_then(|feed| Providers::over(feed, name, chosen, is_now))
     }
 }
 
@@ -274,8 +291,12 @@ impl Screen for Providers {
         Action::Done
     }
 
-    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
-        self.collect()
+    fn sample(&mut self, tick: &Tick<'_>) -> Result<(), SourceError> {
+        self.take(tick.sample)
+    }
+
+    fn awaits_sample(&self) -> bool {
+        self.feed.is_priming()
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {

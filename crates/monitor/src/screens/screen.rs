@@ -5,7 +5,9 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use tallymon::SourceInfo;
 use tallymon::core::flow::SourceError;
+use tallymon::sample::Tick as Sample;
 
 use crate::keys::binding::Context;
 use crate::workspace::state::Workspace;
@@ -41,6 +43,14 @@ pub(crate) trait Screen {
     fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
         Ok(())
     }
+
+    /// Whether this screen awaits its first sample.
+    fn awaits_sample(&self) -> bool {
+        false
+    }
+
+    /// Shows the objects that the source has by now.
+    fn renew(&mut self, _info: &SourceInfo) {}
 
     /// Starts to read what is not a counter, such as the list of recording sessions. Called once an interval.
     fn refresh(&mut self) {}
@@ -79,6 +89,8 @@ pub(crate) enum Layer {
 pub(crate) struct Tick<'a> {
     /// What was sampled.
     pub(crate) workspace: &'a Workspace,
+    /// The sample, for the listeners that it has; `None` for a log.
+    pub(crate) sample: Option<&'a Sample>,
 }
 
 /// What a screen wants the monitor to do after an event.

@@ -47,6 +47,8 @@ impl Write for TerminalOutput {
 
 /// Whether the terminal is taken over and has to be restored.
 static OPEN: AtomicBool = AtomicBool::new(false);
+/// Whether a thread panicked while the terminal was ours.
+static PANICKED: AtomicBool = AtomicBool::new(false);
 
 impl FullScreen {
     /// Takes over the terminal, with the mouse.
@@ -67,6 +69,7 @@ impl FullScreen {
             std::panic::set_hook(Box::new(move |panic| {
                 put_back();
                 before(panic);
+                PANICKED.store(true, Ordering::SeqCst);
             }));
         });
         let opened =
@@ -107,7 +110,13 @@ impl FullScreen {
     }
 
     /// Draws a frame and shows it.
+    ///
+    /// After a panic in another thread, as in that of a source, it draws nothing and ends the program: the
+    /// terminal is restored already, and a frame would hide the message.
     pub(crate) fn show(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if PANICKED.load(Ordering::SeqCst) {
+            std::panic::resume_unwind(Box::new("another thread panicked"));
+        }
         // Terminals that know these sequences show the whole change at once; others ignore them.
         // The macro evaluates its writer twice, so it has to be a place and not a new one.
         let mut output = TerminalOutput::default();

@@ -14,13 +14,15 @@ impl Workspace {
             self.choose = Some(path.to_string());
             return;
         }
+        let is_own = self.host_of(path) == 0;
+        let later = self.successor.as_mut().filter(|_| is_own).map(|successor| successor.add(path).is_ok());
         match self.query_for(path).add(path) {
+            // The successor may know objects that are new.
+            Err(_) if later == Some(true) => {
+                self.paths.push(path.to_string());
+                self.monitor.expect(path);
+            }
             Ok(_) => {
-                let is_own = self.host_of(path) == 0;
-                if let Some(successor) = self.successor.as_mut().filter(|_| is_own) {
-                    // A path that one query of the source accepts, the other one accepts as well.
-                    let _ = successor.add(path);
-                }
                 self.paths.push(path.to_string());
                 self.monitor.expect(path);
             }

@@ -5,6 +5,7 @@ use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
 
 use crate::log::hosts::OtherHost;
+use crate::workspace::feed::Feed;
 use crate::workspace::state::Workspace;
 
 impl Workspace {
@@ -67,6 +68,16 @@ impl Workspace {
             Some(other) => Query::new(Box::new(other.log.source()), language),
             None => (self.options.open)(),
         }
+    }
+
+    /// A query without paths of a host, with samples from the sampler if the source is live.
+    ///
+    /// # Errors
+    ///
+    /// The source of the host can not be opened.
+    pub(crate) fn feed(&mut self, host: usize) -> Result<Feed, SourceError> {
+        let listener = self.sampling.as_ref().map(|sampling| sampling.sampler.listener());
+        Ok(Feed { query: self.open_host(host)?, listener })
     }
 
     /// Makes new queries of the other hosts, with the current paths.

@@ -6,7 +6,8 @@
 //! |---|---|
 //! | `state` | [`state::Workspace`], and how the counters are shown |
 //! | `counters`, `lines`, `top` | counters added and removed, lines of the legend, top contributors |
-//! | `sampling`, `time` | live samples, and times as the user reads and types them |
+//! | `feed`, `sampling` | the sampler of the live source, and what the chart takes from it |
+//! | `time` | times as the user reads and types them |
 //! | `open`, `reading`, `seek`, `playback`, `hosts`, `notes` | an opened log |
 //! | `compare` | a log that is compared with what is shown |
 //! | `undo`, `copy`, `jobs` | undo, the clipboard, and work outside the screen |
@@ -14,6 +15,7 @@
 mod compare;
 mod copy;
 mod counters;
+pub(crate) mod feed;
 mod hosts;
 mod jobs;
 mod lines;

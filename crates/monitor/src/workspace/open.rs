@@ -72,7 +72,7 @@ impl Workspace {
         let open: Open = Box::new(move || Query::new(Box::new(again.source()), language));
         let view = if self.view == View::Table { View::Graph } else { self.view };
         let monitor = Monitor::new(self.options.budget);
-        let shown = Live { query, paths: Vec::new(), monitor, open, source: None, view };
+        let shown = Live { query, paths: Vec::new(), monitor, open, sampling: None, view };
         let before = self.change_to(shown);
         // Earlier logs are not kept: they can be opened again.
         if self.replay.is_none() {
@@ -92,6 +92,9 @@ impl Workspace {
         let Some(aside) = self.live.take() else { return };
         self.change_to(aside);
         self.replay = None;
+        if let Some(sampling) = &mut self.sampling {
+            sampling.listen_again();
+        }
         // Rates over the time of the log would be meaningless: they begin again.
         if let Some(query) = self.reopened() {
             self.query = query;
@@ -104,10 +107,10 @@ impl Workspace {
             paths: std::mem::replace(&mut self.paths, other.paths),
             monitor: std::mem::replace(&mut self.monitor, other.monitor),
             open: std::mem::replace(&mut self.options.open, other.open),
-            source: std::mem::replace(&mut self.options.source, other.source),
+            sampling: std::mem::replace(&mut self.sampling, other.sampling),
             view: std::mem::replace(&mut self.view, other.view),
         };
-        (self.successor, self.pending, self.choose) = (None, None, None);
+        (self.successor, self.choose) = (None, None);
         (self.failure, self.failures, self.countdown) = (None, 0, None);
         self.comparison = None;
         self.readings.clear();

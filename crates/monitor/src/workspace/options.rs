@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tallymon::core::flow::SourceError;
+use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::time::{FileTime, SystemTime};
 use tallymon::log::ReadOptions;
 use tallymon::registry::Roots;
-use tallymon::{Log, Query};
+use tallymon::{Log, Query, Sampler};
 
 use crate::model::DEFAULT_BUDGET;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
-use crate::source::SourceThread;
 use crate::term::chart::Glyphs;
 use crate::term::theme::Colours;
 
@@ -28,17 +27,18 @@ pub struct LocalTime {
     pub bias: i32,
 }
 
-/// Opens the source again: for previews, for tables, and to drop removed counters.
+/// Makes another query over the source: for previews, for tables, and to drop removed counters.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Query, SourceError>>;
 
 /// The options of the monitor.
 pub struct Options {
     /// The counters to start with.
     pub paths: Vec<String>,
-    /// Opens a query without paths over the same source.
+    /// Opens a query without paths over the same log; a live source has a sampler instead.
     pub open: Open,
-    /// The source on a thread of its own: the screen does not wait for samples. Without it sampling blocks.
-    pub source: Option<SourceThread>,
+    /// The live source on a thread of its own; the query has its names and objects. Without a sampler, and
+    /// without a log, the source of the query moves to a thread.
+    pub sampler: Option<Sampler>,
     /// Settings to apply before `paths` are added.
     pub settings: Option<Settings>,
     /// The log to show instead of live samples; the query reads its source then.
@@ -68,12 +68,18 @@ pub struct Options {
 }
 
 impl Options {
+    /// The defaults for a live source.
+    pub fn live(sampler: Sampler) -> Options {
+        let none = || Err(SourceError::new(SourceErrorKind::Unsupported, "the sampler has the source"));
+        Options { sampler: Some(sampler), ..Options::new(none) }
+    }
+
     /// The defaults, for the terminal that the environment describes.
     pub fn new(open: impl FnMut() -> Result<Query, SourceError> + 'static) -> Options {
         Options {
             paths: Vec::new(),
             open: Box::new(open),
-            source: None,
+            sampler: None,
             log: None,
             registry: None,
             sessions: None,

@@ -1,11 +1,15 @@
 //! Live samples: requested, taken, or missed.
 
+use std::io;
 use std::time::Duration;
 
 use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
+use tallymon::sample::{SharedSnapshot, Tick as Sample};
+use tallymon::{Query, SourceInfo};
 
 use crate::model::Top;
+use crate::workspace::feed::{self, Sampling};
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
@@ -15,57 +19,102 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 const LATE: Duration = Duration::from_secs(1);
 
 impl Workspace {
-    /// Takes a sample of everything in view, and waits for it.
-    pub(crate) fn sample(&mut self) {
-        let collected = self.query.collect();
-        self.take(collected);
-    }
-
-    /// Requests a sample; whether it was taken at once, by a source without a thread of its own. A request
-    /// that has no answer yet leaves a gap for this time.
-    pub(crate) fn begin_sample(&mut self) -> bool {
+    /// Samples the live source on a thread of its own.
+    pub(super) fn begin_sampling(&mut self) -> io::Result<()> {
         if self.replay.is_some() {
-            self.play();
-            return false;
+            return Ok(());
         }
-        match (&self.options.source, &self.pending) {
-            (None, _) => {
-                self.sample();
-                return true;
+        let sampler = match self.options.sampler.take() {
+            Some(sampler) => sampler,
+            None => {
+                let none = Query::over(self.query.info());
+                let (sampler, query) = feed::sampled(std::mem::replace(&mut self.query, none))?;
+                self.query = query;
+                sampler
             }
-            (Some(source), None) => self.pending = Some(source.ask(self.query.request())),
-            (Some(_), Some(_)) => self.gap(NoValue::NoData(Absence::ReadFailed)),
-        }
-        false
+        };
+        self.sampling = Some(Sampling::new(sampler));
+        self.know(self.query.info());
+        Ok(())
     }
 
-    /// Takes the requested sample, if it arrives within a time; whether it arrived.
-    pub(crate) fn sample_comes(&mut self, patience: Duration) -> bool {
-        let Some(pending) = &self.pending else { return false };
-        let Some(answer) = pending.wait(patience) else { return false };
+    /// Gives these names and objects to queries that are made from now on.
+    fn know(&mut self, info: SourceInfo) {
+        self.options.open = Box::new(move || Ok(Query::over(info.clone())));
+    }
+
+    /// Requests the current names and objects of the source.
+    pub(crate) fn renew_info(&mut self) {
+        let language = self.query.names().preferred();
+        if let Some(sampling) = &mut self.sampling {
+            sampling.renew(language);
+        }
+    }
+
+    pub(crate) fn is_renewing(&self) -> bool {
+        self.sampling.as_ref().is_some_and(Sampling::is_renewing)
+    }
+
+    /// Takes the names and objects of the source if they arrive within a time, and returns them if they
+    /// differ from the known ones.
+    pub(crate) fn info_comes(&mut self, patience: Duration) -> Option<SourceInfo> {
+        let info = self.sampling.as_mut()?.renewed(patience)?;
+        let known = (self.options.open)().ok()?;
+        if *known.catalog() == info.catalog {
+            return None;
+        }
+        self.know(info.clone());
+        self.successor = self.reopened();
+        Some(info)
+    }
+
+    /// Requests a sample of what all screens show. A request while the last sample has not arrived yet leaves
+    /// a gap for this time.
+    pub(crate) fn begin_sample(&mut self) {
+        if self.replay.is_some() {
+            return self.play();
+        }
+        self.want();
+        if self.sampling.as_mut().is_some_and(|sampling| !sampling.sampler.tick()) {
+            self.gap(NoValue::NoData(Absence::ReadFailed));
+        }
+    }
+
+    /// Includes the current counters in the next sample.
+    fn want(&self) {
+        let Some(sampling) = &self.sampling else { return };
         let request = self.query.request();
-        if answer.is_ok()
-            && *pending.request() != request
-            && let Some(source) = &self.options.source
-        {
-            // A counter was added meanwhile and would have a gap.
-            self.pending = Some(source.ask(request));
-            return false;
-        }
-        self.pending = None;
-        let collected = answer.map(|snapshot| self.query.accept(snapshot));
-        self.take(collected);
-        true
+        let both = self.successor.as_ref().and_then(|successor| request.union(&successor.request()));
+        sampling.listener.want(both.unwrap_or(request));
     }
 
-    /// Whether a requested sample has not arrived yet.
-    pub(crate) const fn is_waiting(&self) -> bool {
-        self.pending.is_some()
+    /// The next sample that arrives within a time, for the chart or for another screen. The chart has taken
+    /// it.
+    pub(crate) fn sample_comes(&mut self, patience: Duration) -> Option<Sample> {
+        // A counter that was added since the request would have a gap.
+        self.want();
+        let sampling = self.sampling.as_mut()?;
+        let sample = sampling.sampler.poll(patience)?;
+        match sample.of(&sampling.listener).map(|result| result.cloned()) {
+            Some(Ok(snapshot)) => {
+                let time = self.query.accept(snapshot.clone());
+                self.take(Ok(time));
+                self.change_query(snapshot);
+            }
+            Some(Err(error)) => self.take(Err(error)),
+            None => {}
+        }
+        Some(sample)
+    }
+
+    /// Whether a requested row has not arrived yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.sampler.is_waiting())
     }
 
     /// How late the requested sample is; `None` while it is not late.
     pub(crate) fn late(&self) -> Option<Duration> {
-        let age = self.pending.as_ref()?.age();
+        let age = self.sampling.as_ref()?.sampler.waits_for()?;
         (age >= LATE.max(self.options.interval)).then_some(age)
     }
 
@@ -104,7 +153,6 @@ impl Workspace {
         }
         self.forget_steps();
         self.watch_top();
-        self.change_query();
         self.choose_what_was_added();
     }
 
@@ -117,16 +165,15 @@ impl Workspace {
     }
 
     /// Replaces the query by the one without removed counters after its second sample, so that rates have no
-    /// gap. It collects by itself, and the screen waits for that.
-    fn change_query(&mut self) {
+    /// gap.
+    fn change_query(&mut self, snapshot: SharedSnapshot) {
         let Some(mut successor) = self.successor.take() else { return };
         let had_one = successor.snapshot().is_some();
-        if successor.collect().is_ok() {
-            if had_one {
-                self.query = successor;
-            } else {
-                self.successor = Some(successor);
-            }
+        successor.accept(snapshot);
+        if had_one {
+            self.query = successor;
+        } else {
+            self.successor = Some(successor);
         }
     }
 }

@@ -12,10 +12,10 @@ use crate::log::opening::Opening;
 use crate::log::replay::Replay;
 use crate::model::{History, Look, Monitor, Picture, Series, Ticks, Window};
 use crate::settings::Settings;
-use crate::source::{Pending, SourceThread};
 use crate::term::task::Task;
 use crate::term::theme::Theme;
 use crate::words::Words;
+use crate::workspace::feed::Sampling;
 use crate::workspace::options::{Open, Options};
 
 /// Everything that the screens show.
@@ -23,8 +23,8 @@ pub(crate) struct Workspace {
     pub(crate) query: Query,
     /// A query without the removed counters; it replaces `query` after its second sample.
     pub(super) successor: Option<Query>,
-    /// The sample that was requested and has not arrived yet.
-    pub(super) pending: Option<Pending>,
+    /// The live source; `None` while a log is shown.
+    pub(super) sampling: Option<Sampling>,
     /// The paths of the query as they were written.
     pub(super) paths: Vec<String>,
     pub(crate) options: Options,
@@ -107,7 +107,7 @@ pub(crate) struct Live {
     pub(super) paths: Vec<String>,
     pub(super) monitor: Monitor,
     pub(super) open: Open,
-    pub(super) source: Option<SourceThread>,
+    pub(super) sampling: Option<Sampling>,
     pub(super) view: View,
 }
 
@@ -147,7 +147,7 @@ impl Workspace {
             monitor: Monitor::new(options.budget),
             query,
             successor: None,
-            pending: None,
+            sampling: None,
             paths: Vec::new(),
             options,
             view: View::default(),
@@ -167,6 +167,9 @@ impl Workspace {
             jobs: Vec::new(),
             clipboard: None,
         };
+        if let Err(error) = workspace.begin_sampling() {
+            workspace.message = Some(error.to_string());
+        }
         if let Err(error) = workspace.reopen_others() {
             workspace.message = Some(error.to_string());
         }

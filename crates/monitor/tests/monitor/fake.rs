@@ -57,6 +57,8 @@ pub(crate) struct Script {
     pub(crate) backwards: Shared<bool>,
     /// How many snapshots were taken.
     pub(crate) snapshots: Shared<u64>,
+    /// The request of the last sample.
+    pub(crate) sampled: Shared<Request>,
 }
 
 /// A machine with six objects.
@@ -169,6 +171,9 @@ impl Source for Fake {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let script = &self.0;
         script.snapshots.set(script.snapshots.get() + 1);
+        if matches!(request.kind, RequestKind::Objects(_)) {
+            script.sampled.set(request.clone());
+        }
         let metadata = match &request.kind {
             RequestKind::Metadata { costly, .. } => Some(*costly),
             _ => None,
@@ -277,9 +282,11 @@ impl Bench {
 
     /// Waits until files are open, values are read, and jobs have ended.
     pub(crate) fn settle(&mut self) {
-        while self.app.is_opening() || self.app.is_reading() || self.app.has_jobs() {
+        while self.app.is_opening() || self.app.is_reading() || self.app.has_jobs() || self.app.is_waiting() {
             let minute = Duration::from_secs(60);
-            if self.app.has_jobs() {
+            if self.app.is_waiting() {
+                self.app.sample_comes(minute)
+            } else if self.app.has_jobs() {
                 self.app.jobs_end(minute)
             } else if self.app.is_opening() {
                 self.app.file_comes(minute)

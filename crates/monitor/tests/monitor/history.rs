@@ -54,7 +54,9 @@ fn memory_stays_within_the_budget_and_constant() {
         let (bytes, stated) = monitor.memory();
         assert!(bytes <= stated, "{bytes} of {stated} after {round} rounds");
         if monitor.rows().start > 0 {
-            assert_eq!(*full.get_or_insert(bytes), bytes, "it grows after the ring is full");
+            // The newest chunk of raw samples grows, and the oldest goes.
+            let full = *full.get_or_insert(bytes);
+            assert!(bytes <= full + full / 20, "{bytes} after {round} rounds, {full} when the ring was full");
         }
     }
     assert!(full.is_some(), "the budget was never reached");
@@ -90,8 +92,8 @@ fn a_million_samples_of_short_lived_processes_stay_within_the_memory() {
         if row == 100_000 {
             most = bytes;
         }
-        // Names differ in length by a digit at most.
-        assert!(most == 0 || bytes <= most + most / 50, "{bytes} at row {row}, {most} before");
+        // Names differ in length by a digit at most, and chunks of raw samples come and go.
+        assert!(most == 0 || bytes <= most + most / 20, "{bytes} at row {row}, {most} before");
     }
     assert_eq!(monitor.next(), 200_002);
     assert!(monitor.rows().start > 190_000, "{:?}", monitor.rows());

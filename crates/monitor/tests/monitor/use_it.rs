@@ -4,12 +4,12 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, Mous
 
 use std::time::Duration;
 
-use tallymon::Query;
 use tallymon::core::block::Snapshot;
 use tallymon::core::flow::{Source, SourceError};
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
-use tallymon_monitor::{App, Options, SourceThread};
+use tallymon::{Location, Query, Sampler};
+use tallymon_monitor::{App, Options};
 
 use crate::fake::{Bench, DEFAULTS};
 
@@ -24,6 +24,26 @@ fn add_by_search_in_another_language() {
     bench.run(2);
     assert_eq!(names(&bench), [r"\Process(_Total)\Working Set"]);
     assert_eq!(bench.app.monitor().selected(), 0);
+}
+
+#[test]
+fn the_search_knows_what_people_call_counters() {
+    for (word, path) in [
+        ("cpu", r"\Processor\% Processor Time"),
+        ("CPU", r"\Processor\% Processor Time"),
+        ("iops", r"\PhysicalDisk\Disk Transfers/sec"),
+    ] {
+        let mut query = Query::open(&Location::Local).unwrap();
+        let mut options = Options::new(|| Query::open(&Location::Local));
+        options.top = false;
+        query.load_all_names().unwrap();
+        let mut bench = Bench::of(App::new(query, options));
+        bench.types("a").types(word).key(KeyCode::Enter);
+        let added = bench.app.settings().counters;
+        // A machine without disks has no sum of them.
+        let without_instance = |path: &String| path.replace("(_Total)", "").replace("(*)", "");
+        assert_eq!(added.iter().map(without_instance).collect::<Vec<_>>(), [path], "{word}");
+    }
 }
 
 #[test]
@@ -50,6 +70,16 @@ fn a_preview_is_not_recorded() {
     let before = bench.script.snapshots.get();
     bench.run(1);
     assert_eq!(bench.script.snapshots.get() - before, 1);
+}
+
+#[test]
+fn chart_table_and_dialog_share_one_snapshot_a_row() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(2).types("T").run(2);
+    bench.key(KeyCode::Char('?')).key(KeyCode::Esc).types("D").run(1);
+    let before = bench.script.snapshots.get();
+    bench.run(3);
+    assert_eq!(bench.script.snapshots.get() - before, 3);
 }
 
 #[test]
@@ -231,19 +261,22 @@ fn the_table_leads_to_the_chart() {
 
 #[test]
 fn a_table_closes_with_its_view_and_is_no_longer_sampled() {
-    let mut bench = Bench::new(&[r"\Memory\Available MBytes"]);
-    let snapshots = |bench: &mut Bench| {
+    let mut bench = Bench::new(&[r"\Processor(_Total)\% Processor Time"]);
+    // Every row is one snapshot: the table adds its counters to the request.
+    let sampled = |bench: &mut Bench| {
         let before = bench.script.snapshots.get();
         bench.run(1);
-        bench.script.snapshots.get() - before
+        assert_eq!(bench.script.snapshots.get() - before, 1);
+        bench.script.sampled.lock().clone()
     };
     bench.run(2);
-    let alone = snapshots(&mut bench);
+    let alone = sampled(&mut bench);
     for close in ['g', 'b', 'r'] {
         bench.types("T");
-        assert_eq!(snapshots(&mut bench), alone + 1, "the table has a query of its own");
+        let both = sampled(&mut bench);
+        assert!(both.covers(&alone) && !alone.covers(&both), "the table has a query of its own: {both:?}");
         bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char(close), KeyModifiers::CONTROL)));
-        assert_eq!(snapshots(&mut bench), alone, "Ctrl-{close}");
+        assert_eq!(sampled(&mut bench), alone, "Ctrl-{close}");
     }
 }
 
@@ -321,15 +354,12 @@ fn a_source_that_hangs_does_not_freeze_the_screen() {
     let bytes = crate::fake::block();
     std::fs::write(&file, bytes).unwrap();
     let (go, answers) = std::sync::mpsc::channel();
-    let source = SourceThread::start(move || {
-        Ok(Box::new(Gate { answers, source: tallymon::FileSource::open(file)?, open: false }))
-    });
-    let source = source.unwrap();
-    let again = source.clone();
-    let mut options = Options::new(move || Query::new(Box::new(again.clone()), Language::ENGLISH));
-    options.source = Some(source.clone());
+    let mut gate = Some(Gate { answers, source: tallymon::FileSource::open(file).unwrap(), open: false });
+    let sampler = Sampler::start(move || Ok(Box::new(gate.take().unwrap()))).unwrap();
+    let info = sampler.info(Language::ENGLISH).wait(Duration::from_secs(60)).unwrap().unwrap();
+    let mut options = Options::live(sampler);
     options.paths = vec![r"\Memory\Available MBytes".to_string()];
-    let mut app = App::new(Query::new(Box::new(source), Language::ENGLISH).unwrap(), options);
+    let mut app = App::new(Query::over(info), options);
     app.begin_sample();
     assert!(!app.sample_comes(Duration::ZERO) && app.is_waiting());
     // The next sample is due and the last one has not arrived: a gap.

@@ -143,6 +143,12 @@ impl Query {
         }
     }
 
+    /// Takes the query apart, so that a [`Sampler`](crate::Sampler) can sample its source on another thread.
+    /// Paths and samples are dropped; [`Query::over`] makes new queries from the info.
+    pub fn into_source(self) -> (Box<dyn Source>, SourceInfo) {
+        (self.source, SourceInfo { system_name: self.system_name, names: self.names, catalog: self.catalog })
+    }
+
     /// How values are formatted from now on. At first no scale is applied and no percentage is capped.
     ///
     /// ```

@@ -6,8 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tallymon_core::request::Request;
+use tallymon_core::title::{Language, TitleIndex};
 
+use super::Pending;
 use super::thread::{Question, SampleQuestion};
+use crate::matching::InstanceKey;
+use crate::source_info::SourceInfo;
 
 /// Number of a listener; none is used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +80,21 @@ impl Listener {
             is_row: false,
             asked,
         }));
+    }
+
+    /// Whether the sample that [`Listener::prime`] asked for is still to come.
+    pub fn is_priming(&self) -> bool {
+        self.listeners.lock().wants.get(&self.id).is_some_and(|want| want.is_priming)
+    }
+
+    /// What the source has now, as [`Sampler::info`](super::Sampler::info).
+    pub fn info(&self, language: Language) -> Pending<SourceInfo> {
+        Pending::ask(&self.questions, move |source| SourceInfo::read(source, language))
+    }
+
+    /// The instances that an object has now, as [`Sampler::instances`](super::Sampler::instances).
+    pub fn instances(&self, object: TitleIndex) -> Pending<Vec<InstanceKey>> {
+        Pending::ask(&self.questions, move |source| crate::query::instances(source, object))
     }
 }
 

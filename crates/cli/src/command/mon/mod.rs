@@ -5,16 +5,18 @@ mod sessions;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tallymon::Query;
 use tallymon::clock::LocalZone;
+use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
+use tallymon::{Query, Sampler};
 use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
-use tallymon_monitor::{LocalTime, Options, SourceThread, meant_of_log, usual_of_log};
+use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
 
 use self::sessions::StoredSessions;
 use super::relog::reading;
@@ -33,6 +35,9 @@ const DEFAULT_COUNTERS: &[&str] = &[
     r"\Network Interface(*)\Bytes Total/sec",
 ];
 
+/// The longest time that a source may take to list its objects before the screen opens.
+const OPENING: Duration = Duration::from_secs(10);
+
 /// Runs the monitor until the user quits.
 pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     if !io::stdout().is_terminal() {
@@ -48,18 +53,19 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     }
     let is_log = !logs.is_empty();
     let log = is_log.then(|| open_logs(&logs, &reading(&wanted.reading))).transpose()?;
-    let source = match log.clone() {
-        Some(log) => SourceThread::start(move || Ok(Box::new(log.source())))?,
+    let (mut query, mut options) = match log.clone() {
+        Some(log) => {
+            let open = move || Query::new(Box::new(log.source()), language);
+            (open()?, Options::new(open))
+        }
         None => {
             let location = paths::location(common);
-            SourceThread::start(move || tallymon::open(&location))?
+            let sampler = Sampler::start(move || tallymon::open(&location))?;
+            let info = sampler.info(language).wait(OPENING).unwrap_or_else(|| Err(no_answer()))?;
+            (Query::over(info), Options::live(sampler))
         }
     };
-    let mut query = Query::new(Box::new(source.clone()), language)?;
     let stop = stop::with_full_screen()?;
-    let again = source.clone();
-    let mut options = Options::new(move || Query::new(Box::new(again.clone()), language));
-    options.source = Some(source);
     if settings.is_none() || !chosen.is_empty() {
         options.paths = match (&log, chosen.is_empty()) {
             (Some(log), false) => meant_of_log(log, language, &repaired(chosen))?,
@@ -92,6 +98,11 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let zone = LocalZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
+}
+
+fn no_answer() -> SourceError {
+    let words = format!("the source has not answered for {} s", OPENING.as_secs());
+    SourceError::new(SourceErrorKind::Unreachable, words)
 }
 
 /// The default counters whose objects this source has.

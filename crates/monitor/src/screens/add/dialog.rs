@@ -1,26 +1,35 @@
 //! The state of the dialog: the lists, what is chosen in them, and the query for the preview.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Rect};
 use tallymon::core::flow::SourceError;
 use tallymon::core::title::TitleIndex;
-use tallymon::{CounterHandle, InstanceKey, Query};
+use tallymon::sample::{Pending, Tick as Sample};
+use tallymon::{CounterHandle, InstanceKey, SearchHit};
 
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, typed};
+use crate::workspace::feed::{AT_ONCE, Feed};
 
 /// The dialog. Its query is for the preview only: it records nothing.
 pub(crate) struct AddDialog {
-    pub(super) query: Query,
+    pub(super) feed: Feed,
     /// All hosts; a single one is not shown as a list.
     pub(super) hosts: Vec<String>,
     pub(super) search: String,
+    /// The counters that match the search, best first.
+    pub(super) hits: Vec<SearchHit>,
     pub(super) pane: Pane,
     pub(super) objects: Vec<TitleIndex>,
     pub(super) counters: Vec<TitleIndex>,
     pub(super) instances: Vec<Choice>,
+    /// The requested instances of the chosen object, until they arrive.
+    pub(super) awaited: Option<Pending<Vec<InstanceKey>>>,
+    /// The user chose a line of the instances before they arrived: the choice stays.
+    pub(super) has_chosen: bool,
     /// The chosen line of each list.
     pub(super) at: [usize; 4],
     pub(super) preview: Option<(String, CounterHandle)>,
@@ -71,21 +80,24 @@ pub(crate) enum Asked {
 impl AddDialog {
     /// Opens the dialog over a query without paths of one of the hosts, at a counter, or at the first one.
     pub(crate) fn open(
-        mut query: Query,
+        mut feed: Feed,
         hosts: Vec<String>,
         host: usize,
         chosen: Option<(TitleIndex, TitleIndex)>,
     ) -> Result<AddDialog, SourceError> {
         // The search covers every language from the first letter on.
-        query.load_all_names()?;
+        feed.query.load_all_names()?;
         let mut dialog = AddDialog {
-            query,
+            feed,
             hosts,
             search: String::new(),
+            hits: Vec::new(),
             pane: Pane::Objects,
             objects: Vec::new(),
             counters: Vec::new(),
             instances: Vec::new(),
+            awaited: None,
+            has_chosen: false,
             at: [0, 0, 0, host],
             preview: None,
             added: HashSet::new(),
@@ -101,10 +113,10 @@ impl AddDialog {
     }
 
     /// Shows another host through its query.
-    pub(crate) fn look_at(&mut self, host: usize, mut query: Query) -> Result<(), SourceError> {
-        query.load_all_names()?;
+    pub(crate) fn look_at(&mut self, host: usize, mut feed: Feed) -> Result<(), SourceError> {
+        feed.query.load_all_names()?;
         let chosen = self.object().zip(self.counter());
-        self.query = query;
+        self.feed = feed;
         self.at[3] = host;
         self.preview = None;
         self.find();
@@ -114,12 +126,51 @@ impl AddDialog {
         Ok(())
     }
 
-    /// Collects the chosen counter with a query of its own, for the preview.
-    pub(crate) fn collect(&mut self) {
-        self.failure = match (&self.preview, self.query.collect()) {
-            (Some(_), Err(error)) => Some(error.to_string()),
-            _ => None,
+    /// Shows a sample in the preview, or the log at its new time.
+    pub(crate) fn take_sample(&mut self, sample: Option<&Sample>) {
+        let taken = self.feed.take(sample);
+        self.note_failure(taken);
+    }
+
+    fn note_failure(&mut self, taken: Result<bool, SourceError>) {
+        match (&self.preview, taken) {
+            (_, Ok(false)) => {}
+            (Some(_), Err(error)) => self.failure = Some(error.to_string()),
+            _ => self.failure = None,
+        }
+    }
+
+    /// Whether something that was requested has not arrived yet.
+    pub(crate) fn awaits(&self) -> bool {
+        self.awaited.is_some() || self.feed.is_priming()
+    }
+
+    /// Takes the instances of the chosen object, if they arrive within a time; whether they arrived.
+    pub(crate) fn instances_come(&mut self, patience: Duration) -> bool {
+        let Some(answer) = self.awaited.as_ref().and_then(|awaited| awaited.wait(patience)) else {
+            return false;
         };
+        self.awaited = None;
+        self.take_instances(answer);
+        self.look();
+        true
+    }
+
+    fn take_instances(&mut self, answer: Result<Vec<InstanceKey>, SourceError>) {
+        match answer {
+            Ok(keys) => {
+                let one = keys.into_iter().map(Choice::One);
+                self.instances = std::iter::once(Choice::All).chain(one).collect();
+                // Begin at the sum: most users want it first.
+                let total = |choice: &Choice| matches!(choice, Choice::One(key) if key.name == "_Total");
+                let first = self.instances.iter().position(total).filter(|_| !self.has_chosen);
+                self.at[2] = first.unwrap_or(0);
+            }
+            Err(error) => {
+                self.instances.clear();
+                self.failure = Some(error.to_string());
+            }
+        }
     }
 
     /// Takes a key.
@@ -162,6 +213,8 @@ impl AddDialog {
     }
 
     pub(super) fn add(&mut self) -> Asked {
+        // Keys that were typed ahead mean the line that is chosen once the instances are there.
+        self.instances_come(AT_ONCE);
         let Some(path) = self.path() else { return Asked::Nothing };
         self.added.insert(path.clone());
         Asked::Add(path)
@@ -174,6 +227,7 @@ impl AddDialog {
     }
 
     pub(super) fn step(&mut self, by: isize) -> Asked {
+        self.has_chosen |= self.pane == Pane::Instances;
         let length = self.length(self.pane);
         if self.pane == Pane::Hosts {
             return Asked::Host(self.at[3].saturating_add_signed(by).min(length.saturating_sub(1)));
@@ -230,13 +284,13 @@ impl AddDialog {
         self.at[1] = 0;
         self.at[2] = 0;
         self.failure = None;
+        (self.awaited, self.has_chosen) = (None, false);
         let Some(object) = self.object() else {
             self.preview = None;
             return;
         };
-        let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
-        let Some(known) = self.query.catalog().object(object) else { return };
-        let fits = |counter: &TitleIndex| self.score(&words, object, *counter).is_some();
+        let Some(known) = self.feed.query.catalog().object(object) else { return };
+        let fits = |counter: &TitleIndex| self.fits(object, *counter);
         let counters: Vec<TitleIndex> =
             known.visible_counters().map(|counter| counter.name).filter(fits).collect();
         let default = known.default_counter.and_then(|at| known.counters.get(at)).map(|known| known.name);
@@ -245,15 +299,13 @@ impl AddDialog {
         self.at[1] = counters.iter().position(|known| Some(*known) == wanted).unwrap_or(0);
         self.counters = counters;
         if has_instances {
-            match self.query.instances(object) {
-                Ok(keys) => {
-                    self.instances =
-                        std::iter::once(Choice::All).chain(keys.into_iter().map(Choice::One)).collect();
-                    // Begin at the sum: most users want it first.
-                    let total = |choice: &Choice| matches!(choice, Choice::One(key) if key.name == "_Total");
-                    self.at[2] = self.instances.iter().position(total).unwrap_or(0);
+            self.instances.push(Choice::All);
+            match &self.feed.listener {
+                Some(listener) => self.awaited = Some(listener.instances(object)),
+                None => {
+                    let answer = self.feed.query.instances(object);
+                    self.take_instances(answer);
                 }
-                Err(error) => self.failure = Some(error.to_string()),
             }
         }
         self.look();
@@ -261,28 +313,33 @@ impl AddDialog {
 
     /// Samples the chosen counter from now on, to show its value.
     fn look(&mut self) {
-        let path = self.path();
+        // While the instances have not arrived, the chosen line may still change.
+        let path = if self.awaited.is_none() { self.path() } else { None };
         if self.preview.as_ref().map(|(known, _)| known) == path.as_ref() {
             return;
         }
+        if let Some((_, before)) = self.preview.take() {
+            self.feed.query.remove(before);
+        }
         self.preview = path.and_then(|path| {
-            let handle = self.query.add(&path).ok()?;
+            let handle = self.feed.query.add(&path).ok()?;
             Some((path, handle))
         });
         if self.preview.is_some() {
-            self.collect();
+            let begun = self.feed.begin();
+            self.note_failure(begun);
         }
     }
 
     /// The path that Enter adds.
     pub(super) fn path(&self) -> Option<String> {
-        let names = self.query.names();
+        let names = self.feed.query.names();
         let (object, counter) = (names.english(self.object()?), names.english(self.counter()?));
         let host = match self.at[3] {
             0 => String::new(),
             place => format!("\\\\{}", self.hosts.get(place)?),
         };
-        if !self.query.catalog().object(self.object()?)?.has_instances {
+        if !self.feed.query.catalog().object(self.object()?)?.has_instances {
             return Some(format!("{host}\\{object}\\{counter}"));
         }
         match self.instances.get(self.at[2])? {

@@ -49,7 +49,7 @@ impl AddDialog {
         let (first, third) =
             (lists.width.saturating_sub(hosts) * 30 / 100, lists.width.saturating_sub(hosts) * 28 / 100);
         let second = lists.width.saturating_sub(hosts).saturating_sub(first).saturating_sub(third);
-        let names = self.query.names();
+        let names = self.feed.query.names();
         let mut x = lists.x;
         let objects: Vec<String> = self.objects.iter().map(|object| names.name(*object)).collect();
         let counters: Vec<String> = self.counters.iter().map(|counter| names.name(*counter)).collect();
@@ -76,6 +76,7 @@ impl AddDialog {
                 Pane::Objects => words.get(Word::NothingFound),
                 Pane::Counters | Pane::Hosts => "",
                 Pane::Instances if self.object().is_none() => "",
+                Pane::Instances if self.awaited.is_some() => words.get(Word::ReadingValues),
                 Pane::Instances => words.get(Word::NoInstances),
             };
             let top = self.list(buffer, place, theme, pane, words.get(word), lines, empty);
@@ -115,8 +116,10 @@ impl AddDialog {
         let at = self.at.get(pane as usize).copied().unwrap_or(0);
         // The chosen line stays away from the edge, so that the lines around it are in view.
         let top = at.saturating_sub(rows / 2).min(lines.len().saturating_sub(rows));
-        if lines.is_empty() {
-            put(buffer, area.x.saturating_add(1), area.y.saturating_add(1), area.width, empty, theme.dim());
+        let is_coming = pane == Pane::Instances && self.awaited.is_some();
+        if lines.is_empty() || is_coming {
+            let y = area.y.saturating_add(if is_coming { 2 } else { 1 });
+            put(buffer, area.x.saturating_add(1), y, area.width, empty, theme.dim());
         }
         let ys = area.y.saturating_add(1)..area.bottom();
         for (y, (number, line)) in ys.zip(lines.iter().enumerate().skip(top)) {
@@ -142,7 +145,7 @@ impl AddDialog {
             return;
         }
         let Some(path) = self.path() else { return };
-        let Some(object) = self.object().and_then(|object| self.query.catalog().object(object)) else {
+        let Some(object) = self.object().and_then(|object| self.feed.query.catalog().object(object)) else {
             return;
         };
         let Some(counter) = self.counter().and_then(|counter| object.counter(counter)) else { return };
@@ -159,7 +162,7 @@ impl AddDialog {
         let meaning = info.map_or("", |info| info.summary);
         let formula = info.map_or("", |info| info.formula);
         let costly = if object.costly { words.get(Word::Costly) } else { "" };
-        let help = self.query.names().help(counter.help).unwrap_or_default();
+        let help = self.feed.query.names().help(counter.help).unwrap_or_default();
         let last = area.bottom().saturating_sub(1);
         let kind = format!("{}: {}: {meaning}", words.get(Word::Type), counter.counter_type);
         let how = format!("{}: {formula}   {costly}", words.get(Word::Formula));
@@ -182,8 +185,10 @@ impl AddDialog {
     /// The value of the preview; of several instances the first value and how many more there are.
     fn value(&self, words: Words, theme: Theme) -> String {
         let dots = theme.either("…", "...").to_string();
-        let Some((_, handle)) = &self.preview else { return dots };
-        let readings = self.query.readings();
+        let Some((_, handle)) = self.preview.as_ref().filter(|_| !self.feed.is_priming()) else {
+            return dots;
+        };
+        let readings = self.feed.query.readings();
         let mut own = readings.iter().filter(|reading| reading.handle == *handle);
         let Some(first) = own.next() else { return "0".to_string() };
         let count = own.count();

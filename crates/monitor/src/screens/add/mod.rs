@@ -6,13 +6,17 @@ mod draw;
 mod mouse;
 mod search;
 
+use std::time::Duration;
+
 use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::flow::SourceError;
+use tallymon::{Query, SourceInfo};
 
 use crate::screens::add::dialog::{AddDialog, Asked};
 use crate::screens::screen::{Action, Layer, Screen, Tick};
+use crate::workspace::feed::Feed;
 use crate::workspace::state::Workspace;
 
 impl AddDialog {
@@ -24,7 +28,7 @@ impl AddDialog {
     pub(crate) fn of_chosen(workspace: &mut Workspace) -> Result<AddDialog, SourceError> {
         let chosen = workspace.monitor.chosen().map(|series| (series.object, series.counter));
         let (hosts, host) = (workspace.hosts(), workspace.chosen_host());
-        workspace.open_host(host).and_then(|query| AddDialog::open(query, hosts, host, chosen))
+        workspace.feed(host).and_then(|feed| AddDialog::open(feed, hosts, host, chosen))
     }
 
     /// Does what a key or a click asks for.
@@ -36,7 +40,7 @@ impl AddDialog {
                 workspace.add(&path);
             }
             Asked::Host(host) => {
-                if let Err(error) = workspace.open_host(host).and_then(|query| self.look_at(host, query)) {
+                if let Err(error) = workspace.feed(host).and_then(|feed| self.look_at(host, feed)) {
                     workspace.message = Some(error.to_string());
                 }
             }
@@ -66,10 +70,31 @@ impl Screen for AddDialog {
         Action::Done
     }
 
-    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
+    fn sample(&mut self, tick: &Tick<'_>) -> Result<(), SourceError> {
         // Its own line says what is wrong.
-        self.collect();
+        self.take_sample(tick.sample);
         Ok(())
+    }
+
+    fn awaits_sample(&self) -> bool {
+        self.feed.is_priming()
+    }
+
+    fn poll(&mut self, patience: Duration) -> bool {
+        self.instances_come(patience)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.awaited.is_some()
+    }
+
+    fn renew(&mut self, info: &SourceInfo) {
+        // The listener stays; a log has none.
+        if let Some(listener) = self.feed.listener.take() {
+            let feed = Feed { query: Query::over(info.clone()), listener: Some(listener) };
+            // The names are loaded already, so nothing can fail.
+            let _ = self.look_at(self.at[3], feed);
+        }
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {

@@ -39,6 +39,7 @@ impl AddDialog {
     /// Makes a list active, and moves its choice by some lines.
     fn step_in(&mut self, pane: Pane, by: isize) -> Asked {
         self.pane = pane;
+        self.has_chosen |= pane == Pane::Instances;
         if by == 0 { Asked::Nothing } else { self.step(by) }
     }
 }

@@ -1,75 +1,33 @@
-//! The search of the dialog: every word has to occur in the names of an object or its counters, in any
-//! language.
+//! The search of the dialog: words in the names and help texts of counters, and what people call them.
 
-use tallymon::core::title::{Language, TitleIndex};
+use tallymon::core::title::TitleIndex;
+use tallymon::search;
 
 use crate::screens::add::dialog::AddDialog;
 
 impl AddDialog {
-    /// Lists the objects and counters that contain all words of the search, and chooses the best one.
+    /// Lists the objects with counters that fit the search, and goes to the best counter.
     pub(crate) fn find(&mut self) {
-        let words: Vec<String> = self.search.to_lowercase().split_whitespace().map(str::to_string).collect();
-        let names = self.query.names();
-        let mut best: Option<(u32, TitleIndex, TitleIndex)> = None;
-        let mut objects: Vec<(String, TitleIndex)> = Vec::new();
-        for object in self.query.catalog().objects() {
-            let mut any = false;
-            for counter in object.visible_counters() {
-                let Some(score) = self.score(&words, object.name, counter.name) else { continue };
-                any = true;
-                if !words.is_empty() && best.is_none_or(|(known, ..)| score > known) {
-                    best = Some((score, object.name, counter.name));
-                }
-            }
-            if any {
-                objects.push((names.name(object.name).to_lowercase(), object.name));
-            }
-        }
+        let (names, catalog) = (self.feed.query.names(), self.feed.query.catalog());
+        self.hits = search(names, catalog, &self.search);
+        let visible = catalog.objects().iter().filter(|object| object.visible_counters().next().is_some());
+        let fitting = visible.map(|object| object.name).filter(|object| {
+            self.search.trim().is_empty() || self.hits.iter().any(|hit| hit.object == *object)
+        });
+        let mut objects: Vec<(String, TitleIndex)> =
+            fitting.map(|object| (names.name(object).to_lowercase(), object)).collect();
         objects.sort();
         self.objects = objects.into_iter().map(|(_, object)| object).collect();
         self.at = [0, 0, 0, self.at[3]];
-        match best {
-            Some((_, object, counter)) => self.go_to(object, counter),
+        match self.hits.first().copied() {
+            Some(best) => self.go_to(best.object, best.counter),
             None => self.chose_object(None),
         }
     }
 
-    /// How well a counter matches: 0 without a search, `None` when a word occurs in no language.
-    pub(crate) fn score(&self, words: &[String], object: TitleIndex, counter: TitleIndex) -> Option<u32> {
-        let names = self.query.names();
-        let all = |index: TitleIndex| -> Vec<(Language, String)> {
-            names.all(index).map(|(language, name)| (language, name.to_lowercase())).collect()
-        };
-        if words.is_empty() {
-            return Some(0);
-        }
-        let (objects, counters) = (all(object), all(counter));
-        let searched = words.join(" ");
-        let mut score = 0u32;
-        for word in words {
-            let best = counters
-                .iter()
-                .map(|(_, name)| (name, 2))
-                .chain(objects.iter().map(|(_, name)| (name, 1)))
-                .filter(|(name, _)| name.contains(word.as_str()))
-                .map(|(name, points)| {
-                    let starts = name.split([' ', '%', '/', '.']).any(|part| part.starts_with(word.as_str()));
-                    points + if starts { 4 } else { 0 }
-                })
-                .max()?;
-            score = score.saturating_add(best);
-        }
-        // The whole text counts more than its single words.
-        if counters.iter().any(|(_, name)| *name == searched) {
-            score = score.saturating_add(100);
-        } else if counters.iter().any(|(_, name)| name.contains(&searched)) {
-            score = score.saturating_add(10);
-        }
-        let object = self.query.catalog().object(object)?;
-        let is_default = object
-            .default_counter
-            .and_then(|at| object.counters.get(at))
-            .is_some_and(|known| known.name == counter);
-        Some(score.saturating_mul(2).saturating_add(u32::from(is_default)))
+    /// Whether a counter fits the search.
+    pub(super) fn fits(&self, object: TitleIndex, counter: TitleIndex) -> bool {
+        let is_hit = || self.hits.iter().any(|hit| (hit.object, hit.counter) == (object, counter));
+        self.search.trim().is_empty() || is_hit()
     }
 }

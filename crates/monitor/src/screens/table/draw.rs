@@ -64,6 +64,10 @@ pub(super) fn draw(table: &mut Table, buffer: &mut Buffer, area: Rect, words: Wo
     let rows = usize::from(area.bottom().saturating_sub(top_row));
     let at = shown.iter().position(|(row, _)| Some(&row.key) == table.chosen.as_ref()).unwrap_or(0);
     let top = at.saturating_sub(rows.saturating_sub(1));
+    if table.feed.query.snapshot().is_none() {
+        let reading = format!("{}{}", words.get(Word::ReadingValues), theme.either("…", "..."));
+        put(buffer, area.x, top_row, area.width, &reading, theme.dim());
+    }
     let mut row_areas = Vec::new();
     for (y, (row, depth)) in (top_row..area.bottom()).zip(shown.iter().skip(top)) {
         row_areas.push((y, row.key.clone()));
@@ -75,7 +79,7 @@ pub(super) fn draw(table: &mut Table, buffer: &mut Buffer, area: Rect, words: Wo
 /// The object, what it is sorted by, and what is left out.
 fn title(table: &Table, count: usize, buffer: &mut Buffer, area: Rect, words: Words, theme: Theme) {
     let sorted = table.columns.get(table.sorted).map_or("", |column| column.name.as_str());
-    let object = table.query.names().name(table.object);
+    let object = table.feed.query.names().name(table.object);
     let text = format!("{object}: {count}   {} {sorted}", words.get(Word::SortedBy));
     let mut x = put(buffer, area.x.saturating_add(1), area.y, area.width, &text, theme.bold());
     if table.is_tree {

@@ -6,16 +6,18 @@ use ratatui::layout::{Position, Rect};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
-use tallymon::{InstanceIdentity, InstanceKey, Query};
+use tallymon::sample::Tick as Sample;
+use tallymon::{InstanceIdentity, InstanceKey};
 
 use crate::model::{Numbers, PROCESS, Tick, Ticks, process, tree};
+use crate::workspace::feed::Feed;
 
 /// The counters with the id of a process, and with that of its parent.
 const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
 
 /// An object with instances, and a query of its own: nothing is recorded.
 pub(crate) struct Table {
-    pub(super) query: Query,
+    pub(super) feed: Feed,
     /// Position of its host.
     pub(crate) host: usize,
     /// The name of its host, where it is not the first.
@@ -56,17 +58,18 @@ pub(super) struct TableRow {
 }
 
 impl Table {
-    /// A table of an object with its first sample, over a query without paths; sorted by `counter`.
+    /// A table of an object over a query without paths, sorted by `counter`. Its first sample is requested,
+    /// or there already.
     pub(crate) fn open(
-        mut query: Query,
+        mut feed: Feed,
         host: usize,
         object: TitleIndex,
         counter: Option<TitleIndex>,
     ) -> Result<Option<Table>, SourceError> {
-        let Some(known) = query.catalog().object(object).filter(|object| object.has_instances) else {
+        let Some(known) = feed.query.catalog().object(object).filter(|object| object.has_instances) else {
             return Ok(None);
         };
-        let names = query.names();
+        let names = feed.query.names();
         let columns: Vec<TableColumn> = known
             .visible_counters()
             .map(|counter| TableColumn {
@@ -79,11 +82,11 @@ impl Table {
         let wanted = counter.or(first);
         let sorted = columns.iter().position(|column| Some(column.counter) == wanted).unwrap_or(0);
         let path = format!("\\{}(*)\\*", object.0);
-        query.add(&path).map_err(|error| {
+        feed.query.add(&path).map_err(|error| {
             SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string())
         })?;
         let mut table = Table {
-            query,
+            feed,
             host,
             host_name: None,
             object,
@@ -100,13 +103,27 @@ impl Table {
             column_areas: Vec::new(),
             clicked: None,
         };
-        table.collect()?;
+        if table.feed.begin()? {
+            table.show();
+        }
         Ok(Some(table))
     }
 
-    /// Collects all instances with a query of its own.
-    pub(crate) fn collect(&mut self) -> Result<(), SourceError> {
-        self.query.collect()?;
+    /// Shows a sample, or the log at its new time.
+    pub(crate) fn take(&mut self, sample: Option<&Sample>) -> Result<(), SourceError> {
+        if self.feed.take(sample)? {
+            self.show();
+        }
+        Ok(())
+    }
+
+    /// Whether the first sample has not arrived yet.
+    pub(crate) fn is_priming(&self) -> bool {
+        self.feed.is_priming()
+    }
+
+    /// Shows all instances of the last sample.
+    fn show(&mut self) {
         let chosen = self.chosen.take();
         let mut rows: Vec<TableRow> = Vec::new();
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();
@@ -114,7 +131,7 @@ impl Table {
             self.columns.iter().enumerate().map(|(position, column)| (column.counter, position)).collect();
         // Values arrive counter by counter, each with all instances. They become no texts here: there may be
         // thousands of instances with dozens of counters.
-        self.query.for_each(|value| {
+        self.feed.query.for_each(|value| {
             let Some(key) = value.instance else { return };
             let Some(column) = columns.get(&value.definition.name) else { return };
             let position = *positions.entry(key).or_insert_with(|| {
@@ -135,14 +152,13 @@ impl Table {
         self.rows = rows;
         self.sort();
         self.chosen = chosen.or_else(|| self.shown().first().map(|(row, _)| row.key.clone()));
-        Ok(())
     }
 
     /// The path of the sorted column of the chosen instance.
     pub(crate) fn chosen_path(&self) -> Option<String> {
         let key = self.chosen.as_ref()?;
         let counter = self.columns.get(self.sorted)?.counter;
-        let names = self.query.names();
+        let names = self.feed.query.names();
         Some(format!("\\{}({key})\\{}", names.english(self.object), names.english(counter)))
     }
 
@@ -219,7 +235,7 @@ impl Table {
 
     /// The next object with instances, or the one before.
     pub(crate) fn other_object(&self, forward: bool) -> Option<TitleIndex> {
-        let objects = self.query.catalog().objects();
+        let objects = self.feed.query.catalog().objects();
         let with: Vec<TitleIndex> =
             objects.iter().filter(|object| object.has_instances).map(|object| object.name).collect();
         let at = with.iter().position(|object| *object == self.object)?;

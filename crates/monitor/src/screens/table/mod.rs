@@ -31,7 +31,7 @@ impl TableScreen {
     ///
     /// # Errors
     ///
-    /// The source can not be opened again, or does not answer.
+    /// The log can not be read.
     pub(crate) fn open(workspace: &mut Workspace) -> Result<Option<TableScreen>, SourceError> {
         let host = workspace.chosen_host();
         let chosen = workspace.monitor.chosen().filter(|series| series.instance.is_some());
@@ -154,7 +154,11 @@ impl Screen for TableScreen {
 
     fn sample(&mut self, tick: &Tick<'_>) -> Result<(), SourceError> {
         self.table.ticks.clone_from(&tick.workspace.monitor.ticks);
-        self.table.collect()
+        self.table.take(tick.sample)
+    }
+
+    fn awaits_sample(&self) -> bool {
+        self.table.is_priming()
     }
 
     fn footer(&self) -> Option<Context> {
@@ -179,8 +183,8 @@ fn open_table(
     object: TitleIndex,
     counter: Option<TitleIndex>,
 ) -> Result<Option<Table>, SourceError> {
-    let query = workspace.open_host(host)?;
-    let Some(mut table) = Table::open(query, host, object, counter)? else { return Ok(None) };
+    let feed = workspace.feed(host)?;
+    let Some(mut table) = Table::open(feed, host, object, counter)? else { return Ok(None) };
     table.ticks.clone_from(&workspace.monitor.ticks);
     // Ticks have no name for the first host.
     table.host_name = workspace.prefix(host).strip_prefix("\\\\").map(str::to_string);
