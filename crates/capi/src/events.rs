@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::handles::lock;
+use crate::lock::lock;
 
 /// An event of Windows: set, or not set.
 pub(crate) struct Event {

@@ -3,9 +3,10 @@
 //! A handle is a position in one table and a generation: how often the position was used before. So closed
 //! and invented handles are refused; no handle is ever used as an address.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use crate::events::Event;
+use crate::lock::lock;
 use crate::logs::DataSource;
 use crate::query::{Counter, OpenQuery};
 use crate::recordings::Recording;
@@ -91,11 +92,6 @@ pub(crate) fn counter(handle: Handle) -> Option<Arc<Counter>> {
         Object::Counter(counter) => Some(counter),
         _ => None,
     }
-}
-
-/// Locks, even after a panic: every single change leaves the data whole.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use tallymon::log::sqlite::{self, LogSet};
 use tallymon::log::{LogError, LogErrorKind};
 
-use crate::handles::{self, Handle, Object, lock};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::status::{self, Done, Status};
 use crate::text::{put_list, room};

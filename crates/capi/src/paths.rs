@@ -4,7 +4,8 @@ use tallymon::core::path::{CounterPath, InstanceIndex, InstancePath, Part};
 use tallymon::log::select::is_meant;
 use tallymon::{Expand, PathPart, Query};
 
-use crate::handles::{self, Handle, lock};
+use crate::handles::{self, Handle};
+use crate::lock::lock;
 use crate::logs::SourceParameter;
 use crate::machine;
 use crate::memory::{Address, Buf, Letter, Out, Str};

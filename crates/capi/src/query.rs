@@ -11,7 +11,8 @@ use tallymon::{CounterHandle, LogSource, Query, Timer};
 
 use crate::clock;
 use crate::events::Event;
-use crate::handles::{self, Handle, Object, lock};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
 use crate::logs::{LogFile, SourceParameter};
 use crate::machine;
 use crate::memory::{Letter, Out, Str};

@@ -9,7 +9,8 @@ use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
 use tallymon::registry::{BASE_INDEX, Installed, Roots};
 
-use crate::handles::{self, Handle, Object, lock};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
 use crate::machine::{self, Shared};
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::text::list;

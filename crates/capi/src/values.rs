@@ -7,7 +7,8 @@ use tallymon::core::counter::{CounterType, Format, SCALE_RANGE, Scale, apply, co
 use tallymon::core::flow::{NoValue, Sample, Value};
 use tallymon::core::time::{FileTime, Frequency};
 
-use crate::handles::{self, Handle, lock};
+use crate::handles::{self, Handle};
+use crate::lock::lock;
 use crate::memory::{Address, Buf, Letter, Out};
 use crate::query::{Counter, Item, OpenQuery};
 use crate::status::{self, Done, Status};

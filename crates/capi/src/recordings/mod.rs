@@ -13,7 +13,8 @@ use tallymon::clock::now;
 use tallymon::log::sqlite::LogSet;
 use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
 
-use crate::handles::{self, Handle, Object, lock};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
 use crate::log_sets::{self, Database};
 use crate::logs::{DataSource, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number};
 use crate::memory::{Letter, Out, Str};
