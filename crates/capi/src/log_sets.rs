@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use tallymon::log::sqlite::{self, LogSet};
 use tallymon::log::{LogError, LogErrorKind};
 
-use crate::handles::{self, Handle, Object};
+use crate::handles::Handle;
 use crate::lock::lock;
 use crate::memory::{Buf, Letter, Out, Str};
+use crate::recordings::OpenLog;
 use crate::status::{self, Done, Status};
 use crate::text::{put_list, room};
 
@@ -114,33 +115,31 @@ pub(crate) fn guid(log: Handle, guid: Out<[u8; 16]>, run: Out<i32>) -> Done {
 /// Sets the run number of the log set of a log.
 pub(crate) fn set_run(log: Handle, run: i32) -> Done {
     let set = set_of(log)?;
-    match handles::get(log) {
-        Some(Object::Recording(recording)) => {
+    match OpenLog::of_handle(log)? {
+        OpenLog::Recording(recording) => {
             lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.set_run(run);
             Ok(())
         }
-        Some(Object::Source(source)) => {
+        OpenLog::Source(source) => {
             let database = source.database().ok_or(status::INVALID_DATASOURCE)?;
             let known = sqlite::set_run_id(&database.file, &set.guid, run);
             known.map_err(|error| of_database(&error))?.then_some(()).ok_or(status::INVALID_SQLDB)
         }
-        _ => Err(status::INVALID_HANDLE),
     }
 }
 
 /// The log set of a log; only logs in databases have one.
 fn set_of(log: Handle) -> Result<LogSet, Status> {
-    match handles::get(log) {
-        Some(Object::Recording(recording)) => {
+    match OpenLog::of_handle(log)? {
+        OpenLog::Recording(recording) => {
             let recording = lock(&recording);
             let recording = recording.as_ref().ok_or(status::INVALID_HANDLE)?;
             recording.log_set().cloned().ok_or(status::INVALID_DATASOURCE)
         }
-        Some(Object::Source(source)) => {
+        OpenLog::Source(source) => {
             let database = source.database().ok_or(status::INVALID_DATASOURCE)?;
             database.known_set()?.ok_or(status::INVALID_SQLDB)
         }
-        _ => Err(status::INVALID_HANDLE),
     }
 }
 

@@ -61,10 +61,8 @@ impl SourceParameter for Handle {
         if self == 0 {
             return Ok(DataSource::Machine);
         }
-        match handles::get(self) {
-            Some(Object::Source(source)) => Ok(source.as_ref().clone()),
-            _ => Err(status::INVALID_HANDLE),
-        }
+        let source = handles::get::<DataSource>(self).ok_or(status::INVALID_HANDLE)?;
+        Ok(source.as_ref().clone())
     }
 }
 
@@ -118,6 +116,8 @@ pub(crate) struct TimeInfo {
     end: i64,
     samples: u32,
 }
+
+impl Object for DataSource {}
 
 impl DataSource {
     /// A log.
@@ -218,7 +218,7 @@ pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
     };
     // An unreadable file is an error now, as on NT.
     bound.open()?;
-    let handle = handles::insert(Object::Source(bound.into()));
+    let handle = handles::insert(Arc::new(bound));
     source.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
@@ -230,10 +230,7 @@ pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32
     const HEAD: usize = 12;
     const LEAST: usize = 16;
     let room = room(record, bytes)?;
-    let source = match handles::get(log) {
-        Some(Object::Source(source)) => source,
-        _ => return Err(status::INVALID_HANDLE),
-    };
+    let source = handles::get::<DataSource>(log).ok_or(status::INVALID_HANDLE)?;
     let DataSource::Log(file) = source.as_ref() else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
     let failed = |error: tallymon::log::LogError| status::of_log(&error);
     let mut reader = tallymon::log::open(&file.path, &file.options()).map_err(failed)?;

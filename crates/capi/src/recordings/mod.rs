@@ -59,6 +59,15 @@ pub(crate) struct Recording {
     maximum: u64,
 }
 
+/// The object behind the handle of a log that is being written; `None` once the log is closed.
+pub(crate) type SharedRecording = Mutex<Option<Recording>>;
+
+/// The log behind a handle, which is read or written.
+pub(crate) enum OpenLog {
+    Source(Arc<DataSource>),
+    Recording(Arc<SharedRecording>),
+}
+
 /// Where the records of a log come from.
 enum Input {
     Machine(Box<Samples>),
@@ -101,22 +110,22 @@ pub(crate) fn open<L: Letter>(
         CREATE_NEW | CREATE_ALWAYS | OPEN_ALWAYS | OPEN_EXISTING => {}
         _ => return Err(status::INVALID_ARGUMENT),
     }
-    let object = match access & ACCESS_MASK {
+    let handle = match access & ACCESS_MASK {
         READ_ACCESS => {
             let source = DataSource::file(name);
             kind.set(type_of(&source)?);
-            Object::Source(Arc::new(source))
+            handles::insert(Arc::new(source))
         }
         WRITE_ACCESS | UPDATE_ACCESS => {
             let caption = caption.get().unwrap_or_default();
             let recording =
                 Recording::create(Wanted { name, access, kind: wanted, query, maximum, caption })?;
             kind.set(type_number(recording.target.format));
-            Object::Recording(Arc::new(Mutex::new(Some(recording))))
+            handles::insert(Arc::new(Mutex::new(Some(recording))))
         }
         _ => return Err(status::INVALID_ARGUMENT),
     };
-    log.set(handles::insert(object).ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
+    log.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
 
@@ -138,7 +147,7 @@ fn type_of(source: &DataSource) -> Result<u32, Status> {
 
 /// Takes a sample of the query of a log and writes it.
 pub(crate) fn update<L: Letter>(log: Handle, user_string: Str<L>) -> Done {
-    let recording = recording(log)?;
+    let recording = handles::get::<SharedRecording>(log).ok_or(status::INVALID_HANDLE)?;
     let text = user_string.get();
     if text.as_deref() == Some("") {
         return Err(status::INVALID_ARGUMENT);
@@ -152,10 +161,9 @@ pub(crate) fn size(log: Handle, size: Out<i64>) -> Done {
     if size.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let found = match handles::get(log) {
-        Some(Object::Recording(recording)) => lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.size(),
-        Some(Object::Source(source)) => source.size()?,
-        _ => return Err(status::INVALID_HANDLE),
+    let found = match OpenLog::of_handle(log)? {
+        OpenLog::Recording(recording) => lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.size(),
+        OpenLog::Source(source) => source.size()?,
     };
     size.set(i64::try_from(found).unwrap_or(i64::MAX));
     Ok(())
@@ -163,18 +171,16 @@ pub(crate) fn size(log: Handle, size: Out<i64>) -> Done {
 
 /// Updates the catalogue of a log. Logs here have no catalogue that could be out of date.
 pub(crate) fn update_catalog(log: Handle) -> Done {
-    match handles::get(log) {
-        Some(Object::Recording(_) | Object::Source(_)) => Err(status::NOT_IMPLEMENTED),
-        _ => Err(status::INVALID_HANDLE),
-    }
+    OpenLog::of_handle(log)?;
+    Err(status::NOT_IMPLEMENTED)
 }
 
 /// Closes a source that was bound or opened; completes a log that was written.
 pub(crate) fn close(log: Handle, flags: u32) -> Done {
-    match handles::get(log) {
-        Some(Object::Source(_)) => handles::remove(log).map(drop).ok_or(status::INVALID_HANDLE),
-        Some(Object::Recording(recording)) => {
-            handles::remove(log);
+    match OpenLog::of_handle(log)? {
+        OpenLog::Source(_) => handles::remove::<DataSource>(log).map(drop).ok_or(status::INVALID_HANDLE),
+        OpenLog::Recording(recording) => {
+            handles::remove::<SharedRecording>(log);
             let recording = lock(&recording).take().ok_or(status::INVALID_HANDLE)?;
             let query = recording.query_handle;
             let finished = recording.finish();
@@ -183,20 +189,23 @@ pub(crate) fn close(log: Handle, flags: u32) -> Done {
             }
             finished
         }
-        _ => Err(status::INVALID_HANDLE),
     }
 }
 
-fn recording(log: Handle) -> Result<Arc<Mutex<Option<Recording>>>, Status> {
-    match handles::get(log) {
-        Some(Object::Recording(recording)) => Ok(recording),
-        _ => Err(status::INVALID_HANDLE),
+impl Object for SharedRecording {}
+
+impl OpenLog {
+    /// The log of a handle.
+    pub(crate) fn of_handle(log: Handle) -> Result<OpenLog, Status> {
+        let source = || handles::get(log).map(OpenLog::Source);
+        let recording = || handles::get(log).map(OpenLog::Recording);
+        source().or_else(recording).ok_or(status::INVALID_HANDLE)
     }
 }
 
 impl Recording {
     fn create(wanted: Wanted) -> Result<Recording, Status> {
-        let query = handles::query(wanted.query).ok_or(status::INVALID_HANDLE)?;
+        let query = OpenQuery::of_handle(wanted.query)?;
         let is_circular = wanted.access & OPTION_CIRCULAR != 0;
         if is_circular && wanted.maximum == 0 {
             return Err(status::INVALID_ARGUMENT);
