@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
-use tallymon::{Log, Query};
+use tallymon::{Log, LogSource, Query};
 
 use crate::clock;
 use crate::handles::{self, Handle, Object};
 use crate::log_sets::{self, Database};
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
-use crate::query::{self, Origin};
 use crate::status::{self, Done, Status};
 use crate::text::room;
 
@@ -41,6 +40,13 @@ pub(crate) struct LogFile {
     /// The logs that the program named, if those are several: `path` is a temporary log of all of them then,
     /// which is removed after its last use.
     merged: Vec<PathBuf>,
+}
+
+/// Where the samples of a query come from.
+pub(crate) enum Origin {
+    Live(Box<Query>),
+    /// The file is kept, since it may be a temporary one that its last user removes.
+    Log(Box<LogSource>, Arc<LogFile>),
 }
 
 /// How a program names a data source: by a name, or by the handle of a bound one.
@@ -112,8 +118,8 @@ impl Drop for LogFile {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct TimeInfo {
-    start: i64,
-    end: i64,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
     samples: u32,
 }
 
@@ -267,12 +273,6 @@ pub(crate) const fn type_number(format: Format) -> u32 {
         Format::Sqlite => TYPE_SQL,
         _ => TYPE_BINARY,
     }
-}
-
-/// Sets which records of the log of a query are read.
-pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
-    let info = info.get().ok_or(status::INVALID_ARGUMENT)?;
-    query::set_range(query, info.start, info.end)
 }
 
 /// The default source of queries without a data source: the registry, and nothing else.

@@ -6,10 +6,10 @@ use tallymon::{Expand, PathPart, Query};
 
 use crate::handles::Handle;
 use crate::lock::lock;
-use crate::logs::SourceParameter;
+use crate::logs::{Origin, SourceParameter};
 use crate::machine;
 use crate::memory::{Address, Buf, Letter, Out, Str};
-use crate::query::{Counter, Origin};
+use crate::query::Counter;
 use crate::status::{self, Done, Status};
 use crate::text::{put, put_list, room};
 

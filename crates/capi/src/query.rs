@@ -7,13 +7,13 @@ use std::time::Duration;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Sample, Value};
 use tallymon::core::time::FileTime;
-use tallymon::{CounterHandle, LogSource, Query, Timer};
+use tallymon::{CounterHandle, Timer};
 
 use crate::clock;
 use crate::events::Event;
 use crate::handles::{self, Handle, Object};
 use crate::lock::lock;
-use crate::logs::{LogFile, SourceParameter};
+use crate::logs::{Origin, SourceParameter, TimeInfo};
 use crate::machine;
 use crate::memory::{Letter, Out, Str};
 use crate::status::{self, Done, Status};
@@ -29,13 +29,6 @@ pub(crate) struct OpenQuery {
     timer: Option<Timer>,
     /// Records of a log that were read so far.
     position: u64,
-}
-
-/// Where the samples of a query come from.
-pub(crate) enum Origin {
-    Live(Box<Query>),
-    /// The file is kept, since it may be a temporary one that its last user removes.
-    Log(Box<LogSource>, Arc<LogFile>),
 }
 
 /// The object behind the handle of a counter.
@@ -226,8 +219,9 @@ pub(crate) fn is_live(query: Handle) -> i32 {
     OpenQuery::of_handle(query).is_ok_and(|query| matches!(lock(&query).origin, Origin::Live(_))).into()
 }
 
-/// Sets which records of a log are read: local times, both included.
-pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
+/// Sets which records of the log of a query are read: local times, both included.
+pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
+    let TimeInfo { start: first, end: last, .. } = info.get().ok_or(status::INVALID_ARGUMENT)?;
     let query = OpenQuery::of_handle(query)?;
     let mut open = lock(&query);
     let Origin::Log(log, _) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };

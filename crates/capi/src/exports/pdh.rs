@@ -17,7 +17,7 @@ statuses! {
     PdhCollectQueryData = query::collect, (query: Handle);
     PdhCollectQueryDataWithTime = query::collect_with_time, (query: Handle, time: Out<i64>);
     PdhCollectQueryDataEx = query::collect_on_timer, (query: Handle, seconds: u32, event: Handle);
-    PdhSetQueryTimeRange = logs::set_range, (query: Handle, info: Out<TimeInfo>);
+    PdhSetQueryTimeRange = query::set_range, (query: Handle, info: Out<TimeInfo>);
     PdhSetDefaultRealTimeDataSource = logs::set_default, (source: u32);
     PdhGetFormattedCounterValue = values::formatted,
         (counter: Handle, format: u32, kind: Out<u32>, value: Out<FmtValue>);

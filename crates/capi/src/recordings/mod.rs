@@ -16,9 +16,11 @@ use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
 use crate::handles::{self, Handle, Object};
 use crate::lock::lock;
 use crate::log_sets::{self, Database};
-use crate::logs::{DataSource, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number};
+use crate::logs::{
+    DataSource, Origin, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number,
+};
 use crate::memory::{Letter, Out, Str};
-use crate::query::{self, OpenQuery, Origin};
+use crate::query::{self, OpenQuery};
 use crate::status::{self, Done, Status};
 
 mod complete;

@@ -11,7 +11,8 @@ use super::complete::Target;
 use super::of_write;
 use crate::clock;
 use crate::handles::Handle;
-use crate::query::{OpenQuery, Origin};
+use crate::logs::Origin;
+use crate::query::OpenQuery;
 use crate::status::{self, Done};
 
 /// A circular log is recorded into two files in turn: the full one and the next have all records that fit.
