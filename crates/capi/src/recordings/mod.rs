@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use tallymon::clock::now;
 use tallymon::log::sqlite::LogSet;
-use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
+use tallymon::log::{Format, ReadOptions};
 
 use crate::handles::{self, Handle, Object};
 use crate::lock::lock;
@@ -220,11 +220,13 @@ impl Recording {
         let target = Target { newest: is_circular.then_some(maximum), ..target };
         let words = match wanted.access & OPTION_USER_STRING {
             0 => None,
-            _ => Words::create(&target, &wanted.caption).map_err(|error| of_write(&error.into()))?,
+            _ => Words::create(&target, &wanted.caption)
+                .map_err(|error| status::of_log_write(&error.into()))?,
         };
         let input = match &lock(&query).origin {
             Origin::Live(_) => {
-                let samples = Samples::create(&target, maximum).map_err(|error| of_write(&error))?;
+                let samples =
+                    Samples::create(&target, maximum).map_err(|error| status::of_log_write(&error))?;
                 Input::Machine(Box::new(samples))
             }
             Origin::Log(_, file) => Input::Log(Copies::new(Arc::clone(file))),
@@ -270,7 +272,7 @@ impl Recording {
             match (self.target.newest, &mut self.input) {
                 (None, _) => return Err(status::LOG_FILE_TOO_SMALL),
                 (Some(_), Input::Machine(samples)) => {
-                    samples.turn().map_err(|error| of_write(&error))?;
+                    samples.turn().map_err(|error| status::of_log_write(&error))?;
                 }
                 // Copying leaves out the oldest records.
                 (Some(_), Input::Log(_)) => {}
@@ -283,7 +285,7 @@ impl Recording {
             Input::Log(copies) => copies.take(&mut open)?,
         }
         match &mut self.words {
-            Some(words) => words.add(text).map_err(|error| of_write(&error.into())),
+            Some(words) => words.add(text).map_err(|error| status::of_log_write(&error.into())),
             None => Ok(()),
         }
     }
@@ -294,15 +296,15 @@ impl Recording {
             Input::Machine(samples) => samples.finish(),
             Input::Log(copies) => copies.finish(&self.target),
         };
-        let recordings = recordings.map_err(|error| of_write(&error))?;
+        let recordings = recordings.map_err(|error| status::of_log_write(&error))?;
         if recordings.is_empty() {
             // There is no record, so no log is made.
             return Ok(());
         }
-        self.target.make(&recordings).map_err(|error| of_write(&error))?;
+        self.target.make(&recordings).map_err(|error| status::of_log_write(&error))?;
         if let Some(words) = self.words {
             let put = words.put_into(&self.target.output, self.target.newest);
-            put.map_err(|error| of_write(&error.into()))?;
+            put.map_err(|error| status::of_log_write(&error.into()))?;
         }
         for recording in recordings {
             // The log is complete; a file that stays takes room and does no other harm.
@@ -347,14 +349,4 @@ fn target(wanted: &Wanted) -> Result<Target, Status> {
         _ => return Err(status::UNKNOWN_LOG_FORMAT),
     };
     Ok(Target { output, format, set, append, newest: None })
-}
-
-/// The status of a log that can not be written.
-fn of_write(error: &LogError) -> Status {
-    match &error.kind {
-        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            status::ACCESS_DENIED
-        }
-        _ => status::LOG_FILE_CREATE_ERROR,
-    }
 }
