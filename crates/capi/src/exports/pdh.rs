@@ -36,8 +36,8 @@ statuses! {
     PdhUpdateLogFileCatalog = recordings::update_catalog, (log: Handle);
     PdhGetLogFileSize = recordings::size, (log: Handle, size: Out<i64>);
     PdhReadRawLogRecord = logs::raw_record, (log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32>);
-    PdhGetLogSetGUID = log_sets::guid, (log: Handle, guid: Out<[u8; 16]>, run: Out<i32>);
-    PdhSetLogSetRunID = log_sets::set_run, (log: Handle, run: i32);
+    PdhGetLogSetGUID = recordings::log_set::guid, (log: Handle, guid: Out<[u8; 16]>, run: Out<i32>);
+    PdhSetLogSetRunID = recordings::log_set::set_run, (log: Handle, run: i32);
 }
 
 both! { statuses, L,

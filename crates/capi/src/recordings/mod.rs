@@ -25,6 +25,7 @@ use crate::status::{self, Done, Status};
 
 mod complete;
 mod copies;
+pub(crate) mod log_set;
 mod samples;
 mod words;
 
@@ -50,7 +51,7 @@ const OPTION_APPEND: u32 = 0x0800_0000;
 const CLOSE_QUERY: u32 = 1;
 
 /// A log that is being written.
-pub(crate) struct Recording {
+struct Recording {
     input: Input,
     target: Target,
     /// The program's texts for the records, if the format has room for them.
@@ -62,10 +63,10 @@ pub(crate) struct Recording {
 }
 
 /// The object behind the handle of a log that is being written; `None` once the log is closed.
-pub(crate) type SharedRecording = Mutex<Option<Recording>>;
+type SharedRecording = Mutex<Option<Recording>>;
 
 /// The log behind a handle, which is read or written.
-pub(crate) enum OpenLog {
+enum OpenLog {
     Source(Arc<DataSource>),
     Recording(Arc<SharedRecording>),
 }
@@ -198,7 +199,7 @@ impl Object for SharedRecording {}
 
 impl OpenLog {
     /// The log of a handle.
-    pub(crate) fn of_handle(log: Handle) -> Result<OpenLog, Status> {
+    fn of_handle(log: Handle) -> Result<OpenLog, Status> {
         let source = || handles::get(log).map(OpenLog::Source);
         let recording = || handles::get(log).map(OpenLog::Recording);
         source().or_else(recording).ok_or(status::INVALID_HANDLE)
@@ -236,12 +237,12 @@ impl Recording {
     }
 
     /// The log set that it writes, in a database.
-    pub(crate) const fn log_set(&self) -> Option<&LogSet> {
+    const fn log_set(&self) -> Option<&LogSet> {
         self.target.set.as_ref()
     }
 
     /// Sets the run number of its log set.
-    pub(crate) const fn set_run(&mut self, run: i32) {
+    const fn set_run(&mut self, run: i32) {
         if let Some(set) = &mut self.target.set {
             set.run_id = run;
         }
