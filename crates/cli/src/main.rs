@@ -8,6 +8,7 @@ mod arguments;
 mod command;
 mod exit;
 mod log_hosts;
+mod missing_values;
 mod output;
 mod paths;
 mod progress;
