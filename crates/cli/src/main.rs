@@ -10,6 +10,7 @@ mod exit;
 mod log_hosts;
 mod missing_values;
 mod output;
+mod path_message;
 mod paths;
 mod progress;
 mod recording;
