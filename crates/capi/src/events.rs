@@ -3,7 +3,8 @@
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::handles::lock;
+use crate::handles::Object;
+use crate::lock::lock;
 
 /// An event of Windows: set, or not set.
 pub(crate) struct Event {
@@ -12,6 +13,8 @@ pub(crate) struct Event {
     /// It stays set until it is reset; otherwise the first waiter resets it.
     manual: bool,
 }
+
+impl Object for Event {}
 
 impl Event {
     pub(crate) const fn new(manual: bool, set: bool) -> Event {

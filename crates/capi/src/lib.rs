@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `exports` | every name that C sees |
 //! | `memory` | pointers: texts, results, buffers |
-//! | `handles` | the objects behind the handles of a program |
+//! | `handles` | the table of handles, and the objects behind them |
 //! | `query` | queries and counters |
 //! | `values` | values, formatted and raw, and statistics |
 //! | `names`, `paths` | objects, counters, instances; making and parsing paths |
@@ -21,6 +21,7 @@
 //! | `recordings` | opening logs, and writing them from the samples of a query |
 //! | `registry` | data blocks and name tables through `RegQueryValueEx` |
 //! | `windows`, `events`, `clock` | the rest of windows.h |
+//! | `lock` | locking after a panic too |
 //! | `publish` | publishing the program's own counters (on Linux) |
 //! | `dialog`, `source_dialog` | the dialogs to choose counters and data sources |
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -30,6 +31,7 @@ mod dialog;
 mod events;
 mod exports;
 mod handles;
+mod lock;
 mod log_sets;
 mod logs;
 mod machine;

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use tallymon::log::sqlite::{self, LogSet};
 use tallymon::log::{LogError, LogErrorKind};
 
-use crate::handles::{self, Handle, Object, lock};
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::status::{self, Done, Status};
 use crate::text::{put_list, room};
@@ -99,50 +98,6 @@ pub(crate) fn names<L: Letter>(source: Str<L>, list: Buf<L>, size: Out<u32>) -> 
     put_list(&sets.into_iter().map(|set| set.name).collect::<Vec<_>>(), list, size)
 }
 
-/// Returns the GUID of the log set of a log, and the number of its run.
-pub(crate) fn guid(log: Handle, guid: Out<[u8; 16]>, run: Out<i32>) -> Done {
-    let set = set_of(log)?;
-    if guid.is_null() && run.is_null() {
-        return Err(status::INVALID_ARGUMENT);
-    }
-    guid.set(guid_bytes(&set.guid).ok_or(status::INVALID_DATA)?);
-    run.set(set.run_id);
-    Ok(())
-}
-
-/// Sets the run number of the log set of a log.
-pub(crate) fn set_run(log: Handle, run: i32) -> Done {
-    let set = set_of(log)?;
-    match handles::get(log) {
-        Some(Object::Recording(recording)) => {
-            lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.set_run(run);
-            Ok(())
-        }
-        Some(Object::Source(source)) => {
-            let database = source.database().ok_or(status::INVALID_DATASOURCE)?;
-            let known = sqlite::set_run_id(&database.file, &set.guid, run);
-            known.map_err(|error| of_database(&error))?.then_some(()).ok_or(status::INVALID_SQLDB)
-        }
-        _ => Err(status::INVALID_HANDLE),
-    }
-}
-
-/// The log set of a log; only logs in databases have one.
-fn set_of(log: Handle) -> Result<LogSet, Status> {
-    match handles::get(log) {
-        Some(Object::Recording(recording)) => {
-            let recording = lock(&recording);
-            let recording = recording.as_ref().ok_or(status::INVALID_HANDLE)?;
-            recording.log_set().cloned().ok_or(status::INVALID_DATASOURCE)
-        }
-        Some(Object::Source(source)) => {
-            let database = source.database().ok_or(status::INVALID_DATASOURCE)?;
-            database.known_set()?.ok_or(status::INVALID_SQLDB)
-        }
-        _ => Err(status::INVALID_HANDLE),
-    }
-}
-
 /// A new log set.
 pub(crate) fn new_set(name: &str) -> LogSet {
     let random = || RandomState::new().hash_one(name);
@@ -162,7 +117,7 @@ pub(crate) fn beside(database: &Path, set: &LogSet) -> PathBuf {
 }
 
 /// The bytes of a GUID as C has them: the first three parts are little-endian numbers, the rest bytes.
-fn guid_bytes(text: &str) -> Option<[u8; 16]> {
+pub(crate) fn guid_bytes(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
     let mut bytes = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32)?.to_be_bytes();
     for part in [0..4, 4..6, 6..8] {

@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
-use tallymon::{Log, Query};
+use tallymon::{Log, LogSource, Query};
 
 use crate::clock;
 use crate::handles::{self, Handle, Object};
 use crate::log_sets::{self, Database};
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
-use crate::query::{self, Origin};
 use crate::status::{self, Done, Status};
 use crate::text::room;
 
@@ -43,6 +42,13 @@ pub(crate) struct LogFile {
     merged: Vec<PathBuf>,
 }
 
+/// Where the samples of a query come from.
+pub(crate) enum Origin {
+    Live(Box<Query>),
+    /// The file is kept, since it may be a temporary one that its last user removes.
+    Log(Box<LogSource>, Arc<LogFile>),
+}
+
 /// How a program names a data source: by a name, or by the handle of a bound one.
 pub(crate) trait SourceParameter {
     fn source(self) -> Result<DataSource, Status>;
@@ -61,10 +67,8 @@ impl SourceParameter for Handle {
         if self == 0 {
             return Ok(DataSource::Machine);
         }
-        match handles::get(self) {
-            Some(Object::Source(source)) => Ok(source.as_ref().clone()),
-            _ => Err(status::INVALID_HANDLE),
-        }
+        let source = handles::get::<DataSource>(self).ok_or(status::INVALID_HANDLE)?;
+        Ok(source.as_ref().clone())
     }
 }
 
@@ -114,10 +118,12 @@ impl Drop for LogFile {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct TimeInfo {
-    start: i64,
-    end: i64,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
     samples: u32,
 }
+
+impl Object for DataSource {}
 
 impl DataSource {
     /// A log.
@@ -218,7 +224,7 @@ pub(crate) fn bind<L: Letter>(source: Out<Handle>, names: Str<L>) -> Done {
     };
     // An unreadable file is an error now, as on NT.
     bound.open()?;
-    let handle = handles::insert(Object::Source(bound.into()));
+    let handle = handles::insert(Arc::new(bound));
     source.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
@@ -230,10 +236,7 @@ pub(crate) fn raw_record(log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32
     const HEAD: usize = 12;
     const LEAST: usize = 16;
     let room = room(record, bytes)?;
-    let source = match handles::get(log) {
-        Some(Object::Source(source)) => source,
-        _ => return Err(status::INVALID_HANDLE),
-    };
+    let source = handles::get::<DataSource>(log).ok_or(status::INVALID_HANDLE)?;
     let DataSource::Log(file) = source.as_ref() else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
     let failed = |error: tallymon::log::LogError| status::of_log(&error);
     let mut reader = tallymon::log::open(&file.path, &file.options()).map_err(failed)?;
@@ -270,12 +273,6 @@ pub(crate) const fn type_number(format: Format) -> u32 {
         Format::Sqlite => TYPE_SQL,
         _ => TYPE_BINARY,
     }
-}
-
-/// Sets which records of the log of a query are read.
-pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
-    let info = info.get().ok_or(status::INVALID_ARGUMENT)?;
-    query::set_range(query, info.start, info.end)
 }
 
 /// The default source of queries without a data source: the registry, and nothing else.

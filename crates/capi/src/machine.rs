@@ -10,7 +10,7 @@ use tallymon::core::request::Request;
 use tallymon::core::title::{Language, TitleIndex, Titles};
 use tallymon::{Host, InstanceKey, Query};
 
-use crate::handles::lock;
+use crate::lock::lock;
 use crate::status::{self, Status};
 
 /// A query without counters, for its names; `None` before the first look-up.

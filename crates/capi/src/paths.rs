@@ -4,11 +4,12 @@ use tallymon::core::path::{CounterPath, InstanceIndex, InstancePath, Part};
 use tallymon::log::select::is_meant;
 use tallymon::{Expand, PathPart, Query};
 
-use crate::handles::{self, Handle, lock};
-use crate::logs::SourceParameter;
+use crate::handles::Handle;
+use crate::lock::lock;
+use crate::logs::{Origin, SourceParameter};
 use crate::machine;
 use crate::memory::{Address, Buf, Letter, Out, Str};
-use crate::query::Origin;
+use crate::query::Counter;
 use crate::status::{self, Done, Status};
 use crate::text::{put, put_list, room};
 
@@ -274,7 +275,7 @@ pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buf
         Some(room) if room == 0 || !buffer.is_null() => {}
         _ => return Err(status::INVALID_ARGUMENT),
     }
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     let shared = counter.query()?;
     let open = lock(&shared);
     let path = CounterPath::parse(&counter.path).map_err(|_| status::INVALID_PATH)?.path;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Sample, Value};
 use tallymon::core::time::FileTime;
-use tallymon::{CounterHandle, LogSource, Query, Timer};
+use tallymon::{CounterHandle, Timer};
 
 use crate::clock;
 use crate::events::Event;
-use crate::handles::{self, Handle, Object, lock};
-use crate::logs::{LogFile, SourceParameter};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
+use crate::logs::{Origin, SourceParameter, TimeInfo};
 use crate::machine;
 use crate::memory::{Letter, Out, Str};
 use crate::status::{self, Done, Status};
@@ -28,13 +29,6 @@ pub(crate) struct OpenQuery {
     timer: Option<Timer>,
     /// Records of a log that were read so far.
     position: u64,
-}
-
-/// Where the samples of a query come from.
-pub(crate) enum Origin {
-    Live(Box<Query>),
-    /// The file is kept, since it may be a temporary one that its last user removes.
-    Log(Box<LogSource>, Arc<LogFile>),
 }
 
 /// The object behind the handle of a counter.
@@ -74,14 +68,13 @@ pub(crate) fn open(source: impl SourceParameter, user_data: usize, query: Out<Ha
         timer: None,
         position: 0,
     };
-    let handle = handles::insert(Object::Query(Arc::new(Mutex::new(open))));
+    let handle = handles::insert(Arc::new(Mutex::new(open)));
     query.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
 
 pub(crate) fn close(query: Handle) -> Done {
-    handles::query(query).ok_or(status::INVALID_HANDLE)?;
-    let Some(Object::Query(query)) = handles::remove(query) else { return Err(status::INVALID_HANDLE) };
+    let query = handles::remove::<Mutex<OpenQuery>>(query).ok_or(status::INVALID_HANDLE)?;
     let (timer, counters) = {
         let mut open = lock(&query);
         (open.timer.take(), std::mem::take(&mut open.counters))
@@ -89,7 +82,7 @@ pub(crate) fn close(query: Handle) -> Done {
     // The thread of the timer may hold the query now, so it ends before the query does.
     drop(timer);
     for counter in counters {
-        handles::remove(counter);
+        handles::remove::<Counter>(counter);
     }
     Ok(())
 }
@@ -132,7 +125,7 @@ fn add<L: Letter>(
     if counter.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let shared = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let shared = OpenQuery::of_handle(query)?;
     if path.is_empty() {
         return Err(status::NO_COUNTERNAME);
     }
@@ -154,17 +147,17 @@ fn add<L: Letter>(
         }
     };
     let new = Counter { query: Arc::downgrade(&shared), id, user_data, path, scale: Mutex::new(None) };
-    let handle = handles::insert(Object::Counter(Arc::new(new))).ok_or(status::MEMORY_ALLOCATION_FAILURE)?;
+    let handle = handles::insert(Arc::new(new)).ok_or(status::MEMORY_ALLOCATION_FAILURE)?;
     open.counters.insert(handle);
     counter.set(handle);
     Ok(())
 }
 
 pub(crate) fn remove(counter: Handle) -> Done {
-    let known = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let known = Counter::of_handle(counter)?;
     let query = known.query()?;
     let mut open = lock(&query);
-    handles::remove(counter);
+    handles::remove::<Counter>(counter);
     open.counters.remove(&counter);
     open.found.remove(&known.id);
     match &mut open.origin {
@@ -175,7 +168,7 @@ pub(crate) fn remove(counter: Handle) -> Done {
 }
 
 pub(crate) fn collect(query: Handle) -> Done {
-    let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let query = OpenQuery::of_handle(query)?;
     let mut open = lock(&query);
     open.collect().map(drop)
 }
@@ -185,7 +178,7 @@ pub(crate) fn collect_with_time(query: Handle, time: Out<i64>) -> Done {
     if time.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let query = OpenQuery::of_handle(query)?;
     let mut open = lock(&query);
     let taken = open.collect()?;
     time.set(open.local(taken).0.cast_signed());
@@ -194,7 +187,7 @@ pub(crate) fn collect_with_time(query: Handle, time: Out<i64>) -> Done {
 
 /// Collects on a thread at an interval in seconds, and sets an event after each sample; 0 seconds ends that.
 pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Done {
-    let shared = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+    let shared = OpenQuery::of_handle(query)?;
     let (before, idle) = {
         let mut open = lock(&shared);
         (open.timer.take(), open.counters.is_empty())
@@ -208,10 +201,7 @@ pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Do
         return Ok(());
     }
     // An invalid event is no error: the samples are taken all the same.
-    let event: Option<Arc<Event>> = match handles::get(event) {
-        Some(Object::Event(event)) => Some(event),
-        _ => None,
-    };
+    let event = handles::get::<Event>(event);
     let weak = Arc::downgrade(&shared);
     let timer = Timer::start(Duration::from_secs(seconds.into()), move || {
         let Some(query) = weak.upgrade() else { return };
@@ -226,12 +216,13 @@ pub(crate) fn collect_on_timer(query: Handle, seconds: u32, event: Handle) -> Do
 }
 
 pub(crate) fn is_live(query: Handle) -> i32 {
-    handles::query(query).is_some_and(|query| matches!(lock(&query).origin, Origin::Live(_))).into()
+    OpenQuery::of_handle(query).is_ok_and(|query| matches!(lock(&query).origin, Origin::Live(_))).into()
 }
 
-/// Sets which records of a log are read: local times, both included.
-pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
-    let query = handles::query(query).ok_or(status::INVALID_HANDLE)?;
+/// Sets which records of the log of a query are read: local times, both included.
+pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
+    let TimeInfo { start: first, end: last, .. } = info.get().ok_or(status::INVALID_ARGUMENT)?;
+    let query = OpenQuery::of_handle(query)?;
     let mut open = lock(&query);
     let Origin::Log(log, _) = &mut open.origin else { return Err(status::DATA_SOURCE_IS_REAL_TIME) };
     if last <= first {
@@ -245,7 +236,16 @@ pub(crate) fn set_range(query: Handle, first: i64, last: i64) -> Done {
     Ok(())
 }
 
+impl Object for Mutex<OpenQuery> {}
+
+impl Object for Counter {}
+
 impl OpenQuery {
+    /// The query of a handle.
+    pub(crate) fn of_handle(query: Handle) -> Result<Arc<Mutex<OpenQuery>>, Status> {
+        handles::get(query).ok_or(status::INVALID_HANDLE)
+    }
+
     /// Handles of its counters.
     pub(crate) const fn counters(&self) -> &BTreeSet<Handle> {
         &self.counters
@@ -297,7 +297,7 @@ impl OpenQuery {
                 self.position = self.position.saturating_add(1);
                 self.found.clear();
                 for handle in &self.counters {
-                    let Some(counter) = handles::counter(*handle) else { continue };
+                    let Ok(counter) = Counter::of_handle(*handle) else { continue };
                     let readings =
                         query.readings_of(counter.id).map_err(|error| status::of_source(&error))?;
                     let items = readings.into_iter().map(|reading| Item {
@@ -339,6 +339,11 @@ impl OpenQuery {
 }
 
 impl Counter {
+    /// The counter of a handle.
+    pub(crate) fn of_handle(counter: Handle) -> Result<Arc<Counter>, Status> {
+        handles::get(counter).ok_or(status::INVALID_HANDLE)
+    }
+
     /// Its query.
     pub(crate) fn query(&self) -> Result<Arc<Mutex<OpenQuery>>, Status> {
         self.query.upgrade().ok_or(status::INVALID_HANDLE)

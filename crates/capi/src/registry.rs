@@ -1,7 +1,7 @@
 //! The registry's performance keys: data blocks, name tables, and registered services.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tallymon::core::flow::{Source, SourceErrorKind};
@@ -9,7 +9,8 @@ use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
 use tallymon::registry::{BASE_INDEX, Installed, Roots};
 
-use crate::handles::{self, Handle, Object, lock};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
 use crate::machine::{self, Shared};
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::text::list;
@@ -97,11 +98,9 @@ pub(crate) fn query_value<L: Letter>(
             Some(PERFORMANCE_NLSTEXT) => texts(&name, machine::language())
                 .and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
             Some(_) => Err(ERROR_FILE_NOT_FOUND),
-            None => match handles::get(key) {
-                Some(Object::Key(key)) => {
-                    key.value(&name).and_then(|answer| serve::<L>(&answer, kind, data, bytes, true))
-                }
-                _ => Err(ERROR_INVALID_HANDLE),
+            None => match handles::get::<Key>(key) {
+                Some(key) => key.value(&name).and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
+                None => Err(ERROR_INVALID_HANDLE),
             },
         };
     done.err().unwrap_or(ERROR_SUCCESS)
@@ -226,10 +225,7 @@ pub(crate) fn close(key: Handle) -> WinError {
             ERROR_SUCCESS
         }
         Some(_) => ERROR_SUCCESS,
-        None => match handles::get(key) {
-            Some(Object::Key(_)) => handles::remove(key).map_or(ERROR_INVALID_HANDLE, |_| ERROR_SUCCESS),
-            _ => ERROR_INVALID_HANDLE,
-        },
+        None => handles::remove::<Key>(key).map_or(ERROR_INVALID_HANDLE, |_| ERROR_SUCCESS),
     }
 }
 
@@ -263,9 +259,9 @@ pub(crate) fn open<L: Letter>(
     let below = match predefined(key) {
         Some(LOCAL_MACHINE) => String::new(),
         Some(_) => return ERROR_FILE_NOT_FOUND,
-        None => match handles::get(key) {
-            Some(Object::Key(key)) => key.0.clone(),
-            _ => return ERROR_INVALID_HANDLE,
+        None => match handles::get::<Key>(key) {
+            Some(key) => key.0.clone(),
+            None => return ERROR_INVALID_HANDLE,
         },
     };
     let path = path.get().unwrap_or_default().to_lowercase();
@@ -274,7 +270,7 @@ pub(crate) fn open<L: Letter>(
     if !key.exists() {
         return ERROR_FILE_NOT_FOUND;
     }
-    match handles::insert(Object::Key(key.into())) {
+    match handles::insert(Arc::new(key)) {
         Some(handle) => {
             result.set(handle);
             ERROR_SUCCESS
@@ -282,6 +278,8 @@ pub(crate) fn open<L: Letter>(
         None => ERROR_NOT_ENOUGH_MEMORY,
     }
 }
+
+impl Object for Key {}
 
 impl Key {
     fn exists(&self) -> bool {

@@ -90,6 +90,14 @@ pub(crate) fn of_log(error: &LogError) -> Status {
     }
 }
 
+/// The status of a log that can not be written.
+pub(crate) fn of_log_write(error: &LogError) -> Status {
+    match &error.kind {
+        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => ACCESS_DENIED,
+        _ => LOG_FILE_CREATE_ERROR,
+    }
+}
+
 /// For a missing value: the status that the function returns, and the `CStatus` of the value.
 pub(crate) const fn of_value(why: NoValue) -> (Status, Status) {
     match why {

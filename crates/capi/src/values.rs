@@ -7,7 +7,8 @@ use tallymon::core::counter::{CounterType, Format, SCALE_RANGE, Scale, apply, co
 use tallymon::core::flow::{NoValue, Sample, Value};
 use tallymon::core::time::{FileTime, Frequency};
 
-use crate::handles::{self, Handle, lock};
+use crate::handles::Handle;
+use crate::lock::lock;
 use crate::memory::{Address, Buf, Letter, Out};
 use crate::query::{Counter, Item, OpenQuery};
 use crate::status::{self, Done, Status};
@@ -177,7 +178,7 @@ pub(crate) fn formatted(counter: Handle, format: u32, kind: Out<u32>, value: Out
     if value.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     let wanted = Wanted::parse(format, lock(&counter.scale).unwrap_or(0))?;
     with_items(&counter, |_, items| {
         let (found, done) = match items.first() {
@@ -196,7 +197,7 @@ pub(crate) fn raw(counter: Handle, kind: Out<u32>, value: Out<RawCounter>) -> Do
     if value.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     with_items(&counter, |open, items| {
         let item = items.first().ok_or(status::INVALID_DATA)?;
         kind.set(item.counter_type.0);
@@ -213,7 +214,7 @@ pub(crate) fn formatted_array<L: Letter>(
     buffer: Buf<Named<L, FmtValue>>,
 ) -> Done {
     let room = room(bytes, count, buffer)?;
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     let wanted = Wanted::parse(format, lock(&counter.scale).unwrap_or(0))?;
     with_items(&counter, |_, items| {
         let value = |item: &Item| wanted.value(item.newer, item.older.as_ref()).0;
@@ -229,7 +230,7 @@ pub(crate) fn raw_array<L: Letter>(
     buffer: Buf<Named<L, RawCounter>>,
 ) -> Done {
     let room = room(bytes, count, buffer)?;
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     with_items(&counter, |open, items| {
         let all: Vec<_> = items.iter().map(|item| (item.name.as_str(), RawCounter::of(item, open))).collect();
         write_array(&all, room, bytes, count, buffer)
@@ -286,7 +287,7 @@ pub(crate) fn calculate(
 ) -> Done {
     // NT takes the newer one first.
     let (Some(newer), false) = (newer.get(), value.is_null()) else { return Err(status::INVALID_ARGUMENT) };
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     let wanted = Wanted::parse(format, lock(&counter.scale).unwrap_or(0))?;
     let (counter_type, frequency) = type_of(&counter)?;
     let sample = |raw: RawCounter| raw.sample(counter_type, frequency);
@@ -325,7 +326,7 @@ pub(crate) fn statistics(
     if values.is_null() || data.is_null() || entries == 0 || first >= entries {
         return Err(status::INVALID_ARGUMENT);
     }
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     let wanted = Wanted::parse(format, lock(&counter.scale).unwrap_or(0))?;
     let (counter_type, frequency) = type_of(&counter)?;
     let mut ring = values.read(usize::try_from(entries).map_err(|_| status::INVALID_ARGUMENT)?);
@@ -351,7 +352,7 @@ pub(crate) fn statistics(
 }
 
 pub(crate) fn set_scale(counter: Handle, factor: i32) -> Done {
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     if !SCALE_RANGE.contains(&factor) {
         return Err(status::INVALID_ARGUMENT);
     }
@@ -363,7 +364,7 @@ pub(crate) fn time_base(counter: Handle, base: Out<i64>) -> Done {
     if base.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let counter = handles::counter(counter).ok_or(status::INVALID_HANDLE)?;
+    let counter = Counter::of_handle(counter)?;
     let sampled = with_items(&counter, |_, items| {
         items.iter().find_map(|item| item.newer.ok()).ok_or(status::INVALID_DATA)
     });

@@ -15,7 +15,7 @@ use tallymon::registry::{
 
 use crate::clock;
 use crate::events::Event;
-use crate::handles::{self, Handle, Object};
+use crate::handles::{self, Handle};
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
 use crate::registry::{ERROR_INVALID_HANDLE, ERROR_INVALID_PARAMETER, ERROR_NOT_ENOUGH_MEMORY};
@@ -185,7 +185,7 @@ pub(crate) fn compare_times(first: Out<Halves>, second: Out<Halves>) -> i32 {
 
 /// Creates an event. Its name is ignored: events are not shared with other programs here.
 pub(crate) fn create_event<L: Letter>(_security: Out<u8>, manual: i32, set: i32, _name: Str<L>) -> Handle {
-    match handles::insert(Object::Event(Arc::new(Event::new(manual != 0, set != 0)))) {
+    match handles::insert(Arc::new(Event::new(manual != 0, set != 0))) {
         Some(handle) => handle,
         None => {
             set_last_error(ERROR_NOT_ENOUGH_MEMORY);
@@ -195,12 +195,12 @@ pub(crate) fn create_event<L: Letter>(_security: Out<u8>, manual: i32, set: i32,
 }
 
 fn with_event(handle: Handle, act: impl FnOnce(&Event)) -> i32 {
-    match handles::get(handle) {
-        Some(Object::Event(event)) => {
+    match handles::get::<Event>(handle) {
+        Some(event) => {
             act(&event);
             TRUE
         }
-        _ => failed(ERROR_INVALID_HANDLE),
+        None => failed(ERROR_INVALID_HANDLE),
     }
 }
 
@@ -219,13 +219,10 @@ pub(crate) fn wait(handle: Handle, milliseconds: u32) -> u32 {
 }
 
 pub(crate) fn close_handle(handle: Handle) -> i32 {
-    match handles::get(handle) {
-        Some(Object::Event(_)) => {
-            handles::remove(handle);
-            TRUE
-        }
+    match handles::remove::<Event>(handle) {
+        Some(_) => TRUE,
         // Queries, counters, logs and keys have closing functions of their own.
-        _ => failed(ERROR_INVALID_HANDLE),
+        None => failed(ERROR_INVALID_HANDLE),
     }
 }
 

@@ -209,6 +209,21 @@ fn paths_expanded_by_the_program_give_the_same_values() {
     assert!(types.len() >= 8 && values > paths.len() / 2, "{types:?} {values} of {}", paths.len());
 }
 
+const FREQUENCY: i64 = 2_630_633;
+
+/// Value and clock or base, old and new: growing, standing still, and going back in each of the two.
+const SAMPLES: &[[i64; 4]] = &[
+    [1_000, 5_000, 1_450, 6_000],
+    [4_903_144_765_625, 131_246_703_908_743_382, 4_903_168_515_625, 131_246_703_938_773_618],
+    [7, 9, 7, 9],
+    [0, 0, 0, 0],
+    [100, 50, 90, 60],
+    [100, 50, 110, 40],
+    [0, 10, 1_000, 20],
+    [4_294_967_290, 4_294_967_280, 10, 20],
+    [1, 1, i64::MAX, 2],
+];
+
 /// Every counter type through C and through Rust: the same values, and the same reasons why there is none.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table of cases and their check")]
@@ -217,19 +232,6 @@ fn every_type_has_the_same_value_in_c_and_rust() {
     let bench = Bench::new("types");
     let program =
         bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/format_raw.c"]);
-    const FREQUENCY: i64 = 2_630_633;
-    // Value and clock or base, old and new: growing, standing still, and going back in each of the two.
-    const SAMPLES: &[[i64; 4]] = &[
-        [1_000, 5_000, 1_450, 6_000],
-        [4_903_144_765_625, 131_246_703_908_743_382, 4_903_168_515_625, 131_246_703_938_773_618],
-        [7, 9, 7, 9],
-        [0, 0, 0, 0],
-        [100, 50, 90, 60],
-        [100, 50, 110, 40],
-        [0, 10, 1_000, 20],
-        [4_294_967_290, 4_294_967_280, 10, 20],
-        [1, 1, i64::MAX, 2],
-    ];
     let (long, double, large, uncapped) = (0x100u32, 0x200u32, 0x400u32, 0x8000u32);
     let mut input = String::new();
     let mut expected = Vec::new();

@@ -11,7 +11,7 @@ use tallymon::record::session::{SessionError, SettingsFault};
 use tallymon::registry::{RegistryError, RegistryErrorKind};
 use tallymon::{PathError, PathProblem};
 
-use crate::paths::Home;
+use crate::path_message::{Home, drawn};
 
 /// Why the command ends without success. `message` is `None` if it was printed already.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Failure {
             PathProblem::Source(source) => return Failure::from(source.clone()),
             _ => Kind::Other,
         };
-        Failure::new(kind, crate::paths::drawn(error, home))
+        Failure::new(kind, drawn(error, home))
     }
 }
 

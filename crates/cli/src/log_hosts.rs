@@ -7,9 +7,9 @@ use tallymon::core::time::FileTime;
 use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, OfLog};
-use crate::command::get::missing;
 use crate::command::relog::{reading, say_notes_of, time};
 use crate::exit::{Failure, Kind};
+use crate::missing_values::missing;
 use crate::paths;
 use crate::progress::open_logs;
 

@@ -17,7 +17,7 @@ statuses! {
     PdhCollectQueryData = query::collect, (query: Handle);
     PdhCollectQueryDataWithTime = query::collect_with_time, (query: Handle, time: Out<i64>);
     PdhCollectQueryDataEx = query::collect_on_timer, (query: Handle, seconds: u32, event: Handle);
-    PdhSetQueryTimeRange = logs::set_range, (query: Handle, info: Out<TimeInfo>);
+    PdhSetQueryTimeRange = query::set_range, (query: Handle, info: Out<TimeInfo>);
     PdhSetDefaultRealTimeDataSource = logs::set_default, (source: u32);
     PdhGetFormattedCounterValue = values::formatted,
         (counter: Handle, format: u32, kind: Out<u32>, value: Out<FmtValue>);
@@ -38,8 +38,8 @@ statuses! {
     PdhUpdateLogFileCatalog = recordings::update_catalog, (log: Handle);
     PdhGetLogFileSize = recordings::size, (log: Handle, size: Out<i64>);
     PdhReadRawLogRecord = logs::raw_record, (log: Handle, time: u64, record: Buf<u8>, bytes: Out<u32>);
-    PdhGetLogSetGUID = log_sets::guid, (log: Handle, guid: Out<[u8; 16]>, run: Out<i32>);
-    PdhSetLogSetRunID = log_sets::set_run, (log: Handle, run: i32);
+    PdhGetLogSetGUID = recordings::log_set::guid, (log: Handle, guid: Out<[u8; 16]>, run: Out<i32>);
+    PdhSetLogSetRunID = recordings::log_set::set_run, (log: Handle, run: i32);
 }
 
 both! { statuses, L,

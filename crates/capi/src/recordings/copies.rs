@@ -10,9 +10,8 @@ use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, LogError, Selection};
 
 use super::complete::Target;
-use crate::handles;
 use crate::logs::LogFile;
-use crate::query::OpenQuery;
+use crate::query::{Counter, OpenQuery};
 use crate::status::Done;
 
 /// The records of a log that were taken so far.
@@ -69,7 +68,8 @@ impl Copies {
         }
         self.records = self.records.saturating_add(1);
         for handle in open.counters() {
-            let path = handles::counter(*handle).and_then(|known| CounterPath::parse(&known.path).ok());
+            let path =
+                Counter::of_handle(*handle).ok().and_then(|known| CounterPath::parse(&known.path).ok());
             if let Some(path) = path.map(|parsed| parsed.path)
                 && !self.counters.contains(&path)
             {

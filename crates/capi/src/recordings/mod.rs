@@ -11,17 +11,21 @@ use std::sync::{Arc, Mutex, Weak};
 
 use tallymon::clock::now;
 use tallymon::log::sqlite::LogSet;
-use tallymon::log::{Format, LogError, LogErrorKind, ReadOptions};
+use tallymon::log::{Format, ReadOptions};
 
-use crate::handles::{self, Handle, Object, lock};
+use crate::handles::{self, Handle, Object};
+use crate::lock::lock;
 use crate::log_sets::{self, Database};
-use crate::logs::{DataSource, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number};
+use crate::logs::{
+    DataSource, Origin, TYPE_BINARY, TYPE_CSV, TYPE_SQL, TYPE_TSV, TYPE_UNDEFINED, type_number,
+};
 use crate::memory::{Letter, Out, Str};
-use crate::query::{self, OpenQuery, Origin};
+use crate::query::{self, OpenQuery};
 use crate::status::{self, Done, Status};
 
 mod complete;
 mod copies;
+pub(crate) mod log_set;
 mod samples;
 mod words;
 
@@ -47,7 +51,7 @@ const OPTION_APPEND: u32 = 0x0800_0000;
 const CLOSE_QUERY: u32 = 1;
 
 /// A log that is being written.
-pub(crate) struct Recording {
+struct Recording {
     input: Input,
     target: Target,
     /// The program's texts for the records, if the format has room for them.
@@ -56,6 +60,15 @@ pub(crate) struct Recording {
     query_handle: Handle,
     /// The most bytes of the log, or records in a database; 0 is no limit.
     maximum: u64,
+}
+
+/// The object behind the handle of a log that is being written; `None` once the log is closed.
+type SharedRecording = Mutex<Option<Recording>>;
+
+/// The log behind a handle, which is read or written.
+enum OpenLog {
+    Source(Arc<DataSource>),
+    Recording(Arc<SharedRecording>),
 }
 
 /// Where the records of a log come from.
@@ -100,22 +113,22 @@ pub(crate) fn open<L: Letter>(
         CREATE_NEW | CREATE_ALWAYS | OPEN_ALWAYS | OPEN_EXISTING => {}
         _ => return Err(status::INVALID_ARGUMENT),
     }
-    let object = match access & ACCESS_MASK {
+    let handle = match access & ACCESS_MASK {
         READ_ACCESS => {
             let source = DataSource::file(name);
             kind.set(type_of(&source)?);
-            Object::Source(Arc::new(source))
+            handles::insert(Arc::new(source))
         }
         WRITE_ACCESS | UPDATE_ACCESS => {
             let caption = caption.get().unwrap_or_default();
             let recording =
                 Recording::create(Wanted { name, access, kind: wanted, query, maximum, caption })?;
             kind.set(type_number(recording.target.format));
-            Object::Recording(Arc::new(Mutex::new(Some(recording))))
+            handles::insert(Arc::new(Mutex::new(Some(recording))))
         }
         _ => return Err(status::INVALID_ARGUMENT),
     };
-    log.set(handles::insert(object).ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
+    log.set(handle.ok_or(status::MEMORY_ALLOCATION_FAILURE)?);
     Ok(())
 }
 
@@ -137,7 +150,7 @@ fn type_of(source: &DataSource) -> Result<u32, Status> {
 
 /// Takes a sample of the query of a log and writes it.
 pub(crate) fn update<L: Letter>(log: Handle, user_string: Str<L>) -> Done {
-    let recording = recording(log)?;
+    let recording = handles::get::<SharedRecording>(log).ok_or(status::INVALID_HANDLE)?;
     let text = user_string.get();
     if text.as_deref() == Some("") {
         return Err(status::INVALID_ARGUMENT);
@@ -151,10 +164,9 @@ pub(crate) fn size(log: Handle, size: Out<i64>) -> Done {
     if size.is_null() {
         return Err(status::INVALID_ARGUMENT);
     }
-    let found = match handles::get(log) {
-        Some(Object::Recording(recording)) => lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.size(),
-        Some(Object::Source(source)) => source.size()?,
-        _ => return Err(status::INVALID_HANDLE),
+    let found = match OpenLog::of_handle(log)? {
+        OpenLog::Recording(recording) => lock(&recording).as_mut().ok_or(status::INVALID_HANDLE)?.size(),
+        OpenLog::Source(source) => source.size()?,
     };
     size.set(i64::try_from(found).unwrap_or(i64::MAX));
     Ok(())
@@ -162,18 +174,16 @@ pub(crate) fn size(log: Handle, size: Out<i64>) -> Done {
 
 /// Updates the catalogue of a log. Logs here have no catalogue that could be out of date.
 pub(crate) fn update_catalog(log: Handle) -> Done {
-    match handles::get(log) {
-        Some(Object::Recording(_) | Object::Source(_)) => Err(status::NOT_IMPLEMENTED),
-        _ => Err(status::INVALID_HANDLE),
-    }
+    OpenLog::of_handle(log)?;
+    Err(status::NOT_IMPLEMENTED)
 }
 
 /// Closes a source that was bound or opened; completes a log that was written.
 pub(crate) fn close(log: Handle, flags: u32) -> Done {
-    match handles::get(log) {
-        Some(Object::Source(_)) => handles::remove(log).map(drop).ok_or(status::INVALID_HANDLE),
-        Some(Object::Recording(recording)) => {
-            handles::remove(log);
+    match OpenLog::of_handle(log)? {
+        OpenLog::Source(_) => handles::remove::<DataSource>(log).map(drop).ok_or(status::INVALID_HANDLE),
+        OpenLog::Recording(recording) => {
+            handles::remove::<SharedRecording>(log);
             let recording = lock(&recording).take().ok_or(status::INVALID_HANDLE)?;
             let query = recording.query_handle;
             let finished = recording.finish();
@@ -182,20 +192,23 @@ pub(crate) fn close(log: Handle, flags: u32) -> Done {
             }
             finished
         }
-        _ => Err(status::INVALID_HANDLE),
     }
 }
 
-fn recording(log: Handle) -> Result<Arc<Mutex<Option<Recording>>>, Status> {
-    match handles::get(log) {
-        Some(Object::Recording(recording)) => Ok(recording),
-        _ => Err(status::INVALID_HANDLE),
+impl Object for SharedRecording {}
+
+impl OpenLog {
+    /// The log of a handle.
+    fn of_handle(log: Handle) -> Result<OpenLog, Status> {
+        let source = || handles::get(log).map(OpenLog::Source);
+        let recording = || handles::get(log).map(OpenLog::Recording);
+        source().or_else(recording).ok_or(status::INVALID_HANDLE)
     }
 }
 
 impl Recording {
     fn create(wanted: Wanted) -> Result<Recording, Status> {
-        let query = handles::query(wanted.query).ok_or(status::INVALID_HANDLE)?;
+        let query = OpenQuery::of_handle(wanted.query)?;
         let is_circular = wanted.access & OPTION_CIRCULAR != 0;
         if is_circular && wanted.maximum == 0 {
             return Err(status::INVALID_ARGUMENT);
@@ -208,11 +221,13 @@ impl Recording {
         let target = Target { newest: is_circular.then_some(maximum), ..target };
         let words = match wanted.access & OPTION_USER_STRING {
             0 => None,
-            _ => Words::create(&target, &wanted.caption).map_err(|error| of_write(&error.into()))?,
+            _ => Words::create(&target, &wanted.caption)
+                .map_err(|error| status::of_log_write(&error.into()))?,
         };
         let input = match &lock(&query).origin {
             Origin::Live(_) => {
-                let samples = Samples::create(&target, maximum).map_err(|error| of_write(&error))?;
+                let samples =
+                    Samples::create(&target, maximum).map_err(|error| status::of_log_write(&error))?;
                 Input::Machine(Box::new(samples))
             }
             Origin::Log(_, file) => Input::Log(Copies::new(Arc::clone(file))),
@@ -222,12 +237,12 @@ impl Recording {
     }
 
     /// The log set that it writes, in a database.
-    pub(crate) const fn log_set(&self) -> Option<&LogSet> {
+    const fn log_set(&self) -> Option<&LogSet> {
         self.target.set.as_ref()
     }
 
     /// Sets the run number of its log set.
-    pub(crate) const fn set_run(&mut self, run: i32) {
+    const fn set_run(&mut self, run: i32) {
         if let Some(set) = &mut self.target.set {
             set.run_id = run;
         }
@@ -258,7 +273,7 @@ impl Recording {
             match (self.target.newest, &mut self.input) {
                 (None, _) => return Err(status::LOG_FILE_TOO_SMALL),
                 (Some(_), Input::Machine(samples)) => {
-                    samples.turn().map_err(|error| of_write(&error))?;
+                    samples.turn().map_err(|error| status::of_log_write(&error))?;
                 }
                 // Copying leaves out the oldest records.
                 (Some(_), Input::Log(_)) => {}
@@ -271,7 +286,7 @@ impl Recording {
             Input::Log(copies) => copies.take(&mut open)?,
         }
         match &mut self.words {
-            Some(words) => words.add(text).map_err(|error| of_write(&error.into())),
+            Some(words) => words.add(text).map_err(|error| status::of_log_write(&error.into())),
             None => Ok(()),
         }
     }
@@ -282,15 +297,15 @@ impl Recording {
             Input::Machine(samples) => samples.finish(),
             Input::Log(copies) => copies.finish(&self.target),
         };
-        let recordings = recordings.map_err(|error| of_write(&error))?;
+        let recordings = recordings.map_err(|error| status::of_log_write(&error))?;
         if recordings.is_empty() {
             // There is no record, so no log is made.
             return Ok(());
         }
-        self.target.make(&recordings).map_err(|error| of_write(&error))?;
+        self.target.make(&recordings).map_err(|error| status::of_log_write(&error))?;
         if let Some(words) = self.words {
             let put = words.put_into(&self.target.output, self.target.newest);
-            put.map_err(|error| of_write(&error.into()))?;
+            put.map_err(|error| status::of_log_write(&error.into()))?;
         }
         for recording in recordings {
             // The log is complete; a file that stays takes room and does no other harm.
@@ -335,14 +350,4 @@ fn target(wanted: &Wanted) -> Result<Target, Status> {
         _ => return Err(status::UNKNOWN_LOG_FORMAT),
     };
     Ok(Target { output, format, set, append, newest: None })
-}
-
-/// The status of a log that can not be written.
-fn of_write(error: &LogError) -> Status {
-    match &error.kind {
-        LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            status::ACCESS_DENIED
-        }
-        _ => status::LOG_FILE_CREATE_ERROR,
-    }
 }

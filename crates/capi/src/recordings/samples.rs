@@ -8,10 +8,10 @@ use tallymon::log::LogError;
 use tallymon::record::{Existing, RollingRecorder, Rotation, while_recording};
 
 use super::complete::Target;
-use super::of_write;
 use crate::clock;
 use crate::handles::Handle;
-use crate::query::{OpenQuery, Origin};
+use crate::logs::Origin;
+use crate::query::OpenQuery;
 use crate::status::{self, Done};
 
 /// A circular log is recorded into two files in turn: the full one and the next have all records that fit.
@@ -90,7 +90,7 @@ impl Samples {
         }
         let Origin::Live(query) = &open.origin else { return Err(status::INVALID_HANDLE) };
         let snapshot = query.snapshot().ok_or(status::NO_DATA)?;
-        self.recorder.record(snapshot, (begin, now())).map_err(|error| of_write(&error))
+        self.recorder.record(snapshot, (begin, now())).map_err(|error| status::of_log_write(&error))
     }
 
     /// The files with the newest records, oldest first.

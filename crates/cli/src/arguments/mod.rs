@@ -10,8 +10,10 @@ use tallymon::{Profile, TierChoice};
 use tallymon_monitor::chart::Glyphs;
 
 mod examples;
+pub(crate) mod parse;
 mod provider;
 
+use parse::{digits, glyphs, interval, speed};
 pub(crate) use provider::*;
 
 const AFTER_HELP: &str = r"Examples:
@@ -526,70 +528,6 @@ impl FormatOptions {
     }
 }
 
-/// The longest interval: more than a year between two samples is a mistake.
-const LONGEST: Duration = Duration::from_secs(366 * 86_400);
-/// The shortest interval: clocks of the kernel tick 100 times a second.
-const SHORTEST: Duration = Duration::from_millis(10);
-
-/// Parses the name of a chart's character set.
-fn glyphs(text: &str) -> Result<Glyphs, String> {
-    Glyphs::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = Glyphs::NAMES.iter().map(|(name, _)| *name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
-}
-
-/// Parses a playback speed such as `2` or `2x`.
-fn speed(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches(['x', 'X']).parse::<f64>().ok();
-    number
-        .filter(|number| (0.001..=1e6).contains(number))
-        .ok_or_else(|| "expected a number from 0.001 to 1000000".to_string())
-}
-
-/// Parses the number of significant digits.
-fn digits(text: &str) -> Result<Digits, String> {
-    match text {
-        "17" => Ok(Digits::Seventeen),
-        "20" => Ok(Digits::Twenty),
-        _ => Err("expected 17 or 20".to_string()),
-    }
-}
-
-/// Parses a time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
-pub(crate) fn interval(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a time; write 500ms, 5s, 2m, 1h or hh:mm:ss");
-    let seconds = if text.contains(':') {
-        let parts: Vec<&str> = text.split(':').collect();
-        if parts.len() > 3 {
-            return Err(wrong());
-        }
-        let mut seconds = 0.0;
-        for part in parts {
-            let number: u32 = part.parse().map_err(|_| wrong())?;
-            seconds = seconds * 60.0 + f64::from(number);
-        }
-        seconds
-    } else {
-        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let number: f64 = digits.parse().map_err(|_| wrong())?;
-        let unit = match text.get(digits.len()..).unwrap_or_default() {
-            "ms" => 0.001,
-            "" | "s" => 1.0,
-            "m" | "min" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(wrong()),
-        };
-        number * unit
-    };
-    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
-    if (SHORTEST..=LONGEST).contains(&duration) {
-        Ok(duration)
-    } else {
-        Err(format!("{text:?} is out of range: 10ms to 366 days"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -598,24 +536,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn parses_intervals() {
-        for (text, milliseconds) in [
-            ("500ms", 500),
-            ("5s", 5_000),
-            ("5", 5_000),
-            ("1.5s", 1_500),
-            ("2m", 120_000),
-            ("1h", 3_600_000),
-            ("00:00:05", 5_000),
-            ("01:30", 90_000),
-        ] {
-            assert_eq!(interval(text), Ok(Duration::from_millis(milliseconds)), "{text}");
-        }
-        for text in ["", "s", "-1s", "1x", "1:2:3:4", "1:x", "nan", "inf", "0", "1ms", "9e9s"] {
-            assert!(interval(text).is_err(), "{text}");
-        }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tallymon::Query;
 
 use super::collect;
-use super::get::{SEE_DOCTOR, is_curable};
 use crate::arguments::{Common, Form};
 use crate::exit::{Failure, Kind};
+use crate::missing_values::{SEE_DOCTOR, is_curable};
 use crate::output::Rows;
 use crate::paths;
 use crate::words::say;

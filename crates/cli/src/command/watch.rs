@@ -9,11 +9,11 @@ use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::log::Format as LogFormat;
 use tallymon::record::format_of;
 
-use super::get::missing;
 use super::relog::time;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
+use crate::missing_values::missing;
 use crate::output::Rows;
 use crate::paths;
 use crate::recording::{Pace, record};

@@ -12,7 +12,8 @@ use tallymon::record::format_of;
 
 use super::completed;
 use super::words::{Known, Takes, Words};
-use crate::arguments::{Form, interval};
+use crate::arguments::Form;
+use crate::arguments::parse::interval;
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::paths;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::arguments::interval;
+use crate::arguments::parse::interval;
 
 #[derive(Debug, Args)]
 pub(crate) struct Log {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::arguments::interval;
+use crate::arguments::parse::interval;
 
 #[derive(Debug, Args)]
 pub(crate) struct Prof {

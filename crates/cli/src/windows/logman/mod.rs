@@ -11,7 +11,8 @@ use tallymon::record::session::{SessionSettings, SessionState, SessionStore, rep
 
 use super::completed;
 use super::words::{Known, Takes, Words};
-use crate::arguments::{Common, interval};
+use crate::arguments::Common;
+use crate::arguments::parse::interval;
 use crate::command::relog::time;
 use crate::exit::{Failure, Kind};
 use crate::paths;

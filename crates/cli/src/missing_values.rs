@@ -1,0 +1,58 @@
+//! Reports of paths without a value.
+
+use std::collections::HashMap;
+
+use tallymon::core::flow::{Absence, NoValue};
+use tallymon::{CounterHandle, Query, nearest_words};
+
+use crate::exit::{Failure, Kind, kind_of};
+use crate::words::say;
+
+/// Reports each path that has no value, and why. Returns the failure of the first such path. `live` means
+/// that the values are of this machine, whose setup the user can change.
+pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
+    // Whether a path has any value, else the first reason why not.
+    let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();
+    query.for_each(|value| {
+        let has = match value.cell.value {
+            // An average without operations is a result, not a missing value.
+            Ok(_) | Err(NoValue::NoOperations) => Ok(()),
+            Err(why) => Err(why),
+        };
+        let known = found.entry(value.handle).or_insert(has);
+        *known = known.or(has).or(*known);
+    });
+    let mut first = None;
+    let mut curable = false;
+    for handle in handles {
+        let why = match found.get(handle) {
+            // A wildcard that matches nothing.
+            None => NoValue::NoInstance,
+            Some(Err(why)) => *why,
+            Some(Ok(())) => continue,
+        };
+        let path = query.path(*handle);
+        say(format_args!("{path}: {why}{}", nearest(query, *handle, why)));
+        first.get_or_insert(kind_of(why));
+        curable |= is_curable(why);
+    }
+    if curable && live {
+        say(SEE_DOCTOR);
+    }
+    first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
+}
+
+/// The advice for values that are missing because of how the machine is set up.
+pub(crate) const SEE_DOCTOR: &str = "'tally doctor' tells what is missing on this machine and how to get it";
+
+/// Whether a value is missing because of how the machine is set up.
+pub(crate) const fn is_curable(why: NoValue) -> bool {
+    matches!(why, NoValue::NoData(Absence::NotInThisKernel | Absence::AccessDenied | Absence::ReadFailed))
+}
+
+fn nearest(query: &Query, handle: CounterHandle, why: NoValue) -> String {
+    if why != NoValue::NoInstance {
+        return String::new();
+    }
+    nearest_words(&query.nearest_instances(handle))
+}
