@@ -226,7 +226,6 @@ const SAMPLES: &[[i64; 4]] = &[
 
 /// Every counter type through C and through Rust: the same values, and the same reasons why there is none.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table of cases and their check")]
 fn every_type_has_the_same_value_in_c_and_rust() {
     let Some(gcc) = peer("gcc") else { return };
     let bench = Bench::new("types");
