@@ -79,6 +79,32 @@ fn without_host(query: &mut Query, path: &CounterPath) -> Option<CounterPath> {
     Some(CounterPath { machine: None, object, instance, counter })
 }
 
+/// Adds the paths that can be added. Returns the failure for the others, `None` if there are none.
+///
+/// Each other path is reported on standard error, so that one mistake among good paths hides no value. If no path can be
+/// added, the failure is the error, and has the message of the first path.
+pub(crate) fn add_good(
+    query: &mut Query,
+    paths: &[String],
+) -> Result<(Vec<CounterHandle>, Option<Failure>), Failure> {
+    let mut handles = Vec::new();
+    let mut failures = Vec::new();
+    for path in paths {
+        match add(query, path) {
+            Ok(handle) => handles.push(handle),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let mut failures = failures.into_iter();
+    let Some(first) = failures.next() else { return Ok((handles, None)) };
+    if handles.is_empty() {
+        failures.filter_map(|failure| failure.message).for_each(say);
+        return Err(first);
+    }
+    first.message.into_iter().chain(failures.filter_map(|failure| failure.message)).for_each(say);
+    Ok((handles, Some(Failure::silent(Kind::NotFound))))
+}
+
 /// Adds all paths, up to the first that can not be added.
 pub(crate) fn add_all(query: &mut Query, paths: &[String]) -> Result<Vec<CounterHandle>, Failure> {
     paths.iter().map(|path| add(query, path)).collect()

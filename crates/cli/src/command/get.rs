@@ -27,7 +27,7 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     }
     let mut query = paths::query(common)?;
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
-    let handles = paths::add_all(&mut query, &get.paths)?;
+    let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
     let time = collect(&mut query, common.file.is_none(), get.interval)?;
     let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false)
         .with_errors(get.verbose);
@@ -45,5 +45,6 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
             }
         }
     }
-    missing(&query, &handles, common.file.is_none())
+    missing(&query, &handles, common.file.is_none())?;
+    bad_path.map_or(Ok(()), Err)
 }

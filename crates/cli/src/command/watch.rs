@@ -30,11 +30,13 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     let interval = watch.interval.unwrap_or(Duration::from_secs(1));
     let mut query = paths::query(common)?;
     query.set_format(Format { cap100: watch.format.cap, ..Format::default() });
-    let handles = paths::add_all(&mut query, &watch.paths)?;
+    let (handles, bad_path) = paths::add_good(&mut query, &watch.paths)?;
+    let end = || bad_path.map_or(Ok(()), Err);
     if let Some(output) = &watch.output {
         let format = format_of(watch.log_format.as_deref(), output, LogFormat::Tally)?;
         let pace = Pace { interval, most: watch.count };
-        return record(&mut query, output, format, pace);
+        record(&mut query, output, format, pace)?;
+        return end();
     }
     let stop = Stop::on_signals()?;
     let mut rows = Rows::new(io::stdout().lock(), watch.format.form(), query.system_name(), true);
@@ -42,7 +44,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     let mut time = query.collect()?;
     if query.needs_two_samples() {
         if !stop.wait_until(ticks.next()) {
-            return Ok(());
+            return end();
         }
         time = query.collect()?;
     }
@@ -55,7 +57,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         }
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
-            return Ok(());
+            return end();
         }
         time = query.collect()?;
     }

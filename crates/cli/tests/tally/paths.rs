@@ -185,3 +185,17 @@ fn control_characters_are_not_printed() {
     let err = get("\\Mem\u{1b}[2Jory\\x").words(3);
     assert!(!err.contains('\u{1b}'), "{err:?}");
 }
+
+#[test]
+fn one_bad_path_hides_no_good_one() {
+    for command in [&["get"][..], &["watch", "-c", "1", "-i", "10ms"]] {
+        let ran = tally(&[command, &[AVAILABLE, r"\Nope\x", "cpu"]].concat());
+        assert_eq!(ran.code, Some(3), "{}", ran.err);
+        has(&ran.out, &[AVAILABLE]);
+        has(&ran.err, &[r#"no object "Nope""#, r#""cpu" is not a counter path"#]);
+        // Without any good path every bad one is reported.
+        let ran = tally(&[command, &[r"\Nope\x", r"\Nada\x"]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
+        has(&ran.err, &[r#"no object "Nope""#, r#"no object "Nada""#]);
+    }
+}
