@@ -236,7 +236,7 @@ fn a_dormant_program_is_switched_by_the_command() {
     let marked = tree.lines().find(|line| line.ends_with("Marked(int)")).unwrap();
     assert!(marked.trim_start().starts_with("1000 ") && !tree.contains("Work("), "{tree}");
     let words = profiled.end(&process);
-    has(&words, &["tally: dormant; 'tally prof on ", "switches it on"]);
+    has(&words, &["tally: the profiler is dormant; 'tally prof on ", "switches it on"]);
     has(&tally(&["prof", "on", &file]).words(1), &[&file, "has ended"]);
 }
 
