@@ -11,8 +11,11 @@
 //! ```
 //! use tallymon_log::{Cooker, ReadOptions, read_bytes};
 //!
-//! let text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available Bytes\"\r\n\"11/26/2016
-//! 13:46:30.874\",\"4096\"\r\n"; let mut log = read_bytes(text.as_bytes(), &ReadOptions::default())?;
+//! let text = concat!(
+//!     "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\vm\\Memory\\Available Bytes\"\r\n",
+//!     "\"11/26/2016 13:46:30.874\",\"4096\"\r\n",
+//! );
+//! let mut log = read_bytes(text.as_bytes(), &ReadOptions::default())?;
 //! assert_eq!(log.about().columns[0].path, r"\\vm\Memory\Available Bytes");
 //! let record = log.next_record()?.expect("there is one");
 //! let values = Cooker::default().cook(&record);

@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 /// use std::time::Duration;
 ///
 /// let (samples, taken) = mpsc::channel();
-/// let timer = tallymon::Timer::start(Duration::from_millis(1), move || samples.send("a
-/// sample").unwrap_or(()))?; assert_eq!(taken.recv(), Ok("a sample"));
+/// let send = move || samples.send("a sample").unwrap_or(());
+/// let timer = tallymon::Timer::start(Duration::from_millis(1), send)?;
+/// assert_eq!(taken.recv(), Ok("a sample"));
 /// drop(timer);
 /// # Ok::<(), std::io::Error>(())
 /// ```

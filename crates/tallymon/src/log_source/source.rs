@@ -71,8 +71,8 @@ use crate::query::CounterHandle;
 /// let counters = object.visible_counters().map(|counter| query.names().name(counter.name));
 /// assert_eq!(counters.collect::<Vec<_>>(), ["Thread Count"]);
 /// let instances = query.instances(object.name)?;
-/// assert_eq!(instances.iter().map(|key| (key.name.as_str(), key.number)).collect::<Vec<_>>(), [("sh", 0),
-/// ("sh", 1)]); let paths = query.expand(r"\Process(*)\*", Expand::default())?;
+/// assert_eq!(instances.iter().map(|key| (key.name.as_str(), key.number)).collect::<Vec<_>>(), [("sh", 0), ("sh", 1)]);
+/// let paths = query.expand(r"\Process(*)\*", Expand::default())?;
 /// assert_eq!(paths[1].to_string(), r"\Process(sh#1)\Thread Count");
 /// # std::fs::remove_file(&file)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

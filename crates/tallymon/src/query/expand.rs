@@ -36,8 +36,9 @@ impl Query {
     /// let mut query = Query::open(&Location::Local)?;
     /// let paths = query.expand(r"\Processor(_*)\% User*", Expand::default())?;
     /// assert_eq!(paths[0].to_string(), r"\Processor(_Total)\% User Time");
-    /// let counters = query.expand(r"\Processor(*)\% User*", Expand { instances: false, ..Expand::default()
-    /// })?; assert_eq!(counters[0].to_string(), r"\Processor(*)\% User Time");
+    /// let keep_instances = Expand { instances: false, ..Expand::default() };
+    /// let counters = query.expand(r"\Processor(*)\% User*", keep_instances)?;
+    /// assert_eq!(counters[0].to_string(), r"\Processor(*)\% User Time");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -208,8 +208,9 @@ impl Query {
     /// std::thread::sleep(std::time::Duration::from_millis(20));
     /// query.collect()?;
     /// let newer = query.readings_of(counter);
-    /// assert!(newer.len() >= 2 && newer.iter().any(|reading| reading.path ==
-    /// r"\Processor(_Total)\Interrupts/sec")); for reading in &newer {
+    /// let total = r"\Processor(_Total)\Interrupts/sec";
+    /// assert!(newer.len() >= 2 && newer.iter().any(|reading| reading.path == total));
+    /// for reading in &newer {
     ///     let before = older.iter().find(|older| older.path == reading.path).ok_or("the one before")?;
     ///     let sample = reading.cell.sample.as_ref().ok_or("a raw value")?;
     ///     assert_eq!(compute(before.cell.sample.as_ref(), sample), reading.cell.value);
