@@ -81,8 +81,8 @@ fn without_host(query: &mut Query, path: &CounterPath) -> Option<CounterPath> {
 
 /// Adds the paths that can be added. Returns the failure for the others, `None` if there are none.
 ///
-/// Each other path is reported on standard error, so that one mistake among good paths hides no value. If no path can be
-/// added, the failure is the error, and has the message of the first path.
+/// Each other path is reported on standard error, so that one mistake among good paths hides no value. If no
+/// path can be added, the failure is the error, and has the message of the first path.
 pub(crate) fn add_good(
     query: &mut Query,
     paths: &[String],
