@@ -2,12 +2,14 @@
 //! assembles raw data blocks without our own writer.
 #![forbid(unsafe_code)]
 
+mod attacks;
 mod ends;
 pub mod raw;
 mod scratch;
 mod skips;
 pub mod terminal;
 
+pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use scratch::Scratch;
 pub use skips::{peer, shared, skip, skip_bpf};
