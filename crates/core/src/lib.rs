@@ -19,6 +19,7 @@
 //! | [`time`] | file times, performance time, frequencies |
 //! | [`bytes`] | the checked reader of binary input |
 //! | [`text`] | UTF-16 and code page text in a block |
+//! | [`visible`] | text from outside, made safe to show |
 //! | [`flow`] | samples, values and rows, exchanged between sources, queries and sinks |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -37,5 +38,6 @@ pub mod request;
 pub mod text;
 pub mod time;
 pub mod title;
+pub mod visible;
 
 pub use error::{Error, ErrorKind};

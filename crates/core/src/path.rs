@@ -119,6 +119,38 @@ impl CounterPath {
         parse_local(rest, Separator::of_shorthand(rest.text))
     }
 
+    /// The other readings of a text with backslashes: the instance begins at any parenthesis and ends at the
+    /// last `)\\`, and may be empty. A caller that knows the objects finds the one that is meant, because
+    /// names of instances may look like the end of an object's name: `\\Object(k)l\\m)\\Counter`.
+    ///
+    /// ```
+    /// use tallymon_core::path::CounterPath;
+    ///
+    /// let readings: Vec<_> = CounterPath::alternatives(r"\Process(w)(z)\ID Process").collect();
+    /// assert_eq!(readings[0].object.name(), Some("Process"));
+    /// assert_eq!(readings[0].instance.as_ref().unwrap().text(), "w)(z");
+    /// assert_eq!(readings[1].object.name(), Some("Process(w)"));
+    /// ```
+    pub fn alternatives(text: &str) -> impl Iterator<Item = CounterPath> {
+        let text = text.trim_start().trim_end_matches(['\r', '\n']);
+        let (machine, body) = match text.strip_prefix("\\\\") {
+            Some(remote) => remote.split_once('\\').map_or((None, ""), |(host, body)| (Some(host), body)),
+            None => (None, text.strip_prefix('\\').unwrap_or(text)),
+        };
+        body.match_indices('(').map_while(move |(open, _)| {
+            let (object, behind) = body.split_at_checked(open)?;
+            // Names of objects contain no backslash.
+            let inside = behind.get(1..).filter(|_| !object.is_empty() && !object.contains('\\'))?;
+            let (instance, counter) = inside.rsplit_once(")\\")?;
+            (!counter.is_empty()).then(|| CounterPath {
+                machine: machine.map(str::to_owned),
+                object: Part::parse(object),
+                instance: Some(InstancePath::parse(instance)),
+                counter: Part::parse(counter),
+            })
+        })
+    }
+
     /// Whether any part of the path is a pattern, so that the path may match several counters.
     pub fn is_wild(&self) -> bool {
         self.object.is_wild()

@@ -655,7 +655,10 @@ impl<'a> CounterBlock<'a> {
         const WHAT: &str = "PERF_COUNTER_DEFINITION.CounterOffset";
         let at = usize::try_from(definition.counter_offset).unwrap_or(usize::MAX);
         // A text or our status bytes may be 4 or 8 bytes long by coincidence.
-        let number = definition.counter_type.default_size().is_some();
+        let counter_type = definition.counter_type;
+        // The size bits of a label say nothing, although some providers give it a number.
+        let number =
+            counter_type.default_size().is_some() || counter_type == CounterType::PERF_COUNTER_NODATA;
         match definition.counter_size {
             8 if number => Ok(RawValue::Number(self.bytes.u64(at, WHAT)?)),
             4 if number => Ok(RawValue::Number(u64::from(self.bytes.u32(at, WHAT)?))),

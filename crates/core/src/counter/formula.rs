@@ -5,7 +5,7 @@
 use crate::flow::{NoValue, Sample, Value};
 use crate::time::Frequency;
 
-use super::types::{CounterType, Size};
+use super::types::{CounterType, Kind, Size};
 
 /// Computes the value of a counter from its newest sample, and from an older one if its type needs two.
 ///
@@ -39,8 +39,8 @@ use super::types::{CounterType, Size};
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
 pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue> {
-    let info = newer.counter_type.info().ok_or(NoValue::UnknownType)?;
-    let formula = info.compute;
+    let formula = Formula::of(newer.counter_type).ok_or(NoValue::UnknownType)?;
+    let base_type = newer.counter_type.info().and_then(|info| info.base);
     if older.is_some_and(|older| older.counter_type != newer.counter_type) {
         return Err(NoValue::TypeMismatch);
     }
@@ -84,16 +84,16 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
         }
         Formula::Fraction => fraction(float(newer.first), not_zero(newer.second)?),
         Formula::BaseShare => {
-            let base = base_difference(info.base, older, newer)?;
+            let base = base_difference(base_type, older, newer)?;
             base_share(float(value_difference(older, newer)?), base)
         }
         Formula::AverageTime => {
             let frequency = ticks_per_second(newer.frequency)?;
-            let base = operations(info.base, older, newer)?;
+            let base = operations(base_type, older, newer)?;
             average_time(float(value_difference(older, newer)?), frequency, base)
         }
         Formula::AverageBulk => {
-            let base = operations(info.base, older, newer)?;
+            let base = operations(base_type, older, newer)?;
             average_bulk(float(value_difference(older, newer)?), base)
         }
         Formula::Elapsed => {
@@ -156,6 +156,14 @@ pub enum Formula {
 }
 
 impl Formula {
+    /// The formula of a type. A number without a described type is its raw value; `None` for a type whose
+    /// values need a formula that is not known.
+    pub fn of(counter_type: CounterType) -> Option<Formula> {
+        let is_number = counter_type.kind() == Kind::Number && counter_type.default_size().is_some();
+        let raw = is_number.then_some(Formula::Raw);
+        counter_type.info().map(|info| info.compute).or(raw)
+    }
+
     /// The equation as text.
     pub const fn equation(self) -> &'static str {
         match self {
@@ -352,7 +360,16 @@ mod tests {
 
     #[test]
     fn unknown_types_have_no_value() {
-        for number in [0x0002_0000, 0x1234_5678, u32::MAX] {
+        // A number needs no formula, so PERF_NUMBER_DEC_1000 and the like have their raw values.
+        for number in [0x0002_0000, 0x0002_0100, 0x000f_0000, 0x4001_0000] {
+            let newer = sample(CounterType(number), 1_234_567, 4);
+            assert_eq!(compute(None, &newer), Ok(Value::Integer(1_234_567)), "{number:#x}");
+            assert_eq!(
+                compute(Some(&sample(CounterType(number), 1, 2)), &newer),
+                Ok(Value::Integer(1_234_567))
+            );
+        }
+        for number in [0x1234_5678, u32::MAX] {
             let newer = sample(CounterType(number), 3, 4);
             assert_eq!(compute(Some(&newer), &newer), Err(NoValue::UnknownType));
             assert_eq!(compute(None, &newer), Err(NoValue::UnknownType));

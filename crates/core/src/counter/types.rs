@@ -253,7 +253,13 @@ pub static TYPES: &[TypeInfo] = {
         )
         .base(T::PERF_AVERAGE_BASE),
         row("PERF_ELAPSED_TIME", T::PERF_ELAPSED_TIME, ObjectTime, F::Elapsed, "the time since it started"),
-        row("PERF_COUNTER_NODATA", T::PERF_COUNTER_NODATA, Alone, F::NotNumeric, "a label without a value"),
+        row(
+            "PERF_COUNTER_NODATA",
+            T::PERF_COUNTER_NODATA,
+            Alone,
+            F::Raw,
+            "a label; its number, if any, as it is",
+        ),
         row(
             "TALLYMON_VALUE_STATUS",
             T::VALUE_STATUS,
@@ -585,7 +591,8 @@ impl CounterType {
 
     /// Whether a value needs two samples. For an undescribed type, its delta bits decide.
     pub fn needs_two_samples(self) -> bool {
-        self.info().map_or(self.delta() || self.delta_base(), |info| info.two_samples)
+        let by_bits = || self.kind() != Kind::Number && (self.delta() || self.delta_base());
+        self.info().map_or_else(by_bits, |info| info.two_samples)
     }
 
     /// What [`Sample::second`](crate::flow::Sample::second) and

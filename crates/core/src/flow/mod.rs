@@ -9,12 +9,14 @@ use core::fmt;
 use crate::block::Snapshot;
 use crate::counter::CounterType;
 use crate::error::Error;
-use crate::request::Request;
+use crate::request::{Request, RequestKind};
 use crate::time::{FileTime, Frequency};
 use crate::title::{Language, TitleIndex, Titles};
 
+mod registered;
 mod row;
 
+pub use registered::{RegisteredObjects, UnlistedService};
 pub use row::{Cell, Column, LiveColumn, Row, Sink};
 
 /// Answers requests: this machine, another machine, a log file, or a saved data block.
@@ -32,8 +34,28 @@ pub trait Source: Send {
         drop(snapshot);
     }
 
+    /// The definitions of the objects, costly ones or the others, without instances and values.
+    ///
+    /// A source that starts other programs for some objects leaves these out, so that nobody starts them
+    /// who means other objects; [`Source::registered`] lists them.
+    fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
+        self.snapshot(&Request::from(RequestKind::Metadata { costly, old: false }))
+    }
+
+    /// The objects that [`Source::definitions`] leaves out: a request for one of them has its definition.
+    fn registered(&mut self) -> RegisteredObjects {
+        RegisteredObjects::default()
+    }
+
     /// The names and help texts in `language`, or in English if the source does not have that language.
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError>;
+
+    /// Names in `language` beside those of [`Source::titles`]: translations of names that Windows leaves in
+    /// English. Most languages have none.
+    fn translations(&mut self, language: Language) -> Result<Titles, SourceError> {
+        let _ = language;
+        Ok(Titles::new())
+    }
 
     /// The languages of its names and help texts, English first.
     fn languages(&self) -> Vec<Language> {
