@@ -13,7 +13,7 @@ use tallymon_provider::CounterType;
 use tallymon_provider::shm::{
     CounterSet, HistogramShape, NewInstance, Published, Publisher, Reader, RefusalReason,
 };
-use tallymon_testkit::Scratch;
+use tallymon_testkit::{Scratch, attack, attack_count, other_user};
 
 /// Places of the fields that differ from process to process: its number, its start time, the time of the
 /// file.
@@ -217,7 +217,7 @@ fn wrong_length_allocates_nothing() {
 }
 
 #[test]
-fn a_file_that_is_cut_while_it_is_read() {
+fn attack_cut_a_file_while_it_is_read() {
     let scratch = scratch();
     let good = sample(&scratch);
     let stop = AtomicBool::new(false);
@@ -234,8 +234,11 @@ fn a_file_that_is_cut_while_it_is_read() {
                 fs::write(&path, &good).unwrap();
             }
         });
-        let mut ended = 0;
-        for _ in 0..300 {
+        let (mut ended, mut rounds) = (0, 0);
+        let start = std::time::Instant::now();
+        // The other thread may begin late on a busy machine.
+        while rounds < 300 || ended == 0 && start.elapsed() < Duration::from_secs(60) {
+            rounds += 1;
             let mut reader = reader_of(&scratch);
             look(&mut reader);
             for publication in reader.publications_mut() {
@@ -247,6 +250,7 @@ fn a_file_that_is_cut_while_it_is_read() {
         stop.store(true, Ordering::Relaxed);
         assert!(ended > 0);
     });
+    attack("published counters", "cut a file short while it is read", "its counters end; the reader goes on");
 }
 
 #[test]
@@ -264,7 +268,7 @@ fn a_publication_that_was_cut_is_dropped() {
 }
 
 #[test]
-fn unsafe_files_and_folders_are_refused() {
+fn attack_unsafe_files_and_folders() {
     let scratch = scratch();
     let good = sample(&scratch);
     put(&scratch, &good);
@@ -294,10 +298,15 @@ fn unsafe_files_and_folders_are_refused() {
     let mut reader = Reader::new([scratch.join("link"), scratch.join("missing")]);
     assert_eq!(look(&mut reader), 0);
     assert_eq!(reader.refusals().len(), 1);
+    attack(
+        "published counters",
+        "links, folders and pipes as files; files and folders that others can write",
+        "each is refused by name; nothing waits",
+    );
 }
 
 #[test]
-fn process_must_exist_and_own_the_file() {
+fn attack_file_of_a_process_of_others() {
     let scratch = scratch();
     let good = sample(&scratch);
     let with = |pid: u32, start: Option<u64>| {
@@ -322,6 +331,144 @@ fn process_must_exist_and_own_the_file() {
     } else {
         tallymon_testkit::skip("only root can give a file to another owner");
     }
+    attack(
+        "published counters",
+        "a file that names a process of another user, or one that ended",
+        "it is refused",
+    );
+}
+
+/// A process of another user that does nothing, with its number and start time; it ends with the test.
+struct Other(std::process::Child);
+
+impl Other {
+    fn start(user: u32) -> Other {
+        use std::os::unix::process::CommandExt;
+        let mut sleep = std::process::Command::new("sleep");
+        Other(sleep.arg("600").uid(user).gid(user).process_group(0).spawn().unwrap())
+    }
+
+    /// The file as this process would publish it.
+    fn publishes(&self, good: &[u8]) -> Vec<u8> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        let start: u64 =
+            text.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();
+        let mut bytes = good.to_vec();
+        bytes[PID..PID + 4].copy_from_slice(&self.0.id().to_le_bytes());
+        bytes[START_TIME..START_TIME + 8].copy_from_slice(&start.to_le_bytes());
+        bytes
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Makes the first extent as long as a file can be; it is a hole behind its head.
+fn stretched(good: &[u8], most: usize) -> (Vec<u8>, u64) {
+    let number = |at: usize| u32::from_le_bytes(good[at..at + 4].try_into().unwrap()) as usize;
+    // Length of the definitions; magic, object, slots, stride and length of the extent.
+    let first = (128 + number(40)).next_multiple_of(64);
+    let stride = number(first + 12);
+    let slots = (most - first - 256) / (stride + 256);
+    let length = (64 + stride * slots).next_multiple_of(64) + slots * 256;
+    let mut bytes = good[..first + 64].to_vec();
+    bytes[first + 8..first + 12].copy_from_slice(&(slots as u32).to_le_bytes());
+    bytes[first + 16..first + 24].copy_from_slice(&(length as u64).to_le_bytes());
+    let used = (first + length) as u64;
+    bytes[16..24].copy_from_slice(&used.to_le_bytes());
+    (bytes, used)
+}
+
+/// Writes a file of another user that is one large hole behind these bytes.
+fn plant(path: &Path, bytes: &[u8], length: u64, user: u32) {
+    fs::write(path, bytes).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_len(length).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+    std::os::unix::fs::chown(path, Some(user), None).unwrap();
+}
+
+#[test]
+fn attack_sparse_publications() {
+    let Some(user) = other_user() else { return };
+    let scratch = scratch();
+    let good = sample(&scratch);
+    put(&scratch, &good);
+    let other = Other::start(user);
+    let theirs = other.publishes(&good);
+    let n = attack_count(100, 1000);
+    // Of 64 MiB, of which a page is there; and of 1 MiB, of which many fit.
+    let large = stretched(&theirs, 64 << 20);
+    for number in 0..n {
+        plant(&scratch.join(format!("pub/2-{number}.pub")), &large.0, large.1, user);
+    }
+    let mut reader = reader_of(&scratch);
+    assert_eq!(look(&mut reader), 19);
+    let too_large = |reader: &Reader| {
+        let refusals = reader.refusals().iter();
+        refusals.filter(|refusal| matches!(refusal.reason, RefusalReason::TooLarge { .. })).count()
+    };
+    assert_eq!((reader.publications().len(), too_large(&reader)), (1, n.min(256)));
+    let small = stretched(&theirs, 1 << 20);
+    for number in 0..n {
+        fs::remove_file(scratch.join(format!("pub/2-{number}.pub"))).unwrap();
+        plant(&scratch.join(format!("pub/3-{number}.pub")), &small.0, small.1, user);
+    }
+    let mut reader = reader_of(&scratch);
+    assert_eq!(look(&mut reader), 19);
+    let theirs = reader.publications().iter().filter(|publication| publication.user() == user).count();
+    assert_eq!(theirs, 16, "of 1 MiB each in 16 MiB");
+    // A hole where the head of an extent must be: nothing behind it is read.
+    let mut hole = small.0.clone();
+    let end = hole.len();
+    hole[end - 64..].fill(0);
+    fs::remove_dir_all(scratch.join("pub")).unwrap();
+    fs::create_dir(scratch.join("pub")).unwrap();
+    plant(&scratch.join("pub/4.pub"), &hole, small.1, user);
+    assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "magic of an extent"));
+    attack(
+        "published counters",
+        "publish many sparse files of 64 MiB",
+        "only heads are read: another user has room for 16 MiB; root's and own counters stay",
+    );
+}
+
+#[test]
+fn attack_junk_files_hide_a_publication() {
+    let Some(user) = other_user() else { return };
+    let scratch = scratch();
+    let good = sample(&scratch);
+    // Its name sorts last, and it is the last one that the folder gets.
+    for number in 0..10_000 {
+        let path = scratch.join(format!("pub/0-{number}.pub"));
+        fs::write(&path, "junk").unwrap();
+        std::os::unix::fs::chown(&path, Some(user), None).unwrap();
+    }
+    put(&scratch, &good);
+    let mut reader = reader_of(&scratch);
+    assert_eq!(look(&mut reader), 19);
+    assert_eq!(reader.publications().len(), 1);
+    let refusals = reader.refusals();
+    assert_eq!(refusals.len(), 257, "256 files, and one line about the rest");
+    let rest = |refusal: &&tallymon_provider::shm::Refusal| matches!(refusal.reason, RefusalReason::TooMany { user: of, left_out: 9744 } if of == user);
+    assert_eq!(refusals.iter().filter(rest).count(), 1);
+    // A second look reads none of the refused files again, and forgets those that are gone.
+    fs::remove_file(scratch.join("pub/0-0.pub")).unwrap();
+    reader.scan();
+    for number in 1..10_000 {
+        fs::remove_file(scratch.join(format!("pub/0-{number}.pub"))).unwrap();
+    }
+    let mut reader = reader_of(&scratch);
+    assert_eq!(look(&mut reader), 19);
+    assert_eq!(reader.refusals().len(), 0);
+    attack(
+        "published counters",
+        "10,000 junk files in the folder of publications",
+        "256 files of a user are looked at, the others are one line; root's and own files are found first",
+    );
 }
 
 /// The file with some words in place of others of the same length, wherever they stand.
@@ -338,7 +485,7 @@ fn replaced(good: &[u8], words: &str, others: &str) -> Vec<u8> {
 }
 
 #[test]
-fn foreign_texts_do_not_move_the_cursor() {
+fn attack_names_that_move_the_cursor() {
     let scratch = scratch();
     let good = sample(&scratch);
     // Names lead to values, so one that can not be shown is none.
@@ -370,6 +517,11 @@ fn foreign_texts_do_not_move_the_cursor() {
     put(&scratch, &replaced(&good, "first", r"(\)*#"));
     let mut reader = reader_of(&scratch);
     assert_eq!(look(&mut reader), 19);
+    attack(
+        "published counters",
+        "names and texts with control characters",
+        "a name makes the file unreadable; in other texts they are replaced",
+    );
 }
 
 /// Links out of the directory, to what exists everywhere and to nothing; and what nobody could read.

@@ -73,7 +73,10 @@ fn load(library: &Path) -> InProcess {
         context: None,
     };
     let service = "Twin".to_string();
-    InProcess::load(&load, &Indexes { service, first_counter: 1848, first_help: 1849 }).unwrap()
+    let mut hash = tallymon_provider::trust::Sha256::new();
+    hash.add(&std::fs::read(&load.library).unwrap());
+    let indexes = Indexes { service, first_counter: 1848, first_help: 1849, hash: hash.finish() };
+    InProcess::load(&load, &indexes).unwrap()
 }
 
 fn answer(library: &mut InProcess, query: &str) -> Answered {

@@ -22,6 +22,10 @@ const ERROR_MOD_NOT_FOUND: u32 = 126;
 /// `ERROR_PROC_NOT_FOUND`: the library has no such function.
 const ERROR_PROC_NOT_FOUND: u32 = 127;
 
+/// `ERROR_DLL_INIT_FAILED`: `DllMain` returned `FALSE`.
+const ERROR_DLL_INIT_FAILED: u32 = 1114;
+
+type DllMain = unsafe extern "system" fn(*mut c_void, u32, *mut c_void) -> u32;
 type Open = unsafe extern "system" fn(*mut u16) -> u32;
 type Collect = unsafe extern "system" fn(*mut u16, *mut *mut c_void, *mut u32, *mut u32) -> u32;
 type Tell = unsafe extern "system" fn(*const u16, u32, u32);
@@ -41,7 +45,53 @@ pub(crate) struct Library {
     collect: Collect,
     close: Close,
     /// Declared after the functions, which must not outlive it.
+    library: Attached,
+}
+
+/// A library whose `DllMain` knows that it is loaded. Dropping it tells `DllMain` that it is unloaded, and
+/// unloads it.
+#[derive(Debug)]
+struct Attached {
+    main: Option<DllMain>,
     library: libloading::Library,
+}
+
+impl Attached {
+    /// Names of `DllMain`: as in C, and as C++ has it where it is not declared `extern "C"`, with an instance
+    /// handle and with a plain pointer.
+    const NAMES: [&'static [u8]; 3] = [b"DllMain", b"_Z7DllMainP11HINSTANCE__jPv", b"_Z7DllMainPvjS_"];
+    const PROCESS_DETACH: u32 = 0;
+    const PROCESS_ATTACH: u32 = 1;
+
+    /// Calls `DllMain`, if the library has one, as NT does when a process loads it. Threads that exist
+    /// already are not reported to it, as on NT, and this process starts none.
+    fn new(library: libloading::Library) -> Result<Attached, Loaded> {
+        let find = |name: &&[u8]| {
+            // SAFETY: a function of one of these names has this form.
+            unsafe { library.get::<DllMain>(name) }.ok().map(|function| *function)
+        };
+        let main = Attached::NAMES.iter().find_map(find);
+        let attached = Attached { main, library };
+        if attached.call(Attached::PROCESS_ATTACH) == 0 {
+            // As on NT, it is told that it is unloaded, by dropping it.
+            let detail = "its DllMain returned FALSE for DLL_PROCESS_ATTACH".to_string();
+            let (stage, error) = (Stage::Library, ERROR_DLL_INIT_FAILED);
+            return Err(Loaded { stage, error, detail, ..Loaded::default() });
+        }
+        Ok(attached)
+    }
+
+    fn call(&self, reason: u32) -> u32 {
+        let (instance, reserved) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the function is of a library that is loaded; it takes no memory.
+        self.main.map_or(1, |main| unsafe { main(instance, reason, reserved) })
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.call(Attached::PROCESS_DETACH);
+    }
 }
 
 impl Library {
@@ -51,27 +101,33 @@ impl Library {
             // The loader's own words are in the source of the error.
             let detail =
                 std::error::Error::source(&detail).map_or_else(|| detail.to_string(), ToString::to_string);
-            Loaded { stage, error, detail }
+            Loaded { stage, error, detail, ..Loaded::default() }
         };
         if load.library.contains('/') && !load.library.starts_with('/') {
             // It would be another file for every folder that a reader is started in.
             let detail = "a path must begin with a slash; a name without slashes is looked for by the system"
                 .to_string();
-            return Err(Loaded { stage: Stage::Library, error: ERROR_MOD_NOT_FOUND, detail });
+            return Err(Loaded {
+                stage: Stage::Library,
+                error: ERROR_MOD_NOT_FOUND,
+                detail,
+                ..Loaded::default()
+            });
         }
         // SAFETY: initialisers of the library run; the caller chose to trust it with this process.
         let library = unsafe { libloading::Library::new(&load.library) }
             .map_err(|error| failed(Stage::Library, ERROR_MOD_NOT_FOUND, error))?;
+        let library = Attached::new(library)?;
         // SAFETY: the registration says that the function has this form.
-        let open = unsafe { library.get::<Open>(load.open.as_bytes()) }
+        let open = unsafe { library.library.get::<Open>(load.open.as_bytes()) }
             .map(|function| *function)
             .map_err(|error| failed(Stage::NoOpen, ERROR_PROC_NOT_FOUND, error))?;
         // SAFETY: as above.
-        let collect = unsafe { library.get::<Collect>(load.collect.as_bytes()) }
+        let collect = unsafe { library.library.get::<Collect>(load.collect.as_bytes()) }
             .map(|function| *function)
             .map_err(|error| failed(Stage::NoCollect, ERROR_PROC_NOT_FOUND, error))?;
         // SAFETY: as above.
-        let close = unsafe { library.get::<Close>(load.close.as_bytes()) }
+        let close = unsafe { library.library.get::<Close>(load.close.as_bytes()) }
             .map(|function| *function)
             .map_err(|error| failed(Stage::NoClose, ERROR_PROC_NOT_FOUND, error))?;
         Ok(Library { open, collect, close, library })
@@ -92,7 +148,7 @@ impl Library {
     pub(crate) fn tell(&self, open: &str, service: &[u16], first_counter: u32, first_help: u32) {
         let service: Vec<u16> = service.iter().copied().chain(std::iter::once(0)).collect();
         // SAFETY: a function of this name has this form, as the documentation of libraries says.
-        let tell = unsafe { self.library.get::<Tell>(format!("{open}Indexes").as_bytes()) };
+        let tell = unsafe { self.library.library.get::<Tell>(format!("{open}Indexes").as_bytes()) };
         if let Ok(tell) = tell {
             // SAFETY: the function is of a library that is loaded; the text ends with a zero and lives until
             // it returns.

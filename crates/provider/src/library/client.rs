@@ -17,9 +17,9 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use super::abi::{GUARD, LONGEST as LONGEST_FILE};
 use super::check::Returned;
 pub use super::in_process::{InProcess, Indexes};
+pub use super::process::Exit;
 use super::process::Process;
-pub use super::process::{Exit, find_program};
-use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage, wide_of};
+use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Protections, Stage, wide_of};
 
 /// How a library is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct Settings {
     pub program: PathBuf,
     /// The library and its functions.
     pub load: Load,
-    /// Whether root gives up its rights before the library is loaded.
-    pub as_nobody: bool,
+    /// How this process is protected against it.
+    pub isolation: Isolation,
     /// The indexes that it gets when it is loaded into this process, where it can do harm; `None` for a
     /// library with a process of its own.
     pub in_process: Option<Indexes>,
@@ -39,13 +39,28 @@ pub struct Settings {
     pub times: Times,
 }
 
+/// How a reader is protected against a library in its own process. Each protection is left out where the
+/// kernel or a container does not allow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Isolation {
+    /// If the reader is root, the library runs as this user, without rights; else as with
+    /// [`Isolation::SameUser`].
+    OwnUser(u32),
+    /// The library runs as the user of the reader, with namespaces, Landlock and seccomp.
+    SameUser,
+    /// The library is a process of the same user with limits of memory and files.
+    None,
+}
+
 /// How long a library may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// For an answer; after that, its last values are used.
     pub answer: Duration,
-    /// For the first answer, including the start.
+    /// For the first answer, including the start, of a request that names objects of the library.
     pub first_answer: Duration,
+    /// The same for a request that names none of its objects, such as `Global`.
+    pub first_of_all: Duration,
     /// For Collect until its process is killed.
     pub collect: Duration,
     /// For loading and Open until its process is killed.
@@ -56,16 +71,25 @@ impl Times {
     /// The time limits of a registration.
     ///
     /// By default, NT waits 10 seconds for each function, and so does every reader. Here a reader waits 50 ms
-    /// for an answer and a second for the first one, unless the registration has other values. After 10
-    /// seconds a library counts as hung; that is never before the reader stops waiting for it.
+    /// for an answer, unless the registration has other values. It waits a second for the first answer if it
+    /// has named an object of the library, and that once: a library that has not answered by then is not
+    /// waited for until it does. After 10 seconds a library counts as hung; that is never before the reader
+    /// stops waiting for it.
     pub fn of(registered: &Registered) -> Times {
         let time = |milliseconds: Option<u32>, default| {
             milliseconds.map_or(Duration::from_millis(default), |time| Duration::from_millis(u64::from(time)))
         };
         let answer = time(registered.deadline, 50);
         let first_answer = time(registered.open_wait, 1000).max(answer);
+        let first_of_all = registered.open_wait.map_or(answer, |_| first_answer);
         let (open, collect) = (time(registered.open, 10_000), time(registered.collect, 10_000));
-        Times { answer, first_answer, collect: collect.max(answer), open: open.max(first_answer) }
+        Times {
+            answer,
+            first_answer,
+            first_of_all,
+            collect: collect.max(answer),
+            open: open.max(first_answer),
+        }
     }
 }
 
@@ -80,6 +104,15 @@ pub struct Registered {
     pub deadline: Option<u32>,
     /// `OpenProcedureWaitTime`, of all services: how long the first answer is waited for.
     pub open_wait: Option<u32>,
+}
+
+/// Whether a request means a library, or everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Meant {
+    /// The request names one of its objects.
+    ByName,
+    /// The request is for all objects.
+    WithAll,
 }
 
 /// One of a library's functions.
@@ -103,8 +136,10 @@ pub enum Outcome {
     NotLoaded(Loaded),
     /// It did not answer in time.
     Late {
-        /// The function that was running.
+        /// The function that is running.
         during: Function,
+        /// How long it has been running.
+        running: Duration,
         /// An answer to an earlier request that came since.
         earlier: Option<Answered>,
     },
@@ -146,6 +181,8 @@ pub struct Answered {
 
 /// The pause after the first failure; it doubles with each further one.
 const FIRST_REST: Duration = Duration::from_secs(1);
+/// The most bytes of a library's output that are kept until somebody takes them.
+const MOST_PRINTED: usize = 64 << 10;
 /// The longest pause.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
@@ -168,7 +205,11 @@ pub struct Client {
     rest: Option<Instant>,
     /// Number of the last message.
     number: u64,
-    answered: bool,
+    /// The next start is waited for as a first one: it has neither answered nor been late before.
+    is_new: bool,
+    /// The number of the library's process, which the child says; 0 before that.
+    library_process: u32,
+    printed: Vec<u8>,
     message: Vec<u8>,
 }
 
@@ -222,7 +263,9 @@ impl Client {
             failures: 0,
             rest: None,
             number: 0,
-            answered: false,
+            is_new: true,
+            library_process: 0,
+            printed: Vec::new(),
             message: Vec::new(),
         }
     }
@@ -232,9 +275,37 @@ impl Client {
         &self.settings
     }
 
-    /// The process id of the child, if there is one.
+    /// The process id of the library, if it has a process.
     pub fn process_id(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::id)
+        let process = self.process.as_ref()?;
+        Some(if self.library_process == 0 { process.id() } else { self.library_process })
+    }
+
+    /// What protects this process against the library, as its process says.
+    pub fn protections(&self) -> Option<Protections> {
+        self.process.as_ref().map(|process| process.protections)
+    }
+
+    /// What the library has printed since the last call: at most 64 KB.
+    pub fn take_printed(&mut self) -> Vec<u8> {
+        self.read_printed();
+        std::mem::take(&mut self.printed)
+    }
+
+    /// Reads what the library has printed, before its process is forgotten.
+    fn read_printed(&mut self) {
+        let Some(process) = &self.process else { return };
+        let mut part = vec![0u8; MOST_PRINTED.saturating_sub(self.printed.len())];
+        // Without output there is an error, and at the end of the pipe nothing.
+        while !part.is_empty() {
+            match rustix::io::read(&process.printed, part.as_mut_slice()) {
+                Ok(length) if length > 0 => {
+                    self.printed.extend_from_slice(part.get(..length).unwrap_or_default());
+                    part.truncate(part.len().saturating_sub(length));
+                }
+                _ => return,
+            }
+        }
     }
 
     /// How often a process was started for it.
@@ -243,22 +314,20 @@ impl Client {
     }
 
     /// Sends a query string. The outcome follows later, or at once when the library can not be asked.
-    pub fn ask(&mut self, query: &str) {
-        self.begin(query, None);
+    pub fn ask(&mut self, query: &str, meant: Meant) {
+        self.begin(query, None, meant);
     }
 
     /// Sends objects of other providers to be changed; otherwise as [`Client::ask`].
     pub fn ask_to_wrap(&mut self, query: &str, objects: Vec<u8>, count: u32) {
-        self.begin(query, Some((objects, count)));
+        self.begin(query, Some((objects, count)), Meant::ByName);
     }
 
-    fn begin(&mut self, query: &str, wrapped: Option<(Vec<u8>, u32)>) {
+    fn begin(&mut self, query: &str, wrapped: Option<(Vec<u8>, u32)>, meant: Meant) {
         let now = Instant::now();
         let times = self.settings.times;
-        let time = if self.answered { times.answer } else { times.first_answer };
-        let deadline = now.checked_add(time).unwrap_or(now);
         self.outcome = None;
-        self.asked = Some(Asked { query: wide_of(query), wrapped, deadline });
+        self.asked = Some(Asked { query: wide_of(query), wrapped, deadline: now });
         if self.settings.in_process.is_some() {
             return self.ask_here();
         }
@@ -268,6 +337,19 @@ impl Client {
         self.receive();
         if self.outcome.is_some() {
             return;
+        }
+        let time = match (self.is_new, meant) {
+            (false, _) => times.answer,
+            (true, Meant::ByName) => times.first_answer,
+            (true, Meant::WithAll) => times.first_of_all,
+        };
+        // A library that is still busy with an earlier request is waited for once, from the start of that.
+        let since = match self.phase {
+            Phase::Loading { since } | Phase::Collecting { since, .. } => since,
+            Phase::Unloaded | Phase::Ready | Phase::Closing => now,
+        };
+        if let Some(asked) = &mut self.asked {
+            asked.deadline = since.checked_add(time).unwrap_or(now);
         }
         match self.phase {
             Phase::Unloaded => self.start(now),
@@ -316,8 +398,16 @@ impl Client {
         if let Phase::Collecting { current, .. } = &mut self.phase {
             *current = false;
         }
+        let running = match self.phase {
+            Phase::Loading { since } | Phase::Collecting { since, .. } => since.elapsed(),
+            Phase::Unloaded | Phase::Ready | Phase::Closing => Duration::ZERO,
+        };
         let earlier = self.earlier.take();
-        self.outcome.take().unwrap_or(Outcome::Late { during, earlier })
+        self.outcome.take().unwrap_or_else(|| {
+            // A start that nobody has waited for long enough to be a first one is still new.
+            self.is_new &= during == Function::Open && running < self.settings.times.first_answer;
+            Outcome::Late { during, running, earlier }
+        })
     }
 
     /// Calls the library in this process, and waits until it returns.
@@ -381,6 +471,10 @@ impl Client {
     fn take(&mut self, answer: Answer) {
         match (answer, self.phase) {
             (Answer::Loaded(loaded), Phase::Loading { .. }) => {
+                self.library_process = loaded.process;
+                if let Some(process) = &mut self.process {
+                    process.protections = loaded.protections;
+                }
                 if loaded.stage == Stage::Open {
                     self.phase = Phase::Ready;
                     self.send_collect(Instant::now());
@@ -394,7 +488,7 @@ impl Client {
                 let answered = Answered { returned, data: self.read(returned.bytes), calls, time };
                 self.phase = Phase::Ready;
                 self.failures = 0;
-                self.answered = true;
+                self.is_new = false;
                 if current {
                     self.finish(Outcome::Answered(answered));
                 } else {
@@ -403,7 +497,8 @@ impl Client {
                 }
             }
             (Answer::Closed(_), Phase::Closing) => {
-                (self.process, self.phase) = (None, Phase::Unloaded);
+                self.forget_process();
+                self.phase = Phase::Unloaded;
             }
             (other, _) => self.fail(Outcome::Rubbish(format!("it was not asked for {other:?}"))),
         }
@@ -443,18 +538,26 @@ impl Client {
     /// The child has closed its socket.
     fn died(&mut self) {
         let during = self.phase.function();
+        self.read_printed();
         let exit = self.process.take().map(Process::end).unwrap_or_default();
         self.fail(Outcome::Crashed { during, exit });
     }
 
     /// Ends the child, and pauses the library.
     fn fail(&mut self, outcome: Outcome) {
-        self.process = None;
+        self.forget_process();
         self.phase = Phase::Unloaded;
         let rest = FIRST_REST.saturating_mul(1u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1).min(30);
         self.rest = Instant::now().checked_add(rest.min(LONGEST_REST));
         self.finish(outcome);
+    }
+
+    /// Ends the child, if there is one.
+    fn forget_process(&mut self) {
+        self.read_printed();
+        self.process = None;
+        self.library_process = 0;
     }
 
     fn finish(&mut self, outcome: Outcome) {
@@ -487,23 +590,45 @@ pub fn wait(clients: &mut [&mut Client]) {
     }
 }
 
-/// Has the libraries call Close and end, and waits a little for it.
-pub fn close(clients: &mut [&mut Client]) {
-    const TIME: Duration = Duration::from_millis(50);
+/// How the end of a library went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// Close returned, or the library was not loaded.
+    Well,
+    /// Its process ended in Close.
+    Crashed(Exit),
+    /// Close did not return in time, and its process was killed.
+    Hung,
+}
+
+/// How long Close may take.
+pub const CLOSE_TIME: Duration = Duration::from_millis(500);
+
+/// Has the libraries call Close and end, and waits a little for it; returns how it went, in their order.
+pub fn close(clients: &mut [&mut Client]) -> Vec<Closed> {
     let now = Instant::now();
     for client in clients.iter_mut() {
         client.receive();
         client.asked = None;
+        client.outcome = None;
         if client.phase == Phase::Ready {
             client.phase = Phase::Closing;
-            client.send(&Ask::Close);
-            let deadline = now.checked_add(TIME).unwrap_or(now);
+            let deadline = now.checked_add(CLOSE_TIME).unwrap_or(now);
             client.asked = Some(Asked { query: Vec::new(), wrapped: None, deadline });
+            client.send(&Ask::Close);
         }
     }
     wait(clients);
-    for client in clients.iter_mut() {
+    let end = |client: &mut &mut Client| {
+        let closed = match (client.outcome.take(), client.phase) {
+            (Some(Outcome::Crashed { exit, .. }), _) => Closed::Crashed(exit),
+            (_, Phase::Closing) => Closed::Hung,
+            _ => Closed::Well,
+        };
         client.here = None;
-        (client.process, client.phase) = (None, Phase::Unloaded);
-    }
+        client.forget_process();
+        client.phase = Phase::Unloaded;
+        closed
+    };
+    clients.iter_mut().map(end).collect()
 }

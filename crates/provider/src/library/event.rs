@@ -27,6 +27,8 @@ pub enum EventSource {
     Perflib,
     /// What installs and removes names of counters.
     LoadPerf,
+    /// Events that NT does not have.
+    Tallymon,
 }
 
 impl EventSource {
@@ -35,6 +37,7 @@ impl EventSource {
         match self {
             EventSource::Perflib => "Microsoft-Windows-Perflib",
             EventSource::LoadPerf => "Microsoft-Windows-LoadPerf",
+            EventSource::Tallymon => "Tallymon",
         }
     }
 }
@@ -251,6 +254,12 @@ kinds! {
     /// Removing failed.
     REMOVE_FAILED = LoadPerf 3011 Error ["Service", "Win32Error"]
         "the counters of the service {Service} were not removed";
+    /// A library printed something, or showed a message box.
+    PRINTED = Tallymon 1 Information ["Service", "Library", "Text"]
+        "{Library} of the service {Service} printed: {Text}";
+    /// Close took too long.
+    CLOSE_LATE = Tallymon 2 Warning ["Service", "Library"]
+        "Close of {Library} of the service {Service} did not return, and its process was killed";
     /// A table of texts, or a file beside it, is damaged.
     TABLES_DAMAGED = LoadPerf 3012 Error ["Win32Error"]
         "the registry is damaged; 'tally lodctr /R' goes back to the newest version that is whole";

@@ -141,7 +141,10 @@ impl<L: ProviderLibrary> Exported<L> {
     /// # Safety
     ///
     /// * `query` is NULL, or points to a UTF-16 text that ends with a zero.
-    /// * `data`, `bytes` and `objects` may be read and written, and so may `*bytes` bytes behind `*data`.
+    /// * `data`, `bytes` and `objects` may be read and written, and `*bytes` bytes behind `*data` may be
+    ///   written.
+    /// * If the library wraps objects, `*objects` objects stand there, each as long as its first field says.
+    ///   What is behind them may be uninitialised.
     pub unsafe fn collect(
         &self,
         query: *const u16,
@@ -155,14 +158,10 @@ impl<L: ProviderLibrary> Exported<L> {
         let capacity = unsafe { bytes.read() };
         // SAFETY: promised by the caller.
         let start = unsafe { data.read() };
-        let mut originals = Vec::new();
         // SAFETY: promised by the caller.
         let n_originals = if L::WRAPS { unsafe { objects.read() } } else { 0 };
-        if n_originals > 0 {
-            // SAFETY: so many bytes may be read and written, and nobody writes to them meanwhile.
-            let buffer = unsafe { std::slice::from_raw_parts(start.cast::<u8>(), capacity as usize) };
-            originals.extend_from_slice(buffer);
-        }
+        // SAFETY: promised by the caller.
+        let originals = unsafe { objects_at(start.cast::<u8>(), capacity as usize, n_originals) };
         let mut answer = (0u32, 0u32);
         let status = self.with(|state| {
             let State { opened: Some(opened), bytes, waiting, .. } = state else { return ERROR_NOT_READY };
@@ -213,6 +212,32 @@ impl<L: ProviderLibrary> Exported<L> {
     }
 }
 
+/// A copy of so many objects in a buffer, of those that are whole. Nothing behind them is read, because the
+/// rest of the buffer may never have been written.
+///
+/// # Safety
+///
+/// At `at` stand `count` objects, or fewer than fill `capacity` bytes; `at` may be NULL if `capacity` is 0.
+unsafe fn objects_at(at: *const u8, capacity: usize, count: u32) -> Vec<u8> {
+    let mut copy = Vec::new();
+    for _ in 0..count {
+        let start = copy.len();
+        // The first field of an object is its length, four bytes.
+        if capacity.saturating_sub(start) < size_of::<u32>() {
+            break;
+        }
+        // SAFETY: an object begins here, and its length is inside of the buffer. C promises no alignment.
+        let length = unsafe { at.wrapping_add(start).cast::<u32>().read_unaligned() } as usize;
+        if length < size_of::<u32>() || length > capacity.saturating_sub(start) {
+            break;
+        }
+        // SAFETY: the object is inside of the buffer, and the caller says that its bytes are written.
+        let object = unsafe { std::slice::from_raw_parts(at.wrapping_add(start), length) };
+        copy.extend_from_slice(object);
+    }
+    copy
+}
+
 /// A text that ends with a zero; empty for NULL.
 ///
 /// # Safety
@@ -249,4 +274,39 @@ unsafe fn texts(mut at: *const u16) -> Vec<String> {
         texts.push(text);
     }
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_objects_of_a_buffer_are_read() {
+        let object = |length: u32, byte: u8| {
+            // As a program in this process writes a number.
+            let length =
+                if cfg!(target_endian = "little") { length.to_le_bytes() } else { length.to_be_bytes() };
+            let mut bytes = length.to_vec();
+            bytes.resize(8, byte);
+            bytes
+        };
+        for (objects, count, expected) in [
+            (vec![object(8, 1), object(8, 2)], 2, 16),
+            (vec![object(8, 1), object(8, 2)], 1, 8),
+            (vec![object(8, 1), object(64, 2)], 2, 8),
+            (vec![object(8, 1), object(3, 2)], 2, 8),
+            (vec![object(0, 1)], u32::MAX, 0),
+            (vec![], 0, 0),
+        ] {
+            let objects = objects.concat();
+            // The rest of the buffer was never written: miri finds each byte of it that is read.
+            let mut buffer: Vec<u8> = Vec::with_capacity(32);
+            buffer.extend_from_slice(&objects);
+            // SAFETY: the buffer is that long, and the objects are at its start.
+            let copy = unsafe { objects_at(buffer.as_ptr(), 32, count) };
+            assert_eq!(copy, objects[..expected]);
+        }
+        // SAFETY: nothing is read from an empty buffer.
+        assert!(unsafe { objects_at(std::ptr::null(), 0, 3) }.is_empty());
+    }
 }

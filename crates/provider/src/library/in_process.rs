@@ -12,6 +12,9 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +24,10 @@ use super::abi::{Buffer, Library, Others};
 use super::check::ERROR_SUCCESS;
 use super::client::Answered;
 use super::protocol::{Load, Loaded, Stage, wide_of};
+use crate::trust::sealed_copy;
+
+/// No library is longer than this in bytes.
+const LONGEST: u64 = 1 << 30;
 
 /// The name and the first indexes of a service, which a library in its own process finds in its environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +38,8 @@ pub struct Indexes {
     pub first_counter: u32,
     /// First Help; 0 when the service has no names.
     pub first_help: u32,
+    /// The hash of the library that was marked as trusted.
+    pub hash: [u8; 32],
 }
 
 /// A library is one for the whole process, however many readers are in it; none of its functions is called
@@ -47,28 +56,37 @@ fn alone() -> MutexGuard<'static, ()> {
 pub struct InProcess {
     library: Library,
     buffer: Buffer,
+    /// The copy that the library was loaded from. Declared after it: its number may only be used again when
+    /// the library is gone.
+    _copy: OwnedFd,
 }
 
 impl InProcess {
     /// Loads a library, passes it its indexes, and calls Open.
     ///
+    /// The file is opened once and copied into memory that nobody can change; the copy is what is compared
+    /// with the hash, and what is loaded.
+    ///
     /// # Errors
     ///
-    /// What did not work, and with which error of NT.
+    /// What did not work, and with which error of NT. Others can change the file, or it is not the trusted
+    /// one.
     pub fn load(load: &Load, indexes: &Indexes) -> Result<InProcess, Loaded> {
         let no_memory = |error: io::Error| Loaded {
             stage: Stage::Library,
             error: 8,
             detail: format!("there is no memory for its answers: {error}"),
+            ..Loaded::default()
         };
         let file = rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC).map_err(io::Error::from);
         let buffer = file.and_then(|file| Buffer::new(File::from(file))).map_err(no_memory)?;
+        let copy = trusted_copy(&load.library, &indexes.hash)?;
         let _alone = alone();
-        let library = Library::load(load)?;
+        let library = Library::load(&Load { library: name_of(&copy), ..load.clone() })?;
         library.tell(&load.open, &wide_of(&indexes.service), indexes.first_counter, indexes.first_help);
         match library.open(load.context.as_deref()) {
-            ERROR_SUCCESS => Ok(InProcess { library, buffer }),
-            error => Err(Loaded { stage: Stage::OpenFailed, error, detail: String::new() }),
+            ERROR_SUCCESS => Ok(InProcess { library, buffer, _copy: copy }),
+            error => Err(Loaded { stage: Stage::OpenFailed, error, ..Loaded::default() }),
         }
     }
 
@@ -90,6 +108,31 @@ impl InProcess {
         let time: Duration = start.elapsed();
         Ok(Answered { returned, data: self.buffer.copy(returned.bytes), calls, time })
     }
+}
+
+/// `ERROR_ACCESS_DENIED`.
+const ERROR_ACCESS_DENIED: u32 = 5;
+
+fn trusted_copy(library: &str, hash: &[u8; 32]) -> Result<OwnedFd, Loaded> {
+    let refused = |detail: String| Loaded {
+        stage: Stage::Library,
+        error: ERROR_ACCESS_DENIED,
+        detail,
+        ..Loaded::default()
+    };
+    match sealed_copy(Path::new(library), LONGEST) {
+        Ok((copy, found)) if found == *hash => Ok(copy),
+        Ok(_) => Err(refused("its contents are not those that were marked as trusted".to_string())),
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
+
+/// A path to an open file that no other file of this process had before: the loader takes a path that it
+/// knows for the library that it knows, also when the number of the file was used again.
+fn name_of(copy: &OwnedFd) -> String {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("/proc/self/{}fd/{}", "./".repeat(number.wrapping_rem(1000)), copy.as_raw_fd())
 }
 
 impl Drop for InProcess {

@@ -15,6 +15,7 @@
 //! | [`child`] | the main function of the child process |
 //! | `client` | sends requests to a library in its child, and gives up on it |
 //! | `in_process` | a library in the reader's own process, for trusted ones; public through `client` |
+//! | [`program`] | finds the program that loads libraries |
 //! | `process` | starts child processes, and waits for their end; public through `client` |
 //!
 //! This module does not know which libraries are registered, or which of them a request needs.
@@ -33,4 +34,5 @@ pub mod export;
 mod in_process;
 #[cfg(target_os = "linux")]
 mod process;
+pub mod program;
 pub mod protocol;

@@ -6,41 +6,36 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, Signal};
+use rustix::pipe::PipeFlags;
 
-use super::client::Settings;
+use super::client::{Isolation, Settings};
+use super::program::own_file;
+use super::protocol::Protections;
+use crate::trust::check_path;
 
-/// Name of the program.
-const PROGRAM: &str = "tally-host";
-/// User id and group id of `nobody`.
-const NOBODY: u32 = 65_534;
 /// How long to wait for the end of a child whose socket is closed already.
-const END: Duration = Duration::from_millis(20);
+const END: Duration = Duration::from_millis(200);
+/// How long a child may take to end what its library left behind.
+const LAST: Duration = Duration::from_secs(5);
 
-/// The program that loads libraries: `$TALLYMON_HOST`, else `tally-host` in the folder of this program, in
-/// `../libexec/tallymon` from there, or in `$PATH`; `None` when it is in none of these places.
-pub fn find_program() -> Option<PathBuf> {
-    if let Some(given) = std::env::var_os("TALLYMON_HOST").filter(|given| !given.is_empty()) {
-        return Some(PathBuf::from(given));
+/// Refuses a program that another user could change, unless it is beside this one, which runs already. `su`
+/// keeps `$TALLYMON_HOST` and `$PATH`.
+fn check_program(program: &Path) -> io::Result<()> {
+    let own = [std::env::current_exe().ok(), own_file()];
+    let mut homes = own.iter().flatten().filter_map(|home| home.parent());
+    if homes.any(|folder| program.parent() == Some(folder)) {
+        return Ok(());
     }
-    let own = std::env::current_exe().ok();
-    let folder = own.as_deref().and_then(Path::parent);
-    let beside = folder.map(|folder| folder.join(PROGRAM));
-    let libexec = folder.and_then(Path::parent).map(|above| above.join("libexec/tallymon").join(PROGRAM));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // An empty or relative folder in the path could be one that any user created.
-    let in_path =
-        std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(PROGRAM));
-    beside.into_iter().chain(libexec).chain(in_path).find(|file| file.is_file())
+    Ok(check_path(program)?)
 }
 
 /// A child process with its socket and the memory that it writes to. Dropping it kills it.
@@ -50,6 +45,10 @@ pub(crate) struct Process {
     child: Option<std::process::Child>,
     pub(crate) socket: OwnedFd,
     pub(crate) memory: File,
+    /// What the library prints.
+    pub(crate) printed: OwnedFd,
+    /// What protects this process against it, once it has said so.
+    pub(crate) protections: Protections,
 }
 
 /// How a child ended.
@@ -67,14 +66,22 @@ impl Process {
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let memory = File::from(rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC)?);
+        check_program(&settings.program)?;
         let mut command = Command::new(&settings.program);
         command.envs(settings.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::from(theirs)).stdout(Stdio::from(memory.try_clone()?)).stderr(Stdio::null());
-        if settings.as_nobody && rustix::process::geteuid().is_root() {
-            command.uid(NOBODY).gid(NOBODY);
+        // A library that prints more than fits loses it; it is never made to wait.
+        let (printed, print) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        command
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::from(memory.try_clone()?))
+            .stderr(Stdio::from(print));
+        match settings.isolation {
+            Isolation::OwnUser(user) => drop(command.arg(format!("user={user}"))),
+            Isolation::SameUser => {}
+            Isolation::None => drop(command.arg("unprotected")),
         }
         let child = spawn(command)?;
-        Ok(Process { child: Some(child), socket, memory })
+        Ok(Process { child: Some(child), socket, memory, printed, protections: Protections::default() })
     }
 
     /// The number of the process.
@@ -103,13 +110,13 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // Processes that it forked are in its group, even after it has ended. The number can not belong to
-        // another group: it was not reaped yet, or its group still has members.
-        if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
+        // It ends everything that the library forked when the socket closes, which the kernel does at once
+        // with a PID namespace.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+        if self.protections.has(Protections::PID_NAMESPACE) {
+            // An error means that it has ended.
+            let _ = child.kill();
         }
-        // An error means that it has ended.
-        let _ = child.kill();
         if !matches!(child.try_wait(), Ok(Some(_))) {
             reap(child);
         }
@@ -128,15 +135,20 @@ fn thread() -> Option<&'static Sender<Job>> {
         let (sender, jobs) = channel::<Job>();
         let run = move || {
             // They were killed, but a process in the middle of a read from a dead disk may take its time.
-            let mut ending: Vec<std::process::Child> = Vec::new();
+            let mut ending: Vec<(std::process::Child, Instant)> = Vec::new();
             loop {
                 let job = match ending.is_empty() {
                     true => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     false => jobs.recv_timeout(Duration::from_millis(20)),
                 };
-                ending.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+                ending.retain_mut(|(child, since)| {
+                    if since.elapsed() > LAST {
+                        let _ = child.kill();
+                    }
+                    matches!(child.try_wait(), Ok(None))
+                });
                 match job {
-                    Ok(Job::Wait(child)) => ending.push(child),
+                    Ok(Job::Wait(child)) => ending.push((child, Instant::now())),
                     Ok(Job::Spawn(mut command, reply)) => {
                         let child = command.spawn();
                         // The child's descriptors must be closed here before anyone waits for the child to
@@ -146,7 +158,7 @@ fn thread() -> Option<&'static Sender<Job>> {
                             && let Ok(mut child) = unwanted.0
                         {
                             let _ = child.kill();
-                            ending.push(child);
+                            ending.push((child, Instant::now()));
                         }
                     }
                     Err(RecvTimeoutError::Timeout) => {}

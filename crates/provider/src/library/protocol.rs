@@ -11,7 +11,7 @@ use super::check::{Guards, Returned};
 /// First bytes of every message: `TLYC`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"TLYC");
 /// The version that both sides must have; they are installed together.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// No message is longer than this in bytes.
 pub const LONGEST: usize = 128 << 10;
 
@@ -78,6 +78,69 @@ pub struct Loaded {
     pub error: u32,
     /// The message of the system's loader.
     pub detail: String,
+    /// What protects the reader against the library.
+    pub protections: Protections,
+    /// The number of its process as the file system `/proc` shows it; 0 where that is unknown.
+    pub process: u32,
+}
+
+/// What protects a reader against a library's process, beside that it is a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Protections(u32);
+
+impl Protections {
+    /// It can not gain rights by executing a program.
+    pub const NO_NEW_PRIVS: Protections = Protections(1);
+    /// It runs as a user of its own.
+    pub const OWN_USER: Protections = Protections(2);
+    /// It has a user namespace: it can not trace the reader although both have the same user.
+    pub const USER_NAMESPACE: Protections = Protections(4);
+    /// It has a PID namespace: it can not name other processes, and all that it forks ends with it.
+    pub const PID_NAMESPACE: Protections = Protections(8);
+    /// Landlock: it changes no files outside of temporary folders, and can not trace the reader.
+    pub const LANDLOCK: Protections = Protections(16);
+    /// Landlock since version 6: it sends no signals to others.
+    pub const SIGNAL_SCOPE: Protections = Protections(32);
+    /// Seccomp: system calls that change other processes or the machine fail.
+    pub const SECCOMP: Protections = Protections(64);
+
+    const WORDS: [(Protections, &'static str); 7] = [
+        (Protections::NO_NEW_PRIVS, "no new rights"),
+        (Protections::OWN_USER, "own user"),
+        (Protections::USER_NAMESPACE, "user namespace"),
+        (Protections::PID_NAMESPACE, "PID namespace"),
+        (Protections::LANDLOCK, "Landlock"),
+        (Protections::SIGNAL_SCOPE, "Landlock for signals"),
+        (Protections::SECCOMP, "seccomp"),
+    ];
+
+    /// Adds another one.
+    pub const fn add(&mut self, other: Protections) {
+        self.0 |= other.0;
+    }
+
+    /// Whether all of `other` are active.
+    pub const fn has(self, other: Protections) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The active ones in words.
+    pub fn words(self) -> Vec<&'static str> {
+        let active = Protections::WORDS.into_iter().filter(|(one, _)| self.has(*one));
+        active.map(|(_, words)| words).collect()
+    }
+
+    /// Those that are not active, in words. One of own user and user namespace is enough.
+    pub fn missing(self) -> Vec<&'static str> {
+        let either = [Protections::OWN_USER, Protections::USER_NAMESPACE];
+        let has_either = either.into_iter().any(|one| self.has(one));
+        let replaced = |one: &Protections| has_either && either.contains(one);
+        let missing = Protections::WORDS
+            .into_iter()
+            .filter(|(one, _)| !self.has(*one))
+            .filter(|(one, _)| !replaced(one));
+        missing.map(|(_, words)| words).collect()
+    }
 }
 
 /// How far loading a library came.
@@ -214,6 +277,8 @@ impl Answer {
                 let mut out = head(kind::LOADED, number);
                 out.extend_from_slice(&loaded.stage.number().to_le_bytes());
                 out.extend_from_slice(&loaded.error.to_le_bytes());
+                out.extend_from_slice(&loaded.protections.0.to_le_bytes());
+                out.extend_from_slice(&loaded.process.to_le_bytes());
                 put_bytes(&mut out, loaded.detail.as_bytes());
                 out
             }
@@ -248,7 +313,9 @@ impl Answer {
                 let stage = fields.u32("stage")?;
                 let stage = Stage::ALL.into_iter().find(|known| known.number() == stage);
                 let stage = stage.ok_or(fields.malformed("stage", "0 to 5"))?;
-                Answer::Loaded(Loaded { stage, error: fields.u32("error")?, detail: fields.text("detail")? })
+                let (error, protections) = (fields.u32("error")?, Protections(fields.u32("protections")?));
+                let (process, detail) = (fields.u32("process")?, fields.text("detail")?);
+                Answer::Loaded(Loaded { stage, error, detail, protections, process })
             }
             kind::COLLECTED => {
                 let moved = fields.u64("moved")?.cast_signed();
@@ -310,7 +377,7 @@ impl<'a> Fields<'a> {
         }
         let (version, kind) = (fields.u16("version")?, fields.u16("kind")?);
         if version != VERSION {
-            return Err(Malformed { what: "version", at: 4, needed: "2, the version of this program" });
+            return Err(Malformed { what: "version", at: 4, needed: "3, the version of this program" });
         }
         let number = fields.u64("number")?;
         Ok((fields, kind, number))
@@ -386,8 +453,15 @@ mod tests {
     fn answers() -> Vec<Answer> {
         let guards = Guards { before: true, behind: false };
         let returned = Returned { status: 1, moved: -8, bytes: 2, objects: 3, capacity: 4, guards };
-        let stages =
-            Stage::ALL.map(|stage| Answer::Loaded(Loaded { stage, error: 126, detail: "no".into() }));
+        let stages = Stage::ALL.map(|stage| {
+            Answer::Loaded(Loaded {
+                stage,
+                error: 126,
+                detail: "no".into(),
+                protections: Protections(5),
+                process: 77,
+            })
+        });
         let mut answers = vec![Answer::Collected { returned, calls: 5, nanoseconds: 6 }, Answer::Closed(7)];
         answers.extend(stages);
         answers
@@ -401,6 +475,15 @@ mod tests {
         for answer in answers() {
             assert_eq!(Answer::from_bytes(&answer.to_bytes(u64::MAX)), Ok((u64::MAX, answer)));
         }
+    }
+
+    #[test]
+    fn protections_in_words() {
+        let mut some = Protections::NO_NEW_PRIVS;
+        some.add(Protections::OWN_USER);
+        assert_eq!(some.words(), ["no new rights", "own user"]);
+        assert_eq!(some.missing(), ["PID namespace", "Landlock", "Landlock for signals", "seccomp"]);
+        assert!(Protections::default().missing().len() == 7 && Protections::default().words().is_empty());
     }
 
     #[test]

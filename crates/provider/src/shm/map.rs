@@ -310,6 +310,29 @@ mod tests {
     }
 
     #[test]
+    #[cfg(not(miri))]
+    fn a_cut_file_does_not_end_its_writer() {
+        let cut = file("cut");
+        let mapping = Arc::new(Mapping::new(cut.try_clone().unwrap(), 1 << 15, 1 << 16).unwrap());
+        let lanes = Lanes::new(&mapping, 64, 3, 1, 8192, 2).unwrap();
+        let words = Words::new(&mapping, 4096, 3).unwrap();
+        for length in [20_000, 4_096, 0] {
+            cut.set_len(length).unwrap();
+            let sum = std::cell::Cell::new(0);
+            for nth in 0..1_000 {
+                add_each(words.get(..2).unwrap(), &sum, &[1, 2]);
+                lanes.get(2, 0).unwrap().fetch_add(nth, Ordering::Relaxed);
+                if let Some(area) = Area::registered() {
+                    let _ = lanes.add_here(area, 0, 1);
+                }
+            }
+            mapping.put(8, length);
+            mapping.grow(mapping.length() + 4096).unwrap();
+            Word::new(&mapping, mapping.length() - 8).unwrap().store(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
     fn threads_write_while_others_read() {
         let mapping = Arc::new(Mapping::new(file("threads"), 1024, 1 << 16).unwrap());
         let lanes = Lanes::new(&mapping, 512, 2, 1, 64, 0).unwrap();

@@ -70,7 +70,9 @@ pub use histogram::{Histogram, HistogramShape};
 pub use name::plain_name;
 pub use process::perf_time;
 pub use publisher::{Instance, NewInstance, PublishError, Publisher};
-pub use reader::{InstanceRef, ParentRef, Publication, Published, ReadCost, Reader, Refusal, RefusalReason};
+pub use reader::{
+    InstanceRef, ParentRef, Publication, Published, ReadCost, Reader, Refusal, RefusalReason, is_own,
+};
 pub use set::{CounterSet, DeclareError};
 pub use shared::SharedCounter;
 pub use shared_average::{SharedAverage, SharedHistogram};

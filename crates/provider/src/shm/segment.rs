@@ -1,6 +1,7 @@
 //! The memory itself: a file, mapped up to its largest possible length.
 //!
-//! Unsafe for mapping and unmapping it.
+//! Unsafe for mapping and unmapping it. Another program of the same user can cut the file; then memory of
+//! this process takes the place of the pages that are gone, so that it goes on, without readers.
 #![allow(unsafe_code, reason = "mmap")]
 
 use std::fs::File;
@@ -9,6 +10,7 @@ use std::ptr::NonNull;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use tallymon_sigbus::{Protected, protect};
 
 /// Address space for a file, and the file.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct Segment {
     base: NonNull<u8>,
     reserved: usize,
     file: File,
+    /// `None` where the handler of the signal can not be installed.
+    protected: Option<Protected>,
 }
 
 impl Segment {
@@ -33,7 +37,11 @@ impl Segment {
             )
         }?;
         let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Segment { base, reserved, file })
+        // SAFETY:
+        // * The range is the new mapping, which is unmapped after the protection has ended.
+        // * It is only used as words of atomics, of which any bytes are valid.
+        let protected = unsafe { protect(base, reserved) }.ok();
+        Ok(Segment { base, reserved, file, protected })
     }
 
     /// Its start, at the beginning of a page. It stays valid as long as this exists; memory after the end of
@@ -75,6 +83,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
+        self.protected = None;
         // SAFETY: the range is exactly what was mapped, and nobody has an address in it any more: each
         // `Word`, `Words` and `Lanes` holds a reference to the mapping that this is part of. An error would
         // mean that it was not mapped, and could not be helped.

@@ -1,8 +1,12 @@
 //! The child process: loads one library, and calls its functions on request.
 //!
-//! Its standard input is the socket to the reader, its standard output the file that Collect writes to. The
-//! library finds both closed, and no other file open. The process leads its own session, can not gain rights,
-//! writes no core dump, and ends when the reader does.
+//! Its standard input is the socket to the reader, its standard output the file that Collect writes to, its
+//! standard error a pipe whose lines become events. The library finds standard input closed and its output in
+//! that pipe, and no other file open. The process leads its own session, can not gain rights, writes no core
+//! dump, and ends when the reader does; `supervise` has the other protections.
+
+mod confine;
+mod supervise;
 
 use std::fs::File;
 use std::io;
@@ -10,14 +14,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketType, recv, send};
 use rustix::process::{Resource, Rlimit, Signal};
 
 use super::abi::{Buffer, LONGEST as LONGEST_FILE, Library, Others, close_all_but};
 use super::check::ERROR_SUCCESS;
-use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Stage};
+use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Protections, Stage};
+use supervise::{Role, Wanted};
 
 /// Address space of the process in bytes; a library that leaks memory reaches this limit and fails.
 const ADDRESS_SPACE: u64 = 1 << 30;
@@ -33,9 +37,20 @@ pub fn serve() -> ExitCode {
         eprintln!("tally-host: it is started by programs that read counters of libraries, not by hand");
         return ExitCode::from(2);
     }
-    match prepare().and_then(|(socket, memory)| Server::new(socket, memory)?.run()) {
-        Ok(()) => ExitCode::SUCCESS,
+    let served = || {
+        let wanted = Wanted::of(std::env::args().skip(1))?;
+        let (socket, memory) = prepare()?;
+        match supervise::enter(socket, memory, wanted)? {
+            Role::Library { socket, memory, protections } => {
+                Server::new(socket, memory, protections)?.run().map(|()| ExitCode::SUCCESS)
+            }
+            Role::Ended(code) => Ok(code),
+        }
+    };
+    match served() {
+        Ok(code) => code,
         Err(error) => {
+            let error: io::Error = error;
             eprintln!("tally-host: {error}");
             ExitCode::FAILURE
         }
@@ -49,18 +64,23 @@ fn prepare() -> io::Result<(OwnedFd, File)> {
     close_all_but(&[socket.as_fd(), memory.as_fd()])?;
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
-    rustix::stdio::dup2_stdout(&nothing)?;
     drop(nothing);
-    // Killing the group of this session later reaches the processes that the library forked. The call fails
-    // when the process leads a session already, which is as good.
+    // What the library prints are events, by whichever of the two it prints it.
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    // The terminal's signals are for the reader. The call fails when the process leads a session already,
+    // which is as good.
     let _ = rustix::process::setsid();
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     rustix::thread::set_no_new_privs(true)?;
     limit(Resource::Core, 0)?;
+    Ok((socket, File::from(memory)))
+}
+
+/// The limits of the process that loads the library.
+fn limits() -> io::Result<()> {
     limit(Resource::As, ADDRESS_SPACE)?;
     limit(Resource::Nofile, FILES)?;
-    limit(Resource::Fsize, LONGEST_FILE as u64)?;
-    Ok((socket, File::from(memory)))
+    limit(Resource::Fsize, LONGEST_FILE as u64)
 }
 
 /// Lowers a limit for good; a lower one is kept.
@@ -71,31 +91,16 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Kills this process, and those that it forked, when the reader has gone and Close does not return.
-fn watch(socket: &OwnedFd) -> io::Result<()> {
-    let socket = socket.try_clone()?;
-    std::thread::Builder::new().name("watch".to_string()).stack_size(64 << 10).spawn(move || {
-        let mut entries = [PollFd::new(&socket, PollFlags::empty())];
-        while let Ok(0) | Err(Errno::INTR) = poll(&mut entries, None) {}
-        std::thread::sleep(LAST_CLOSE);
-        let own = rustix::process::getpid();
-        // The process was told to end and did not. No one is left to report an error to.
-        let _ = rustix::process::kill_process_group(own, Signal::KILL);
-        let _ = rustix::process::kill_process(own, Signal::KILL);
-    })?;
-    Ok(())
-}
-
 struct Server {
     socket: OwnedFd,
     buffer: Buffer,
     library: Option<Library>,
+    protections: Protections,
 }
 
 impl Server {
-    fn new(socket: OwnedFd, memory: File) -> io::Result<Server> {
-        watch(&socket)?;
-        Ok(Server { socket, buffer: Buffer::new(memory)?, library: None })
+    fn new(socket: OwnedFd, memory: File, protections: Protections) -> io::Result<Server> {
+        Ok(Server { socket, buffer: Buffer::new(memory)?, library: None, protections })
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -134,6 +139,13 @@ impl Server {
     }
 
     fn load(&mut self, load: &Load) -> Loaded {
+        // The number that the reader knows this process by: the file system shows it also in a PID namespace.
+        let process = std::fs::read_link("/proc/self").ok();
+        let process = process.and_then(|link| link.to_str()?.parse().ok()).unwrap_or_default();
+        Loaded { protections: self.protections, process, ..self.load_library(load) }
+    }
+
+    fn load_library(&mut self, load: &Load) -> Loaded {
         self.library = None;
         let library = match Library::load(load) {
             Ok(library) => library,
@@ -144,7 +156,7 @@ impl Server {
                 self.library = Some(library);
                 Loaded::default()
             }
-            error => Loaded { stage: Stage::OpenFailed, error, detail: String::new() },
+            error => Loaded { stage: Stage::OpenFailed, error, ..Loaded::default() },
         }
     }
 

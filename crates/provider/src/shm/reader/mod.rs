@@ -10,13 +10,15 @@ mod instance;
 mod parse;
 mod publication;
 mod refusal;
+mod room;
 mod slots;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, Timespec, poll};
 
@@ -28,8 +30,17 @@ pub(super) use parse::kept_name;
 pub use publication::{Publication, ReadCost};
 pub use refusal::{Refusal, RefusalReason};
 
-/// The most bytes that all publications together take in this process.
-const MAX_MEMORY: usize = 256 << 20;
+use room::Rooms;
+pub use room::is_own;
+
+/// The most files of one other user, and of all other users together, that are read in a directory. Root and
+/// this user may each have [`MAX_FILES`].
+const MAX_FILES_OF_USER: usize = 256;
+const MAX_FILES_OF_OTHERS: usize = 2048;
+/// The most names in a directory that are looked at.
+const MAX_NAMES: usize = 1 << 18;
+/// A listing that took longer than this is not repeated before it is a twentieth of the time.
+const LONG_LISTING: Duration = Duration::from_millis(20);
 
 /// Finds publications and keeps them open.
 #[derive(Debug)]
@@ -37,6 +48,20 @@ pub struct Reader {
     directories: Vec<Directory>,
     publications: Vec<Publication>,
     refusals: Vec<Refusal>,
+    /// Files that will be refused again as long as they do not change.
+    refused: BTreeMap<PathBuf, Identity>,
+    rooms: Rooms,
+}
+
+/// Number, length and time of the last change of a file.
+type Identity = (u64, u64, i64, i64);
+
+/// A file in a directory.
+#[derive(Debug)]
+struct Candidate {
+    path: PathBuf,
+    user: u32,
+    identity: Identity,
 }
 
 #[derive(Debug)]
@@ -47,6 +72,8 @@ struct Directory {
     settled: Option<(i64, i64)>,
     /// Whether it existed when it was last read; initially true, so that the first reading is complete.
     was_there: bool,
+    /// When it is listed again, after a listing that took long.
+    next: Option<Instant>,
 }
 
 impl Reader {
@@ -57,9 +84,14 @@ impl Reader {
 
     /// A reader of some directories; they need not exist.
     pub fn new(directories: impl IntoIterator<Item = PathBuf>) -> Reader {
-        let directories =
-            directories.into_iter().map(|path| Directory { path, settled: None, was_there: true }).collect();
-        Reader { directories, publications: Vec::new(), refusals: Vec::new() }
+        let directory = |path| Directory { path, settled: None, was_there: true, next: None };
+        Reader {
+            directories: directories.into_iter().map(directory).collect(),
+            publications: Vec::new(),
+            refusals: Vec::new(),
+            refused: BTreeMap::new(),
+            rooms: Rooms::new(),
+        }
     }
 
     /// Looks for new and removed publications. Returns whether anything has changed.
@@ -130,7 +162,8 @@ impl Reader {
             return false;
         }
         let time = about.ok().map(|about| (about.mtime(), about.mtime_nsec()));
-        if time.is_some() && time == directory.settled {
+        let start = Instant::now();
+        if time.is_some() && time == directory.settled || directory.next.is_some_and(|next| start < next) {
             return false;
         }
         let path = directory.path.clone();
@@ -138,61 +171,134 @@ impl Reader {
         // Clocks of file systems stand still for some milliseconds; a change within them does not change the
         // time.
         directory.settled = time.filter(|(seconds, _)| now > seconds.saturating_add(1));
-        self.refusals.retain(|refusal| !refusal.path.starts_with(&path));
-        let names = match list(&path) {
-            Ok(names) => names,
-            Err(RefusalReason::Io(error)) if error.kind() == io::ErrorKind::NotFound => BTreeSet::new(),
-            Err(reason) => {
-                self.refusals.push(Refusal { path: path.clone(), reason });
-                BTreeSet::new()
+        let candidates = self.list(&path);
+        let took = start.elapsed();
+        if let Some(directory) = self.directories.get_mut(at) {
+            let pause = took.saturating_mul(20);
+            directory.next = (took > LONG_LISTING).then(|| start.checked_add(pause)).flatten();
+            if directory.next.is_some() {
+                directory.settled = None;
             }
-        };
-        if names.len() >= MAX_FILES {
-            self.refusals.push(Refusal { path: path.clone(), reason: RefusalReason::TooMany });
         }
+        let names: BTreeSet<&Path> = candidates.iter().map(|candidate| candidate.path.as_path()).collect();
         let before = self.publications.len();
         self.publications
             .retain(|publication| publication.directory() != at || names.contains(publication.path()));
-        let mut changed = before != self.publications.len();
+        drop(names);
+        let removed = before != self.publications.len();
+        self.open_new(candidates, at) || removed
+    }
+
+    /// Opens the files that are not open yet.
+    fn open_new(&mut self, candidates: Vec<Candidate>, at: usize) -> bool {
         let known: BTreeSet<PathBuf> =
             self.publications.iter().map(|publication| publication.path().to_path_buf()).collect();
-        for path in names.difference(&known) {
-            match Publication::open(path, at) {
+        let mut changed = false;
+        for Candidate { path, identity, .. } in candidates {
+            if known.contains(&path) || self.refused.get(&path) == Some(&identity) {
+                continue;
+            }
+            match Publication::open(&path, at, &mut self.rooms) {
                 Ok(publication) => {
-                    let memory =
-                        self.publications.iter().map(Publication::memory).fold(0, usize::saturating_add);
-                    if memory.saturating_add(publication.memory()) > MAX_MEMORY {
-                        let reason = RefusalReason::TooMany;
-                        self.refusals.push(Refusal { path: path.clone(), reason });
-                    } else {
-                        self.publications.push(publication);
-                        changed = true;
-                    }
+                    self.publications.push(publication);
+                    changed = true;
                 }
                 Err(reason) => {
-                    if matches!(reason, RefusalReason::Io(_))
+                    if !reason.is_final()
                         && let Some(directory) = self.directories.get_mut(at)
                     {
                         // The next attempt may succeed.
                         directory.settled = None;
                     }
-                    self.refusals.push(Refusal { path: path.clone(), reason });
+                    if reason.is_final() {
+                        self.refused.insert(path.clone(), identity);
+                    }
+                    self.refusals.push(Refusal { path, reason });
                 }
             }
         }
         changed
     }
+
+    /// The files of a directory that are read: root's and this user's first, then a share of each other user.
+    /// Forgets earlier refusals there, except of files that have not changed.
+    fn list(&mut self, path: &Path) -> Vec<Candidate> {
+        let (found, too_many) = match list(path) {
+            Ok(found) => found,
+            Err(reason) => {
+                self.forget_refusals(path, &[]);
+                if !matches!(&reason, RefusalReason::Io(error) if error.kind() == io::ErrorKind::NotFound) {
+                    self.refusals.push(Refusal { path: path.to_path_buf(), reason });
+                }
+                return Vec::new();
+            }
+        };
+        let (candidates, left_out) = self.share_out(found);
+        self.forget_refusals(path, &candidates);
+        let refuse = |reason| Refusal { path: path.to_path_buf(), reason };
+        if too_many {
+            self.refusals.push(refuse(RefusalReason::TooManyNames));
+        }
+        let left_out = left_out.into_iter().map(|(user, left_out)| RefusalReason::TooMany { user, left_out });
+        self.refusals.extend(left_out.map(refuse));
+        candidates
+    }
+
+    fn forget_refusals(&mut self, directory: &Path, candidates: &[Candidate]) {
+        let same: BTreeMap<&Path, Identity> =
+            candidates.iter().map(|candidate| (candidate.path.as_path(), candidate.identity)).collect();
+        self.refused.retain(|path, identity| {
+            !path.starts_with(directory) || same.get(path.as_path()) == Some(identity)
+        });
+        let refused = &self.refused;
+        self.refusals
+            .retain(|refusal| !refusal.path.starts_with(directory) || refused.contains_key(&refusal.path));
+    }
+
+    /// Of each user as many files as are read, those that are open already first; and how many are left out.
+    fn share_out(&self, mut found: Vec<Candidate>) -> (Vec<Candidate>, BTreeMap<u32, usize>) {
+        let open: BTreeSet<&Path> = self.publications.iter().map(Publication::path).collect();
+        let class = |user: u32| if user == 0 { 0 } else { 1u8.saturating_add(u8::from(!is_own(user))) };
+        found.sort_by(|a, b| {
+            let key = |one: &Candidate| (class(one.user), !open.contains(one.path.as_path()));
+            key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
+        });
+        let (mut taken, mut others) = (BTreeMap::<u32, usize>::new(), 0usize);
+        let mut left_out = BTreeMap::new();
+        found.retain(|candidate| {
+            let own = is_own(candidate.user);
+            let n = taken.entry(candidate.user).or_default();
+            let most = if own { MAX_FILES } else { MAX_FILES_OF_USER };
+            if *n >= most || !own && others >= MAX_FILES_OF_OTHERS {
+                let n: &mut usize = left_out.entry(candidate.user).or_default();
+                *n = n.saturating_add(1);
+                return false;
+            }
+            *n = n.saturating_add(1);
+            others = others.saturating_add(usize::from(!own));
+            true
+        });
+        (found, left_out)
+    }
 }
 
-/// The published files in a directory.
-fn list(directory: &Path) -> Result<BTreeSet<PathBuf>, RefusalReason> {
+/// The published files in a directory, and whether it has more names than are looked at.
+fn list(directory: &Path) -> Result<(Vec<Candidate>, bool), RefusalReason> {
     if !is_safe(directory).map_err(RefusalReason::Io)? {
         return Err(RefusalReason::UnsafeDirectory);
     }
-    let entries = std::fs::read_dir(directory).map_err(RefusalReason::Io)?;
-    let published = entries.flatten().map(|entry| entry.file_name()).filter(|name| {
+    let mut entries = std::fs::read_dir(directory).map_err(RefusalReason::Io)?;
+    let mut found = Vec::new();
+    for entry in entries.by_ref().take(MAX_NAMES).flatten() {
+        let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        name.ends_with(SUFFIX.as_bytes()) && !name.starts_with(b".")
-    });
-    Ok(published.take(MAX_FILES).map(|name| directory.join(name)).collect())
+        if !name.ends_with(SUFFIX.as_bytes()) || name.starts_with(b".") {
+            continue;
+        }
+        // Of the name itself: a link is not followed. A file that is gone by now is none.
+        let Ok(about) = entry.metadata() else { continue };
+        let identity = (entry.ino(), about.len(), about.ctime(), about.ctime_nsec());
+        found.push(Candidate { path: entry.path(), user: about.uid(), identity });
+    }
+    Ok((found, entries.next().is_some()))
 }

@@ -75,10 +75,12 @@ pub(super) fn check_header(head: Part<'_>) -> Result<Head, FormatError> {
     })
 }
 
-/// The extent at the start of `part`, which is at `at` in the file.
+/// The extent whose head is at the start of `part`, which is at `at` in the file and has `left` bytes behind
+/// it.
 pub(super) fn parse_extent(
     part: Part<'_>,
     at: usize,
+    left: usize,
     objects: &[ObjectDefinition],
     n_known: impl Fn(usize) -> Option<usize>,
 ) -> Result<Extent, FormatError> {
@@ -102,7 +104,7 @@ pub(super) fn parse_extent(
     }
     let names = extent::VALUES.saturating_add(stride.saturating_mul(slots)).next_multiple_of(extent::VALUES);
     let needed = names.saturating_add(slots.saturating_mul(instance::SIZE));
-    if length != needed || length > part.len() {
+    if length != needed || length > left {
         return Err(part.error(extent::LENGTH, "length of an extent", "that of its slots", length));
     }
     Ok(Extent {

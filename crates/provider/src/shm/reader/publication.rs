@@ -13,6 +13,7 @@ use super::copy::{Copied, MAX_AGAIN, copy, read_exact};
 use super::instance::{InstanceRef, Instances};
 use super::parse::{Extent, Head, check_header, parse_extent, parse_instance, program_name};
 use super::refusal::RefusalReason;
+use super::room::{Rooms, Share};
 use super::slots::{Live, Slots};
 use crate::shm::bytes::{FormatError, Part};
 use crate::shm::definition::{ObjectDefinition, decode};
@@ -33,6 +34,10 @@ pub struct Publication {
     file: OwnedFd,
     /// Becomes readable when the process ends.
     watch: Option<OwnedFd>,
+    /// Owner of the file, and one of the users of its process.
+    user: u32,
+    /// The memory that it may take.
+    share: Share,
     /// Whether its process has ended; its last values are kept then.
     ended: bool,
     pid: u32,
@@ -76,7 +81,11 @@ impl ReadCost {
 
 impl Publication {
     /// Opens a file and reads its definitions.
-    pub(super) fn open(path: &Path, directory: usize) -> Result<Publication, RefusalReason> {
+    pub(super) fn open(
+        path: &Path,
+        directory: usize,
+        rooms: &mut Rooms,
+    ) -> Result<Publication, RefusalReason> {
         let start_of_reading = Instant::now();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
@@ -115,10 +124,15 @@ impl Publication {
         let size = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
         let end = header::SIZE.saturating_add(length);
         let first_extent = end.next_multiple_of(extent::VALUES);
-        if first_extent > used || used > size {
+        let mut share = rooms.share(about.st_uid);
+        if first_extent > used || used > size.min(MAX_FILE) {
             let found = u64::try_from(used).unwrap_or(u64::MAX);
             let needed = "at least the definitions, at most the length of the file";
             return Err(FormatError { what: "used length", at: header::USED, needed, found }.into());
+        }
+        // Nothing more is read before there is room for all that the file says it has.
+        if !share.reach(used) {
+            return Err(RefusalReason::TooLarge { bytes: used, user: about.st_uid });
         }
         image.resize(first_extent, 0);
         read_exact(&file, image.get_mut(header::SIZE..).unwrap_or_default(), header::SIZE)?;
@@ -130,6 +144,8 @@ impl Publication {
             directory,
             file,
             watch: watch.filter(|_| !ended),
+            user: about.st_uid,
+            share,
             ended,
             pid,
             start,
@@ -189,6 +205,12 @@ impl Publication {
         self.pid
     }
 
+    /// Number of the user that the file belongs to, who is a user of its process: real, effective, saved, or
+    /// for files.
+    pub const fn user(&self) -> u32 {
+        self.user
+    }
+
     /// Whether its process has ended: its values are the last ones, kept as the program requested.
     pub const fn is_stale(&self) -> bool {
         self.ended
@@ -217,11 +239,6 @@ impl Publication {
 
     pub(super) fn slots(&self, object: usize) -> Option<&Slots> {
         self.slots.get(object)
-    }
-
-    /// Bytes of memory for the copy of the file.
-    pub(super) fn memory(&self) -> usize {
-        self.image.len()
     }
 
     /// A descriptor to poll for the end of the process; `None` when that is not possible, or when the end is
@@ -290,16 +307,22 @@ impl Publication {
             let needed = "never less than before, at most the length of the file";
             return Err(FormatError { what: "used length", at: header::USED, needed, found }.into());
         }
-        let old = self.used;
-        self.image.resize(used, 0);
-        read_exact(&self.file, self.image.get_mut(old..).unwrap_or_default(), old)?;
-        let mut at = old;
+        if !self.share.reach(used) {
+            return Err(RefusalReason::TooLarge { bytes: used, user: self.user });
+        }
+        let mut at = self.used;
         while at < used {
-            let part = Part::new(&self.image, 0).part(at, used.saturating_sub(at), "extent")?;
+            // The head first: a file that is one large hole costs the reading of one head.
+            let head = at.saturating_add(extent::VALUES).min(used);
+            self.image.resize(head, 0);
+            read_exact(&self.file, self.image.get_mut(at..).unwrap_or_default(), at)?;
+            let part = Part::new(&self.image, 0).after(at, "extent")?;
             let n_known = |object: usize| self.slots.get(object).map(|slots| slots.known.len());
-            let extent = parse_extent(part, at, &self.objects, n_known)?;
+            let extent = parse_extent(part, at, used.saturating_sub(at), &self.objects, n_known)?;
+            self.image.resize(extent.end, 0);
+            read_exact(&self.file, self.image.get_mut(head..).unwrap_or_default(), head)?;
             if let Some(slots) = self.slots.get_mut(extent.object) {
-                slots.add(extent.slots);
+                slots.add(extent);
             }
             at = extent.end;
             self.extents.push(extent);
@@ -329,9 +352,8 @@ impl Publication {
     fn look_at_slots(&mut self) -> Result<(), RefusalReason> {
         let mut again = MAX_AGAIN;
         for (object, slots) in self.slots.iter_mut().enumerate() {
-            let extents = || self.extents.iter().filter(|extent| extent.object == object);
             let as_before = slots.live.iter().all(|live| live.whole)
-                && extents().all(|extent| {
+                && slots.extents.iter().all(|extent| {
                     let values = self.image.get(extent.values..extent.values_end()).unwrap_or_default();
                     slots.are_as_before(extent.numbers(), values)
                 });
@@ -340,8 +362,9 @@ impl Publication {
             }
             slots.live.clear();
             let named = self.objects.get(object).is_some_and(|definition| definition.has_instances);
-            for extent in extents() {
-                look_at_extent(&self.file, &mut self.image, slots, extent, named, &mut again)?;
+            for position in 0..slots.extents.len() {
+                let Some(extent) = slots.extents.get(position).copied() else { break };
+                look_at_extent(&self.file, &mut self.image, slots, &extent, named, &mut again)?;
             }
         }
         Ok(())

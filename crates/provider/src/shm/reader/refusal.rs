@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::MAX_MEMORY;
+use super::room::{MAX_OTHERS, MAX_OWN, MAX_USER, is_own};
+use super::{MAX_FILES_OF_OTHERS, MAX_FILES_OF_USER, MAX_NAMES};
 use crate::shm::bytes::FormatError;
 use crate::shm::directory::MAX_FILES;
 
@@ -47,8 +48,22 @@ pub enum RefusalReason {
     Format(FormatError),
     /// It became shorter.
     Truncated,
-    /// All publications together are too large, or there are too many files.
-    TooMany,
+    /// There is not so much room left for files of this user.
+    TooLarge {
+        /// Bytes that the file would take.
+        bytes: usize,
+        /// Owner of the file.
+        user: u32,
+    },
+    /// A user has more files than are read.
+    TooMany {
+        /// The user.
+        user: u32,
+        /// How many of the user's files are not read.
+        left_out: usize,
+    },
+    /// The directory has more names than are looked at.
+    TooManyNames,
 }
 
 impl fmt::Display for Refusal {
@@ -72,8 +87,38 @@ impl fmt::Display for RefusalReason {
             }
             RefusalReason::Format(error) => error.fmt(f),
             RefusalReason::Truncated => f.write_str("it became shorter while it was read"),
-            RefusalReason::TooMany => write!(f, "at most {MAX_FILES} files and {MAX_MEMORY} bytes are read"),
+            RefusalReason::TooLarge { bytes, user } if is_own(*user) => {
+                write!(f, "it has {bytes} bytes, and files of root and this user may have {MAX_OWN} together")
+            }
+            RefusalReason::TooLarge { bytes, user } => write!(
+                f,
+                "it has {bytes} bytes; files of another user, here {user}, may have {MAX_USER} together, and \
+                 those of all other users {MAX_OTHERS}"
+            ),
+            RefusalReason::TooMany { user, left_out } => {
+                let most = if is_own(*user) { MAX_FILES } else { MAX_FILES_OF_USER };
+                write!(
+                    f,
+                    "{left_out} files of user {user} are not read: at most {most} of the user, and \
+                     {MAX_FILES_OF_OTHERS} of all other users"
+                )
+            }
+            RefusalReason::TooManyNames => write!(f, "it has more than {MAX_NAMES} names; remove some"),
         }
+    }
+}
+
+impl RefusalReason {
+    /// Whether the same file will be refused again for as long as it does not change.
+    pub(super) const fn is_final(&self) -> bool {
+        matches!(
+            self,
+            RefusalReason::NotAFile
+                | RefusalReason::Writable
+                | RefusalReason::Dead { .. }
+                | RefusalReason::Format(_)
+                | RefusalReason::Truncated
+        )
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::copy::{agrees, checked, settled_use};
+use super::parse::Extent;
 use crate::shm::definition::{GroupPlace, ObjectDefinition, Storage};
 
 /// The slots of an object, through all its extents.
@@ -10,6 +11,8 @@ use crate::shm::definition::{GroupPlace, ObjectDefinition, Storage};
 pub(super) struct Slots {
     /// Bytes of one slot of values.
     pub(super) stride: usize,
+    /// The extents of the object, in the order of the file.
+    pub(super) extents: Vec<Extent>,
     /// Everything in a slot that must agree.
     pub(super) checked: Vec<GroupPlace>,
     /// For each counter, how many consecutive counters from it on are a single word each.
@@ -49,6 +52,7 @@ impl Slots {
     pub(super) fn new(definition: &ObjectDefinition) -> Slots {
         Slots {
             stride: definition.stride,
+            extents: Vec::new(),
             checked: checked(definition).collect(),
             plain: plain(definition),
             uses: Vec::new(),
@@ -58,8 +62,9 @@ impl Slots {
     }
 
     /// Adds the slots of a new extent.
-    pub(super) fn add(&mut self, n: usize) {
-        let all = self.known.len().saturating_add(n);
+    pub(super) fn add(&mut self, extent: Extent) {
+        self.extents.push(extent);
+        let all = self.known.len().saturating_add(extent.slots);
         self.uses.resize(all, 0);
         self.known.resize_with(all, Slot::default);
     }

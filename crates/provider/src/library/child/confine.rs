@@ -1,0 +1,290 @@
+//! What the kernel takes away from a library's process: a process of its own, namespaces, a list of system
+//! calls that fail, and folders that it may write to.
+//!
+//! The calls that no safe interface offers: fork, unshare, Landlock and seccomp. Each returns an error where
+//! the kernel, or a container, does not allow it; the caller goes on without that protection.
+#![allow(unsafe_code, reason = "fork, unshare, and system calls without an interface")]
+
+use std::ffi::c_long;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+
+/// Where a fork returns.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Forked {
+    /// In the process that called it; the number of the new one.
+    Parent(Pid),
+    /// In the new process.
+    Child,
+}
+
+/// Forks. To be called while this process has one thread.
+pub(super) fn fork() -> io::Result<Forked> {
+    // SAFETY: the process has just started and has one thread, so no lock can be held by another one.
+    match unsafe { libc::fork() } {
+        0 => Ok(Forked::Child),
+        number => Pid::from_raw(number.max(0)).map(Forked::Parent).ok_or_else(io::Error::last_os_error),
+    }
+}
+
+/// Gives this process, or those that it forks, new namespaces.
+pub(super) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
+    // SAFETY: the table of descriptors stays shared: the callers pass namespaces only.
+    Ok(unsafe { rustix::thread::unshare_unsafe(namespaces) }?)
+}
+
+/// Rights to change files and folders, by the version of Landlock that knows them.
+const CHANGES: [(i64, u64); 3] = [
+    // Write, remove folders and files, make anything.
+    (1, 1 << 1 | 0b1_1111_1111 << 4),
+    // Move between folders.
+    (2, 1 << 13),
+    // Truncate.
+    (3, 1 << 14),
+];
+/// The rights among these that a file has.
+const CHANGES_OF_FILE: u64 = 1 << 1 | 1 << 14;
+/// No signals to processes without this restriction; since version 6.
+const SCOPE_SIGNAL: u64 = 1 << 1;
+
+#[repr(C)]
+struct Ruleset {
+    files: u64,
+    network: u64,
+    scoped: u64,
+}
+
+#[repr(C, packed)]
+struct Beneath {
+    allowed: u64,
+    parent: i32,
+}
+
+fn call(result: c_long) -> io::Result<c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Restricts writing to these files and folders, as far as they exist, for good, by Landlock. Reading stays
+/// allowed. Tracing a process that is not restricted like this one becomes impossible; since version 6 also
+/// sending it signals: then it returns `true`.
+pub(super) fn restrict_writes(writable: &[&str]) -> io::Result<bool> {
+    const VERSION: libc::c_uint = 1;
+    let none = std::ptr::null::<Ruleset>();
+    // SAFETY: this form of the call takes no memory and returns the version.
+    let version = call(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0usize, VERSION) })?;
+    let files = CHANGES.iter().filter(|(since, _)| *since <= version).fold(0, |all, (_, right)| all | right);
+    let scopes_signals = version >= 6;
+    let rules = Ruleset { files, network: 0, scoped: if scopes_signals { SCOPE_SIGNAL } else { 0 } };
+    // Older versions know the first field only.
+    let length = if scopes_signals { size_of::<Ruleset>() } else { size_of::<u64>() };
+    // SAFETY: `rules` lives until the call returns and is at least `length` bytes long.
+    let made =
+        call(unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const rules, length, 0) })?;
+    let number = i32::try_from(made).map_err(io::Error::other)?;
+    // SAFETY: the call returned a new descriptor, which nobody else owns.
+    let ruleset = unsafe { OwnedFd::from_raw_fd(number) };
+    for path in writable {
+        let Ok(parent) = rustix::fs::open(*path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else {
+            continue;
+        };
+        let of_kind = if Path::new(path).is_dir() { u64::MAX } else { CHANGES_OF_FILE };
+        let rule = Beneath { allowed: files & of_kind, parent: parent.as_raw_fd() };
+        const PATH_BENEATH: libc::c_int = 1;
+        // SAFETY: `rule` has the layout of this kind and lives until the call returns.
+        call(unsafe {
+            libc::syscall(libc::SYS_landlock_add_rule, ruleset.as_raw_fd(), PATH_BENEATH, &raw const rule, 0)
+        })?;
+    }
+    // SAFETY: the call takes a descriptor and no memory.
+    call(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) })?;
+    Ok(scopes_signals)
+}
+
+/// System calls that change other processes, the machine or the kernel. No library needs them to count.
+const REFUSED: &[c_long] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_kcmp,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_userfaultfd,
+    libc::SYS_acct,
+    libc::SYS_io_uring_setup,
+];
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURE: Option<u32> = None;
+
+/// Instructions of a seccomp filter.
+mod code {
+    pub(super) const LOAD: u16 = 0x20;
+    pub(super) const JUMP_EQUAL: u16 = 0x15;
+    pub(super) const JUMP_GREATER_EQUAL: u16 = 0x35;
+    pub(super) const RETURN: u16 = 0x06;
+}
+
+/// Offsets in what a filter sees of a call: number, architecture, and the lower half of the first argument.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const FIRST: u32 = 16;
+
+const ALLOW: u32 = 0x7fff_0000;
+const REFUSE: u32 = 0x0005_0000 | libc::EPERM.unsigned_abs();
+
+const fn instruction(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt: yes, jf: no, k }
+}
+
+/// The filter: calls in the list fail, as do those of another architecture; so do signals to, and limits of,
+/// these processes and their groups.
+fn filter(architecture: u32, guarded: &[Pid]) -> Vec<libc::sock_filter> {
+    let refuse = || instruction(code::RETURN, REFUSE, 0, 0);
+    let allow = || instruction(code::RETURN, ALLOW, 0, 0);
+    let mut all =
+        vec![instruction(code::LOAD, ARCH, 0, 0), instruction(code::JUMP_EQUAL, architecture, 1, 0)];
+    all.extend([refuse(), instruction(code::LOAD, NUMBER, 0, 0)]);
+    // Numbers from here on belong to another way of calling, which the list does not know.
+    all.extend([instruction(code::JUMP_GREATER_EQUAL, 0x4000_0000, 0, 1), refuse()]);
+    for number in REFUSED.iter().filter_map(|number| u32::try_from(*number).ok()) {
+        all.extend([instruction(code::JUMP_EQUAL, number, 0, 1), refuse()]);
+    }
+    if guarded.is_empty() {
+        all.push(allow());
+        return all;
+    }
+    let numbers = guarded.iter().map(|pid| pid.as_raw_nonzero().get());
+    // A process, its group, and everybody.
+    let mut forbidden: Vec<u32> =
+        numbers.flat_map(|pid| [pid, pid.saturating_neg()]).chain([-1]).map(i32::cast_unsigned).collect();
+    forbidden.dedup();
+    for call in [
+        libc::SYS_kill,
+        libc::SYS_tkill,
+        libc::SYS_tgkill,
+        libc::SYS_rt_sigqueueinfo,
+        libc::SYS_rt_tgsigqueueinfo,
+        libc::SYS_prlimit64,
+    ] {
+        let Ok(number) = u32::try_from(call) else { continue };
+        let mut checks = vec![instruction(code::LOAD, FIRST, 0, 0)];
+        for pid in &forbidden {
+            checks.extend([instruction(code::JUMP_EQUAL, *pid, 0, 1), refuse()]);
+        }
+        checks.push(allow());
+        // At most a few processes are guarded, so the distance fits.
+        all.push(instruction(code::JUMP_EQUAL, number, 0, u8::try_from(checks.len()).unwrap_or(u8::MAX)));
+        all.extend(checks);
+    }
+    all.push(allow());
+    all
+}
+
+/// Makes the calls of the list fail in this process and those that it forks, for good. `guarded` are
+/// processes that get no signals from it and keep their limits.
+pub(super) fn filter_calls(guarded: &[Pid]) -> io::Result<()> {
+    let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
+    let mut all = filter(architecture, guarded);
+    let len = u16::try_from(all.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog { len, filter: all.as_mut_ptr() };
+    const SET_MODE_FILTER: libc::c_uint = 1;
+    // SAFETY: the program and its instructions live until the call returns; the kernel copies and checks
+    // them.
+    call(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, &raw const program) })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jump(at: usize, yes: bool, one: libc::sock_filter) -> usize {
+        at.saturating_add(usize::from(if yes { one.jt } else { one.jf }))
+    }
+
+    /// What the filter returns for a call.
+    fn run(all: &[libc::sock_filter], number: u32, architecture: u32, first: u32) -> u32 {
+        let (mut at, mut value) = (0usize, 0u32);
+        loop {
+            let one = all[at];
+            at = at.saturating_add(1);
+            match one.code {
+                code::LOAD => {
+                    value = if one.k == NUMBER {
+                        number
+                    } else if one.k == ARCH {
+                        architecture
+                    } else {
+                        first
+                    }
+                }
+                code::RETURN => return one.k,
+                code::JUMP_EQUAL => at = jump(at, value == one.k, one),
+                code::JUMP_GREATER_EQUAL => at = jump(at, value >= one.k, one),
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_filter_refuses_the_list_and_guards_processes() {
+        let pids = [Pid::from_raw(100).unwrap(), Pid::from_raw(200).unwrap()];
+        let call = |number: c_long| u32::try_from(number).unwrap();
+        for guarded in [&[][..], &pids] {
+            let all = filter(1, guarded);
+            for number in REFUSED {
+                assert_eq!(run(&all, call(*number), 1, 0), REFUSE, "{number}");
+            }
+            for number in [libc::SYS_read, libc::SYS_openat, libc::SYS_socket, libc::SYS_clone] {
+                assert_eq!(run(&all, call(number), 1, 100), ALLOW, "{number}");
+                assert_eq!(run(&all, call(number), 2, 100), REFUSE, "another architecture");
+            }
+            assert_eq!(run(&all, 0x4000_0001, 1, 0), REFUSE);
+            let is_guarded = !guarded.is_empty();
+            for (first, is_refused) in [(100, is_guarded), (200, is_guarded), (300, false), (0, false)] {
+                for number in [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_prlimit64] {
+                    let wanted = if is_refused { REFUSE } else { ALLOW };
+                    assert_eq!(run(&all, call(number), 1, first), wanted, "{number} {first}");
+                }
+            }
+            for group in [-1i32, -100, -200] {
+                let wanted = if is_guarded { REFUSE } else { ALLOW };
+                assert_eq!(run(&all, call(libc::SYS_kill), 1, group.cast_unsigned()), wanted);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Where the program is that loads libraries.
+
+use std::path::{Path, PathBuf};
+
+/// Name of the program.
+const PROGRAM: &str = "tally-host";
+
+/// The variables that name the program; the second is the older name of the first.
+const VARIABLES: [&str; 2] = ["TALLY_HOST", "TALLYMON_HOST"];
+
+/// The program that loads libraries: `$TALLY_HOST`, else `tally-host` in the folder of this program or of the
+/// shared library with this code, in `../libexec/tallymon` or `../bin` from there, or in `$PATH`; `None` when
+/// it is in none of these places.
+pub fn find_program() -> Option<PathBuf> {
+    let given = VARIABLES.iter().find_map(|name| std::env::var_os(name).filter(|given| !given.is_empty()));
+    if let Some(given) = given {
+        return Some(PathBuf::from(given));
+    }
+    // A C program may be anywhere: its library, which it has found by its RUNPATH, is where it was installed.
+    let homes = [std::env::current_exe().ok(), own_file()];
+    let near = homes.into_iter().flatten().flat_map(|home| {
+        let folder = home.parent().map(Path::to_path_buf).unwrap_or_default();
+        let above = folder.parent().map(Path::to_path_buf).unwrap_or_default();
+        [folder.join(PROGRAM), above.join("libexec/tallymon").join(PROGRAM), above.join("bin").join(PROGRAM)]
+    });
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // An empty or relative folder in the path could be one that any user created.
+    let in_path =
+        std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(PROGRAM));
+    near.chain(in_path).find(|file| file.is_file())
+}
+
+/// The file that holds this code, program or shared library: the one that is mapped where this function is.
+pub(crate) fn own_file() -> Option<PathBuf> {
+    let here = own_file as fn() -> Option<PathBuf> as usize;
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let file = |line: &str| {
+        let (start, rest) = line.split_once('-')?;
+        let end = rest.split(' ').next()?;
+        let address = |text: &str| usize::from_str_radix(text, 16).ok();
+        let is_here = (address(start)?..address(end)?).contains(&here);
+        let path = line.find('/').and_then(|at| line.get(at..))?;
+        is_here.then(|| PathBuf::from(path))
+    };
+    maps.lines().find_map(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_with_this_code_is_found() {
+        assert_eq!(own_file(), std::env::current_exe().ok());
+    }
+}

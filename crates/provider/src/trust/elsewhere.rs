@@ -1,0 +1,65 @@
+//! Systems whose files have no owner and mode in this sense: what the system lets a user read is believed.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::Untrusted;
+
+/// Nothing to check.
+///
+/// # Errors
+///
+/// None.
+pub fn check_path(_path: &Path) -> Result<(), Untrusted> {
+    Ok(())
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+///
+/// As [`File::open`].
+pub fn open_file(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Creates a folder and those above it.
+///
+/// # Errors
+///
+/// They can not be created.
+pub fn create_folders(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// Creates a new file for writing.
+///
+/// # Errors
+///
+/// It can not be created, or something of that name is there.
+pub fn create_file(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).open(path)
+}
+
+/// Opens a file for appending, or creates it.
+///
+/// # Errors
+///
+/// It can not be opened.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    File::options().append(true).create(true).open(path)
+}
+
+/// Creates a folder unless it is there; access is inherited.
+pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+    match std::fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the file of a lock, or creates it.
+pub(super) fn open_lock(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(path)
+}
