@@ -8,6 +8,7 @@
 //! | `kernel` | files and their parsers, netlink, BPF, clocks, event counters, CUPS | nothing above |
 //! | `sources` | tables shared by objects: processes, disks, mounts, control groups | `kernel` |
 //! | `objects` | one object a file: its table of counters, and how they are filled | `sources`, `kernel` |
+//! | `process` | single processes, for people who look at them | `kernel` |
 //! | `system` | the provider: all objects of a profile | everything |
 //!
 //! A value that the kernel does not give is marked as absent with the reason. It is never invented and never
@@ -17,6 +18,7 @@
 
 mod kernel;
 mod objects;
+pub mod process;
 mod sources;
 mod system;
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub(crate) mod bpf;
 #[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
 pub(crate) mod clock;
 pub(crate) mod cups;
+pub(crate) mod instance_name;
 pub(crate) mod netlink;
 pub(crate) mod number_folder;
 #[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]

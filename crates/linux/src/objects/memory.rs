@@ -161,10 +161,14 @@ impl Object for Memory {
         if wants(&OF_EVENTS) || wants(&[At::TransitionPagesRePurposed]) {
             match sources.memory_events() {
                 Ok(vmstat) => from_events(&vmstat, &facts, &mut values),
-                Err(absence) => values.absent(OF_EVENTS.map(At::at), absence),
+                Err(absence) => {
+                    values.absent(OF_EVENTS.map(At::at), absence);
+                    values.absent([At::TransitionPagesRePurposed.at()], absence);
+                }
             }
         } else {
             values.absent(OF_EVENTS.map(At::at), Absence::NotRequested);
+            values.absent([At::TransitionPagesRePurposed.at()], Absence::NotRequested);
         }
         // Refaults are not among the per-CPU events.
         let refaults =

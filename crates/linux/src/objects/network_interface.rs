@@ -18,6 +18,7 @@ use tallymon_provider::{
 
 use super::object::Object;
 use super::spec::{Origin, counters, object};
+use crate::kernel::instance_name::instance_name;
 use crate::kernel::netlink::ethtool::{EthtoolSocket, MacStats};
 use crate::kernel::netlink::socket::RouteSocket;
 use crate::kernel::netlink::{FLAG_UP, Link, LinkStats, Qdisc, ROOT};
@@ -272,18 +273,6 @@ fn bits_per_second(text: &[u8]) -> Option<u64> {
     speed.checked_mul(1_000_000)
 }
 
-/// The name of an interface or a queue, with characters replaced that have a meaning in counter paths, as NT
-/// does.
-pub(super) fn instance_name(name: &[u8]) -> String {
-    let replaced = |character| match character {
-        '(' => '[',
-        ')' => ']',
-        '#' | '/' | '\\' => '_',
-        other => other,
-    };
-    String::from_utf8_lossy(name).chars().map(replaced).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
@@ -295,10 +284,7 @@ mod tests {
     use tallymon_provider::{Interest, TitleIndex, ValueState};
 
     #[test]
-    fn names_and_speeds() {
-        assert_eq!(instance_name(b"eth0"), "eth0");
-        assert_eq!(instance_name(b"a(b)#c/d\\e"), "a[b]_c_d_e");
-        assert_eq!(instance_name(b"\xff"), "\u{fffd}");
+    fn speeds() {
         assert_eq!(bits_per_second(b"1000\n"), Some(1_000_000_000));
         assert_eq!(bits_per_second(b"0\n"), Some(0));
         for none in ["-1\n", "4294967295\n", "", "fast\n", "18446744073709551615\n"] {

@@ -1,5 +1,7 @@
 //! NUMA Node Memory: one instance per memory node, and `_Total`.
 
+use tallymon_provider::Absence;
+
 use super::spec::rows;
 use super::table::{Table, folders};
 
@@ -20,6 +22,10 @@ rows! { COUNTERS, ORIGINS {
 pub(super) fn new() -> Table {
     Table::many(900_400, COUNTERS, ORIGINS, |sources| {
         let nodes = folders(sources, "devices/system/node", |name| node(name).is_some())?;
+        // A kernel with nodes has one at least. Without one there is nothing to add up, and no total of 0.
+        if nodes.is_empty() {
+            return Err(Absence::NotInThisKernel);
+        }
         let number = |(name, folder): (String, std::path::PathBuf)| {
             (node(&name).unwrap_or_default().to_string(), folder)
         };
@@ -56,6 +62,17 @@ mod tests {
             assert_eq!(named(&instance(&snapshot, "_Total"), counter), Ok(value), "{counter}");
         }
         assert!(named(&instance(&snapshot, "2"), 900_412).is_err());
+    }
+
+    #[test]
+    fn without_nodes_there_is_no_sum() {
+        for files in [&[][..], &[("sys/devices/system/node/online", &b"0\n"[..])]] {
+            let snapshot = Machine::new(files).read(900_400);
+            assert_eq!(names(&snapshot), ["_Total"]);
+            for counter in [900_402, 900_412] {
+                assert!(named(&instance(&snapshot, "_Total"), counter).is_err(), "{counter}");
+            }
+        }
     }
 
     #[test]

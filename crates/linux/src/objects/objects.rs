@@ -74,11 +74,11 @@ impl Object for Objects {
             Err(Absence::NotRequested)
         };
         set(At::Semaphores, &mut || {
-            let system_v = or_none(sources.semaphores().map(|found| found.semaphores))?;
+            let system_v = or_none(sources.semaphores().map(|found| found.semaphores), sources)?;
             files.map(|files| system_v.saturating_add(files.semaphores))
         });
         set(At::Sections, &mut || {
-            let system_v = or_none(sources.shared_memory().map(|found| found.segments))?;
+            let system_v = or_none(sources.shared_memory().map(|found| found.segments), sources)?;
             files.map(|files| system_v.saturating_add(files.sections))
         });
         // Event objects could only be found in the descriptors of all processes, and a mutex is a number in a
@@ -95,10 +95,11 @@ fn set(values: &mut CounterBlockMut<'_>, position: At, value: Result<u64, Absenc
     }
 }
 
-/// A kernel built without System V IPC has none of them.
-fn or_none(count: Result<u64, Absence>) -> Result<u64, Absence> {
+/// A kernel built without System V IPC has none of them. Where `/proc` does not even have its oldest file, it
+/// is not that of a kernel, and says nothing.
+fn or_none(count: Result<u64, Absence>, sources: &mut Sources) -> Result<u64, Absence> {
     match count {
-        Err(Absence::NotInThisKernel) => Ok(0),
+        Err(Absence::NotInThisKernel) => sources.loadavg().map(|_| 0),
         count => count,
     }
 }
@@ -180,16 +181,24 @@ mod tests {
 
     #[test]
     fn without_system_v_ipc_there_are_no_such_objects() {
-        let mut machine = Machine::new(&[("dev/shm/area", b"")]);
+        let load: (&str, &[u8]) = ("proc/loadavg", b"0.00 0.00 0.00 1/123 99\n");
+        let mut machine = Machine::new(&[("dev/shm/area", b""), load]);
         let missing = Err(ValueState::Absent(Absence::NotInThisKernel));
         // A directory without any process is no /proc.
         let no_proc = Err(ValueState::Absent(Absence::ReadFailed));
-        assert_eq!(values(&mut machine), [no_proc, missing, NO_EVENTS, Ok(0), NO_MUTEXES, Ok(1)]);
+        assert_eq!(values(&mut machine), [no_proc, Ok(123), NO_EVENTS, Ok(0), NO_MUTEXES, Ok(1)]);
+        // An empty one says nothing of System V objects either.
+        let mut machine = Machine::new(&[("dev/shm/area", b"")]);
+        assert_eq!(values(&mut machine), [no_proc, missing, NO_EVENTS, missing, NO_MUTEXES, missing]);
     }
 
     #[test]
     fn unreadable_values_are_absent_not_zero() {
-        let mut machine = Machine::new(&[("proc/sysvipc/sem", b"key\n"), ("dev/shm", b"no folder")]);
+        let mut machine = Machine::new(&[
+            ("proc/sysvipc/sem", b"key\n"),
+            ("dev/shm", b"no folder"),
+            ("proc/loadavg", b"0 0 0 1/1 1\n"),
+        ]);
         let failed = Err(ValueState::Absent(Absence::ReadFailed));
         let [_, _, _, semaphores, _, sections] = values(&mut machine);
         assert_eq!([semaphores, sections], [failed, failed]);

@@ -5,10 +5,10 @@ use tallymon_provider::{
     PerfTime,
 };
 
-use super::network_interface::instance_name;
 use super::object::Object;
 use super::spec::{Origin, object, rows};
 use super::table::{add, write};
+use crate::kernel::instance_name::instance_name;
 use crate::kernel::netlink::{Link, LinkStats};
 use crate::sources::Sources;
 

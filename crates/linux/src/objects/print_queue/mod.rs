@@ -15,11 +15,11 @@ use tallymon_provider::{
     PerfTime, ValueState,
 };
 
-use super::network_interface::instance_name;
 use super::object::Object;
 use super::spec::{Origin, counters, object};
 use crate::kernel::cups::print_server::{Answer, query};
 use crate::kernel::cups::{CupsError, deadline_in};
+use crate::kernel::instance_name::instance_name;
 use crate::sources::Sources;
 
 counters! {

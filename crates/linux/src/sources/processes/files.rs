@@ -49,6 +49,7 @@ use super::thread::{RUNNING, StatReading, ThreadStat};
 use super::usage::{IoTotals, Usage};
 use super::values::{Available, MemoryValues, StatValues, StatusValues};
 use crate::kernel::clock::process_cpu_time;
+use crate::kernel::instance_name::instance_name;
 use crate::kernel::proc::nanoseconds_to_100ns;
 use crate::kernel::proc::pid_cmdline::{image_name, is_cut};
 use crate::kernel::proc::pid_io::PidIo;
@@ -298,17 +299,4 @@ fn unless<T>(
     read: impl FnOnce() -> Result<T, FileError>,
 ) -> Result<Available<T>, Exited> {
     if holds && is_wanted && before.is_ok() { Ok(before) } else { part(is_wanted, read) }
-}
-
-/// The program's name as NT writes it in an instance name: characters with a meaning in counter paths are
-/// replaced.
-fn instance_name(name: &[u8]) -> String {
-    let replace = |char: char| match char {
-        '(' => '[',
-        ')' => ']',
-        '/' | '\\' | '#' => '_',
-        char if char.is_control() => '_',
-        char => char,
-    };
-    String::from_utf8_lossy(name).chars().map(replace).collect()
 }

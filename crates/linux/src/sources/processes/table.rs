@@ -159,7 +159,8 @@ impl ProcessTable {
                 pids.sort_unstable();
             }
             pids.dedup();
-            Ok(())
+            // At least this process exists, so a /proc without any is not that of the kernel.
+            if pids.is_empty() { Err(Absence::ReadFailed) } else { Ok(()) }
         });
         listed.map(|()| u64::try_from(self.pids.len()).unwrap_or(u64::MAX))
     }
