@@ -33,7 +33,7 @@ use tallymon_core::block::{
     BlockWriter, DataBlock, Object, ReadInfo, ReadWindow, Snapshot, SpareMemory, WriteHeader,
     definitions_only,
 };
-use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_core::flow::{RegisteredObjects, Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_provider::{Finding, Profile, Provider, SourceStatus, TierChoice};
@@ -156,6 +156,12 @@ impl Host {
         builtin::clocks()
     }
 
+    /// Single processes of this machine, for people who look at them; `None` on a system whose processes are
+    /// not known.
+    pub fn processes() -> Option<Arc<dyn tallymon_provider::process::Processes>> {
+        builtin::processes()
+    }
+
     /// The state of each provider library, as far as this host has loaded it.
     pub fn libraries(&self) -> Vec<LibraryStatus> {
         self.libraries.as_ref().map(Libraries::status).unwrap_or_default()
@@ -218,8 +224,7 @@ impl Host {
     ) {
         let missing: BTreeSet<TitleIndex> = answers.parents.difference(&answers.objects).copied().collect();
         let Some(libraries) = self.libraries.as_mut().filter(|_| !missing.is_empty()) else { return };
-        let listed: Vec<TitleIndex> =
-            missing.iter().copied().filter(|object| libraries.listed(*object)).collect();
+        let listed: Vec<TitleIndex> = libraries.listed().intersection(&missing).copied().collect();
         let asking = (!listed.is_empty())
             .then(|| libraries.begin(&RequestKind::Objects(listed), |_| true, &self.system_name));
         let missing = self.providers.with_parents(missing).difference(written).copied().collect();
@@ -293,12 +298,11 @@ impl Host {
             writer.objects().add_read_info(info, begin);
         }
     }
-}
 
-impl Source for Host {
-    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+    /// The answer of the providers and, if they are wanted, of the libraries.
+    fn answer(&mut self, request: &Request, with_libraries: bool) -> Result<Snapshot, SourceError> {
         self.providers.refresh();
-        let asking = self.libraries.as_mut().map(|libraries| {
+        let asking = self.libraries.as_mut().filter(|_| with_libraries).map(|libraries| {
             let own = self.reports_health.then_some(provider_object::NAME);
             let is_known = |object| own == Some(object) || self.providers.have(object);
             libraries.begin(&request.kind, is_known, &self.system_name)
@@ -307,7 +311,12 @@ impl Source for Host {
         let parents = self.libraries.as_ref().zip(asking.as_ref()).map(known).unwrap_or_default();
         let mut objects = self.objects_of(&request.kind);
         objects.extend(parents);
-        let objects = self.providers.with_parents(objects);
+        let mut objects = self.providers.with_parents(objects);
+        if !with_libraries {
+            // A library in front of an object adds definitions of its own, which it alone knows.
+            let wrapped = self.libraries.as_ref().map(Libraries::wrapped).unwrap_or_default();
+            objects = objects.difference(&wrapped).copied().collect();
+        }
         let with_health = self.reports_health && objects.contains(&provider_object::NAME);
         if with_health && !matches!(request.kind, RequestKind::Metadata { .. }) {
             self.providers.try_untried(&objects, self.events.as_ref());
@@ -346,7 +355,24 @@ impl Source for Host {
         let read_infos = writer.objects().take_read_infos();
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
         let snapshot = Snapshot::in_memory(memory, &mut self.spare)?.with_read_infos(read_infos);
-        self.wrap(request, snapshot, &header)
+        if with_libraries { self.wrap(request, snapshot, &header) } else { Ok(snapshot) }
+    }
+}
+
+impl Source for Host {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        self.answer(request, true)
+    }
+
+    fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
+        if let Some(libraries) = &mut self.libraries {
+            libraries.refresh();
+        }
+        self.answer(&RequestKind::Metadata { costly, old: false }.into(), false)
+    }
+
+    fn registered(&mut self) -> RegisteredObjects {
+        self.libraries.as_mut().map(Libraries::registered).unwrap_or_default()
     }
 
     fn give_back(&mut self, snapshot: Snapshot) {
@@ -357,6 +383,10 @@ impl Source for Host {
         let mut all = titles::installed_titles(self.roots.as_ref(), language)?;
         self.providers.add_titles(language, &mut all);
         Ok(all)
+    }
+
+    fn translations(&mut self, language: Language) -> Result<Titles, SourceError> {
+        titles::translations(language)
     }
 
     fn trouble(&self, object: TitleIndex) -> Option<String> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::event::Event;
+use tallymon_provider::library::protocol::Protections;
 use tallymon_provider::{Finding, FindingState, Health, SourceName, SourceStatus};
 
 use crate::registry::{Scope, Trust};
@@ -80,8 +81,10 @@ pub struct LibraryTrial {
     pub calls: u32,
     /// How long that took.
     pub time: Duration,
-    /// What is wrong.
+    /// What is wrong, and what the library printed.
     pub events: Vec<Event>,
+    /// What protects the reader against it; `None` when it has no process any more.
+    pub protections: Option<Protections>,
 }
 
 /// The state of a library as `tally doctor` shows it.

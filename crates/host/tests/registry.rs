@@ -67,7 +67,7 @@ impl Place {
         walk(&self.roots.system, &mut found);
         found.sort();
         // Opening the lock is no change.
-        found.retain(|(path, _)| !path.ends_with("lock"));
+        found.retain(|(path, _)| !path.ends_with("private/registry.lock"));
         found
     }
 }

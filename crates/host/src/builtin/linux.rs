@@ -1,7 +1,10 @@
 //! The built-in objects of Linux.
 
+use std::sync::Arc;
+
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_linux::System;
+use tallymon_provider::process::Processes;
 use tallymon_provider::{Profile, Provider, TierChoice};
 
 use super::Clocks;
@@ -27,6 +30,10 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
 
 pub(crate) fn system_name() -> String {
     tallymon_linux::host_name()
+}
+
+pub(crate) fn processes() -> Option<Arc<dyn Processes>> {
+    Some(Arc::new(tallymon_linux::process::LinuxProcesses::system()))
 }
 
 pub(crate) fn clocks() -> Clocks {
@@ -70,8 +77,9 @@ mod tests {
     /// different meanings. Then its help has an index of its own: a free one, or the one that NT assigned.
     #[test]
     fn the_help_of_a_counter_is_its_own() {
-        // NT assigned the help of these counters of Process after names that belong to Browser.
-        const GIVEN_BY_NT: [(u32, u32); 3] = [(6, 189), (142, 157), (144, 159)];
+        // NT assigned the help of these counters of Process after names that belong to Browser, and that of a
+        // counter of Network Interface after a name that it does not use.
+        const GIVEN_BY_NT: [(u32, u32); 4] = [(6, 189), (142, 157), (144, 159), (388, 513)];
         let system = System::open().unwrap().with_profile(Profile::NtStrict);
         let titles = titles::titles(Language::ENGLISH).unwrap();
         let mut users: BTreeMap<HelpIndex, TitleIndex> = BTreeMap::new();

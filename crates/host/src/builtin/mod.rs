@@ -9,7 +9,7 @@ mod system;
 #[cfg(all(test, target_os = "linux"))]
 mod reference_tests;
 
-pub(crate) use system::{clocks, providers, system_name};
+pub(crate) use system::{clocks, processes, providers, system_name};
 
 /// All clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

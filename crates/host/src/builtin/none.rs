@@ -1,10 +1,12 @@
 //! A system without built-in objects: it can only read saved data blocks and logs.
 
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 
+use tallymon_provider::process::Processes;
 use tallymon_provider::{Profile, Provider, TierChoice};
 
 use super::Clocks;
@@ -16,6 +18,10 @@ pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<
 
 pub(crate) fn system_name() -> String {
     std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_default()
+}
+
+pub(crate) fn processes() -> Option<Arc<dyn Processes>> {
+    None
 }
 
 pub(crate) fn clocks() -> Clocks {

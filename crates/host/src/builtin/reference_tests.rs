@@ -201,3 +201,66 @@ fn the_reference_is_that_of_the_tables() {
         path.display()
     );
 }
+
+/// `titles/counters.tsv`: which help text belongs to each counter of each object.
+#[test]
+fn the_counters_of_objects_are_those_of_the_tables() {
+    let system = System::open().unwrap().with_profile(Profile::NtStrict);
+    let mut lines = std::collections::BTreeSet::new();
+    for object in system.objects().iter().chain([&crate::provider_object::SPEC]) {
+        lines.extend(object.counters.iter().map(|counter| (object.name.0, counter.name.0, counter.help.0)));
+    }
+    let mut text =
+        "# object, counter, help: TALLYMON_BLESS=1 cargo test -p tallymon-host --lib writes it\n".to_string();
+    for (object, counter, help) in lines {
+        writeln!(text, "{object}\t{counter}\t{help}").unwrap();
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("titles/counters.tsv");
+    if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &text).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "{}", path.display());
+    // Names of Process mean the times of the process, not those of a processor.
+    let helps = titles::counter_helps().unwrap();
+    assert_eq!(helps.get(&(TitleIndex(230), TitleIndex(6))).map(|help| help.0), Some(189));
+}
+
+/// A help text for data of other systems mentions nothing of Linux, and every counter keeps one.
+#[test]
+fn neutral_help_does_not_mention_linux() {
+    for language in titles::languages() {
+        let neutral = titles::neutral_titles(language).unwrap();
+        for (index, help) in titles::titles(language).unwrap().helps().filter(|(index, _)| index.0 <= 1847) {
+            let place = format!("{language:?} {}: {help}", index.0);
+            let text = neutral.help(index).unwrap_or_else(|| panic!("{place}"));
+            for word in ["Linux", "/proc", "MemAvailable", "cgroup", "; .", ".."] {
+                assert!(!text.contains(word), "{place}: {text}");
+            }
+        }
+    }
+}
+
+/// Windows keeps the names of these languages in English; the translations are separate.
+#[test]
+fn korean_and_japanese_names_are_english() {
+    let english = titles::titles(Language::ENGLISH).unwrap();
+    for (language, memory) in [(Language::KOREAN, "메모리"), (Language::JAPANESE, "メモリ")] {
+        let nt = titles::titles(language).unwrap();
+        assert!(nt.names().eq(english.names()), "{language:?}");
+        assert_ne!(nt.help(TitleIndex(4).help()), english.help(TitleIndex(4).help()));
+        assert_eq!(titles::translations(language).unwrap().name(TitleIndex(4)), Some(memory));
+    }
+    assert!(titles::translations(Language::RUSSIAN).unwrap().is_empty());
+    assert_eq!(titles::titles(Language::RUSSIAN).unwrap().name(TitleIndex(4)), Some("Память"));
+}
+
+/// Every index that Vista's table names, as far as it means the same on every machine.
+#[test]
+fn every_name_of_vista_is_known() {
+    let Some(path) = tallymon_testkit::shared("titles/perflib_names_009_vista6000.tsv") else { return };
+    let own = titles::titles(Language::ENGLISH).unwrap();
+    let vista = tallymon_core::title::Titles::from_tsv(&std::fs::read_to_string(path).unwrap()).unwrap();
+    for (index, name) in vista.names().filter(|(index, _)| index.0 <= 1847) {
+        assert_eq!(own.name(index), Some(name), "{}", index.0);
+    }
+}

@@ -2,20 +2,27 @@
 //!
 //! The file is `events.jsonl` in the folder above the registry: one JSON object per line, in the order of
 //! time. Many processes append to it. At its limit it becomes `events.jsonl.1` and replaces an older one.
+//! What repeats is counted, see `repeats.rs`.
 
 #[cfg_attr(target_os = "linux", path = "journal.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "no_journal.rs")]
 mod journal;
+mod repeats;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tallymon_core::time::FileTime;
 use tallymon_provider::library::event::{Event, EventLevel, EventSource};
+use tallymon_provider::trust::{Lock, check_path, create_folders, open_to_append};
 
 use crate::registry::{Roots, Scope};
+use repeats::{Decision, Repeats};
+
+/// How long an event waits for another process that counts one; then it is written without being counted.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Name of the file.
 const FILE: &str = "events.jsonl";
@@ -62,14 +69,15 @@ impl EventLog {
         event.kind.source != EventSource::Perflib || self.level.is_none_or(|level| level >= needed)
     }
 
-    /// Writes an event. Write errors are ignored: there is no better place to report them.
+    /// Writes an event, or counts it when the same was written often in the last minutes. Write errors are
+    /// ignored: there is no better place to report them.
     pub fn write(&self, event: &Event) {
         if !self.wants(event) {
             return;
         }
-        let line = line(event, SystemTime::now());
-        let _ = self.files.iter().any(|file| append(file, &line).is_ok());
-        if self.journal {
+        let now = SystemTime::now();
+        let is_written = self.files.iter().find_map(|file| write_or_count(file, event, now).ok());
+        if self.journal && is_written != Some(false) {
             journal::send(event);
         }
     }
@@ -78,6 +86,16 @@ impl EventLog {
 /// The files that may have events, newest lines last: for each registry the older file, then the current one.
 pub fn files_to_read(roots: &Roots) -> Vec<PathBuf> {
     files(roots).into_iter().flat_map(|file| [older(&file), file]).collect()
+}
+
+/// Events that were not written since the last line like them, as lines of the file: the last of each, with
+/// their number in `held`.
+pub fn held(roots: &Roots) -> Vec<String> {
+    let with_number = |(held, line): (u64, &str)| {
+        line.trim_end().strip_suffix('}').map(|line| format!("{line},\"held\":{held}}}"))
+    };
+    let of = |file: PathBuf| Repeats::read(&counts(&file)).held().filter_map(with_number).collect::<Vec<_>>();
+    files(roots).into_iter().flat_map(of).collect()
 }
 
 /// The files of the system and of the user.
@@ -90,24 +108,43 @@ fn older(file: &Path) -> PathBuf {
     file.with_extension("jsonl.1")
 }
 
+fn counts(file: &Path) -> PathBuf {
+    file.with_extension("repeats")
+}
+
+/// Writes an event to a file, or counts it; returns whether it was written.
+fn write_or_count(path: &Path, event: &Event, now: SystemTime) -> io::Result<bool> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    check_path(folder)?;
+    // The folder of the registry may not exist yet.
+    create_folders(folder)?;
+    let lock = Lock::take(folder, "events.lock", PATIENCE).ok();
+    let mut decision = Decision::Write { repeated: 0, others: 0 };
+    if lock.is_some() {
+        let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let mut repeats = Repeats::read(&counts(path));
+        decision = repeats.note(event, seconds, &line(event, now, (0, 0)));
+        // Without the counts the next event is written, which is no loss.
+        let _ = repeats.write(&counts(path));
+    }
+    match decision {
+        Decision::Write { repeated, others } => {
+            append(path, &line(event, now, (repeated, others))).map(|()| true)
+        }
+        Decision::Hold => Ok(false),
+    }
+}
+
 /// Appends a line with one write, and begins a new file first if this one is long.
 fn append(path: &Path, line: &str) -> io::Result<()> {
-    let open = || OpenOptions::new().append(true).create(true).open(path);
-    let mut file = match open() {
-        // The folder of the registry may not exist yet.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-            open()?
-        }
-        other => other?,
-    };
+    let mut file = open_to_append(path)?;
     if file.metadata()?.len() >= LONGEST {
         // The process that gets the lock renames the file; others write to the old file, where nothing is
         // lost. No process waits for one that was stopped while it had the lock.
         if file.try_lock().is_ok() && is_at(&file, path)? {
             std::fs::rename(path, older(path))?;
         }
-        file = open()?;
+        file = open_to_append(path)?;
     }
     file.write_all(line.as_bytes())
 }
@@ -118,8 +155,9 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok(named.len() >= LONGEST && open.len() == named.len())
 }
 
-/// An event as a line of the file.
-fn line(event: &Event, time: SystemTime) -> String {
+/// An event as a line of the file; so many of the same, and so many others of its kind, were not written
+/// before.
+fn line(event: &Event, time: SystemTime, (repeated, others): (u64, u64)) -> String {
     let mut out = String::from("{");
     let text = |out: &mut String, key: &str, value: &str| {
         if !out.ends_with('{') {
@@ -142,6 +180,9 @@ fn line(event: &Event, time: SystemTime) -> String {
     out.push_str(&format!(",\"pid\":{}", std::process::id()));
     let program = std::env::args_os().next().unwrap_or_default();
     text(&mut out, "program", &Path::new(&program).file_name().unwrap_or_default().to_string_lossy());
+    for (name, number) in [("repeated", repeated), ("others", others)].into_iter().filter(|(_, n)| *n > 0) {
+        out.push_str(&format!(",\"{name}\":{number}"));
+    }
     out.push_str("}\n");
     out
 }
@@ -175,7 +216,6 @@ fn quote(out: &mut String, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
     use tallymon_provider::library::event::COLLECT_FAILED;
 
     fn event() -> Event {
@@ -184,16 +224,16 @@ mod tests {
 
     #[test]
     fn a_line_is_json_with_every_field() {
-        let line = line(&event(), UNIX_EPOCH + Duration::from_millis(1_700_000_000_123));
+        let line = line(&event(), UNIX_EPOCH + Duration::from_millis(1_700_000_000_123), (3, 0));
         let start = "{\"time\":\"2023-11-14T22:13:20.123Z\",\"source\":\"Microsoft-Windows-Perflib\",\"id\":1014,\
                      \"level\":\"warning\",\"fields\":{\"Service\":\"My\\\"Perf\\n\",\"Library\":\"c:\\\\my.so\",\
                      \"Win32Error\":\"5\"},\"message\":";
         assert!(line.starts_with(start), "{line}");
-        assert_eq!(line.matches('\n').count(), 1);
+        assert!(line.ends_with(",\"repeated\":3}\n") && line.matches('\n').count() == 1, "{line}");
     }
 
     #[test]
-    fn many_writers_lose_nothing_and_files_stay_short() {
+    fn attack_flood_the_events() {
         let folder = std::env::temp_dir().join(format!("tallymon-events-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         let log = EventLog::of(&Roots::in_folder(&folder));
@@ -203,12 +243,22 @@ mod tests {
                 scope.spawn(|| (0..50).for_each(|_| log.write(&event())));
             }
         });
+        // Four writers, and none of them is lost: each is a line or is counted.
         let text = std::fs::read_to_string(&file).unwrap();
-        assert_eq!(text.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).count(), 200);
+        let lines = text.lines().filter(|line| line.starts_with('{') && line.ends_with('}')).count();
+        let held = held(&Roots::in_folder(&folder));
+        assert_eq!(held.len(), 1, "{held:?}");
+        let number = held[0].rsplit(':').next().unwrap().trim_end_matches('}').parse::<usize>().unwrap();
+        assert!(lines + number == 200 && lines >= 5, "{lines} lines, {number} counted");
         std::fs::write(&file, " ".repeat(usize::try_from(LONGEST).unwrap())).unwrap();
-        log.write(&event());
+        log.write(&Event::new(&COLLECT_FAILED, ["Other", "other.so", "5"]));
         assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
         assert_eq!(std::fs::metadata(older(&file)).unwrap().len(), LONGEST);
         std::fs::remove_dir_all(&folder).unwrap();
+        tallymon_testkit::attack(
+            "events",
+            "cause the same event, or events of one kind, all the time",
+            "a few lines in ten minutes, the others are counted and shown with their number; the history stays",
+        );
     }
 }

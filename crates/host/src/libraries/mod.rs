@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use tallymon_core::block::{Objects, ObjectsWriter, definitions_only, with_state};
-use tallymon_core::flow::ValueState;
+use tallymon_core::flow::{RegisteredObjects, UnlistedService, ValueState};
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::library::check::check;
-use tallymon_provider::library::client::{self, Answered, Client, Function, Outcome};
+use tallymon_provider::library::client::{self, Answered, Client, Function, Meant, Outcome};
 use tallymon_provider::library::event::{self, Event};
 use tallymon_provider::{Finding, SourceStatus};
 
@@ -26,7 +26,7 @@ use crate::events::EventLog;
 use crate::library::{LibraryCounts, LibraryOptions, LibraryStatus, finding, source};
 use crate::registry::{Installed, Roots, Scope, Service, Trust, Writer};
 
-use report::{crashed, not_loaded};
+use report::{crashed, not_loaded, printed_events, report_closed};
 use settings::{ForAll, settings};
 pub use trial::try_library;
 
@@ -50,12 +50,16 @@ struct Library {
     client: Client,
     /// Disabled in this process only, because the registry could not be changed.
     disabled_here: bool,
-    /// That it is late was reported, and it has been late ever since.
+    /// It did not answer the last request in time.
     late: bool,
-    /// The same of one in this process, which is waited for.
+    /// That it is late is an event already.
+    late_reported: bool,
+    /// A library in this process took too long the last time, and everybody waited.
     slow: bool,
     /// Whether it was looked at if it is trusted.
     trust_reported: bool,
+    /// Why it is not loaded: who else could change its file.
+    unsafe_place: Option<String>,
     /// Its last objects, by the index of their names.
     last: BTreeMap<TitleIndex, LastObject>,
     /// What went wrong last, in words; `None` when all is well.
@@ -77,6 +81,7 @@ struct LastObject {
 pub(crate) struct Asking {
     kind: RequestKind,
     asked: Vec<bool>,
+    meant: Meant,
 }
 
 /// What libraries answered to a request.
@@ -97,6 +102,9 @@ impl Libraries {
     pub(crate) fn refresh(&mut self) {
         let versions = Installed::versions(&self.roots);
         if self.versions == Some(versions) {
+            // Owner and mode may have been corrected.
+            let refused = self.libraries.iter_mut().filter(|library| library.unsafe_place.is_some());
+            refused.for_each(|library| library.check_place(&self.log));
             return;
         }
         self.versions = Some(versions);
@@ -117,7 +125,8 @@ impl Libraries {
                 _ => Library::new(scope, service.clone(), Client::new(settings)),
             });
         }
-        close(&mut old);
+        close(&mut old, &self.log);
+        self.libraries.iter_mut().for_each(|library| library.check_place(&self.log));
     }
 
     /// Sends a request to all its libraries.
@@ -133,13 +142,19 @@ impl Libraries {
             .iter()
             .map(|library| Listed {
                 objects: &library.service.object_list,
+                names: library.service.titles,
                 enabled: !self.for_all.disabled
                     && library.may_be_asked()
                     && library.service.wrapped_objects.is_empty(),
             })
             .collect();
         let asked = dispatch::asked(kind, &listed, is_built_in, this_host);
-        let asking = Asking { kind: kind.clone(), asked };
+        let meant = match kind {
+            RequestKind::Objects(_) => Meant::ByName,
+            RequestKind::Foreign { objects, .. } if !objects.is_empty() => Meant::ByName,
+            _ => Meant::WithAll,
+        };
+        let asking = Asking { kind: kind.clone(), asked, meant };
         self.ask(&asking);
         asking
     }
@@ -148,7 +163,7 @@ impl Libraries {
         let query = dispatch::query(&asking.kind);
         for (library, _) in self.libraries.iter_mut().zip(&asking.asked).filter(|(_, asked)| **asked) {
             library.report_trust(&self.log);
-            library.client.ask(&query);
+            library.client.ask(&query, asking.meant);
         }
     }
 
@@ -159,9 +174,23 @@ impl Libraries {
         last.flat_map(|object| object.parents.iter().copied()).collect()
     }
 
-    /// Whether an object is in the Object List of a service.
-    pub(crate) fn listed(&self, object: TitleIndex) -> bool {
-        self.libraries.iter().any(|library| library.service.object_list.contains(&object))
+    /// The objects that are in the Object List of a service.
+    pub(crate) fn listed(&self) -> BTreeSet<TitleIndex> {
+        self.libraries.iter().flat_map(|library| library.service.object_list.iter().copied()).collect()
+    }
+
+    /// The objects of the registered services, none of which is started for this.
+    pub(crate) fn registered(&mut self) -> RegisteredObjects {
+        self.refresh();
+        let unlisted = |library: &Library| {
+            let Service { name, titles, object_list, wrapped_objects, .. } = &library.service;
+            let titles = titles.filter(|_| object_list.is_empty() && wrapped_objects.is_empty())?;
+            let (first, last) = (titles.first_counter, titles.last_counter);
+            Some(UnlistedService { service: name.clone(), first, last })
+        };
+        let mut listed = self.listed();
+        listed.extend(self.wrapped());
+        RegisteredObjects { listed, unlisted: self.libraries.iter().filter_map(unlisted).collect() }
     }
 
     /// Waits for the answers, and writes them.
@@ -203,12 +232,26 @@ impl Libraries {
 
     /// What is wrong with the library of an object, in words.
     pub(crate) fn trouble(&self, object: TitleIndex) -> Option<String> {
-        let has = |library: &&Library| {
-            library.last.contains_key(&object) || library.service.object_list.contains(&object)
+        let is_own = |service: &Service| {
+            let mut lists = service.object_list.iter().chain(&service.wrapped_objects);
+            lists.any(|known| *known == object)
+                || service.object_list.is_empty()
+                    && service.titles.is_some_and(|names| names.contains(object.0))
         };
-        let library = self.libraries.iter().filter(has).find(|library| library.trouble.is_some())?;
-        let trouble = library.trouble.as_deref().unwrap_or_default();
-        Some(format!("service {}: {trouble}", library.service.name))
+        let has = |library: &&Library| library.last.contains_key(&object) || is_own(&library.service);
+        let trouble = |library: &Library| {
+            let name = &library.service.name;
+            let disabled = self.for_all.disabled || !library.may_be_asked();
+            match (&library.trouble, disabled) {
+                (Some(trouble), false) => Some(format!("service {name}: {trouble}")),
+                (Some(trouble), true) => Some(format!("service {name}: disabled: {trouble}")),
+                (None, true) => {
+                    Some(format!("service {name}: disabled; 'tally provider enable {name}' enables it"))
+                }
+                (None, false) => None,
+            }
+        };
+        self.libraries.iter().filter(has).find_map(trouble)
     }
 
     /// How each library is now, as any other source of counters.
@@ -228,14 +271,21 @@ impl Libraries {
             .iter()
             .map(|library| !disabled && library.may_be_asked() && untried(library))
             .collect();
-        let asking = Asking { kind: RequestKind::Global, asked };
+        let asking = Asking { kind: RequestKind::Global, asked, meant: Meant::WithAll };
         self.ask(&asking);
         self.finish(&asking, &mut ObjectsWriter::growing(&mut Vec::new()));
     }
 
     /// The state of each library, after a request for everything.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
-        let asking = self.begin(&RequestKind::Global, |_| false, "");
+        self.refresh();
+        let is_asked = |library: &Library| {
+            !self.for_all.disabled && library.may_be_asked() && library.service.wrapped_objects.is_empty()
+        };
+        let asked = self.libraries.iter().map(is_asked).collect();
+        // Whoever wants to know how the libraries are means each of them.
+        let asking = Asking { kind: RequestKind::Global, asked, meant: Meant::ByName };
+        self.ask(&asking);
         let mut bytes = Vec::new();
         self.finish(&asking, &mut ObjectsWriter::growing(&mut bytes));
         self.status().iter().map(finding).collect()
@@ -244,14 +294,18 @@ impl Libraries {
 
 impl Drop for Libraries {
     fn drop(&mut self) {
-        close(&mut self.libraries);
+        close(&mut self.libraries, &self.log);
     }
 }
 
-/// Has libraries call Close and end.
-fn close(libraries: &mut [Library]) {
+/// Has libraries call Close and end, and reports how that went.
+fn close(libraries: &mut [Library], log: &EventLog) {
     let mut clients: Vec<&mut Client> = libraries.iter_mut().map(|library| &mut library.client).collect();
-    client::close(&mut clients);
+    let ends = client::close(&mut clients);
+    for (library, end) in libraries.iter_mut().zip(ends) {
+        library.report_printed(log);
+        report_closed(end, &library.service).iter().for_each(|event| log.write(event));
+    }
 }
 
 /// Objects to be written.
@@ -269,8 +323,10 @@ impl Library {
             client,
             disabled_here: false,
             late: false,
+            late_reported: false,
             slow: false,
             trust_reported: false,
+            unsafe_place: None,
             last: BTreeMap::new(),
             trouble: None,
             counts: LibraryCounts::default(),
@@ -278,7 +334,22 @@ impl Library {
     }
 
     fn may_be_asked(&self) -> bool {
-        !self.service.disabled && !self.disabled_here
+        !self.service.disabled && !self.disabled_here && self.unsafe_place.is_none()
+    }
+
+    /// Sees whether others could change its file. Then it is not loaded, and that is reported once.
+    fn check_place(&mut self, log: &EventLog) {
+        let found =
+            self.service.check_place().err().map(|untrusted| format!("it is not loaded: {untrusted}"));
+        if found == self.unsafe_place {
+            return;
+        }
+        if let Some(words) = &found {
+            let library = self.service.library.as_deref().unwrap_or_default();
+            log.write(&Event::new(&event::NOT_LOADED, [library, "5"]).with_detail(words));
+        }
+        self.trouble.clone_from(&found);
+        self.unsafe_place = found;
     }
 
     /// Reports once that its library is not the one that was marked as trusted, or is not trusted enough for
@@ -300,11 +371,18 @@ impl Library {
         }
     }
 
+    /// Reports what its library has printed.
+    fn report_printed(&mut self, log: &EventLog) {
+        let printed = self.client.take_printed();
+        printed_events(&printed, &self.service).iter().for_each(|event| log.write(event));
+    }
+
     /// Evaluates the outcome of a request; returns the objects to write.
     fn outcome(&mut self, kind: &RequestKind, roots: &Roots, for_all: &ForAll, log: &EventLog) -> Written {
         let Service { name, library, .. } = &self.service;
         let (name, path) = (name.clone(), library.clone().unwrap_or_default());
         let outcome = self.client.outcome();
+        self.report_printed(log);
         let counts = &mut self.counts;
         let counter = match &outcome {
             Outcome::Answered(_) => &mut counts.answered,
@@ -313,24 +391,31 @@ impl Library {
         };
         *counter = counter.saturating_add(1);
         counts.asked = counts.asked.saturating_add(1);
-        let was_late = std::mem::replace(&mut self.late, matches!(outcome, Outcome::Late { .. }));
+        self.late = matches!(outcome, Outcome::Late { .. });
+        self.late_reported &= self.late;
         let (events, words) = match outcome {
             Outcome::Answered(answered) => {
                 self.trouble = None;
                 self.report_slowness(answered.time, for_all, log);
                 return self.answered(answered, kind, roots, for_all, log);
             }
-            Outcome::Late { during, earlier } => {
+            Outcome::Late { during, running, earlier } => {
                 if let Some(answered) = earlier {
                     self.answered(answered, kind, roots, for_all, log);
                 }
-                let event = if during == Function::Open { &event::OPEN_LATE } else { &event::COLLECT_LATE };
-                if !was_late && for_all.rules.tests_times() {
+                let times = self.client.settings().times;
+                let is_starting = during == Function::Open;
+                let event = if is_starting { &event::OPEN_LATE } else { &event::COLLECT_LATE };
+                // A start is late after the time for one, even if nobody waits so long.
+                let is_due = !is_starting || running >= times.first_answer;
+                if is_due && !std::mem::replace(&mut self.late_reported, true) && for_all.rules.tests_times()
+                {
                     log.write(&Event::new(event, [&name, &path]));
                 }
-                let settings = self.client.settings();
-                let time = settings.times.answer;
-                self.trouble = Some(format!("it did not answer within {time:.0?}"));
+                self.trouble = Some(match is_starting {
+                    true => format!("it was started {running:.0?} ago and has not answered yet"),
+                    false => format!("it did not answer within {:.0?}", times.answer),
+                });
                 return self.stale(kind);
             }
             Outcome::NotLoaded(loaded) => not_loaded(&loaded, &self.service),

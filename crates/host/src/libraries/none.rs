@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tallymon_core::block::ObjectsWriter;
+use tallymon_core::flow::{RegisteredObjects, UnlistedService};
 use tallymon_core::request::RequestKind;
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::{Finding, SourceStatus};
@@ -48,12 +49,20 @@ impl Libraries {
         Asking
     }
 
+    pub(crate) fn refresh(&mut self) {}
+
     pub(crate) fn known_parents(&self, _asking: &Asking) -> BTreeSet<TitleIndex> {
         BTreeSet::new()
     }
 
-    pub(crate) fn listed(&self, _object: TitleIndex) -> bool {
-        false
+    pub(crate) fn listed(&self) -> BTreeSet<TitleIndex> {
+        BTreeSet::new()
+    }
+
+    pub(crate) fn registered(&mut self) -> RegisteredObjects {
+        // Without services there are none of either kind.
+        let unlisted: Vec<UnlistedService> = Vec::new();
+        RegisteredObjects { listed: BTreeSet::new(), unlisted }
     }
 
     pub(crate) fn finish(&mut self, _asking: &Asking, _out: &mut ObjectsWriter<'_>) -> Answers {

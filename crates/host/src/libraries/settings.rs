@@ -1,9 +1,12 @@
 //! How a service is run: its registration, and the settings of all services.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::client::Indexes;
-use tallymon_provider::library::client::find_program;
-use tallymon_provider::library::client::{Registered, Settings, Times};
+use tallymon_provider::library::client::{Isolation, Registered, Settings, Times};
+use tallymon_provider::library::program::find_program;
 use tallymon_provider::library::protocol::Load;
 
 use crate::library::LibraryOptions;
@@ -53,13 +56,49 @@ pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &Fo
         open_wait: for_all.open_wait,
     });
     let here = service.in_process && service.trust() == Trust::Trusted;
-    let in_process = here.then(|| Indexes {
+    let in_process = service.validation_code.filter(|_| here).map(|code| Indexes {
+        hash: code.hash(),
         service: service.name.clone(),
         first_counter: service.titles.map_or(0, |range| range.first_counter.0),
         first_help: service.titles.map_or(0, |range| range.first_help.0),
     });
     let environment = environment(service);
-    Some(Settings { program, load, as_nobody: service.as_nobody, in_process, environment, times })
+    Some(Settings { program, load, isolation: isolation(service), in_process, environment, times })
+}
+
+/// How the reader is protected against the library's process.
+fn isolation(service: &Service) -> Isolation {
+    /// User id of `nobody`.
+    const NOBODY: u32 = 65_534;
+    // The range that systemd takes dynamic users from; no user of a system has one of them for good.
+    const FIRST: u32 = 61_184;
+    const COUNT: u32 = 65_519 - FIRST;
+    match service {
+        Service { unprotected: true, .. } => Isolation::None,
+        Service { as_nobody: true, .. } => Isolation::OwnUser(NOBODY),
+        Service { as_caller: true, .. } => Isolation::SameUser,
+        // Its own user could not load it.
+        Service { library: Some(library), .. } if !is_for_all(Path::new(library)) => Isolation::SameUser,
+        Service { name, .. } => {
+            // FNV-1a: the same service has the same user in all readers, so that it can read its own files.
+            let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+            let hash = name.to_lowercase().bytes().fold(0x811c_9dc5, step);
+            Isolation::OwnUser(FIRST.saturating_add(hash % COUNT))
+        }
+    }
+}
+
+/// Whether every user may read a library. A name without folders is looked up by the system's loader, where
+/// all may read.
+fn is_for_all(library: &Path) -> bool {
+    let allows = |path: &Path, bit: u32| match path.metadata() {
+        Ok(about) => about.mode() & bit != 0,
+        // Loading it will say what is wrong.
+        Err(_) => true,
+    };
+    let folders = library.ancestors().skip(1).filter(|folder| folder.is_absolute());
+    !library.is_absolute()
+        || allows(library, 0o004) && folders.into_iter().all(|folder| allows(folder, 0o001))
 }
 
 /// The environment of a library: its name and first indexes, for libraries that can not read the registry. A

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tallymon_core::block::Objects;
 use tallymon_provider::library::check::{Rules, check};
-use tallymon_provider::library::client::{self, Client, Outcome, Times};
+use tallymon_provider::library::client::{self, Client, Meant, Outcome, Times};
 use tallymon_provider::library::event::{self, Event};
 
 use super::Library;
-use super::report::{crashed, not_loaded};
+use super::report::{crashed, not_loaded, printed_events, report_closed};
 use super::settings::{ForAll, settings};
 use crate::library::{LibraryOptions, LibraryTrial};
 use crate::registry::{Scope, Service};
@@ -23,26 +23,45 @@ pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTr
     let Some(mut settings) = settings(service, options, &ForAll::default()) else { return Vec::new() };
     // A trial is for unknown libraries.
     settings.in_process = None;
-    settings.times = Times { answer: PATIENCE, first_answer: PATIENCE, collect: PATIENCE, open: PATIENCE };
+    settings.times = Times {
+        answer: PATIENCE,
+        first_answer: PATIENCE,
+        first_of_all: PATIENCE,
+        collect: PATIENCE,
+        open: PATIENCE,
+    };
+    if let Err(untrusted) = service.check_place() {
+        let library = service.library.as_deref().unwrap_or_default();
+        let event = Event::new(&event::NOT_LOADED, [library, "5"]);
+        let event = event.with_detail(format!("it is not loaded: {untrusted}"));
+        return vec![LibraryTrial { query: "Global".to_string(), events: vec![event], ..Default::default() }];
+    }
     let mut library = Library::new(Scope::System, service.clone(), Client::new(settings));
     let list: Vec<String> = service.object_list.iter().map(ToString::to_string).collect();
     let mut queries = vec!["Global".to_string(), "Costly".to_string()];
     queries.extend((!list.is_empty()).then(|| list.join(" ")));
     let mut trials = Vec::new();
     for query in queries {
-        let trial = ask(&mut library, query);
+        let mut trial = ask(&mut library, query);
+        trial.protections = library.client.protections();
+        let printed = library.client.take_printed();
+        trial.events.extend(printed_events(&printed, service));
         let failed = trial.events.iter().any(|event| event.kind.level == event::EventLevel::Error);
         trials.push(trial);
         if failed {
             break;
         }
     }
-    client::close(&mut [&mut library.client]);
+    let closed = client::close(&mut [&mut library.client]);
+    if let (Some(last), Some(closed)) = (trials.last_mut(), closed.first()) {
+        last.events.extend(report_closed(*closed, service));
+        last.events.extend(printed_events(&library.client.take_printed(), service));
+    }
     trials
 }
 
 fn ask(library: &mut Library, query: String) -> LibraryTrial {
-    library.client.ask(&query);
+    library.client.ask(&query, Meant::ByName);
     client::wait(&mut [&mut library.client]);
     let service = &library.service;
     let (name, path) = (service.name.as_str(), service.library.as_deref().unwrap_or_default());

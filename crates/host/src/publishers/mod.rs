@@ -3,18 +3,22 @@
 //! Published files have names and no indexes. Each name gets an index here that stays the same as long as
 //! this process runs, also when the program ends and starts again, so that a query continues.
 //!
-//! Several programs that publish the same set with instances are one object with all their instances. A set
-//! that has the name of a different set, or of a built-in object, is shown under its name and its process id,
-//! `Behemoth [4711]`: no program can replace an object of another one.
+//! Several programs of one user that publish the same set with instances are one object with all their
+//! instances. A set that has the name of a different set, or of a built-in object, is shown under its name
+//! and its process id, `Behemoth [4711]`: no program can replace an object of another one.
+//!
+//! Names belong to root first, then to this user. A set of another user never joins theirs, and is shown as
+//! `Behemoth [user 1001]` when the name is theirs, or when several other users publish it: then it is
+//! nobody's.
 
 mod report;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use tallymon_provider::shm::{
-    CounterDefinition, DefinitionText, InstanceRef, ObjectDefinition, Publication, Published, Reader,
+    CounterDefinition, DefinitionText, InstanceRef, ObjectDefinition, Publication, Published, Reader, is_own,
 };
 use tallymon_provider::{
     Absence, CollectRequest, CounterBlockMut, CounterSpec, CounterType, Finding, Frequency, HelpIndex,
@@ -29,6 +33,8 @@ const FIRST_INDEX: u32 = crate::registry::FIRST_INDEX_OUTSIDE;
 /// come and go under ever new names could take all memory.
 const MOST_NAMES: usize = 1 << 16;
 const MOST_BYTES: usize = 64 << 20;
+/// Other users than root and this one get at most half of both.
+const SHARE_OF_OTHERS: usize = 2;
 
 /// Ticks per second of the clock that published values are stamped with.
 const FREQUENCY: Frequency = Frequency(10_000_000);
@@ -39,6 +45,8 @@ pub struct Publishers {
     /// Names that belong to others, as [`folded`].
     taken: BTreeSet<String>,
     objects: Vec<PublishedObject>,
+    /// Which object each publication has at a position: an index of `objects`.
+    positions: HashMap<PathBuf, Vec<Option<usize>>>,
     specs: Vec<ObjectSpec<'static>>,
     /// Objects whose instances are parents of instances of another object.
     parents: BTreeMap<TitleIndex, Vec<TitleIndex>>,
@@ -51,6 +59,9 @@ pub struct Publishers {
 /// One object, published by one program or by several.
 struct PublishedObject {
     layout: ObjectLayout<'static>,
+    /// As its first program publishes it.
+    published: ObjectDefinition,
+    /// The same under the name that it has here.
     definition: ObjectDefinition,
     /// Which publications have it, and at which position.
     sources: Vec<(PathBuf, usize)>,
@@ -65,13 +76,33 @@ struct Known {
     counters: HashMap<Vec<CounterKey>, &'static [CounterSpec]>,
     /// About as many bytes as both take.
     bytes: usize,
+    /// As many of the names and bytes came from other users.
+    names_of_others: usize,
+    bytes_of_others: usize,
 }
 
 impl Known {
     /// Takes some bytes of the remaining room; `None` when it is used up.
-    fn take(&mut self, bytes: usize) -> Option<()> {
-        let bytes = self.bytes.checked_add(bytes).filter(|bytes| *bytes <= MOST_BYTES)?;
-        self.bytes = bytes;
+    fn take(&mut self, bytes: usize, is_own: bool) -> Option<()> {
+        let all = self.bytes.checked_add(bytes).filter(|bytes| *bytes <= MOST_BYTES)?;
+        if !is_own {
+            let most = MOST_BYTES / SHARE_OF_OTHERS;
+            let theirs = self.bytes_of_others.checked_add(bytes).filter(|bytes| *bytes <= most)?;
+            self.bytes_of_others = theirs;
+        }
+        self.bytes = all;
+        Some(())
+    }
+
+    /// Takes a name of the remaining ones; `None` when there are none left.
+    fn take_name(&mut self, is_own: bool) -> Option<()> {
+        if self.names.len() >= MOST_NAMES {
+            return None;
+        }
+        if !is_own {
+            let most = MOST_NAMES / SHARE_OF_OTHERS;
+            self.names_of_others = self.names_of_others.checked_add(1).filter(|names| *names <= most)?;
+        }
         Some(())
     }
 }
@@ -93,6 +124,7 @@ impl Publishers {
             reader,
             taken: taken.into_iter().map(folded).collect(),
             objects: Vec::new(),
+            positions: HashMap::new(),
             specs: Vec::new(),
             parents: BTreeMap::new(),
             started: false,
@@ -104,86 +136,110 @@ impl Publishers {
     /// Builds the list of objects again.
     fn rebuild(&mut self) {
         self.objects.clear();
+        self.positions.clear();
         self.specs.clear();
         self.full = false;
         self.troubles.keep(self.reader.publications());
         let mut names = self.taken.clone();
-        for publication in self.reader.publications() {
+        // By user and name, the objects that a set of that user may join.
+        let mut mergeable: HashMap<(u32, String), Vec<usize>> = HashMap::new();
+        let contested = contested(self.reader.publications());
+        let mut publications: Vec<&Publication> = self.reader.publications().iter().collect();
+        publications.sort_by_key(|publication| class(publication.user()));
+        for publication in publications {
+            let user = publication.user();
+            let mut positions = Vec::new();
             for (position, definition) in publication.objects().iter().enumerate() {
                 let source = (publication.path().to_path_buf(), position);
-                let same = self
-                    .objects
-                    .iter_mut()
-                    .find(|object| definition.has_instances && same_object(&object.definition, definition));
-                if let Some(object) = same {
+                let key = (user, first_name(&definition.texts));
+                let same = mergeable.get(&key).into_iter().flatten().copied();
+                let same = same.filter(|_| definition.has_instances).find(|index| {
+                    self.objects.get(*index).is_some_and(|object| same_object(&object.published, definition))
+                });
+                if let Some(object) = same.and_then(|index: usize| self.objects.get_mut(index)) {
                     object.sources.push(source);
+                    positions.push(same);
                     continue;
                 }
-                let mut texts = definition.texts.clone();
-                if texts.iter().any(|text| names.contains(&folded(&text.name))) {
-                    for text in texts.iter_mut().filter(|text| !text.name.is_empty()) {
-                        text.name = format!("{} [{}]", text.name, publication.pid());
-                    }
-                }
-                if texts.iter().any(|text| names.contains(&folded(&text.name))) {
+                // Until it has a name here.
+                positions.push(None);
+                let Some((texts, may_be_joined)) = free_name(publication, definition, &names, &contested)
+                else {
                     // The same program publishes the same name twice; the first stays.
                     continue;
-                }
-                let Some(spec) = spec_of(&texts, definition) else {
+                };
+                let Some(spec) = spec_of(&texts, definition, is_own(user)) else {
                     self.full = true;
                     continue;
                 };
                 names
                     .extend(texts.iter().filter(|text| !text.name.is_empty()).map(|text| folded(&text.name)));
                 self.specs.push(spec);
+                let published = definition.clone();
                 let mut definition = definition.clone();
                 definition.texts = texts;
                 let layout = ObjectLayout::new(spec);
-                self.objects.push(PublishedObject { layout, definition, sources: vec![source] });
+                let index = self.objects.len();
+                if may_be_joined {
+                    mergeable.entry(key).or_default().push(index);
+                }
+                if let Some(last) = positions.last_mut() {
+                    *last = Some(index);
+                }
+                self.objects.push(PublishedObject { layout, published, definition, sources: vec![source] });
             }
+            self.positions.insert(publication.path().to_path_buf(), positions);
         }
         self.find_parents();
     }
 
     /// Notes which objects are parents of which. Links that appear later are noted when they are read.
     fn find_parents(&mut self) {
-        let mut found = Vec::new();
+        let mut found: BTreeSet<(TitleIndex, TitleIndex)> = BTreeSet::new();
         for publication in self.reader.publications() {
             for object in 0..publication.objects().len() {
-                let Some(child) = self.name_of(publication, object) else { continue };
+                let Some(child) = self.name_of(publication.path(), object) else { continue };
                 let parents: BTreeSet<usize> = publication
                     .instances(object)
                     .filter_map(|instance| instance.parent().map(|parent| parent.object))
                     .collect();
-                let parents = parents.into_iter().filter_map(|parent| self.name_of(publication, parent));
-                found.extend(parents.map(|parent| (child, parent)));
+                let parents =
+                    parents.into_iter().filter_map(|parent| self.name_of(publication.path(), parent));
+                found.extend(parents.filter(|parent| *parent != child).map(|parent| (child, parent)));
             }
         }
         for (child, parent) in found {
             let parents = self.parents.entry(child).or_default();
-            if child != parent && !parents.contains(&parent) {
-                parents.push(parent);
+            if let Err(place) = parents.binary_search(&parent) {
+                parents.insert(place, parent);
             }
         }
     }
 
-    /// The index of the object at a position in a publication.
-    fn name_of(&self, publication: &Publication, position: usize) -> Option<TitleIndex> {
-        let here = |object: &&PublishedObject| {
-            object.sources.iter().any(|(path, at)| *at == position && path == publication.path())
-        };
-        self.objects.iter().find(here).map(|object| object.layout.spec().name)
+    /// The object at a position in a publication.
+    fn object_at(&self, path: &Path, position: usize) -> Option<usize> {
+        *self.positions.get(path)?.get(position)?
     }
 
-    /// For each object of each publication the index and the number of instances that other publications put
-    /// in front.
-    fn places(&self) -> HashMap<(PathBuf, usize), (TitleIndex, usize)> {
-        let mut places = HashMap::new();
+    /// The index of the name of the object at a position in a publication.
+    fn name_of(&self, path: &Path, position: usize) -> Option<TitleIndex> {
+        self.objects.get(self.object_at(path, position)?).map(|object| object.layout.spec().name)
+    }
+
+    /// For each object, and each of its sources, the number of instances that other publications put in
+    /// front.
+    fn places(&self) -> HashMap<&Path, Vec<usize>> {
+        let by_path = self.by_path();
+        let mut places: HashMap<&Path, Vec<usize>> = HashMap::new();
         for object in &self.objects {
             let mut before = 0usize;
             for (path, position) in &object.sources {
-                places.insert((path.clone(), *position), (object.layout.spec().name, before));
-                let publication = self.publication(path);
+                let publication = by_path.get(path.as_path());
+                let all = publication.map_or(0, |publication| publication.objects().len());
+                let places = places.entry(path).or_insert_with(|| vec![0; all]);
+                if let Some(place) = places.get_mut(*position) {
+                    *place = before;
+                }
                 let n = publication.map_or(0, |publication| publication.instances(*position).len());
                 before = before.saturating_add(n);
             }
@@ -191,8 +247,8 @@ impl Publishers {
         places
     }
 
-    fn publication(&self, path: &PathBuf) -> Option<&Publication> {
-        self.reader.publications().iter().find(|publication| publication.path() == path)
+    fn by_path(&self) -> HashMap<&Path, &Publication> {
+        self.reader.publications().iter().map(|publication| (publication.path(), publication)).collect()
     }
 }
 
@@ -217,14 +273,16 @@ impl Provider for Publishers {
         request: &CollectRequest<'_>,
         out: &mut ObjectsWriter<'_>,
     ) -> Result<(), ProviderError> {
-        let wanted: BTreeSet<&PathBuf> = self
+        let requested: HashSet<TitleIndex> = request.objects.iter().copied().collect();
+        let wants = |object: &&PublishedObject| requested.contains(&object.layout.spec().name);
+        let wanted: HashSet<&Path> = self
             .objects
             .iter()
-            .filter(|object| request.wants(object.layout.spec().name))
-            .flat_map(|object| object.sources.iter().map(|(path, _)| path))
+            .filter(wants)
+            .flat_map(|object| object.sources.iter().map(|(path, _)| path.as_path()))
             .collect();
         for publication in self.reader.publications_mut() {
-            if wanted.contains(&publication.path().to_path_buf()) {
+            if wanted.contains(publication.path()) {
                 // A publication that can no longer be read has no instances, and is dropped at the next
                 // request.
                 publication.read();
@@ -233,8 +291,7 @@ impl Provider for Publishers {
         }
         self.find_parents();
         let places = self.places();
-        let by_path: HashMap<&std::path::Path, &Publication> =
-            self.reader.publications().iter().map(|publication| (publication.path(), publication)).collect();
+        let by_path = self.by_path();
         let mut unread: HashMap<&PathBuf, u64> = HashMap::new();
         let mut missing = |path, n: u64| {
             if n > 0 {
@@ -242,7 +299,7 @@ impl Provider for Publishers {
                 *all = all.saturating_add(n);
             }
         };
-        for object in self.objects.iter().filter(|object| request.wants(object.layout.spec().name)) {
+        for object in self.objects.iter().filter(wants) {
             let sources = || {
                 object
                     .sources
@@ -260,9 +317,10 @@ impl Provider for Publishers {
                         continue;
                     }
                     let parent = instance.parent().and_then(|parent| {
-                        let (name, before) = places.get(&(path.clone(), parent.object)).copied()?;
+                        let name = self.name_of(path, parent.object)?;
+                        let before = *places.get(path.as_path())?.get(parent.object)?;
                         let instance = u32::try_from(before.saturating_add(parent.position)).ok()?;
-                        request.wants(name).then_some(Parent { object: name, instance })
+                        requested.contains(&name).then_some(Parent { object: name, instance })
                     });
                     let mut block = writer.instance(instance.name(), parent, instance.id());
                     missing(path, write(&mut block, instance, &object.definition, publication.is_stale()));
@@ -361,6 +419,65 @@ fn folded(name: &str) -> String {
     name.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
+/// Root's names come first, then those of this user, then those of others.
+fn class(user: u32) -> u8 {
+    match user {
+        0 => 0,
+        user if is_own(user) => 1,
+        _ => 2,
+    }
+}
+
+/// The first name of a set, as the query compares it.
+fn first_name(texts: &[DefinitionText]) -> String {
+    texts.iter().find(|text| !text.name.is_empty()).map(|text| folded(&text.name)).unwrap_or_default()
+}
+
+/// Names that several other users publish.
+fn contested(publications: &[Publication]) -> HashSet<String> {
+    let mut users: HashMap<String, u32> = HashMap::new();
+    let mut contested = HashSet::new();
+    for publication in publications.iter().filter(|publication| !is_own(publication.user())) {
+        for text in publication.objects().iter().flat_map(|object| &object.texts) {
+            let name = folded(&text.name);
+            if *users.entry(name.clone()).or_insert(publication.user()) != publication.user() {
+                contested.insert(name);
+            }
+        }
+    }
+    contested
+}
+
+/// The texts of a set under a name that is free: its own, with its user, with its process. Also whether other
+/// programs of the user may join it, whose name is not that of one process. `None` when no name is free.
+fn free_name(
+    publication: &Publication,
+    definition: &ObjectDefinition,
+    names: &BTreeSet<String>,
+    contested: &HashSet<String>,
+) -> Option<(Vec<DefinitionText>, bool)> {
+    let named = |ending: &str| {
+        let mut texts = definition.texts.clone();
+        texts
+            .iter_mut()
+            .filter(|text| !text.name.is_empty())
+            .for_each(|text| text.name = [&text.name, ending].concat());
+        texts
+    };
+    let is_free = |texts: &Vec<DefinitionText>| !texts.iter().any(|text| names.contains(&folded(&text.name)));
+    let (user, process) = (publication.user(), publication.pid());
+    let is_contested = definition.texts.iter().any(|text| contested.contains(&folded(&text.name)));
+    let endings = match is_own(user) {
+        true => vec![(String::new(), true), (format!(" [{process}]"), false)],
+        false => vec![
+            (if is_contested { format!(" [user {user}]") } else { String::new() }, true),
+            (format!(" [user {user}]"), true),
+            (format!(" [user {user}, {process}]"), false),
+        ],
+    };
+    endings.into_iter().map(|(ending, shared)| (named(&ending), shared)).find(|(texts, _)| is_free(texts))
+}
+
 /// Whether two programs mean the same object.
 fn same_object(a: &ObjectDefinition, b: &ObjectDefinition) -> bool {
     let counter = |counter: &CounterDefinition| {
@@ -373,15 +490,19 @@ fn same_object(a: &ObjectDefinition, b: &ObjectDefinition) -> bool {
 }
 
 /// The definition of the object for a block; `None` when there are too many names already.
-fn spec_of(texts: &[DefinitionText], definition: &ObjectDefinition) -> Option<ObjectSpec<'static>> {
+fn spec_of(
+    texts: &[DefinitionText],
+    definition: &ObjectDefinition,
+    is_own: bool,
+) -> Option<ObjectSpec<'static>> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let name = index_of(&mut known, texts)?;
+    let name = index_of(&mut known, texts, is_own)?;
     let mut counters = Vec::new();
     let mut numerator = name;
     for counter in &definition.counters {
         // A base has the name of the counter that it belongs to.
         if !counter.counter_type.is_base() {
-            numerator = index_of(&mut known, &counter.texts)?;
+            numerator = index_of(&mut known, &counter.texts, is_own)?;
         }
         let CounterDefinition { counter_type, scale, detail, .. } = counter;
         counters.push((numerator, counter_type.0, *scale, detail.0, size_of(counter)));
@@ -395,7 +516,7 @@ fn spec_of(texts: &[DefinitionText], definition: &ObjectDefinition) -> Option<Ob
     let counters = match known.counters.get(&counters) {
         Some(counters) => *counters,
         None => {
-            known.take(counters.len().saturating_add(1).saturating_mul(128))?;
+            known.take(counters.len().saturating_add(1).saturating_mul(128), is_own)?;
             // Like the names they stay as long as this process runs.
             let specs: &'static [CounterSpec] = counters.iter().map(spec).collect::<Vec<_>>().leak();
             known.counters.insert(counters, specs);
@@ -414,18 +535,16 @@ fn spec_of(texts: &[DefinitionText], definition: &ObjectDefinition) -> Option<Ob
 }
 
 /// The index of a name and help text in all languages: its earlier index, or the next free one.
-fn index_of(known: &mut Known, texts: &[DefinitionText]) -> Option<u32> {
+fn index_of(known: &mut Known, texts: &[DefinitionText], is_own: bool) -> Option<u32> {
     let key: Vec<(u16, String, String)> =
         texts.iter().map(|text| (text.language.langid(), text.name.clone(), text.help.clone())).collect();
     let n = known.names.len();
     if let Some(index) = known.names.get(&key) {
         return Some(*index);
     }
-    if n >= MOST_NAMES {
-        return None;
-    }
     let lengths = texts.iter().map(|text| text.name.len().saturating_add(text.help.len()));
-    known.take(lengths.fold(128, usize::saturating_add))?;
+    known.take(lengths.fold(128, usize::saturating_add), is_own)?;
+    known.take_name(is_own)?;
     let index = u32::try_from(n).ok()?.checked_mul(2)?.checked_add(FIRST_INDEX)?;
     known.names.insert(key, index);
     Some(index)

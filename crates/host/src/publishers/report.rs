@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tallymon_provider::shm::{Publication, Reader, Refusal, RefusalReason};
+use tallymon_core::visible::visible;
+use tallymon_provider::shm::{Publication, Reader, Refusal, RefusalReason, is_own};
 use tallymon_provider::{Finding, FindingState, Health, SourceName, SourceStatus};
 
 /// So many programs, and so many files that are not read, get a line of their own.
@@ -101,9 +102,13 @@ fn program(publication: &Publication, troubles: &Troubles) -> SourceStatus {
     }
 }
 
-/// The name of a program among the sources. Reading it removed control characters.
+/// The name of a program among the sources. Reading it removed control characters. A program calls itself
+/// what it likes, so that of another user is shown with its user.
 fn title(publication: &Publication) -> String {
-    format!("program {}", publication.name())
+    match publication.user() {
+        user if is_own(user) => format!("program {}", publication.name()),
+        user => format!("program {} [user {user}]", publication.name()),
+    }
 }
 
 /// A file that is not read: it was tried, with an error, and gave nothing.
@@ -122,8 +127,9 @@ fn about_program(publication: &Publication, troubles: &Troubles) -> Finding {
     let objects = publication.objects().len();
     let instances: usize = (0..objects).map(|object| publication.instances(object).len()).sum();
     let mut detail = format!(
-        "process {} publishes {objects} objects with {instances} instances, read in {last:.0?}",
-        publication.pid()
+        "process {} of user {} publishes {objects} objects with {instances} instances, read in {last:.0?}",
+        publication.pid(),
+        publication.user()
     );
     if !reason.is_empty() {
         detail = format!("{detail}; {reason}");
@@ -145,9 +151,4 @@ fn about_file(refusal: &Refusal) -> Finding {
         detail: format!("it is not read: {}", refusal.reason),
         remedy: "remove it, or correct its owner and mode".to_string(),
     }
-}
-
-/// A name from another program, without characters that move the cursor.
-fn visible(name: &str) -> String {
-    name.replace(char::is_control, "\u{fffd}")
 }

@@ -128,23 +128,58 @@ fn value(service: &mut Service, is_linkage: bool, line: &str) -> Result<(), Stri
         (false, "open", Data::Text(text)) => service.open = Some(text),
         (false, "collect", Data::Text(text)) => service.collect = Some(text),
         (false, "close", Data::Text(text)) => service.close = Some(text),
-        (false, "wrapped objects", Data::Text(text)) => {
-            let index = |text: &str| text.parse().map(TitleIndex);
-            let indexes: Result<_, _> = text.split_whitespace().map(index).collect();
-            service.wrapped_objects = indexes
-                .map_err(|_| format!("{name:?} must be indexes with blanks between, found {text:?}"))?;
-        }
-        (false, "library" | "open" | "collect" | "close" | "wrapped objects", found) => {
+        (false, "wrapped objects", Data::Text(text)) => service.wrapped_objects = indexes(&name, &text)?,
+        (false, "object list", Data::Text(text)) => service.object_list = indexes(&name, &text)?,
+        (false, "library" | "open" | "collect" | "close" | "wrapped objects" | "object list", found) => {
             return Err(format!("{name:?} must be a text, found {found:?}"));
         }
         (false, name, data) => match (ServiceSetting::of_name(name), data) {
             (Some(setting), Data::Number(number)) => setting.set(service, Some(number)),
             (Some(_), found) => return Err(format!("{name:?} must be a dword, found {found:?}")),
-            // Indexes and codes of another machine mean nothing here, and other values are for others.
-            (None, _) => {}
+            (None, _) if FOR_WINDOWS.contains(&name) => {}
+            (None, _) => {
+                let names = ServiceSetting::ALL.map(|setting| setting.text().name.to_lowercase()).join(", ");
+                return Err(format!(
+                    "the value {name:?} is unknown; a service has library, open, collect, close, object list, \
+                     wrapped objects, {names}"
+                ));
+            }
         },
     }
     Ok(())
+}
+
+/// Values of a key `Performance` that Windows writes itself, in lower case. Indexes, sizes and codes of
+/// another machine mean nothing here.
+const FOR_WINDOWS: &[&str] = &[
+    "first counter",
+    "last counter",
+    "first help",
+    "last help",
+    "library validation code",
+    "error count",
+    "install type",
+    "installtype",
+    "perfinifile",
+    "keep library loaded",
+    "wbemadapfilesignature",
+    "wbemadapfiletime",
+    "wbemadapfilesize",
+    "wbemadapstatus",
+    "providers",
+    "categoryoptions",
+    "counter names",
+    "counter types",
+    "isdynamic",
+    "ismultiinstance",
+    "filemappingsize",
+];
+
+/// The indexes in a text, with blanks between.
+pub(crate) fn indexes(name: &str, text: &str) -> Result<Vec<TitleIndex>, String> {
+    let index = |text: &str| text.parse().map(TitleIndex);
+    let indexes: Result<_, _> = text.split_whitespace().map(index).collect();
+    indexes.map_err(|_| format!("{name:?} must be indexes with blanks between, found {text:?}"))
 }
 
 fn data(text: &str) -> Result<Data, String> {
@@ -207,6 +242,7 @@ mod tests {
 "Close"="Close"
 "Collect Timeout"=dword:000003e8
 "First Counter"=dword:00000800
+"Object List"="2 230"
 @="nothing"
 "Library Validation Code"=hex:01,02
 [HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\MY COOL\Linkage]
@@ -222,6 +258,7 @@ mod tests {
             collect: Some("Co".into()),
             close: Some("Close".into()),
             collect_timeout: Some(1000),
+            object_list: vec![TitleIndex(2), TitleIndex(230)],
             export: vec!["a".into(), "b".into()],
             ..Service::default()
         };
@@ -239,6 +276,9 @@ mod tests {
             ("REGEDIT4\nKEY\n\"Library\"", "f.reg:3: a = needed"),
             ("REGEDIT4\nKEY\n\"Library\"=x", "f.reg:3: \"text\", dword"),
             ("REGEDIT4\nKEY\n\"Library\"=dword:1", "f.reg:3: \"library\" must be a text"),
+            ("REGEDIT4\nKEY\n\"Object Liste\"=\"2\"", "f.reg:3: the value \"object liste\" is unknown"),
+            ("REGEDIT4\nKEY\n\"Object List\"=\"2 x\"", "f.reg:3: \"object list\" must be indexes"),
+            ("REGEDIT4\nKEY\n\"Object List\"=dword:2", "f.reg:3: \"object list\" must be a text"),
             ("REGEDIT4\nKEY\n\"Open Timeout\"=\"1\"", "f.reg:3: \"open timeout\" must be a dword"),
             ("REGEDIT4\nKEY\n\"Library\"=hex(2):00,d8", "f.reg:3: \"hex(2):00,d8\" is no UTF-16"),
             ("REGEDIT4\nKEY\n\"Library\"=hex(2):zz", "f.reg:3: "),

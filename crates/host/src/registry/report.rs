@@ -37,8 +37,8 @@ pub(super) fn report_removed(log: &EventLog, service: &str, range: TitleRange) {
     log.write(&Event::new(&NAMES_REMOVED, [service, &counter, &help]));
 }
 
-/// Reports what is allowed in an INI file that was installed and yet worth knowing: no objects, and languages without
-/// texts of it, whose tables got English ones.
+/// Reports what is allowed in an INI file that was installed and yet worth knowing: no objects, and languages
+/// without texts of it, whose tables got English ones.
 pub(super) fn report_warnings(
     log: &EventLog,
     package: &Package,

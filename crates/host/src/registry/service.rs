@@ -34,6 +34,11 @@ pub struct Service {
     /// When the reader is root, a process of the user `nobody` loads its library (`Run As Nobody`); for other
     /// users, a process of that user.
     pub as_nobody: bool,
+    /// Its process has the user of the reader, also if this is root (`Run As Caller`). Otherwise root gives
+    /// it a user of its own.
+    pub as_caller: bool,
+    /// Its process has no own user, namespaces, Landlock or seccomp (`Unprotected`).
+    pub unprotected: bool,
     /// Its library is loaded by the reader itself, as long as it is trusted and has not changed since (`In
     /// Process`).
     pub in_process: bool,

@@ -18,6 +18,10 @@ pub enum ServiceSetting {
     Deadline,
     /// When the reader is root, the process of the library has the rights of the user `nobody`.
     RunAsNobody,
+    /// The process of the library has the user of the reader, also if this is root.
+    RunAsCaller,
+    /// The process of the library has no own user, namespaces, Landlock or seccomp.
+    Unprotected,
     /// Its library is loaded by the reader itself, as long as it is trusted.
     InProcess,
 }
@@ -52,12 +56,14 @@ pub struct SettingText {
 
 impl ServiceSetting {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [ServiceSetting; 6] = [
+    pub const ALL: [ServiceSetting; 8] = [
         ServiceSetting::Disabled,
         ServiceSetting::OpenTimeout,
         ServiceSetting::CollectTimeout,
         ServiceSetting::Deadline,
         ServiceSetting::RunAsNobody,
+        ServiceSetting::RunAsCaller,
+        ServiceSetting::Unprotected,
         ServiceSetting::InProcess,
     ];
 
@@ -78,6 +84,14 @@ impl ServiceSetting {
             ),
             ServiceSetting::RunAsNobody => {
                 text("Run As Nobody", "1: its process is one of the user nobody where root asks", 1)
+            }
+            ServiceSetting::RunAsCaller => text(
+                "Run As Caller",
+                "1: its process has the reader's user, also if that is root; else a user of its own",
+                1,
+            ),
+            ServiceSetting::Unprotected => {
+                text("Unprotected", "1: its process has no own user, namespaces, Landlock or seccomp", 1)
             }
             ServiceSetting::InProcess => text(
                 "In Process",
@@ -101,6 +115,8 @@ impl ServiceSetting {
             ServiceSetting::CollectTimeout => service.collect_timeout,
             ServiceSetting::Deadline => service.deadline,
             ServiceSetting::RunAsNobody => flag(service.as_nobody),
+            ServiceSetting::RunAsCaller => flag(service.as_caller),
+            ServiceSetting::Unprotected => flag(service.unprotected),
             ServiceSetting::InProcess => flag(service.in_process),
         }
     }
@@ -115,6 +131,8 @@ impl ServiceSetting {
             ServiceSetting::CollectTimeout => service.collect_timeout = value,
             ServiceSetting::Deadline => service.deadline = value,
             ServiceSetting::RunAsNobody => service.as_nobody = flag,
+            ServiceSetting::RunAsCaller => service.as_caller = flag,
+            ServiceSetting::Unprotected => service.unprotected = flag,
             ServiceSetting::InProcess => service.in_process = flag,
         }
     }

@@ -5,9 +5,11 @@
 //! `current` to it, by one rename. Files of a version never change, so a reader that has followed the link
 //! needs no lock.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tallymon_provider::trust::{Lock, LockError, check_path};
 
 use super::contents::Contents;
 use super::error::{Problem, RegistryError, RegistryErrorKind};
@@ -23,8 +25,10 @@ const CURRENT_NEXT: &str = "current.next";
 const NEXT: &str = "next";
 /// The folder that a version is taken apart in.
 const OLD: &str = "old";
-/// Writers wait for each other here.
-const LOCK: &str = "lock";
+/// Writers wait for each other here, in a folder that others can not enter.
+const LOCK: &str = "registry.lock";
+/// How long a writer waits for another one. A change takes a fraction of a second.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How many versions are kept.
 const KEPT: usize = 8;
 /// How often a reader starts again because its version was removed while it was reading; that takes eight
@@ -57,8 +61,10 @@ impl Store<'static> {
 }
 
 impl<'f> Store<'f> {
-    /// The version in use and its number; an empty one with number 0 when nothing was ever installed.
+    /// The version in use and its number; an empty one with number 0 when nothing was ever installed. Waits
+    /// for no lock.
     pub(crate) fn read(&self) -> Result<(u32, Contents), RegistryError> {
+        self.check(&self.root)?;
         let mut last = None;
         for _ in 0..TRIES {
             let Some(number) = self.current()? else {
@@ -166,7 +172,7 @@ impl<'f> Store<'f> {
 
     /// Whether this process may change the registry; creates its folder.
     pub(crate) fn may_write(&self) -> bool {
-        self.open_lock().is_ok()
+        self.prepare().is_ok() && Lock::may_take(&self.root, LOCK).is_ok()
     }
 
     /// Number of the version in use; `None` before the first.
@@ -186,6 +192,7 @@ impl<'f> Store<'f> {
 
     fn read_version(&self, number: u32) -> Result<Contents, RegistryError> {
         let folder = self.root.join(version_name(number));
+        self.check(&folder)?;
         format::from_files(self.scope, &folder, |name| {
             let path = folder.join(name);
             let bytes =
@@ -287,21 +294,37 @@ impl<'f> Store<'f> {
         self.files.remove_folder(&folder)
     }
 
-    /// Waits until no other process writes. The lock ends with the file, also when the process is killed.
-    fn lock(&self) -> Result<File, RegistryError> {
-        let file = self.open_lock()?;
-        file.lock().map_err(|error| RegistryError::io(&self.root.join(LOCK), "locking", &error))?;
-        Ok(file)
+    /// Waits until no other process writes, but not for ever. The lock ends with its process, also when that
+    /// is killed.
+    fn lock(&self) -> Result<Lock, RegistryError> {
+        self.prepare()?;
+        Lock::take(&self.root, LOCK, PATIENCE).map_err(|error| self.not_locked(&error))
     }
 
-    fn open_lock(&self) -> Result<File, RegistryError> {
-        let path = self.root.join(LOCK);
+    /// Creates the folder of the registry unless it is there, and checks it.
+    fn prepare(&self) -> Result<(), RegistryError> {
+        // Before as well, so that nothing is created in a place of others.
+        self.check(&self.root)?;
         self.files
             .create_folders(&self.root)
             .map_err(|error| RegistryError::io(&self.root, "making the folder", &error))?;
-        // Never truncated and never removed: two processes must not hold locks on two files of that name.
-        let open = File::options().write(true).create(true).truncate(false).open(&path);
-        open.map_err(|error| RegistryError::io(&path, "opening the lock", &error))
+        self.check(&self.root)
+    }
+
+    fn not_locked(&self, error: &LockError) -> RegistryError {
+        match error {
+            LockError::Io(path, error) => RegistryError::io(path, "opening the lock", error),
+            held => self.error(RegistryErrorKind::Io, held.to_string()),
+        }
+    }
+
+    /// Refuses a folder that others than root and this user can change: what is registered there would run
+    /// with the rights of this user.
+    fn check(&self, folder: &Path) -> Result<(), RegistryError> {
+        check_path(folder).map_err(|untrusted| {
+            let words = format!("this registry is not used: {untrusted}");
+            RegistryError::of(RegistryErrorKind::AccessDenied, Problem::of(&self.root, words))
+        })
     }
 
     fn error(&self, kind: RegistryErrorKind, words: impl Into<String>) -> RegistryError {

@@ -170,7 +170,7 @@ fn a_change_stopped_anywhere_leaves_the_old_or_the_new_version() {
             let versions = store_in(&folder).versions().unwrap();
             assert!(versions.iter().all(|version| version.change.is_ok()), "{versions:?}");
             let left = fs::read_dir(&folder).unwrap().count();
-            assert_eq!(left, versions.len() + 2, "only versions, current and lock are left");
+            assert_eq!(left, versions.len() + 2, "only versions, current and the lock's folder are left");
             // Pruning may fail without failing the change, so success does not mean that all steps were made.
             if finished && stopping.left.get() > 0 {
                 break;

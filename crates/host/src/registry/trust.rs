@@ -1,16 +1,20 @@
-//! Whether a library is still the one that an administrator marked as trusted: `Library Validation Code`.
+//! Whether a library can be changed by others, and whether it is still the one that an administrator marked
+//! as trusted: `Library Validation Code`.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use tallymon_provider::trust::{Sha256, Untrusted, check_path, open_file};
 
 use super::files::identity;
 use super::service::Service;
 
-/// Identifies a library's file at the time when it was marked as trusted: device, number and length of the
-/// file, and the time of its last change. The kernel keeps that time, so a change of the file changes the
-/// code.
+/// Identifies a library by its contents: the SHA-256 of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ValidationCode([u64; 4]);
+pub struct ValidationCode([u8; 32]);
 
 /// Whether a library is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,25 +26,52 @@ pub enum Trust {
     Trusted,
     /// It has changed since, or can not be checked.
     Changed,
+    /// Others than root and this user can change it, whatever it contains now.
+    Unsafe,
 }
+
+/// The codes of files that were read before, so that a list of services does not read each of them again.
+/// What is loaded is compared when it is loaded, without this.
+type Codes = HashMap<PathBuf, ([u64; 4], ValidationCode)>;
+static CODES: LazyLock<Mutex<Codes>> = LazyLock::new(Mutex::default);
+/// How many are kept.
+const MOST_CODES: usize = 1024;
 
 impl ValidationCode {
     /// The code of a library as it is now; `None` when there is no such file. A library without a path, which
     /// the system's loader looks up, has none.
     pub fn of(library: &str) -> Option<ValidationCode> {
         let path = Path::new(library);
-        path.is_absolute().then(|| identity(path).map(ValidationCode)).flatten()
+        if !path.is_absolute() {
+            return None;
+        }
+        let identity = identity(path)?;
+        let mut codes = CODES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, code)) = codes.get(path).filter(|(known, _)| *known == identity) {
+            return Some(*code);
+        }
+        let code = ValidationCode(hash(path).ok()?);
+        if codes.len() >= MOST_CODES {
+            codes.clear();
+        }
+        codes.insert(path.to_path_buf(), (identity, code));
+        Some(code)
+    }
+
+    /// The hash.
+    pub(crate) const fn hash(self) -> [u8; 32] {
+        self.0
     }
 
     /// The code of 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<ValidationCode> {
-        let mut code = [0u64; 4];
-        let (parts, rest) = text.as_bytes().as_chunks::<16>();
+        let mut code = [0u8; 32];
+        let (parts, rest) = text.as_bytes().as_chunks::<2>();
         if !rest.is_empty() || parts.len() != code.len() {
             return None;
         }
-        for (number, part) in code.iter_mut().zip(parts) {
-            *number = u64::from_str_radix(str::from_utf8(part).ok()?, 16).ok()?;
+        for (byte, part) in code.iter_mut().zip(parts) {
+            *byte = u8::from_str_radix(str::from_utf8(part).ok()?, 16).ok()?;
         }
         Some(ValidationCode(code))
     }
@@ -48,15 +79,46 @@ impl ValidationCode {
 
 impl fmt::Display for ValidationCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|number| write!(f, "{number:016x}"))
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The hash of a file; a link to it is followed.
+fn hash(path: &Path) -> io::Result<[u8; 32]> {
+    let mut file = open_file(&std::fs::canonicalize(path)?)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0u8; 64 << 10];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hash.finish()),
+            Ok(length) => hash.add(buffer.get(..length).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
 impl Service {
+    /// Which part of the path of its library others than root and this user could change; such a library is
+    /// not loaded. A library without a path is looked for by the system's loader in folders of root.
+    ///
+    /// # Errors
+    ///
+    /// The part and why.
+    pub fn check_place(&self) -> Result<(), Untrusted> {
+        match self.library.as_deref().map(Path::new) {
+            Some(library) if library.is_absolute() => check_path(library),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether its library is trusted and has not changed since.
     pub fn trust(&self) -> Trust {
         if !self.trusted {
             return Trust::Unmarked;
+        }
+        if self.check_place().is_err() {
+            return Trust::Unsafe;
         }
         let now = self.library.as_deref().and_then(ValidationCode::of);
         match (self.validation_code, now) {
@@ -83,8 +145,12 @@ mod tests {
         assert_eq!(service.trust(), Trust::Unmarked);
         (service.trusted, service.validation_code) = (true, code);
         assert_eq!(service.trust(), Trust::Trusted);
-        std::fs::write(&path, "other").unwrap();
+        std::fs::write(&path, "two").unwrap();
         assert_eq!(service.trust(), Trust::Changed);
+        // Another file with the same contents is the same library.
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "one").unwrap();
+        assert_eq!(service.trust(), Trust::Trusted);
         std::fs::remove_file(&path).unwrap();
         assert_eq!((service.trust(), ValidationCode::of(&library)), (Trust::Changed, None));
         assert_eq!(ValidationCode::of("libc.so.6"), None);

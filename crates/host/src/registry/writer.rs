@@ -349,7 +349,7 @@ impl Writer {
         contents.add_languages(package.languages.iter().copied());
         let range = contents.allocate(&package.texts()).map_err(|out| no_indexes(&package.path, &out))?;
         let object = |offset: u32| TitleIndex(range.first_counter.0.saturating_add(offset));
-        let objects =
+        let objects: Vec<TitleIndex> =
             package.titles.iter().filter(|title| title.is_object).map(|title| object(title.offset)).collect();
         let service = match contents.service_mut(&package.service) {
             Some(service) => service,
@@ -357,7 +357,10 @@ impl Writer {
             None => return Ok(range),
         };
         service.titles = Some(range);
-        service.object_list = objects;
+        // Without [objects] the list of a .reg file stays.
+        if !objects.is_empty() {
+            service.object_list = objects;
+        }
         if package.trusted {
             service.validation_code = service.library.as_deref().and_then(ValidationCode::of);
             service.trusted = true;
@@ -464,7 +467,7 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
         return Err(RegistryError::new(RegistryErrorKind::Usage, words));
     }
     match contents.service_mut(&new.name) {
-        None => contents.insert(Service { titles: None, object_list: Vec::new(), ..new.clone() }),
+        None => contents.insert(Service { titles: None, ..new.clone() }),
         Some(known) => {
             let new = new.clone();
             for setting in ServiceSetting::ALL {
@@ -481,6 +484,9 @@ fn register(contents: &mut Contents, new: &Service) -> Result<(), RegistryError>
             }
             if !new.export.is_empty() {
                 known.export = new.export;
+            }
+            if !new.object_list.is_empty() {
+                known.object_list = new.object_list;
             }
             if !new.wrapped_objects.is_empty() {
                 known.wrapped_objects = new.wrapped_objects;

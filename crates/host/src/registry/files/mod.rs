@@ -16,7 +16,7 @@ pub(crate) const LONGEST: u64 = 64 << 20;
 /// The file operations of the registry. Every method is one step; a crash can happen before it, or in the
 /// middle of it.
 pub(crate) trait Files {
-    /// The bytes of a file of at most [`LONGEST`] bytes.
+    /// The bytes of a plain file of at most [`LONGEST`] bytes that others can not write.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// The names in a folder, in no order; names that are not Unicode are left out.
     fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
@@ -46,7 +46,7 @@ pub(crate) struct SystemFiles;
 
 impl Files for SystemFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        read_limited(path)
+        read_at_most(tallymon_provider::trust::open_file(path)?)
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
@@ -100,8 +100,12 @@ impl Files for SystemFiles {
 
 /// The bytes of a file; an error when there are more than [`LONGEST`], whatever size the system reports.
 pub(crate) fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
+    read_at_most(File::open(path)?)
+}
+
+fn read_at_most(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(LONGEST.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
         let words = format!("longer than {LONGEST} bytes, which no such file is");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));

@@ -375,6 +375,8 @@ mod tests {
             disabled: true,
             trusted: true,
             as_nobody: true,
+            as_caller: true,
+            unprotected: true,
             in_process: true,
             validation_code: ValidationCode::parse(&"0f".repeat(32)),
             open_timeout: Some(5),
