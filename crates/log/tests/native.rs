@@ -11,12 +11,14 @@ use tallymon_log::csv::LineEnd;
 use tallymon_log::native::{
     Chosen, Counter, Definition, NativeReader, NativeWriter, RowTime, SnapshotWriter, WriteOptions, seal,
 };
+use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogReader, ReadOptions, Records, info, open, relog, relog_to};
 use tallymon_testkit::{Scratch, shared};
 
 fn to(format: Format) -> Options {
-    Options { format, line_end: LineEnd::Lf, strip_path: true, ..Options::default() }
+    let overwrite = Overwrite::Replace;
+    Options { format, line_end: LineEnd::Lf, strip_path: true, overwrite, ..Options::default() }
 }
 
 fn text(input: &Path) -> String {
@@ -246,15 +248,15 @@ fn a_log_is_appended_to() {
             if sealed {
                 writer.seal().unwrap();
             } else {
-                writer.flush().unwrap();
+                writer.commit().unwrap();
             }
             if torn > 0 && part == 1 {
                 let length = std::fs::metadata(&path).unwrap().len();
                 std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length - torn).unwrap();
             }
         }
-        // Of a log that is torn in its last chunk that one is lost; in an index, nothing is.
-        let lost = if torn > 0 && !sealed { 5 } else { 0 };
+        // Of a log that is torn in its last row that one is lost; in an index, nothing is.
+        let lost = if torn > 0 && !sealed { 1 } else { 0 };
         let mut reader = NativeReader::open(&path).unwrap();
         let records: Vec<_> = Records::new(&mut reader).map(Result::unwrap).collect();
         assert_eq!(records.len(), rows - lost, "{sealed} {torn}");
@@ -379,11 +381,12 @@ fn only_the_selected_counters_are_written() {
         NativeWriter::new(Vec::new(), WriteOptions { numbers_between_keys: 10, ..Default::default() })
             .unwrap(),
     );
-    let chosen = |counters: &[u32], instance: &str| Chosen {
+    let chosen = |counters: &[u32], group: u32, instance: &str| Chosen {
+        group,
         counters: counters.iter().copied().map(TitleIndex).collect(),
         instance: Some(InstancePath::parse(instance)),
     };
-    let choice = vec![chosen(&[6], "sh#1"), chosen(&[6, 784], "c*")];
+    let choice = vec![chosen(&[6], 3, "sh#1"), chosen(&[784, 6], 1, "c*")];
     writer.choose([(TitleIndex(230), choice)].into());
     for row in 0..9 {
         writer.row(time(row)).unwrap();
@@ -409,6 +412,10 @@ fn only_the_selected_counters_are_written() {
         r"\\box\Process(cc)\ID Process",
     ];
     assert_eq!(paths, wanted);
+    // A table has them in the order of the paths: IDs before times.
+    let table: Vec<&str> =
+        tallymon_log::reader::table_order(&reader.about().columns).iter().map(|at| paths[*at]).collect();
+    assert_eq!(table, [2, 4, 1, 3, 0].map(|at| wanted[at]));
 }
 
 /// A log of version 1 as it was first written. It is never written again: what a later version can not read
@@ -421,9 +428,54 @@ fn a_log_of_version_1_is_still_read() {
     assert_eq!(check_mixed(&mut reader, 0), 400);
     assert_eq!(reader.about().notes, Default::default());
     let mut later = FIRST.to_vec();
-    later[8] = 2;
+    later[8] = 5;
     let error = NativeReader::new(&later[..]).unwrap_err().to_string();
-    assert!(error.contains("version 2"), "{error}");
+    assert!(error.contains("version 5"), "{error}");
+}
+
+/// Two recordings of 150 rows as version 1 left them: the second one was cut within its last record.
+const RECORDED: [(&[u8], u64, u64); 2] = [
+    (include_bytes!("../fixtures/log-v1-recording.tally"), 150, 0),
+    (include_bytes!("../fixtures/log-v1-torn.tally"), 140, 1),
+];
+
+#[test]
+fn recordings_of_version_1_are_read_and_go_on() {
+    let folder = Scratch::new();
+    for (bytes, rows, faults) in RECORDED {
+        let path = folder.join("r.tally");
+        std::fs::write(&path, bytes).unwrap();
+        let start = 133_000_000_000_000_000;
+        let check = |records: &[tallymon_log::Record]| {
+            for (row, record) in (0..rows).zip(records) {
+                let values: Vec<u64> = record.cells.iter().flatten().map(|sample| sample.first).collect();
+                let expected = (0..3 + row / 9 % 3).flat_map(|instance| [row + instance, row * 2 + instance]);
+                assert_eq!(values, expected.collect::<Vec<u64>>(), "row {row}");
+                assert_eq!((record.time.0, record.local_minutes), (start + row * SECOND, 60));
+            }
+        };
+        let mut reader = NativeReader::open(&path).unwrap();
+        let records: Vec<_> = Records::new(&mut reader).map(Result::unwrap).collect();
+        assert_eq!((records.len() as u64, reader.about().notes.damage_count), (rows, faults));
+        assert!(matches!(reader.about().zone, tallymon_log::zone::Zone::Fixed { bias: 60, .. }));
+        check(&records);
+        // It goes on as a log of this version.
+        let mut writer = NativeWriter::append_to(&path, WriteOptions::default()).unwrap();
+        let table = writer.table(&process()).unwrap();
+        for row in 0..7 {
+            let at = time(1000 + row);
+            writer.row(at).unwrap();
+            let instance = writer.instance(table, Some("a")).unwrap();
+            writer.put(instance, 0, Ok(sample(RAW, row, at.time.0)), false);
+            writer.commit().unwrap();
+        }
+        drop(writer);
+        let mut reader = NativeReader::open(&path).unwrap();
+        let records: Vec<_> = Records::new(&mut reader).map(Result::unwrap).collect();
+        assert_eq!((records.len() as u64, reader.about().notes.damage_count), (rows + 7, 0));
+        check(&records);
+        assert_eq!(std::fs::read(&path).unwrap()[8], 2);
+    }
 }
 
 #[test]
@@ -454,4 +506,27 @@ fn the_last_of_two_values_in_a_row_wins() {
         assert_eq!(reader.is_stale(1), row % 2 == 0 && row % 5 != 4, "{row}");
     }
     assert_eq!((reader.next_record().unwrap(), reader.about().notes.damage_count), (None, 0));
+}
+
+#[test]
+fn a_copy_keeps_texts_reasons_and_marks_of_old_values() {
+    let folder = Scratch::new();
+    let (first, copy) = (folder.join("first.tally"), folder.join("copy.tally"));
+    let mut writer = NativeWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    write_mixed(&mut writer, 0..60);
+    std::fs::write(&first, writer.seal().unwrap()).unwrap();
+    relog(from_ref(&first), &copy, &to(Format::Tally)).unwrap();
+    let [mut one, mut other] = [&first, &copy].map(|path| open(path, &ReadOptions::default()).unwrap());
+    let mut old = 0;
+    while let Some(record) = one.next_record().unwrap() {
+        let copied = other.next_record().unwrap().expect("the copy has as many records");
+        for (at, column) in one.about().columns.iter().enumerate() {
+            let place = other.about().columns.iter().position(|found| found.path == column.path).unwrap();
+            assert_eq!(record.cells[at], copied.cells[place], "{}", column.path);
+            assert_eq!(one.text(at), other.text(place), "{}", column.path);
+            assert_eq!(one.is_stale(at), other.is_stale(place), "{} {:?}", column.path, record.time);
+            old += u32::from(one.is_stale(at));
+        }
+    }
+    assert!(old > 50, "{old}");
 }

@@ -9,6 +9,7 @@ use std::borrow::Borrow;
 use tallymon_core::flow::{NoValue, Sample};
 
 use super::bits::BitWriter;
+use super::fields::PutFields;
 use super::series::{self, Parameters, Scratch};
 use super::status;
 use super::table::{CLOCKS, STATUS, STREAMS, TIME};
@@ -63,7 +64,8 @@ struct Stream {
     /// Only the first `used` are changes; the others are spare, so that adding a change needs no branch.
     changes: Vec<Change>,
     used: usize,
-    parameters: Vec<Parameters>,
+    /// How many of them the rows of the tail have.
+    written: usize,
 }
 
 impl Stream {
@@ -107,6 +109,8 @@ pub(super) struct Cells {
     changed: usize,
     /// The newest row, counted over all chunks, and how many columns have a number in it.
     seen: (u64, usize),
+    /// Columns whose numbers were set without a change since the newest row of the tail: their first ones.
+    begun: Vec<u32>,
     /// Changes in the order of their columns.
     sorted: Vec<Change>,
     /// The position in `sorted` of the next change of each column.
@@ -135,7 +139,6 @@ impl Cells {
     pub(super) fn restart(&mut self, cells: Vec<Cell>) {
         self.cells = cells;
         self.cells.iter_mut().for_each(|cell| cell.begins = false);
-        self.streams.iter_mut().for_each(|stream| stream.parameters.clear());
         self.fresh = self.cells.len();
     }
 
@@ -164,13 +167,15 @@ impl Cells {
             match value.borrow() {
                 Ok(sample) => {
                     there = true;
-                    self.changed =
-                        self.changed.wrapping_add(cell.put(&mut self.streams, at, now, sample, stale));
+                    let begun = &mut self.begun;
+                    let more = cell.put(&mut self.streams, at, now, sample, stale, begun);
+                    self.changed = self.changed.wrapping_add(more);
                 }
                 Err(reason) => {
                     let code = status::code(*reason);
                     there |= code != status::GONE;
-                    self.changed = self.changed.wrapping_add(cell.put_status(&mut self.streams, at, code));
+                    let more = cell.put_status(&mut self.streams, at, code, &mut self.begun);
+                    self.changed = self.changed.wrapping_add(more);
                 }
             }
         }
@@ -187,64 +192,92 @@ impl Cells {
                 let at = Target { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: false };
                 let [.., state, _, _] = &mut self.streams;
                 state.reserve(1);
-                self.changed =
-                    self.changed.wrapping_add(cell.put_status(&mut self.streams, at, status::GONE));
+                let more = cell.put_status(&mut self.streams, at, status::GONE, &mut self.begun);
+                self.changed = self.changed.wrapping_add(more);
             }
         }
     }
 
-    /// Writes into `starts` the first numbers of the columns from `first` on in this chunk, for one stream.
-    pub(super) fn starts(&self, stream: usize, first: usize, starts: &mut Vec<u64>) {
+    /// Writes into `starts` the first numbers of all columns in this chunk, for one stream.
+    pub(super) fn starts(&self, stream: usize, starts: &mut Vec<u64>) {
         let number = |cell: &Cell| cell.numbers.get(stream).copied().unwrap_or(0);
         starts.clear();
-        starts.extend(self.cells.get(first..).unwrap_or_default().iter().map(number));
+        starts.extend(self.cells.iter().map(number));
         let Some(stream) = self.streams.get(stream) else { return };
         for change in stream.changes.get(..stream.used).unwrap_or_default() {
-            let place = usize::try_from(change.cell).ok().and_then(|cell| cell.checked_sub(first));
-            if let Some(start) = place.and_then(|place| starts.get_mut(place)) {
+            if let Some(start) = usize::try_from(change.cell).ok().and_then(|cell| starts.get_mut(cell)) {
                 *start = start.wrapping_sub(change.difference);
             }
         }
     }
 
-    /// Writes the changes of one stream, and prepares for the next chunk. Returns the number of series.
-    pub(super) fn encode(
-        &mut self,
-        out: &mut BitWriter,
-        stream: usize,
-        rows: usize,
-        key: bool,
-        scratch: &mut Scratch,
-    ) -> usize {
+    /// Writes the changes of one stream, and prepares for the next chunk.
+    pub(super) fn encode(&mut self, out: &mut BitWriter, stream: usize, rows: usize, scratch: &mut Scratch) {
         let bit = 1u8.wrapping_shl(u32::try_from(stream).unwrap_or(0));
-        let Some(stream) = self.streams.get_mut(stream) else { return 0 };
-        if key {
-            stream.parameters.clear();
-        }
+        let Some(stream) = self.streams.get_mut(stream) else { return };
+        stream.written = 0;
         let used = std::mem::take(&mut stream.used);
         let changes = stream.changes.get_mut(..used).unwrap_or_default();
         let sorted = sort(changes, self.cells.len(), &mut self.sorted, &mut self.places);
         let count = sorted.chunk_by(|one, other| one.cell == other.cell).count();
         out.small(count as u64);
-        if count == 0 {
-            return 0;
-        }
-        stream.parameters.resize(self.cells.len(), Parameters::default());
         let mut next = 0;
         for changes in sorted.chunk_by(|one, other| one.cell == other.cell) {
             let cell = changes.first().and_then(|change| usize::try_from(change.cell).ok()).unwrap_or(0);
             out.small(cell.saturating_sub(next) as u64);
             next = cell.saturating_add(1);
-            if let Some(parameters) = stream.parameters.get_mut(cell) {
-                let changes = changes.iter().map(|change| (change.row, change.difference.cast_signed()));
-                series::encode_changed(out, changes, rows, parameters, scratch);
-            }
+            let changes = changes.iter().map(|change| (change.row, change.difference.cast_signed()));
+            series::encode_changed(out, changes, rows, &mut Parameters::default(), scratch);
             if let Some(cell) = self.cells.get_mut(cell) {
                 cell.changed &= !bit;
             }
         }
         self.changed = self.changed.saturating_sub(count);
-        count
+    }
+
+    /// Whether a number is not yet in the rows of the tail.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.begun.is_empty() || self.streams.iter().any(|stream| stream.written < stream.used)
+    }
+
+    /// Writes what the rows of the tail do not have; `whole` for its first row, which builds on nothing.
+    /// `time_base` says the usual frequency of a column; it is called with ascending columns.
+    pub(super) fn encode_row(&self, out: &mut Vec<u8>, whole: bool, mut time_base: impl FnMut(usize) -> u64) {
+        for stream in &self.streams {
+            let from = if whole { stream.used } else { stream.written };
+            let changes = stream.changes.get(from..stream.used).unwrap_or_default();
+            out.put(changes.len() as u64);
+            let mut next = 0i64;
+            for change in changes {
+                out.put_signed(i64::from(change.cell).wrapping_sub(next));
+                out.put_signed(change.difference.cast_signed());
+                next = i64::from(change.cell).wrapping_add(1);
+            }
+        }
+        let mut begun: Vec<usize> = match whole {
+            true => (0..self.cells.len()).collect(),
+            false => self.begun.iter().filter_map(|cell| usize::try_from(*cell).ok()).collect(),
+        };
+        begun.sort_unstable();
+        begun.dedup();
+        out.put(begun.len() as u64);
+        let mut next = 0;
+        for at in begun {
+            let Some(cell) = self.cells.get(at) else { continue };
+            let usual = [0, 0, 1, status::PRESENT, 0, time_base(at)];
+            out.put(at.saturating_sub(next) as u64);
+            next = at.saturating_add(1);
+            let numbers = cell.numbers.iter().zip(usual).map(|(number, usual)| number.wrapping_sub(usual));
+            let set = |(nth, number): (u32, u64)| u64::from(number != 0).wrapping_shl(nth);
+            out.put((0..).zip(numbers.clone()).map(set).sum());
+            numbers.filter(|number| *number != 0).for_each(|number| out.put_signed(number.cast_signed()));
+        }
+    }
+
+    /// The newest row is in the tail.
+    pub(super) fn row_is_written(&mut self) {
+        self.begun.clear();
+        self.streams.iter_mut().for_each(|stream| stream.written = stream.used);
     }
 
     /// Ends the chunk after all its streams were written.
@@ -252,6 +285,7 @@ impl Cells {
         let fresh = self.cells.get_mut(self.fresh..).unwrap_or_default();
         fresh.iter_mut().for_each(|cell| cell.begins = false);
         self.fresh = self.cells.len();
+        self.begun.clear();
     }
 }
 
@@ -274,6 +308,7 @@ impl Cell {
         now: &mut [Option<u64>; CLOCKS],
         sample: &Sample,
         stale: bool,
+        begun: &mut Vec<u32>,
     ) -> usize {
         let time = *now.get_mut(TIME).map_or(&mut 0, |now| now.get_or_insert(sample.time.0));
         let second = match now.get_mut(usize::from(self.clock)) {
@@ -291,7 +326,7 @@ impl Cell {
         let [_, rest @ ..] = &numbers;
         let [_, known @ ..] = &self.numbers;
         let other = rest.iter().zip(known).fold(0, |other, (one, two)| other | (one ^ two));
-        let more = if other != 0 || self.begins { self.put_rest(streams, at, &numbers) } else { 0 };
+        let more = if other != 0 || self.begins { self.put_rest(streams, at, &numbers, begun) } else { 0 };
         let [known, ..] = &mut self.numbers;
         let difference = sample.first.wrapping_sub(*known);
         *known = sample.first;
@@ -304,10 +339,19 @@ impl Cell {
 
     /// Puts the numbers of a sample that seldom change, or all numbers of a new column.
     #[cold]
-    fn put_rest(&mut self, streams: &mut [Stream; STREAMS], at: Target, numbers: &[u64; STREAMS]) -> usize {
+    fn put_rest(
+        &mut self,
+        streams: &mut [Stream; STREAMS],
+        at: Target,
+        numbers: &[u64; STREAMS],
+        begun: &mut Vec<u32>,
+    ) -> usize {
         let [.., state, _, _] = numbers;
-        let mut more = self.put_status(streams, at, *state);
+        let mut more = self.put_status(streams, at, *state, begun);
         let begins = std::mem::replace(&mut self.begins, false);
+        if begins {
+            begun.push(at.cell);
+        }
         for (nth, ((known, number), stream)) in self.numbers.iter_mut().zip(numbers).zip(streams).enumerate()
         {
             if nth == STATUS || nth == FIRST && !begins {
@@ -325,10 +369,20 @@ impl Cell {
     }
 
     /// Puts the status of a value. Returns how many more streams now have changes of this column.
-    fn put_status(&mut self, streams: &mut [Stream; STREAMS], at: Target, code: u64) -> usize {
+    fn put_status(
+        &mut self,
+        streams: &mut [Stream; STREAMS],
+        at: Target,
+        code: u64,
+        begun: &mut Vec<u32>,
+    ) -> usize {
         let [.., known, _, _] = &mut self.numbers;
         let difference = code.wrapping_sub(std::mem::replace(known, code));
-        if difference == 0 || at.is_fresh && at.row.number == 0 {
+        if difference == 0 {
+            return 0;
+        }
+        if at.is_fresh && at.row.number == 0 {
+            begun.push(at.cell);
             return 0;
         }
         let [.., stream, _, _] = streams;

@@ -107,6 +107,11 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Whether there is no other field.
+    pub(super) const fn is_at_end(&self) -> bool {
+        self.at >= self.data.len()
+    }
+
     /// The rest of the data.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         let rest = self.data.get(self.at..).unwrap_or_default();

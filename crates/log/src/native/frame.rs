@@ -15,6 +15,8 @@ use tallymon_core::bytes::Bytes;
 pub(super) const MARK: [u8; 3] = [0xa7, b'T', b'L'];
 /// Bytes before the body.
 pub(super) const FRAME: usize = 12;
+/// Bytes of the record of a jump.
+pub(super) const JUMP: usize = FRAME.saturating_add(8);
 /// Longest body. A longer one is damage.
 pub(super) const LONGEST: usize = 1 << 26;
 
@@ -30,6 +32,10 @@ pub(super) mod kind {
     pub(crate) const DEFINITION: u8 = b'D';
     /// Rows of values.
     pub(crate) const CHUNK: u8 = b'C';
+    /// One row of values, by its difference from the row before it.
+    pub(crate) const ROW: u8 = b'R';
+    /// Where the log goes on: what lies between is no part of it.
+    pub(crate) const JUMP: u8 = b'J';
     /// Where the records are, at the end of a sealed log.
     pub(crate) const INDEX: u8 = b'I';
     /// The last record of a sealed log: where the index is.
@@ -91,6 +97,11 @@ impl<R: Read> Frames<R> {
         Frames { input, buffer: Vec::new(), at: 0, base, ended: false, body: 0..0, wasted: 0 }
     }
 
+    /// As [`Frames::new`], with bytes that were read from the input already.
+    pub(super) fn after(read: &[u8], input: R, base: u64) -> Frames<R> {
+        Frames { buffer: read.to_vec(), ..Frames::new(input, base) }
+    }
+
     /// The body of the last record.
     pub(super) fn body(&self) -> &[u8] {
         self.buffer.get(self.body.clone()).unwrap_or_default()
@@ -110,6 +121,23 @@ impl<R: Read> Frames<R> {
     pub(super) fn restart(&mut self, base: u64) {
         self.buffer.clear();
         (self.at, self.base, self.ended, self.body) = (0, base, false, 0..0);
+    }
+
+    /// Moves forward to a byte of the file, or to the end of the stream.
+    pub(super) fn skip_to(&mut self, byte: u64) -> io::Result<()> {
+        let ahead = byte.saturating_sub(self.position());
+        let held = usize::try_from(ahead).unwrap_or(usize::MAX).min(self.left());
+        self.at = self.at.saturating_add(held);
+        let rest = ahead.saturating_sub(held as u64);
+        if rest > 0 && !self.ended {
+            let skipped = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink())?;
+            self.base = self.position().saturating_add(skipped);
+            self.buffer.clear();
+            self.at = 0;
+            self.ended = skipped < rest;
+        }
+        self.body = 0..0;
+        Ok(())
     }
 
     /// The next record, or the damage before it; `None` at the end.
@@ -143,7 +171,8 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    fn position(&self) -> u64 {
+    /// The byte of the file where the next record is looked for.
+    pub(super) fn position(&self) -> u64 {
         self.base.saturating_add(self.at as u64)
     }
 

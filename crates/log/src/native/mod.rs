@@ -1,10 +1,10 @@
 //! The native log, `.tally`: raw values of whole objects in a fraction of a byte each. A crash costs only the
-//! last seconds.
+//! row that is being written, a damaged byte its row or chunk.
 //!
 //! `docs/formats/log.md` draws the bytes. In short: each record has a length and a checksum. The counters of
-//! an object are written once. A chunk holds some rows: each number of each column is a series, and columns
-//! that do not change are left out. From time to time a chunk is a key: it needs no earlier chunk, so a
-//! reader can begin there.
+//! an object are written twice in a log. A chunk holds some rows: each number of each column is a series, and
+//! columns that do not change are left out. A chunk is a key: it needs no earlier chunk, so a reader can
+//! begin there. While a log is recorded, the rows of its newest chunk are written one by one.
 //!
 //! | module | holds |
 //! |---|---|
@@ -12,8 +12,9 @@
 //! | `schema` | objects, counters, instances |
 //! | `series`, `bits`, `fields`, `status` | numbers as bits and bytes |
 //! | `cells`, `table`, `write`, `output` | writing |
+//! | `tail` | writing each row at once, and a chunk in place of its rows |
 //! | `rows`, `snapshots` | writing rows of columns, and whole objects |
-//! | `state`, `read` | reading |
+//! | `state`, `read`, `tail_read` | reading |
 //! | `index` | going to a time |
 //! | `seal` | writing a log once more, complete |
 
@@ -32,6 +33,8 @@ mod snapshots;
 mod state;
 mod status;
 mod table;
+mod tail;
+mod tail_read;
 mod write;
 
 pub use output::{Output, WriteOptions};
@@ -46,8 +49,11 @@ pub use write::{InstanceId, NativeWriter, RowTime, TableId};
 /// changed them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89TALLY\r\n";
 
-/// The first 16 bytes of a log of version 1.
-pub(crate) const HEAD: [u8; 16] = *b"\x89TALLY\r\n\x01\0\0\0\0\0\0\0";
+/// The first 16 bytes of a log of version 2.
+pub(crate) const HEAD: [u8; 16] = *b"\x89TALLY\r\n\x02\0\0\0\0\0\0\0";
+
+/// The version of logs that this program writes; it reads this one and those before it.
+pub(crate) const FORMAT_VERSION: u64 = 2;
 
 /// Rows of a chunk at most.
 pub(crate) const MOST_ROWS: usize = 4096;
@@ -60,5 +66,5 @@ pub(crate) const MOST_NUMBERS: usize = 1 << 27;
 
 /// Whether bytes are the beginning of a native log.
 pub(crate) fn detect(head: &[u8]) -> bool {
-    head.starts_with(&MAGIC)
+    head.starts_with(&MAGIC) || index::is_damaged_head(head)
 }

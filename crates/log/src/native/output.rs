@@ -13,12 +13,36 @@ pub trait Output: Write {
     ///
     /// Errors of the operating system.
     fn cut(&mut self, length: u64) -> io::Result<()>;
+
+    /// Writes bytes at a place, over those that are there or behind the end. The next [`Output::cut`] says
+    /// where writing continues.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the operating system.
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until everything that was written is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the operating system.
+    fn sync(&mut self) -> io::Result<()>;
 }
 
 impl Output for File {
     fn cut(&mut self, length: u64) -> io::Result<()> {
         self.set_len(length)?;
         self.seek(SeekFrom::Start(length)).map(drop)
+    }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.seek(SeekFrom::Start(at))?;
+        self.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
     }
 }
 
@@ -27,48 +51,70 @@ impl Output for Vec<u8> {
         self.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         Ok(())
     }
+
+    fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = at.saturating_add(bytes.len());
+        if self.len() < end {
+            self.resize(end, 0);
+        }
+        if let Some(place) = self.get_mut(at..end) {
+            place.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// How a log is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// The longest time that rows are held before they are written, in seconds: what a crash can cost.
+    /// Each row is written when it is complete, and again with the others when its chunk is full: a crash
+    /// costs the row that is being put. Otherwise it costs all rows of a chunk.
+    pub write_through: bool,
+    /// The longest time of a chunk, in seconds.
     pub flush_seconds: u32,
-    /// The largest number of held rows, up to 4096.
+    /// The largest number of rows of a chunk, up to 4096: what a damaged byte can cost.
     pub rows: usize,
-    /// About how many numbers are written between two keys: what seeking to a time must decode.
+    /// About how many numbers a chunk has at most: what seeking to a time must decode.
     pub numbers_between_keys: u64,
     /// Instances that ended keep their columns. Otherwise they are forgotten, and get new columns when they
     /// come back.
     pub keep_instances: bool,
     /// The time zone of the machine, for conversion to formats with local times.
     pub zone: Zone,
-    /// The name of the writing program, for the first record.
+    /// The caption of the text log that the log is a copy of.
+    pub caption: Option<String>,
+    /// The name of the writing program, and the system that it records, for the first record; see
+    /// [`WriteOptions::PROGRAM`].
     pub writer: String,
 }
 
 impl Default for WriteOptions {
-    /// Options for a recording: a crash costs ten seconds.
+    /// Options for a recording: a crash costs one row.
     fn default() -> WriteOptions {
         WriteOptions {
-            flush_seconds: 10,
-            rows: 60,
+            write_through: true,
+            flush_seconds: u32::MAX,
+            rows: 120,
             numbers_between_keys: 200_000,
             keep_instances: false,
             zone: Zone::Unknown,
-            writer: concat!("tallymon ", env!("CARGO_PKG_VERSION")).to_owned(),
+            caption: None,
+            writer: format!("{} on {}", WriteOptions::PROGRAM, std::env::consts::OS),
         }
     }
 }
 
 impl WriteOptions {
-    /// Options for a complete log: longer chunks, each one a key.
+    /// This program. It is the writer of logs that were converted from what others recorded.
+    pub const PROGRAM: &str = concat!("tallymon ", env!("CARGO_PKG_VERSION"));
+
+    /// Options for a complete log, which nobody can lose by a crash: it appears when it is complete.
     pub fn sealed() -> WriteOptions {
-        WriteOptions {
-            flush_seconds: u32::MAX,
-            rows: 600,
-            numbers_between_keys: 200_000,
-            ..WriteOptions::default()
-        }
+        WriteOptions { write_through: false, rows: 240, ..WriteOptions::default() }
     }
 }

@@ -16,7 +16,8 @@ use super::frame::{FRAME, Found, Frames, kind};
 use super::index::{self, ChunkHead, Known};
 use super::schema::{self, Definition, Instance};
 use super::state::{Lane, State};
-use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS};
+use super::tail_read::RowCount;
+use super::{FORMAT_VERSION, HEAD, MOST_COLUMNS, MOST_NUMBERS};
 use crate::error::{Damage, LogError};
 use crate::format::Format;
 use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
@@ -28,31 +29,36 @@ const COLUMNS: (usize, u64) = (1 << 16, 16);
 /// Reads a native log.
 #[derive(Debug)]
 pub struct NativeReader<R> {
-    frames: Frames<R>,
-    about: About,
+    pub(super) frames: Frames<R>,
+    pub(super) about: About,
     definitions: HashMap<u64, Arc<Definition>>,
     hosts: Vec<String>,
-    tables: Vec<State>,
+    pub(super) tables: Vec<State>,
     /// Columns of instances, also of ended ones: an instance that comes back gets its columns again.
     known: HashMap<(u64, usize, Instance), Vec<usize>>,
     /// The object of each column and the position in it, while the column has one.
     places: Vec<Option<(usize, usize)>>,
     texts: HashMap<u64, String>,
     /// The previous chunk was read, so the next one can build on it.
-    whole: bool,
-    rows: usize,
+    pub(super) whole: bool,
+    pub(super) rows: usize,
     /// The next row of the chunk.
-    row: usize,
-    times: Lane,
-    minutes: Lane,
+    pub(super) row: usize,
+    pub(super) times: Lane,
+    pub(super) minutes: Lane,
     cells: Vec<Result<Sample, NoValue>>,
     index: Option<(u64, Known)>,
-    /// The byte where the chunk begins, if it is a key.
-    key_at: Option<u64>,
+    /// The byte where the chunk begins with its definitions, if it is a key.
+    pub(super) key_at: Option<u64>,
+    /// The first definition behind the last chunk or row.
+    pub(super) unit_at: Option<u64>,
     /// Only times and columns of chunks are read.
-    scanning: bool,
+    pub(super) scanning: bool,
     /// Moves the input to a byte; `None` if it can not seek.
-    to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
+    pub(super) to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
+    pub(super) count: RowCount,
+    /// The version that the log names in its first record.
+    version: u64,
 }
 
 /// When an object of a host was read for a row: the error of rates depends on it.
@@ -75,7 +81,7 @@ impl NativeReader<std::fs::File> {
     ///
     /// The file can not be read, or it is not a log of this version.
     pub fn open(path: &std::path::Path) -> Result<NativeReader<std::fs::File>, LogError> {
-        let file = std::fs::File::open(path).map_err(|error| LogError::from(error).in_file(path))?;
+        let file = crate::format::log_file(path).map_err(|error| error.in_file(path))?;
         NativeReader::new(file).map_err(|error| error.in_file(path))
     }
 }
@@ -88,10 +94,11 @@ impl<R: Read> NativeReader<R> {
     /// The input can not be read, or it is not a log of this version.
     pub fn new(mut input: R) -> Result<NativeReader<R>, LogError> {
         let mut head = Vec::new();
-        input.by_ref().take(HEAD.len() as u64).read_to_end(&mut head)?;
-        index::check_head(&head)?;
+        input.by_ref().take(index::HEAD_AND_LOG as u64).read_to_end(&mut head)?;
+        let is_good = index::check_head(&head)?;
+        let behind = head.get(HEAD.len()..).unwrap_or_default();
         let mut reader = NativeReader {
-            frames: Frames::new(input, HEAD.len() as u64),
+            frames: Frames::after(behind, input, HEAD.len() as u64),
             about: About::new(Format::Tally),
             definitions: HashMap::new(),
             hosts: Vec::new(),
@@ -107,10 +114,19 @@ impl<R: Read> NativeReader<R> {
             cells: Vec::new(),
             index: None,
             key_at: None,
+            unit_at: None,
             scanning: false,
             to_byte: None,
+            count: RowCount::from_start(),
+            version: 1,
         };
+        if !is_good {
+            reader.damage(0, "the head of the log is damaged; nothing else is lost by that".to_owned());
+        }
         reader.next_chunk()?;
+        if !is_good && reader.version > FORMAT_VERSION {
+            return Err(index::newer(reader.version));
+        }
         Ok(reader)
     }
 
@@ -123,12 +139,6 @@ impl<R: Read> NativeReader<R> {
         })
     }
 
-    /// Whether a value of the last record is older than the record.
-    pub fn is_stale(&self, column: usize) -> bool {
-        let place = self.places.get(column).copied().flatten();
-        place.is_some_and(|(table, cell)| self.tables.get(table).is_some_and(|table| table.is_stale(cell)))
-    }
-
     /// The objects that have values in the record that was read last.
     pub(super) fn sampled(&self) -> impl Iterator<Item = &State> {
         let row = self.row.saturating_sub(1);
@@ -138,8 +148,15 @@ impl<R: Read> NativeReader<R> {
     /// Reads records up to the next usable chunk; `false` at the end.
     fn next_chunk(&mut self) -> Result<bool, LogError> {
         loop {
-            let Some(found) = self.frames.next()? else { return Ok(false) };
+            let Some(found) = self.frames.next()? else {
+                self.report_gone(None);
+                return Ok(false);
+            };
             match found {
+                Found::Damage { .. } if self.go_back()? => {}
+                Found::Record { kind: kind::JUMP, at } => self.jump(at)?,
+                Found::Record { kind: kind::ROW | kind::CHUNK, .. }
+                    if self.is_moved() && self.go_back()? => {}
                 Found::Damage { at, length, cut } => {
                     self.whole = false;
                     let what = if cut {
@@ -166,8 +183,15 @@ impl<R: Read> NativeReader<R> {
     /// Reads a record; `true` if it has rows.
     fn record(&mut self, kind: u8, at: u64) -> Result<bool, Error> {
         let body = self.frames.body();
+        let unit_at = self.unit_at.unwrap_or(at);
+        self.unit_at = (!matches!(kind, kind::CHUNK | kind::ROW)).then_some(unit_at);
         match kind {
-            kind::LOG => self.about.zone = schema::decode_log(body)?.0,
+            kind::LOG => {
+                let found = schema::decode_log(body)?;
+                (self.about.zone, self.about.caption) = (found.zone, found.caption);
+                self.about.writer = Some(found.writer);
+                self.version = found.version;
+            }
             kind::DEFINITION => {
                 let definition = Definition::decode(body)?;
                 self.definitions.entry(schema::hash(body)).or_insert_with(|| Arc::new(definition));
@@ -175,22 +199,31 @@ impl<R: Read> NativeReader<R> {
             kind::CHUNK => {
                 let head = ChunkHead::decode(&mut Fields::new(body))?;
                 if !head.key && !self.whole {
-                    let what = format!("{} records build on what is damaged and are left out", head.rows);
-                    self.damage(at, what);
+                    self.count.left_out(head);
                     return Ok(false);
                 }
                 let body = body.to_vec();
-                self.key_at = head.key.then_some(at);
+                self.key_at = head.key.then_some(unit_at);
                 self.chunk(&body)?;
-                return Ok(self.rows > 0);
+                self.took_rows(head, at);
+                return Ok(self.row < self.rows);
             }
-            // An index tells nothing new to whoever reads everything; other kinds are of later versions.
+            kind::ROW => {
+                let body = body.to_vec();
+                return self.tail_row(&body, at, unit_at);
+            }
+            // Whoever reads everything learns from an index only what is gone before it.
+            kind::INDEX => {
+                let known = index::decode(body)?;
+                self.end_of_rows(&known);
+            }
+            // Other kinds are of later versions.
             _ => {}
         }
         Ok(false)
     }
 
-    fn damage(&mut self, byte: u64, what: String) {
+    pub(super) fn damage(&mut self, byte: u64, what: String) {
         let record = Some(self.about.records.saturating_add(1));
         self.about.notes.damage(Damage { byte, buffer: None, record, line: None, what });
     }
@@ -199,30 +232,7 @@ impl<R: Read> NativeReader<R> {
         (self.rows, self.row, self.whole) = (0, 0, false);
         let mut fields = Fields::new(body);
         let head = ChunkHead::decode(&mut fields)?;
-        if head.key {
-            self.tables.clear();
-            self.texts.clear();
-            self.places.fill(None);
-            self.cells.fill(Err(NoValue::NoInstance));
-        }
-        for _ in 0..fields.count("objects of a chunk")? {
-            let at = fields.at();
-            let hash = Bytes::little(fields.bytes(8, "definition of an object")?)
-                .u64(0, "definition of an object")?;
-            let definition = self.definitions.get(&hash).map(Arc::clone);
-            let definition =
-                definition.ok_or_else(|| Error::value("object", at, "a definition before it", hash))?;
-            let host = self.host(&definition.host);
-            self.tables.push(State::new(hash, definition, host));
-        }
-        for table in 0..self.tables.len() {
-            self.instances(&mut fields, table)?;
-        }
-        let mut number = fields.number("number of a text")?;
-        for _ in 0..fields.count("texts of a chunk")? {
-            self.texts.insert(number, fields.text("text of a counter")?.to_owned());
-            number = number.wrapping_add(1);
-        }
+        self.names(&mut fields, head.key)?;
         let at = fields.at();
         let mut bits = BitReader::new(fields.rest());
         let mut decode = || {
@@ -242,6 +252,35 @@ impl<R: Read> NativeReader<R> {
         decode()
             .ok_or_else(|| Error::value("numbers of a chunk", at, "series of numbers", head.rows as u64))?;
         (self.rows, self.whole) = (head.rows, true);
+        Ok(())
+    }
+
+    /// Reads the objects, instances and texts that begin with a chunk or row.
+    pub(super) fn names(&mut self, fields: &mut Fields<'_>, key: bool) -> Result<(), Error> {
+        if key {
+            self.tables.clear();
+            self.texts.clear();
+            self.places.fill(None);
+            self.cells.fill(Err(NoValue::NoInstance));
+        }
+        for _ in 0..fields.count("objects of a chunk")? {
+            let at = fields.at();
+            let hash = Bytes::little(fields.bytes(8, "definition of an object")?)
+                .u64(0, "definition of an object")?;
+            let definition = self.definitions.get(&hash).map(Arc::clone);
+            let definition =
+                definition.ok_or_else(|| Error::value("object", at, "a definition before it", hash))?;
+            let host = self.host(&definition.host);
+            self.tables.push(State::new(hash, definition, host));
+        }
+        for table in 0..self.tables.len() {
+            self.instances(fields, table)?;
+        }
+        let mut number = fields.number("number of a text")?;
+        for _ in 0..fields.count("texts of a chunk")? {
+            self.texts.insert(number, fields.text("text of a counter")?.to_owned());
+            number = number.wrapping_add(1);
+        }
         Ok(())
     }
 
@@ -327,6 +366,7 @@ impl<R: Read> NativeReader<R> {
         }
         self.row = row.saturating_add(1);
         self.about.records = self.about.records.saturating_add(1);
+        self.count.newest = Some(FileTime(self.times.at(row)));
         let minutes = super::series::unzigzag(self.minutes.at(row));
         Some((FileTime(self.times.at(row)), i32::try_from(minutes).unwrap_or_default()))
     }
@@ -367,6 +407,7 @@ impl<R: Read + Seek> NativeReader<R> {
         self.frames.input().seek(SeekFrom::Start(place))?;
         self.frames.restart(place);
         (self.rows, self.row, self.whole, self.scanning) = (0, 0, false, false);
+        (self.unit_at, self.count) = (None, RowCount::default());
         while self.next_chunk()? {
             let found = self.times.values.iter().position(|found| *found >= time.0);
             self.row = found.unwrap_or(self.rows);
@@ -416,6 +457,11 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         self.texts.get(&table.text(cell)?).map(String::as_str)
     }
 
+    fn is_stale(&self, column: usize) -> bool {
+        let place = self.places.get(column).copied().flatten();
+        place.is_some_and(|(table, cell)| self.tables.get(table).is_some_and(|table| table.is_stale(cell)))
+    }
+
     fn position(&self) -> Option<RecordPosition> {
         self.to_byte?;
         // A reader can begin only at the first row of a chunk.
@@ -434,6 +480,7 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         to_byte(self.frames.input(), place.byte)?;
         self.frames.restart(place.byte);
         (self.rows, self.row, self.whole, self.scanning) = (0, 0, false, false);
+        (self.unit_at, self.count) = (None, RowCount::default());
         self.about.records = place.records;
         Ok(true)
     }
@@ -446,6 +493,7 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
                 let time = FileTime(self.times.at(self.row));
                 self.row = self.row.saturating_add(1);
                 self.about.records = self.about.records.saturating_add(1);
+                self.count.newest = Some(time);
                 let local_minutes = i32::try_from(minutes).unwrap_or_default();
                 let columns = self.cells.len();
                 if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break()

@@ -36,6 +36,8 @@ struct Object {
     instances: Vec<Named>,
     /// Positions of instances by their text.
     by_text: HashMap<Option<String>, usize>,
+    /// The last instance with a column of each group.
+    last_of_group: HashMap<u32, usize>,
 }
 
 /// An instance with its columns, and their positions in a row.
@@ -180,10 +182,19 @@ impl Object {
             bare: column.parts.is_none(),
         };
         let instances = &mut self.instances;
-        let at = *self.by_text.entry(instance.clone()).or_insert_with(|| {
-            instances.push(Named { text: instance, columns: Vec::new() });
-            instances.len().saturating_sub(1)
-        });
+        // A reader orders the columns of a group by their instances. If a later instance has a column of this
+        // group already, the instance gets a second place behind it.
+        let least = self.last_of_group.get(&column.group).copied().unwrap_or(0);
+        let at = match self.by_text.get(&instance) {
+            Some(at) if *at >= least => *at,
+            _ => {
+                instances.push(Named { text: instance.clone(), columns: Vec::new() });
+                let at = instances.len().saturating_sub(1);
+                self.by_text.insert(instance, at);
+                at
+            }
+        };
+        self.last_of_group.insert(column.group, at);
         if let Some(named) = instances.get_mut(at) {
             named.columns.push((listed, position));
         }

@@ -209,11 +209,15 @@ pub(super) fn hash(body: &[u8]) -> u64 {
 }
 
 /// The body of the record for the whole log.
-pub(super) fn encode_log(zone: &Zone, writer: &str) -> Vec<u8> {
+pub(super) fn encode_log(zone: &Zone, writer: &str, caption: Option<&str>) -> Vec<u8> {
     let mut body = Vec::new();
     body.put_text(writer);
     match zone {
         Zone::Unknown => body.push(0),
+        Zone::Words(words) => {
+            body.push(3);
+            body.put_text(words);
+        }
         Zone::Fixed { name, bias } => {
             body.push(1);
             body.put_text(name);
@@ -233,11 +237,24 @@ pub(super) fn encode_log(zone: &Zone, writer: &str) -> Vec<u8> {
             }
         }
     }
+    body.put(super::FORMAT_VERSION);
+    if let Some(caption) = caption {
+        body.put_text(caption);
+    }
     body
 }
 
-/// Zone and writer of a log.
-pub(super) fn decode_log(body: &[u8]) -> Result<(Zone, String), Error> {
+/// What the record for the whole log says.
+pub(super) struct LogRecord {
+    pub(super) zone: Zone,
+    pub(super) writer: String,
+    /// The version of the format.
+    pub(super) version: u64,
+    pub(super) caption: Option<String>,
+}
+
+/// Reads the record for the whole log.
+pub(super) fn decode_log(body: &[u8]) -> Result<LogRecord, Error> {
     let mut fields = Fields::new(body);
     let writer = fields.text("writer of the log")?.to_owned();
     let bias = |fields: &mut Fields<'_>| {
@@ -264,9 +281,13 @@ pub(super) fn decode_log(body: &[u8]) -> Result<(Zone, String), Error> {
                 daylight_bias,
             }))
         }
+        3 => Zone::Words(fields.text("words of the zone")?.to_owned()),
         _ => Zone::Unknown,
     };
-    Ok((zone, writer))
+    // Version 1 did not name itself.
+    let version = if fields.is_at_end() { 1 } else { fields.number("version of the log")? };
+    let caption = if fields.is_at_end() { None } else { Some(fields.text("caption of the log")?.to_owned()) };
+    Ok(LogRecord { zone, writer, version, caption })
 }
 
 const fn parts_of(date: &SystemTime) -> [u16; 8] {

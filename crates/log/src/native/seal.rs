@@ -1,6 +1,5 @@
 //! Rewrites a recording as a complete log: with longer chunks, and an index at its end.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use super::output::{Output, WriteOptions};
 use super::read::NativeReader;
 use super::write::{NativeWriter, RowTime};
 use crate::error::{LogError, Notes};
+use crate::new_file::{NewFile, Overwrite};
 use crate::reader::LogReader;
 
 /// Rewrites a log under its own name. The new log replaces the old one when it is complete. Damage is
@@ -18,22 +18,18 @@ use crate::reader::LogReader;
 /// The file can not be read, or no file can be written beside it.
 pub fn seal(path: &Path) -> Result<Notes, LogError> {
     let mut reader = NativeReader::open(path)?;
-    let part = crate::relog::part_of(path);
-    let options = WriteOptions { zone: reader.about().zone.clone(), ..WriteOptions::sealed() };
+    let about = reader.about();
+    let writer = about.writer.clone().unwrap_or_else(|| WriteOptions::PROGRAM.to_owned());
+    let options = WriteOptions { zone: about.zone.clone(), writer, ..WriteOptions::sealed() };
     let write = || -> Result<Notes, LogError> {
-        let mut writer = NativeWriter::create(&part, options)?;
+        let new = NewFile::create(path, Overwrite::Continue)?;
+        let mut writer = NativeWriter::new(new.file()?, options)?;
         copy(&mut reader, &mut writer)?;
-        let file: File = writer.seal()?;
-        file.sync_all()?;
-        std::fs::rename(&part, path)?;
+        writer.seal()?;
+        new.keep()?;
         Ok(reader.about().notes.clone())
     };
-    write().map_err(|error| {
-        // The error is what the user has to know; a rest of the file that can not be removed shows by its
-        // name.
-        let _ = std::fs::remove_file(&part);
-        error.in_file(path)
-    })
+    write().map_err(|error| error.in_file(path))
 }
 
 /// Copies the remaining rows, with their windows, texts and stale marks.

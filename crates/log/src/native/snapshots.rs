@@ -1,6 +1,6 @@
 //! Writes snapshots into a native log: objects with all their instances.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
@@ -37,9 +37,16 @@ pub struct SnapshotWriter<W: Output> {
 pub struct Chosen {
     /// The counters.
     pub counters: Vec<TitleIndex>,
+    /// The group of the columns of the first counter; those of the other counters have the groups after it,
+    /// see [`Column::group`](crate::reader::Column::group). Paths number them in their order, so that a table
+    /// of the log has the columns in the order of the paths. A column of several paths belongs to the first.
+    pub group: u32,
     /// The instances; `None` for an object without instances.
     pub instance: Option<InstancePath>,
 }
+
+/// The selected counters of an object, as positions with their groups, and their instances.
+type ChosenPositions = (Vec<(usize, u32)>, Option<InstancePattern>);
 
 /// The state of an object after its last snapshot.
 #[derive(Debug)]
@@ -54,9 +61,9 @@ struct Object {
     identity: [Option<usize>; 2],
     /// It has text counters.
     has_texts: bool,
-    /// The selected counters, as positions in `positions`, and their instances. An empty list selects
-    /// everything.
-    choice: Vec<(Vec<usize>, Option<InstancePattern>)>,
+    /// The selected counters, as positions in `positions`, with their groups, and their instances. An empty
+    /// list selects everything.
+    choice: Vec<ChosenPositions>,
     /// Its last row, and the epoch of the writer in that row.
     written: (u64, u64),
     /// The instances of the last snapshot in their order.
@@ -191,19 +198,15 @@ impl<W: Output> SnapshotWriter<W> {
             .filter(|(_, (index, _, _))| is_chosen(index))
             .map(|(position, _)| position)
             .collect();
-        let index_of = |position: &usize| made_of.get(*position).map(|(index, _, _)| *index);
-        let choice = chosen.iter().map(|chosen| {
-            let counters = positions.iter().enumerate().filter(|(_, position)| {
-                index_of(position).is_some_and(|index| chosen.counters.contains(&index))
-            });
-            let counters = counters.map(|(nth, _)| nth).collect();
-            (counters, chosen.instance.as_ref().map(InstancePath::pattern))
-        });
-        let choice = choice.collect();
+        let choice: Vec<ChosenPositions> =
+            chosen.iter().map(|chosen| chosen.of_positions(&positions, &made_of)).collect();
         let counters =
-            positions.iter().filter_map(|position| made_of.get(*position)).map(|(index, kind, scale)| {
-                let group = self.next_group;
-                self.next_group = group.saturating_add(1);
+            positions.iter().filter_map(|position| made_of.get(*position)).enumerate().map(|(nth, of)| {
+                let (index, kind, scale) = of;
+                let of_paths = choice.iter().flat_map(|(counters, _)| counters);
+                let of_path = of_paths.filter(|(counter, _)| *counter == nth).map(|(_, group)| *group).min();
+                let group = of_path.unwrap_or(self.next_group);
+                self.next_group = self.next_group.saturating_add(1);
                 Counter {
                     name: name(*index),
                     counter_type: *kind,
@@ -246,6 +249,24 @@ impl<W: Output> SnapshotWriter<W> {
     /// The writer below, to seal it.
     pub fn into_inner(self) -> NativeWriter<W> {
         self.writer
+    }
+}
+
+impl Chosen {
+    /// Its counters as positions in `positions`, with their groups, and its instances.
+    fn of_positions(
+        &self,
+        positions: &[usize],
+        made_of: &[(TitleIndex, CounterType, i32)],
+    ) -> (Vec<(usize, u32)>, Option<InstancePattern>) {
+        let group_of = |position: &usize| {
+            let (index, _, _) = made_of.get(*position)?;
+            let nth = self.counters.iter().position(|counter| counter == index)?;
+            Some(self.group.saturating_add(u32::try_from(nth).ok()?))
+        };
+        let counters = positions.iter().enumerate();
+        let counters = counters.filter_map(|(nth, position)| Some((nth, group_of(position)?))).collect();
+        (counters, self.instance.as_ref().map(InstancePath::pattern))
     }
 }
 
@@ -358,14 +379,15 @@ impl Object {
             }
             Some(columns) if columns.is_empty() => None,
             Some(columns) => {
-                let listed = columns.iter().map(|counter| Listed {
+                let listed = columns.iter().map(|(counter, group)| Listed {
                     counter: *counter,
-                    group: self.groups.get(*counter).copied().unwrap_or_default(),
+                    group: *group,
                     path: None,
                     bare: false,
                 });
                 let instance = Instance { text: named.then_some(path), columns: Some(listed.collect()) };
                 let id = writer.instance_with(self.table, instance, 0)?;
+                let columns: Vec<usize> = columns.into_iter().map(|(counter, _)| counter).collect();
                 Some(InstanceColumns { id, columns: Some(columns.into()) })
             }
         };
@@ -373,8 +395,9 @@ impl Object {
         Ok(place)
     }
 
-    /// The selected columns of an instance, as positions in `positions`; `None` means all.
-    fn columns(&self, named: bool, identity: &Identity, index: u32) -> Option<Vec<usize>> {
+    /// The selected columns of an instance, as positions in `positions` with their groups; `None` means all,
+    /// with the groups of the definition.
+    fn columns(&self, named: bool, identity: &Identity, index: u32) -> Option<Vec<(usize, u32)>> {
         if self.choice.is_empty() {
             return None;
         }
@@ -384,8 +407,13 @@ impl Object {
             }
             None => !named,
         });
-        let columns: BTreeSet<usize> = meant.flat_map(|(counters, _)| counters.iter().copied()).collect();
-        (columns.len() < self.positions.len()).then(|| columns.into_iter().collect())
+        let mut columns: BTreeMap<usize, u32> = BTreeMap::new();
+        for (counter, group) in meant.flat_map(|(counters, _)| counters) {
+            let first = columns.entry(*counter).or_insert(*group);
+            *first = (*first).min(*group);
+        }
+        let is_plain = columns.len() == self.positions.len() && columns.values().eq(&self.groups);
+        (!is_plain).then(|| columns.into_iter().collect())
     }
 
     /// Forgets instances that are not in the last snapshot.

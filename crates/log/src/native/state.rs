@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use tallymon_core::counter::CounterType;
+use tallymon_core::error::Error;
 use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::bits::BitReader;
+use super::fields::Fields;
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters};
 use super::status;
@@ -30,6 +32,13 @@ impl Lane {
         series::decode(bits, self.last, rows, &mut self.parameters, &mut self.values)?;
         self.last = self.values.last().copied().unwrap_or(self.last);
         Some(())
+    }
+
+    /// Takes the number of a single row.
+    pub(super) fn set(&mut self, number: u64) {
+        self.values.clear();
+        self.values.push(number);
+        self.last = number;
     }
 
     pub(super) fn at(&self, row: usize) -> u64 {
@@ -182,6 +191,72 @@ impl State {
         }
         self.untold.clear();
         Some(())
+    }
+
+    /// Reads the numbers of a row of the tail; `whole` if it builds on nothing. `took` is told the column of
+    /// the log and the bits of each number.
+    pub(super) fn decode_row(
+        &mut self,
+        fields: &mut Fields<'_>,
+        whole: bool,
+        mut took: impl FnMut(usize, u64),
+    ) -> Result<(), Error> {
+        let flags = fields.number("flags of an object")?;
+        self.new = false;
+        self.untold.clear();
+        self.sampled.set(flags & 1);
+        for clock in &mut self.clocks {
+            let before = if whole { 0 } else { clock.last };
+            let step = if flags & 1 == 1 { fields.signed("clock of an object")? } else { 0 };
+            clock.set(before.wrapping_add(step.cast_unsigned()));
+        }
+        for (nth, stream) in self.streams.iter_mut().enumerate() {
+            stream.changed.clear();
+            stream.values.clear();
+            let usual = if nth == STATUS { status::GONE } else { 0 };
+            stream.now.resize(self.cells.len(), usual);
+        }
+        if flags & 2 == 0 {
+            return Ok(());
+        }
+        let cells = &self.cells;
+        let mut note = |cell: usize, bytes: usize| {
+            if let Some(cell) = cells.get(cell) {
+                took(cell.column, (bytes as u64).saturating_mul(8));
+            }
+        };
+        let outside = |at: usize, cell: i64| {
+            Error::value("column of a change", at, "a column of the object", cell.cast_unsigned())
+        };
+        for stream in &mut self.streams {
+            let mut next = 0i64;
+            for _ in 0..fields.count("changes of a row")? {
+                let at = fields.at();
+                let cell = next.wrapping_add(fields.signed("column of a change")?);
+                let difference = fields.signed("change of a number")?.cast_unsigned();
+                let place = usize::try_from(cell).ok().and_then(|cell| stream.now.get_mut(cell));
+                let place = place.ok_or_else(|| outside(at, cell))?;
+                *place = place.wrapping_add(difference);
+                note(usize::try_from(cell).unwrap_or(usize::MAX), fields.at().saturating_sub(at));
+                next = cell.wrapping_add(1);
+            }
+        }
+        let mut next = 0i64;
+        for _ in 0..fields.count("new columns of a row")? {
+            let at = fields.at();
+            let cell = next.wrapping_add(fields.number("new column of a row")?.cast_signed());
+            let set = fields.number("numbers of a new column")?;
+            let position = usize::try_from(cell).unwrap_or(usize::MAX);
+            for (nth, stream) in self.streams.iter_mut().enumerate() {
+                let bit = 1u64.wrapping_shl(u32::try_from(nth).unwrap_or(0));
+                let number = if set & bit == 0 { 0 } else { fields.signed("number of a new column")? };
+                let place = stream.now.get_mut(position).ok_or_else(|| outside(at, cell))?;
+                *place = number.cast_unsigned();
+            }
+            note(position, fields.at().saturating_sub(at));
+            next = cell.wrapping_add(1);
+        }
+        Ok(())
     }
 
     /// Moves to a row of the chunk. `before` are the clocks of the object before this one of the same host.

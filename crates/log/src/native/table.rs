@@ -9,6 +9,7 @@ use tallymon_core::flow::{NoValue, Sample};
 
 use super::bits::BitWriter;
 use super::cells::{Cell, Cells, ChunkRow};
+use super::fields::PutFields;
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters, Scratch};
 
@@ -44,7 +45,6 @@ pub(super) struct Lane {
     /// The number before the chunk.
     pub(super) start: u64,
     pub(super) values: Vec<u64>,
-    parameters: Parameters,
 }
 
 impl Lane {
@@ -52,15 +52,12 @@ impl Lane {
         self.values.last().copied().unwrap_or(self.start)
     }
 
-    /// Writes the numbers. In a key the first one is written in full.
-    pub(super) fn encode(&mut self, out: &mut BitWriter, key: bool, scratch: &mut Scratch) {
+    /// Writes the numbers, the first one in full.
+    pub(super) fn encode(&mut self, out: &mut BitWriter, scratch: &mut Scratch) {
         let last = self.last();
-        if key {
-            self.parameters = Parameters::default();
-            self.start = self.values.first().copied().unwrap_or(0);
-            out.number(self.start);
-        }
-        series::encode(out, self.start, &self.values, &mut self.parameters, scratch);
+        self.start = self.values.first().copied().unwrap_or(0);
+        out.number(self.start);
+        series::encode(out, self.start, &self.values, &mut Parameters::default(), scratch);
         self.start = last;
         self.values.clear();
     }
@@ -89,8 +86,6 @@ pub(super) struct Table {
     free: Vec<usize>,
     /// Instances in the order of their columns.
     order: Vec<usize>,
-    /// How many of `order` earlier chunks have.
-    told: usize,
     cells: Cells,
     /// Whether the object was read, for each row.
     pub(super) sampled: Lane,
@@ -100,6 +95,8 @@ pub(super) struct Table {
     pub(super) now: [Option<u64>; CLOCKS],
     /// The row in which it was sampled last.
     pub(super) sampled_in: u64,
+    /// How many of `order` the tail has, and the clocks of the newest row there.
+    written: (usize, [u64; CLOCKS]),
 }
 
 impl Table {
@@ -117,12 +114,12 @@ impl Table {
             by_instance: HashMap::new(),
             free: Vec::new(),
             order: Vec::new(),
-            told: 0,
             cells: Cells::default(),
             sampled: Lane::default(),
             clocks: std::array::from_fn(|_| Lane::default()),
             now: [None; CLOCKS],
             sampled_in: 0,
+            written: (0, [0; CLOCKS]),
         }
     }
 
@@ -186,7 +183,7 @@ impl Table {
 
     /// Begins a key. Ended instances are forgotten, unless the options keep them.
     pub(super) fn begin_key(&mut self, keep: bool) {
-        self.told = 0;
+        self.written = (0, [0; CLOCKS]);
         let mut order = std::mem::take(&mut self.order);
         let mut cells: Vec<Cell> = Vec::new();
         order.retain(|position| {
@@ -213,62 +210,81 @@ impl Table {
         self.cells.restart(cells);
     }
 
-    /// Instances that are new in this chunk, in the order of their columns.
-    pub(super) fn untold(&self) -> impl ExactSizeIterator<Item = &Instance> {
-        let order = self.order.get(self.told..).unwrap_or_default();
+    /// The instances from the `from`th on, in the order of their columns.
+    pub(super) fn instances_from(&self, from: usize) -> impl ExactSizeIterator<Item = &Instance> {
+        let order = self.order.get(from..).unwrap_or_default();
         let none: &'static Instance = const { &Instance { text: None, columns: None } };
         order.iter().map(move |position| {
             self.instances.get(*position).and_then(Option::as_ref).map_or(none, |live| &*live.instance)
         })
     }
 
-    /// Writes the numbers of the chunk and gets ready for the next one. Returns how many numbers were
-    /// written.
-    pub(super) fn encode(
-        &mut self,
-        out: &mut BitWriter,
-        rows: usize,
-        key: bool,
-        scratch: &mut Scratch,
-    ) -> u64 {
-        self.sampled.encode(out, key, scratch);
+    /// Writes the numbers of the chunk and gets ready for the next one.
+    pub(super) fn encode(&mut self, out: &mut BitWriter, rows: usize, scratch: &mut Scratch) {
+        self.sampled.encode(out, scratch);
         for clock in &mut self.clocks {
-            clock.encode(out, key, scratch);
+            clock.encode(out, scratch);
         }
-        let untold: Vec<&Live> = self
-            .order
-            .get(self.told..)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|position| self.instances.get(*position)?.as_ref())
-            .collect();
-        let first = untold.first().map_or(self.cells.len(), |live| live.cell);
-        let widest = untold.iter().map(|live| live.width).max().unwrap_or(0);
-        let mut numbers = 0u64;
+        let lives: Vec<&Live> =
+            self.order.iter().filter_map(|position| self.instances.get(*position)?.as_ref()).collect();
+        let widest = lives.iter().map(|live| live.width).max().unwrap_or(0);
         let (mut of_cells, mut starts) = (Vec::new(), Vec::new());
         for stream in 0..STREAMS {
-            self.cells.starts(stream, first, &mut of_cells);
-            // The same counter of all new instances, one counter after the other.
+            self.cells.starts(stream, &mut of_cells);
+            // The same counter of all instances, one counter after the other.
             for nth in 0..widest {
                 starts.clear();
-                let having = untold.iter().filter(|live| nth < live.width);
+                let having = lives.iter().filter(|live| nth < live.width);
                 starts.extend(having.map(|live| {
-                    let cell = live.cell.saturating_sub(first).saturating_add(nth);
                     let usual = match stream {
                         MULTI => 1,
                         FREQUENCY => self.counter(&live.instance, nth).1,
                         _ => 0,
                     };
+                    let cell = live.cell.saturating_add(nth);
                     of_cells.get(cell).copied().unwrap_or(0).wrapping_sub(usual)
                 }));
                 series::encode(out, 0, &starts, &mut Parameters::default(), scratch);
             }
-            let changed = self.cells.encode(out, stream, rows, key, scratch);
-            numbers = numbers.saturating_add((changed as u64).saturating_mul(rows as u64));
+            self.cells.encode(out, stream, rows, scratch);
         }
         self.cells.end_chunk();
-        self.told = self.order.len();
-        numbers
+    }
+
+    /// The instances that the tail does not have yet.
+    pub(super) fn unwritten(&self) -> impl ExactSizeIterator<Item = &Instance> {
+        self.instances_from(self.written.0)
+    }
+
+    /// Writes the newest row by its difference from the newest row of the tail; `whole` for the first one.
+    pub(super) fn encode_row(&self, out: &mut Vec<u8>, whole: bool) {
+        let is_sampled = self.sampled.last() != 0;
+        let has_numbers = whole || self.cells.has_unwritten();
+        out.put(u64::from(is_sampled) | u64::from(has_numbers) << 1);
+        if is_sampled {
+            for (clock, before) in self.clocks.iter().zip(self.written.1) {
+                out.put_signed(clock.last().wrapping_sub(before).cast_signed());
+            }
+        }
+        if !has_numbers {
+            return;
+        }
+        let lives = self.order.iter().filter_map(|position| self.instances.get(*position)?.as_ref());
+        let mut lives = lives.peekable();
+        self.cells.encode_row(out, whole, |cell| {
+            while lives.next_if(|live| live.cell.saturating_add(live.width) <= cell).is_some() {}
+            lives.peek().map_or(0, |live| self.counter(&live.instance, cell.saturating_sub(live.cell)).1)
+        });
+    }
+
+    /// The newest row is in the tail.
+    pub(super) fn row_is_written(&mut self) {
+        let mut clocks = self.written.1;
+        if self.sampled.last() != 0 {
+            clocks.iter_mut().zip(&self.clocks).for_each(|(written, clock)| *written = clock.last());
+        }
+        self.written = (self.order.len(), clocks);
+        self.cells.row_is_written();
     }
 
     /// Columns that changed since the last chunk.

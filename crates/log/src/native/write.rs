@@ -13,11 +13,12 @@ use super::bits::BitWriter;
 use super::cells::ChunkRow;
 use super::fields::PutFields;
 use super::frame::{LONGEST, frame, kind};
-use super::index::{self, Entry};
+use super::index::{self, ChunkHead, Entry};
 use super::output::{Output, WriteOptions};
 use super::schema::{self, Definition, Instance};
 use super::series::Scratch;
 use super::table::{CLOCKS, Lane, STREAMS, Table};
+use super::tail::Tail;
 use super::{HEAD, MOST_COLUMNS, MOST_NUMBERS, MOST_ROWS};
 
 /// An object of a host in a [`NativeWriter`].
@@ -46,31 +47,34 @@ pub struct RowTime {
 /// ends it. In a row an instance without values does not exist.
 #[derive(Debug)]
 pub struct NativeWriter<W: Output> {
-    out: W,
+    pub(super) out: W,
     /// Bytes written.
-    at: u64,
-    options: WriteOptions,
-    tables: Vec<Table>,
+    pub(super) at: u64,
+    pub(super) options: WriteOptions,
+    pub(super) tables: Vec<Table>,
     by_hash: HashMap<u64, usize>,
     hosts: Vec<String>,
-    /// Tables in the chunks since the last key.
-    told: usize,
     /// Rows of this chunk that are complete.
-    rows: usize,
-    /// Number of the row that is being filled, over all chunks, from 1.
-    stamp: u64,
+    pub(super) rows: usize,
+    /// Number of the row that is being filled, over the whole log, from 1.
+    pub(super) stamp: u64,
     open: bool,
-    key: bool,
-    times: Lane,
-    minutes: Lane,
-    /// Numbers and rows since the last key, its own included.
-    numbers: u64,
-    rows_since_key: usize,
+    pub(super) times: Lane,
+    pub(super) minutes: Lane,
     texts: HashMap<String, u64>,
-    /// Texts that earlier chunks do not have, and the number of the first of them.
-    new_texts: (u64, Vec<String>),
-    index: Vec<Entry>,
-    definitions: Vec<u64>,
+    /// The texts of this chunk, and the number of the first of them.
+    pub(super) new_texts: (u64, Vec<String>),
+    pub(super) index: Vec<Entry>,
+    /// Where the definitions are.
+    pub(super) definitions: Vec<u64>,
+    /// Definitions that are only in the tail, or nowhere yet.
+    pub(super) fresh: Vec<Vec<u8>>,
+    /// Records of which the next chunk writes the second copy, so that no single fault costs the whole log.
+    pub(super) copies: Vec<(u8, Vec<u8>)>,
+    /// The rows of this chunk that are in the file already.
+    pub(super) tail: Tail,
+    /// Rows that never reached the file.
+    pub(super) lost: u64,
     /// The epoch: each key numbers the columns again.
     epoch: u64,
     scratch: Scratch,
@@ -96,10 +100,19 @@ impl NativeWriter<File> {
     ///
     /// The file can not be read or written, or it is not a log of this version.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<NativeWriter<File>, crate::LogError> {
-        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = open().map_err(|error| crate::LogError::from(error).in_file(path))?;
-        let length = file.metadata().map_err(|error| crate::LogError::from(error).in_file(path))?.len();
-        let known = index::rebuild(&mut file, length).map_err(|error| error.in_file(path))?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| crate::LogError::from(error).in_file(path))?;
+        NativeWriter::append(file, options).map_err(|error| error.in_file(path))
+    }
+
+    /// As [`NativeWriter::append_to`], into an open file.
+    ///
+    /// # Errors
+    ///
+    /// As [`NativeWriter::append_to`].
+    pub fn append(mut file: File, options: WriteOptions) -> Result<NativeWriter<File>, crate::LogError> {
+        let length = file.metadata()?.len();
+        let known = index::rebuild(&mut file, length)?;
         let mut writer = NativeWriter::with(file, options);
         let mut begin = || {
             if known.end == 0 {
@@ -108,22 +121,16 @@ impl NativeWriter<File> {
             }
             writer.out.cut(known.end)?;
             writer.at = known.end;
-            let body = schema::encode_log(&writer.options.zone, &writer.options.writer);
-            writer.record(kind::LOG, &body)
+            // Rows of their own and jumps are new in version 2; all else of version 1 is as it was.
+            writer.out.write_at(0, &HEAD)?;
+            writer.out.cut(known.end)?;
+            writer.begin_part()
         };
-        begin().map_err(|error| crate::LogError::from(error).in_file(path))?;
+        begin()?;
         writer.index = known.keys;
         writer.definitions = known.definitions;
+        writer.stamp = known.rows;
         Ok(writer)
-    }
-
-    /// Waits until the operating system has written everything to the disk.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the operating system.
-    pub fn sync(&mut self) -> io::Result<()> {
-        self.out.sync_data()
     }
 }
 
@@ -147,19 +154,19 @@ impl<W: Output> NativeWriter<W> {
             tables: Vec::new(),
             by_hash: HashMap::new(),
             hosts: Vec::new(),
-            told: 0,
             rows: 0,
             stamp: 0,
             open: false,
-            key: true,
             times: Lane::default(),
             minutes: Lane::default(),
-            numbers: 0,
-            rows_since_key: 0,
             texts: HashMap::new(),
             new_texts: (0, Vec::new()),
             index: Vec::new(),
             definitions: Vec::new(),
+            fresh: Vec::new(),
+            copies: Vec::new(),
+            tail: Tail::default(),
+            lost: 0,
             epoch: 0,
             scratch: Scratch::default(),
         }
@@ -167,8 +174,25 @@ impl<W: Output> NativeWriter<W> {
 
     fn begin(&mut self) -> io::Result<()> {
         self.write(&HEAD)?;
-        let body = schema::encode_log(&self.options.zone, &self.options.writer);
-        self.record(kind::LOG, &body)
+        self.begin_part()
+    }
+
+    /// Says who writes from here on, and in which zone.
+    fn begin_part(&mut self) -> io::Result<()> {
+        let WriteOptions { zone, writer, caption, .. } = &self.options;
+        let body = schema::encode_log(zone, writer, caption.as_deref());
+        self.record(kind::LOG, &body)?;
+        self.copies.push((kind::LOG, body));
+        Ok(())
+    }
+
+    /// Waits until everything that was written is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the operating system.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.out.sync()
     }
 
     /// The table of an object; the same one for the same definition.
@@ -182,9 +206,15 @@ impl<W: Output> NativeWriter<W> {
         if let Some(known) = self.by_hash.get(&hash) {
             return Ok(TableId(*known));
         }
-        let at = self.at;
-        self.record(kind::DEFINITION, &body)?;
-        self.definitions.push(at);
+        if self.options.write_through {
+            // It is written together with the first row that has the object.
+            self.fresh.push(frame(kind::DEFINITION, &body));
+        } else {
+            let at = self.at;
+            self.record(kind::DEFINITION, &body)?;
+            self.definitions.push(at);
+        }
+        self.copies.push((kind::DEFINITION, body));
         let host = match self.hosts.iter().position(|host| *host == definition.host) {
             Some(host) => host,
             None => {
@@ -238,18 +268,20 @@ impl<W: Output> NativeWriter<W> {
         self.epoch
     }
 
-    /// Begins a row.
+    /// Begins a row, and writes what is complete.
     ///
     /// # Errors
     ///
-    /// Errors of the output while writing earlier rows. Only those rows are lost; the new row is begun.
+    /// Errors of the output while writing earlier rows, see [`NativeWriter::lost`]; the new row is begun.
     pub fn row(&mut self, time: RowTime) -> io::Result<()> {
-        self.end_row();
-        let written = match self.times.values.first() {
-            Some(first) if self.is_full(*first, time.time.0) => self.flush(),
-            _ => Ok(()),
-        };
-        if self.rows == 0 && self.key {
+        let mut written = self.commit();
+        if let Some(first) = self.times.values.first()
+            && self.is_full(*first, time.time.0)
+        {
+            // If this succeeds, nothing is missing any more.
+            written = self.flush();
+        }
+        if self.rows == 0 {
             self.begin_key();
         }
         self.times.values.push(time.time.0);
@@ -283,7 +315,7 @@ impl<W: Output> NativeWriter<W> {
     }
 
     /// The row that is being filled.
-    fn now(&self) -> ChunkRow {
+    pub(super) fn now(&self) -> ChunkRow {
         ChunkRow { number: u32::try_from(self.rows).unwrap_or(u32::MAX), stamp: self.stamp }
     }
 
@@ -321,38 +353,30 @@ impl<W: Output> NativeWriter<W> {
         }
     }
 
-    /// Writes the held rows.
+    /// Writes the held rows as a chunk. Rows that were written through already are replaced by it.
     ///
     /// # Errors
     ///
-    /// Errors of the output. Only the held rows are lost.
+    /// Errors of the output. Rows that were written through stay; the others are lost.
     pub fn flush(&mut self) -> io::Result<()> {
         self.end_row();
         if self.rows == 0 {
             return Ok(());
         }
-        let body = self.chunk();
-        let at = self.at;
-        let key = std::mem::replace(&mut self.key, false);
-        let written = self.record(kind::CHUNK, &body).and_then(|()| self.out.flush());
-        match &written {
-            Ok(()) if key => {
-                if let Some(entry) = self.index.last_mut() {
-                    entry.at = at;
-                }
-            }
-            Ok(()) => {}
-            Err(_) => {
-                // What follows can not build on what is not there.
-                self.key = true;
-                if key {
-                    self.index.pop();
-                }
-            }
+        let mut head = ChunkHead {
+            key: true,
+            rows: self.rows,
+            first: self.times.values.first().copied().unwrap_or(0),
+            most: self.times.values.iter().copied().max().unwrap_or(0),
+            number: Some(0),
+        };
+        head.number = Some(self.stamp.saturating_sub(self.rows as u64).saturating_add(1));
+        let body = self.chunk(head);
+        let written = self.write_chunk(head, &body).and_then(|()| self.out.flush());
+        if written.is_err() {
+            self.lost = self.lost.saturating_add(self.tail.missing(head.rows));
         }
-        if self.numbers >= self.options.numbers_between_keys || self.rows_since_key >= MOST_ROWS {
-            self.key = true;
-        }
+        self.tail = Tail::default();
         written
     }
 
@@ -365,7 +389,7 @@ impl<W: Output> NativeWriter<W> {
     pub fn seal(mut self) -> io::Result<W> {
         self.flush()?;
         let at = self.at;
-        let body = index::encode(&self.index, &self.definitions);
+        let body = index::encode(&self.index, &self.definitions, self.stamp);
         self.record(kind::INDEX, &body)?;
         self.record(kind::END, &at.to_le_bytes())?;
         self.out.flush()?;
@@ -380,6 +404,23 @@ impl<W: Output> NativeWriter<W> {
     /// Bytes that were written so far.
     pub const fn bytes(&self) -> u64 {
         self.at
+    }
+
+    /// How many rows a chunk has if as many numbers change as in the rows that are held.
+    pub fn rows_of_a_chunk(&self) -> u64 {
+        let changed = self.tables.iter().map(Table::changed).fold(0usize, usize::saturating_add) as u64;
+        let rows = self.options.numbers_between_keys.checked_div(changed).unwrap_or(u64::MAX);
+        rows.clamp(1, self.options.rows as u64)
+    }
+
+    /// Complete rows that the file does not have yet.
+    pub fn held(&self) -> u64 {
+        self.tail.missing(self.rows)
+    }
+
+    /// Rows that could not be written and are gone.
+    pub const fn lost(&self) -> u64 {
+        self.lost
     }
 
     fn is_full(&self, first: u64, now: u64) -> bool {
@@ -402,15 +443,12 @@ impl<W: Output> NativeWriter<W> {
         for table in &mut self.tables {
             table.begin_key(self.options.keep_instances);
         }
-        self.told = 0;
-        self.numbers = 0;
-        self.rows_since_key = 0;
         let next = self.new_texts.0.saturating_add(self.new_texts.1.len() as u64);
         self.texts.clear();
         self.new_texts = (next, Vec::new());
     }
 
-    fn end_row(&mut self) {
+    pub(super) fn end_row(&mut self) {
         if !std::mem::replace(&mut self.open, false) {
             return;
         }
@@ -438,30 +476,17 @@ impl<W: Output> NativeWriter<W> {
     }
 
     /// Encodes the held rows as the body of a chunk, and drops them.
-    fn chunk(&mut self) -> Vec<u8> {
-        let (key, rows) = (self.key, self.rows);
-        let most = self.times.values.iter().copied().max().unwrap_or(0);
-        let first = self.times.values.first().copied().unwrap_or(0);
-        if key {
-            self.index.push(Entry { at: 0, first, most });
-        } else if let Some(entry) = self.index.last_mut() {
-            entry.most = entry.most.max(most);
-        }
-        let mut body = vec![u8::from(key)];
-        body.put(rows as u64);
-        body.put(first);
-        body.put_signed(most.wrapping_sub(first).cast_signed());
-        let told = if key { 0 } else { self.told };
-        let new = self.tables.get(told..).unwrap_or_default();
-        body.put(new.len() as u64);
-        for table in new {
+    fn chunk(&mut self, head: ChunkHead) -> Vec<u8> {
+        let mut body = Vec::new();
+        head.encode(&mut body);
+        body.put(self.tables.len() as u64);
+        for table in &self.tables {
             body.extend_from_slice(&table.hash.to_le_bytes());
         }
-        self.told = self.tables.len();
         for table in &self.tables {
-            let untold = table.untold();
-            body.put(untold.len() as u64);
-            for instance in untold {
+            let instances = table.instances_from(0);
+            body.put(instances.len() as u64);
+            for instance in instances {
                 instance.encode(&mut body);
             }
         }
@@ -474,29 +499,23 @@ impl<W: Output> NativeWriter<W> {
         *number = number.saturating_add(texts.len() as u64);
         texts.clear();
         let mut bits = BitWriter::default();
-        self.times.encode(&mut bits, key, &mut self.scratch);
-        self.minutes.encode(&mut bits, key, &mut self.scratch);
-        for (number, table) in self.tables.iter_mut().enumerate() {
-            // A table that is new has nothing to build on.
-            let numbers = table.encode(&mut bits, rows, key || number >= told, &mut self.scratch);
-            self.numbers = self.numbers.saturating_add(numbers);
+        self.times.encode(&mut bits, &mut self.scratch);
+        self.minutes.encode(&mut bits, &mut self.scratch);
+        for table in &mut self.tables {
+            table.encode(&mut bits, head.rows, &mut self.scratch);
         }
         bits.drain_into(&mut body);
-        self.rows_since_key = self.rows_since_key.saturating_add(rows);
         self.rows = 0;
         body
     }
 
-    fn record(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
-        if body.len() > LONGEST {
-            let words = format!("a record has {} bytes, and at most {LONGEST} are possible", body.len());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
-        }
+    pub(super) fn record(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        check_length(body)?;
         self.write(&frame(kind, body))
     }
 
     /// Writes all bytes, or removes those that were written.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.out.write_all(bytes) {
             Ok(()) => {
                 self.at = self.at.saturating_add(bytes.len() as u64);
@@ -510,4 +529,13 @@ impl<W: Output> NativeWriter<W> {
             }
         }
     }
+}
+
+/// Refuses a body that no reader takes.
+pub(super) fn check_length(body: &[u8]) -> io::Result<()> {
+    if body.len() <= LONGEST {
+        return Ok(());
+    }
+    let words = format!("a record has {} bytes, and at most {LONGEST} are possible", body.len());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, words))
 }
