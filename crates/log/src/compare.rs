@@ -1,14 +1,17 @@
 //! Compares two logs: which counters differ most.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 
+use crate::clock::{LogClock, TimeRange};
 use crate::error::{LogError, LogErrorKind, Notes};
 use crate::format::{ReadOptions, open};
+use crate::reader::ScannedRecord;
 use crate::select::{Selection, nothing_found};
 use crate::stats::{ColumnStats, Stats, Summary, gather};
 
@@ -48,6 +51,8 @@ pub struct Side {
     pub first: Option<FileTime>,
     /// Time of the last of them, UTC.
     pub last: Option<FileTime>,
+    /// The clock of the log.
+    pub clock: LogClock,
     /// Faults and remarks of the log.
     pub notes: Notes,
 }
@@ -101,9 +106,9 @@ pub fn compare(
 ) -> Result<Comparison, LogError> {
     let [one, other] = paths;
     let ranges = [range(one, selection, options)?, range(other, selection, options)?];
-    let [select_one, select_other] = aligned(paths, ranges, align, selection)?;
-    let first = gather(&[one.to_path_buf()], &select_one, options)?;
-    let second = gather(&[other.to_path_buf()], &select_other, options)?;
+    let [of_one, of_other] = aligned(paths, ranges, align)?;
+    let first = gather(&[one.to_path_buf()], selection, of_one, options)?;
+    let second = gather(&[other.to_path_buf()], selection, of_other, options)?;
     let not_found: Vec<String> =
         first.not_found.iter().filter(|path| second.not_found.contains(path)).cloned().collect();
     if !not_found.is_empty() && not_found.len() == selection.counters.len() {
@@ -134,18 +139,20 @@ fn range(
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<(FileTime, FileTime), LogError> {
+    // A range by a log's own clock is by the clock of each log.
+    let clock = LogClock::of(&[path.to_path_buf()], options)?;
+    let wanted = selection.range(&clock);
     let mut log = open(path, options)?;
     let mut range: Option<(FileTime, FileTime)> = None;
-    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
-        if selection.has_time(record.time) {
-            let (first, last) = range.unwrap_or((record.time, record.time));
-            range = Some((first.min(record.time), last.max(record.time)));
+    let mut note = |ScannedRecord { time, .. }: ScannedRecord| {
+        if wanted.has(time) {
+            let (first, last) = range.unwrap_or((time, time));
+            range = Some((first.min(time), last.max(time)));
         }
-    }
-    range.ok_or_else(|| {
-        let words = "it has no records in the time that was asked for".to_owned();
-        LogError::new(LogErrorKind::Request(words)).in_file(path)
-    })
+        ControlFlow::Continue(())
+    };
+    log.scan(&mut note).map_err(|error| error.in_file(path))?;
+    range.ok_or_else(|| clock.no_records(wanted).in_file(path))
 }
 
 /// The part of each log to compare.
@@ -153,10 +160,8 @@ fn aligned(
     paths: [&Path; 2],
     [one, other]: [(FileTime, FileTime); 2],
     align: Align,
-    selection: &Selection,
-) -> Result<[Selection; 2], LogError> {
-    let select =
-        |from: FileTime, to: FileTime| Selection { from: Some(from), to: Some(to), ..selection.clone() };
+) -> Result<[TimeRange; 2], LogError> {
+    let select = |from: FileTime, to: FileTime| TimeRange { from: Some(from), to: Some(to) };
     match align {
         Align::Start => {
             let length = |(first, last): (FileTime, FileTime)| last.0.saturating_sub(first.0);
@@ -171,7 +176,7 @@ fn aligned(
                 let words = format!(
                     "{path} and {other_path} have no time in common; compare them by their starts instead"
                 );
-                return Err(LogError::new(LogErrorKind::Request(words)));
+                return Err(LogError::new(LogErrorKind::NoRecords(words)));
             }
             Ok([select(from, to), select(from, to)])
         }
@@ -184,6 +189,7 @@ fn side(path: &Path, stats: &Stats) -> Side {
         records: stats.records,
         first: stats.first,
         last: stats.last,
+        clock: stats.clock.clone(),
         notes: stats.notes.first().map(|(_, notes)| notes.clone()).unwrap_or_default(),
     }
 }

@@ -27,6 +27,10 @@ pub enum LogErrorKind {
     Unusable(String),
     /// The request can not be fulfilled, and why.
     Request(String),
+    /// The range that was asked for has no records; the words name the range of the log.
+    NoRecords(String),
+    /// The file to write is this one, which is read for it.
+    OutputIsInput(PathBuf),
 }
 
 impl LogError {
@@ -56,7 +60,10 @@ impl fmt::Display for LogError {
             LogErrorKind::Io(error) => error.fmt(f),
             LogErrorKind::NotALog(words) => write!(f, "not a performance log: {words}"),
             LogErrorKind::Unusable(words) => write!(f, "nothing in the log can be used: {words}"),
-            LogErrorKind::Request(words) => f.write_str(words),
+            LogErrorKind::Request(words) | LogErrorKind::NoRecords(words) => f.write_str(words),
+            LogErrorKind::OutputIsInput(input) => {
+                write!(f, "this is the file {}, which is read; write another file", input.display())
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::blg::BlgReader;
 use crate::csv::CsvReader;
 use crate::error::{LogError, LogErrorKind};
+use crate::file::open_regular;
 use crate::native::NativeReader;
 use crate::reader::LogReader;
 
@@ -205,19 +206,14 @@ impl Seek for Counted {
 ///
 /// # Errors
 ///
-/// The file can not be read, or its format is unknown.
+/// The file can not be read or is not a regular file, or its format is unknown.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     of_file(path, options).map_err(|error| error.in_file(path))
 }
 
 fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    let file = File::open(path)?;
-    let is_file = file.metadata()?.is_file();
+    let file = log_file(path)?;
     let mut input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
-    // A pipe can not be rewound, and it is never a database.
-    if !is_file {
-        return read(input, options);
-    }
     let mut head = Vec::new();
     input.get_mut().file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     input.get_mut().file.rewind()?;
@@ -231,13 +227,26 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
     }
 }
 
+/// Opens the file of a log. A log is a regular file, because most work reads it twice.
+pub(crate) fn log_file(path: &Path) -> Result<File, LogError> {
+    open_regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => LogError::new(LogErrorKind::NotALog(error.to_string())),
+        _ => error.into(),
+    })
+}
+
 /// Reads a log from bytes.
 ///
 /// # Errors
 ///
 /// The format of the bytes is unknown.
 pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn LogReader + 'a>, LogError> {
-    read(bytes, options)
+    match Format::detect(bytes.get(..bytes.len().min(HEAD)).unwrap_or_default()) {
+        Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(Cursor::new(bytes), options)?)),
+        Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(Cursor::new(bytes), options)?)),
+        Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(Cursor::new(bytes))?)),
+        _ => read(bytes, options),
+    }
 }
 
 /// Reads a log from a stream that need not be able to seek.

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use tallymon_core::flow::NoValue;
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
+use crate::clock::LogClock;
 use crate::error::{LogError, Notes};
 use crate::format::{Format, ReadOptions, open};
-use crate::reader::{About, Column, Cooker};
+use crate::reader::{About, Column};
+use crate::restarts::Restarts;
+use crate::select::Selection;
 
 /// The description of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +24,8 @@ pub struct Info {
     pub bytes: u64,
     /// The name of the time zone, and the minutes to add to local time to get UTC at the first record.
     pub zone: (String, i32),
+    /// The log does not say its zone: the one above is guessed, or UTC.
+    pub zone_unknown: bool,
     /// The hosts in the order of their names.
     pub hosts: Vec<HostInfo>,
     /// The objects in the order of their names.
@@ -31,6 +36,8 @@ pub struct Info {
     pub columns: Vec<String>,
     /// Records.
     pub records: u64,
+    /// The clock of the log.
+    pub clock: LogClock,
     /// Time of the first record, UTC.
     pub first: Option<FileTime>,
     /// Time of the last record, UTC.
@@ -118,17 +125,30 @@ pub struct BadInfo {
 ///
 /// As [`open`].
 pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
+    info_of(path, &Selection::default(), options)
+}
+
+/// As [`info()`], of the records in a range; the counters of the selection do not matter.
+///
+/// # Errors
+///
+/// As [`open`], and a range without records.
+pub fn info_of(path: &Path, selection: &Selection, options: &ReadOptions) -> Result<Info, LogError> {
+    let range = selection.range_of(&[path.to_path_buf()], options)?;
     let bytes = std::fs::metadata(path).map_err(|error| LogError::from(error).in_file(path))?.len();
     let mut log = open(path, options)?;
-    let mut cooker = Cooker::capped(options.cap);
-    let mut computed = Vec::new();
     let mut times: Vec<FileTime> = Vec::new();
     let mut minutes = None;
+    let mut clock = LogClock::default();
     let mut values = 0u64;
     let mut values_of: Vec<u64> = Vec::new();
     let mut bad: HashMap<NoValue, u64> = HashMap::new();
     let mut restarts = Restarts::default();
     while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+        clock.note(record.time, record.local_minutes);
+        if !range.has(record.time) {
+            continue;
+        }
         times.push(record.time);
         minutes = minutes.or(Some(record.local_minutes));
         if values_of.len() < record.cells.len() {
@@ -147,10 +167,13 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
                 }
             }
         }
-        cooker.cook_into(&record, &mut computed);
-        restarts.record(record.time, &log.about().columns, &computed);
+        restarts.record(&record, &log.about().columns);
     }
     let about = log.about();
+    clock.set_zone(&about.zone);
+    if times.is_empty() && range.is_limited() {
+        return Err(clock.no_records(range).in_file(path));
+    }
     let distances: Vec<u64> = distances(&times).collect();
     let usual = median(distances.clone());
     let seconds = |units: u64| units as f64 / UNITS_PER_SECOND as f64;
@@ -162,13 +185,13 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
         }
         _ => None,
     });
-    let mut bad: Vec<BadInfo> = bad.into_iter().map(|(reason, count)| BadInfo { reason, count }).collect();
-    bad.sort_by_key(|bad| (std::cmp::Reverse(bad.count), bad.reason.to_string()));
+    let bad = most_first(bad);
     let order = crate::reader::table_order(&about.columns);
     Ok(Info {
         path: path.to_path_buf(),
         format: about.format,
         bytes,
+        zone_unknown: about.zone.is_unknown(),
         zone: about.zone.label(minutes.unwrap_or(0)),
         hosts: hosts(&about.columns, &restarts),
         objects: objects(&about.columns),
@@ -178,7 +201,8 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
             .filter_map(|at| about.columns.get(*at))
             .map(|column| column.path.clone())
             .collect(),
-        records: about.records,
+        records: times.len() as u64,
+        clock,
         first: times.first().copied(),
         last: times.last().copied(),
         interval: usual.map(seconds),
@@ -190,6 +214,13 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
         bytes_per_value: (values > 0).then(|| bytes as f64 / values as f64),
         notes: about.notes.clone(),
     })
+}
+
+/// Missing values by reason, the most frequent reason first.
+fn most_first(bad: HashMap<NoValue, u64>) -> Vec<BadInfo> {
+    let mut bad: Vec<BadInfo> = bad.into_iter().map(|(reason, count)| BadInfo { reason, count }).collect();
+    bad.sort_by_key(|bad| (std::cmp::Reverse(bad.count), bad.reason.to_string()));
+    bad
 }
 
 /// The intervals between records in units of 100 ns; records that go back in time have none.
@@ -205,7 +236,7 @@ fn median(mut numbers: Vec<u64>) -> Option<u64> {
     numbers.get(numbers.len() / 2).copied()
 }
 
-fn host_of(column: &Column) -> &str {
+pub(crate) fn host_of(column: &Column) -> &str {
     column.parts.as_ref().and_then(|parts| parts.machine.as_deref()).unwrap_or_default()
 }
 
@@ -220,7 +251,7 @@ fn hosts(columns: &[Column], restarts: &Restarts) -> Vec<HostInfo> {
         .map(|(name, columns)| HostInfo {
             name: name.to_owned(),
             columns,
-            restarts: restarts.times.get(name).cloned().unwrap_or_default(),
+            restarts: restarts.of(name).to_vec(),
         })
         .collect()
 }
@@ -273,51 +304,4 @@ fn counters(about: &About, values: &[u64]) -> Vec<CounterInfo> {
         .collect();
     counters.sort_by_key(|counter| std::cmp::Reverse(counter.bytes));
     counters
-}
-
-/// Finds restarts of hosts: a single counter that goes backwards belongs to another instance now, but if most
-/// counters do, the machine was restarted.
-#[derive(Debug, Default)]
-struct Restarts {
-    times: HashMap<String, Vec<FileTime>>,
-}
-
-impl Restarts {
-    fn record(
-        &mut self,
-        time: FileTime,
-        columns: &[Column],
-        values: &[Result<tallymon_core::flow::Value, NoValue>],
-    ) {
-        let backwards = |value: &Result<_, NoValue>| {
-            matches!(
-                value,
-                Err(NoValue::NegativeValue | NoValue::NegativeTimebase | NoValue::NegativeDenominator)
-            )
-        };
-        if !values.iter().any(backwards) {
-            return;
-        }
-        // Host, and how many of its values went backwards and forwards.
-        let mut hosts: HashMap<&str, (u64, u64)> = HashMap::new();
-        for (column, value) in columns.iter().zip(values) {
-            if !column.counter_type.needs_two_samples() {
-                continue;
-            }
-            let (back, forth) = hosts.entry(host_of(column)).or_default();
-            if backwards(value) {
-                *back = back.saturating_add(1);
-            } else if value.is_ok() {
-                *forth = forth.saturating_add(1);
-            }
-        }
-        for (host, (back, forth)) in hosts {
-            if back > forth {
-                let times = self.times.entry(host.to_owned()).or_default();
-                if times.len() < Notes::MOST {
-                    times.push(time);
-                }
-            }
-        }
-    }
 }

@@ -33,11 +33,13 @@
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files, written; with the feature `parquet` |
 //! | [`zone`] | local times of logs and UTC |
+//! | [`clock`] | times by the clock of a log |
 //! | [`select`] | selects counters and records |
 //! | [`relog`](mod@relog) | converts logs, also parts of them, into other formats |
 //! | [`info`](mod@info) | hosts, counters, range, gaps, bad values of a log |
 //! | [`stats`](mod@stats) | statistics of every counter |
 //! | [`compare`](mod@compare) | compares two logs |
+//! | [`new_file`] | files that appear whole, and what may overwrite a file |
 //! | [`quantile`] | percentiles in bounded memory |
 //! | [`error`] | errors and damage |
 //!
@@ -47,15 +49,19 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod blg;
+pub mod clock;
 pub mod compare;
 pub mod csv;
 pub mod error;
+mod file;
 pub mod format;
 pub mod info;
 pub mod native;
+pub mod new_file;
 pub mod quantile;
 pub mod reader;
 pub mod relog;
+mod restarts;
 pub mod select;
 pub mod stats;
 pub mod zone;
@@ -65,8 +71,10 @@ pub mod parquet;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
 
+pub use clock::{LogClock, LogTime, Moment, TimeRange};
 pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
+pub use file::open_regular;
 pub use format::{BytesRead, FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
 pub use info::{Info, info};
 pub use reader::{About, Column, Cooker, LogReader, Record, RecordPosition, Records, ScannedRecord};

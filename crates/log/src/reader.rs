@@ -31,9 +31,14 @@ pub trait LogReader: Send {
         None
     }
 
-    /// The text of a text counter in the last record. Only native logs hold texts.
+    /// The text of a text counter in the last record. Only native logs and text logs hold texts.
     fn text(&self, _column: usize) -> Option<&str> {
         None
+    }
+
+    /// Whether a value of the last record is older than the record. Only native logs know it.
+    fn is_stale(&self, _column: usize) -> bool {
+        false
     }
 
     /// The position of the last record, to read from there again. `None` if the input can not seek, and for
@@ -106,6 +111,8 @@ pub struct About {
     pub columns: Vec<Column>,
     /// The time zone.
     pub zone: Zone,
+    /// The caption that Performance Monitor writes behind the paths of a text log.
+    pub caption: Option<String>,
     /// Faults and remarks so far.
     pub notes: Notes,
     /// Records read so far.
@@ -115,9 +122,18 @@ pub struct About {
     /// The bits of the file that the values of each column take so far. Columns at the end that take none are
     /// missing; empty for formats that do not count.
     pub value_bits: Vec<u64>,
+    /// The program that wrote the log, and the system that it recorded; native logs only.
+    pub writer: Option<String>,
 }
 
 impl About {
+    /// The system on which this program recorded the log, such as `linux`. `None` for logs that others
+    /// recorded, and for formats that do not say it.
+    pub fn recorded_on(&self) -> Option<&str> {
+        let (program, system) = self.writer.as_deref()?.split_once(" on ")?;
+        program.starts_with("tallymon ").then_some(system)
+    }
+
     /// Counts the bits of a value.
     #[inline]
     pub(crate) fn took(&mut self, column: usize, bits: u64) {
@@ -134,10 +150,12 @@ impl About {
             format,
             columns: Vec::new(),
             zone: Zone::Unknown,
+            caption: None,
             notes: Notes::default(),
             records: 0,
             records_promised: None,
             value_bits: Vec::new(),
+            writer: None,
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Selects counters and times of a log.
 
-use tallymon_core::path::{CounterPath, InstanceIndex, Part, Pattern};
-use tallymon_core::time::FileTime;
+use std::path::PathBuf;
 
+use tallymon_core::path::{CounterPath, InstanceIndex, Part, Pattern};
+
+use crate::clock::{LogClock, LogTime, Moment, TimeRange};
 use crate::error::{LogError, LogErrorKind};
+use crate::format::ReadOptions;
 use crate::reader::Column;
 
 /// Which counters and records of logs to read. The default is all of them.
@@ -11,16 +14,37 @@ use crate::reader::Column;
 pub struct Selection {
     /// Paths and patterns of the counters; an empty list means all.
     pub counters: Vec<CounterPath>,
-    /// Records at or after this time, UTC.
-    pub from: Option<FileTime>,
-    /// Records at or before this time, UTC.
-    pub to: Option<FileTime>,
+    /// Records at or after this time.
+    pub from: Option<LogTime>,
+    /// Records at or before this time.
+    pub to: Option<LogTime>,
 }
 
 impl Selection {
-    /// Whether a time is in the range.
-    pub fn has_time(&self, time: FileTime) -> bool {
-        self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time <= to)
+    /// The range by the clock of a log.
+    pub fn range(&self, clock: &LogClock) -> TimeRange {
+        TimeRange {
+            from: self.from.map(|time| clock.moment(time, Moment::First)),
+            to: self.to.map(|time| clock.moment(time, Moment::Last)),
+        }
+    }
+
+    /// The range by the clock of logs, which are read for it only if a bound is by that clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](crate::open).
+    pub fn range_of(&self, paths: &[PathBuf], options: &ReadOptions) -> Result<TimeRange, LogError> {
+        match self.fixed_range() {
+            Some(range) => Ok(range),
+            None => Ok(self.range(&LogClock::of(paths, options)?)),
+        }
+    }
+
+    /// The range if it is the same for every log: no bound is by a log's own clock.
+    fn fixed_range(&self) -> Option<TimeRange> {
+        let is_fixed = |time: &Option<LogTime>| time.is_none_or(|time| matches!(time, LogTime::Utc(_)));
+        (is_fixed(&self.from) && is_fixed(&self.to)).then(|| self.range(&LogClock::default()))
     }
 }
 

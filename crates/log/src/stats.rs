@@ -7,6 +7,7 @@ use tallymon_core::counter::{CounterType, average};
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
+use crate::clock::{LogClock, TimeRange};
 use crate::error::{LogError, Notes};
 use crate::format::{ReadOptions, open};
 use crate::quantile::Quantiles;
@@ -32,6 +33,8 @@ pub struct Stats {
     pub first: Option<FileTime>,
     /// Time of the last of them, UTC.
     pub last: Option<FileTime>,
+    /// The clock of the logs.
+    pub clock: LogClock,
     /// Requested paths that are not in the logs.
     pub not_found: Vec<String>,
     /// Faults and remarks of each log.
@@ -96,11 +99,15 @@ impl Summary {
 ///
 /// # Errors
 ///
-/// A log can not be read, or no requested counter is in any log.
+/// A log can not be read, no requested counter is in any log, or the requested range has no records.
 pub fn stats(paths: &[PathBuf], selection: &Selection, options: &ReadOptions) -> Result<Stats, LogError> {
-    let stats = gather(paths, selection, options)?;
+    let range = selection.range_of(paths, options)?;
+    let stats = gather(paths, selection, range, options)?;
     if stats.columns.is_empty() && !stats.not_found.is_empty() {
         return Err(nothing_found(&stats.not_found));
+    }
+    if stats.records == 0 && range.is_limited() {
+        return Err(stats.clock.no_records(range));
     }
     Ok(stats)
 }
@@ -109,6 +116,7 @@ pub fn stats(paths: &[PathBuf], selection: &Selection, options: &ReadOptions) ->
 pub(crate) fn gather(
     paths: &[PathBuf],
     selection: &Selection,
+    range: TimeRange,
     options: &ReadOptions,
 ) -> Result<Stats, LogError> {
     let mut gathered: Vec<Accumulator> = Vec::new();
@@ -119,11 +127,13 @@ pub(crate) fn gather(
         records: 0,
         first: None,
         last: None,
+        clock: LogClock::default(),
         not_found: Vec::new(),
         notes: Vec::new(),
     };
     for path in paths {
         let mut log = open(path, options)?;
+        let mut clock = LogClock::default();
         let mut cooker = Cooker::capped(options.cap);
         let mut values = Vec::new();
         // The accumulator of each column of this log; columns appear while records are read.
@@ -133,7 +143,8 @@ pub(crate) fn gather(
             gathered.begin_log();
         }
         while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
-            if !selection.has_time(record.time) {
+            clock.note(record.time, record.local_minutes);
+            if !range.has(record.time) {
                 continue;
             }
             let columns = &log.about().columns;
@@ -159,6 +170,8 @@ pub(crate) fn gather(
                 gathered.add(record.time, cell, value);
             }
         }
+        clock.set_zone(&log.about().zone);
+        stats.clock.add(&clock);
         stats.notes.push((path.clone(), log.about().notes.clone()));
     }
     stats.not_found = search.not_found();

@@ -17,9 +17,12 @@ pub(crate) const UNITS_PER_MINUTE: u64 = UNITS_PER_SECOND.saturating_mul(60);
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Zone {
-    /// Nothing, or too little. Times are taken as UTC.
+    /// Nothing. Times are taken as UTC.
     #[default]
     Unknown,
+    /// The words of a text log that do not say the distance from UTC: what follows after `(PDH-CSV 4.0)` in
+    /// its first line. Times are taken as UTC if the zone can not be guessed from the words.
+    Words(String),
     /// One distance from UTC for the whole log, as in text logs.
     Fixed {
         /// Name of the zone, perhaps cut or empty.
@@ -59,11 +62,36 @@ impl Zone {
     /// The hour that occurs twice in autumn is taken as standard time, because nothing tells the two apart.
     pub fn minutes_at_local(&self, local: FileTime) -> i32 {
         match self {
-            Zone::Unknown => 0,
+            Zone::Unknown | Zone::Words(_) => 0,
             Zone::Fixed { bias, .. } => bias.saturating_neg(),
             Zone::Rules(rules) => {
                 let extra = if rules.is_daylight(local) { rules.daylight_bias } else { rules.standard_bias };
                 rules.bias.saturating_add(extra).saturating_neg()
+            }
+        }
+    }
+
+    /// Whether the distance from UTC is not known.
+    pub const fn is_unknown(&self) -> bool {
+        matches!(self, Zone::Unknown | Zone::Words(_))
+    }
+
+    /// What follows after `(PDH-CSV 4.0)` in the first line of a text log, for a time that is `minutes` from
+    /// UTC. An unknown zone stays unknown.
+    pub fn header(&self, minutes: i32) -> String {
+        match self {
+            Zone::Unknown => String::new(),
+            Zone::Words(words) => words.clone(),
+            // What a text log says stays, also an empty name, and one that was cut at a letter that is not
+            // ASCII.
+            Zone::Fixed { name, bias }
+                if *bias == minutes.saturating_neg() && !name.contains(is_unwritable) =>
+            {
+                format!(" ({name})({bias})")
+            }
+            Zone::Fixed { .. } | Zone::Rules(_) => {
+                let (name, bias) = self.label(minutes);
+                format!(" ({name})({bias})")
             }
         }
     }
@@ -76,7 +104,7 @@ impl Zone {
     pub fn label(&self, minutes: i32) -> (String, i32) {
         let bias = minutes.saturating_neg();
         let name = match self {
-            Zone::Unknown => "",
+            Zone::Unknown | Zone::Words(_) => "",
             Zone::Fixed { name, bias: own } if *own == bias => name,
             Zone::Rules(rules) if bias == rules.bias.saturating_add(rules.standard_bias) => {
                 resource_text(&rules.standard_name)
@@ -97,6 +125,11 @@ impl Zone {
         let minutes = minutes.unsigned_abs();
         (format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60), bias)
     }
+}
+
+/// Whether a letter would end the field of a text log, or its line.
+fn is_unwritable(letter: char) -> bool {
+    letter.is_control() || letter == '"'
 }
 
 /// The text of a reference into Windows' `tzres.dll`; other names do not change.
@@ -155,6 +188,11 @@ impl ZoneRules {
         date(&mut out, &self.daylight_date);
         out.extend_from_slice(&self.daylight_bias.to_le_bytes());
         out
+    }
+
+    /// Whether it has no name, which no zone of Windows is.
+    pub(crate) const fn is_nameless(&self) -> bool {
+        self.standard_name.is_empty() && self.daylight_name.is_empty()
     }
 
     fn is_daylight(&self, local: FileTime) -> bool {

@@ -1,9 +1,12 @@
 //! Text logs of every writer that is known, as they look in the wild.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+use std::slice::from_ref;
 use tallymon_core::flow::NoValue;
+use tallymon_log::relog::{Options, relog, relog_to};
 use tallymon_log::zone::Zone;
 use tallymon_log::{About, Format, ReadOptions, Record, Records, read_bytes};
+use tallymon_testkit::Scratch;
 
 fn read(bytes: &[u8], options: &ReadOptions) -> (About, Vec<Record>) {
     let mut log = read_bytes(bytes, options).unwrap();
@@ -31,11 +34,11 @@ fn zones_of_many_countries() {
         ("(PDH-CSV 4.0) ()(-540)", "", Some(-540)),
         ("(PDH-CSV 4.0) (UTC)(0)", "UTC", Some(0)),
         ("(PDH-CSV 4.0) (Maroc (heure)(-60)", "Maroc (heure", Some(-60)),
-        ("(PDH-CSV 4.0) (RTZ 2 (", "", None),
-        ("(PDH-CSV 4.0) (Maroc (heure d", "", None),
-        ("(PDH-CSV 4.0) (", "", None),
+        ("(PDH-CSV 4.0) (RTZ 2 (", " (RTZ 2 (", None),
+        ("(PDH-CSV 4.0) (Maroc (heure d", " (Maroc (heure d", None),
+        ("(PDH-CSV 4.0) (", " (", None),
         ("(PDH-CSV 4.0)", "", None),
-        ("(PDH-CSV 4.0) (Far away)(99999999999)", "", None),
+        ("(PDH-CSV 4.0) (Far away)(99999999999)", " (Far away)(99999999999)", None),
     ] {
         let text = format!("\"{field}\",\"\\\\h\\o\\c\"\r\n\"03/13/2021 02:00:00.000\",\"1\"\r\n");
         let (about, records) = plain(text.as_bytes());
@@ -45,11 +48,17 @@ fn zones_of_many_countries() {
                 assert_eq!(about.notes, Default::default());
             }
             None => {
-                assert_eq!(about.zone, Zone::Unknown, "{field}");
+                assert_eq!(about.zone, Zone::Words(name.into()), "{field}");
                 assert!(about.notes.remarks[0].contains("time zone is not told"), "{field}");
             }
         }
-        assert_eq!(records[0].local_minutes, -bias.unwrap_or(0));
+        // The short names of Russian zones say the distance.
+        let guessed = if field.contains("RTZ 2") { 180 } else { 0 };
+        assert_eq!(records[0].local_minutes, bias.map_or(guessed, |bias| -bias));
+        assert_eq!(
+            about.notes.remarks.iter().any(|remark| remark.contains("guessed as UTC+03:00")),
+            guessed > 0
+        );
     }
     let text = b"\"(PDH-CSV 4.0) (RTZ 2 (\",\"\\\\h\\o\\c\"\r\n\"03/13/2021 02:00:00.000\",\"1\"\r\n";
     let (_, records) = read(text, &ReadOptions { bias: Some(-180), ..ReadOptions::default() });
@@ -68,8 +77,12 @@ fn russian_in_its_code_page_with_20_digits() {
         assert_eq!(number(&records[0], 0), 1057.2496111067921);
     }
     let (about, records) = plain(&bytes);
-    assert!(about.notes.remarks.iter().any(|remark| remark.contains("windows-1252")), "{:?}", about.notes);
-    assert_eq!(records.len(), 1);
+    let told = |words: &str| about.notes.remarks.iter().any(|remark| remark.contains(words));
+    assert!(told("read as windows-1251, which is a guess; --code-page"), "{:?}", about.notes);
+    assert_eq!(
+        (records.len(), about.columns[0].path.as_str()),
+        (1, r"\\ПК\Процессор(_Total)\% загруженности")
+    );
     let unknown = ReadOptions { code_page: Some("klingon".into()), ..ReadOptions::default() };
     assert!(read_bytes(&bytes, &unknown).err().unwrap().to_string().contains("klingon"));
 }
@@ -175,4 +188,54 @@ fn damaged_rows_cost_only_themselves() {
     let lines: Vec<_> = about.notes.damage.iter().map(|damage| damage.line.unwrap()).collect();
     assert_eq!(lines, [3, 4, 6]);
     assert!(about.notes.damage[2].what.contains("cut off"), "{}", about.notes.damage[2]);
+}
+
+/// Copies a text log, through a log of another format if one is named.
+fn copied(folder: &Scratch, text: &str, through: Option<Format>) -> String {
+    let log = folder.join("log.csv");
+    std::fs::write(&log, text).unwrap();
+    let to = |format| Options { format, ..Options::default() };
+    let mut from = log;
+    if let Some(format) = through {
+        let copy = folder.join(format!("copy.{}", format.info().extension));
+        // Nothing replaces a file of an earlier copy.
+        let _ = std::fs::remove_file(&copy);
+        relog(from_ref(&from), &copy, &to(format)).unwrap();
+        from = copy;
+    }
+    let mut out = Vec::new();
+    relog_to(from_ref(&from), &mut out, &to(Format::Csv)).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn zones_and_captions_stay_when_a_log_is_copied() {
+    let folder = Scratch::new();
+    let formats = [Format::Blg, Format::Sqlite];
+    let rows = "\"03/13/2021 02:00:00.123\",\"1\"\r\n\"03/13/2021 02:00:01.123\",\"2\"\r\n";
+    for zone in [
+        "",
+        " (",
+        " (RTZ 2 (",
+        " (Maroc (heure d",
+        " ()(-540)",
+        " (Maroc (heure)(-60)",
+        " (Pacific Standard Time)(480)",
+        " (Coordinated Universal Time)(0)",
+    ] {
+        for caption in ["", ",\"Log of a server\"", ",\"\""] {
+            let head =
+                |zone: &str, caption: &str| format!("\"(PDH-CSV 4.0){zone}\",\"\\\\h\\o\\c\"{caption}\r\n");
+            let text = head(zone, caption) + rows;
+            assert_eq!(copied(&folder, &text, None), text);
+            assert_eq!(copied(&folder, &text, Some(Format::Tally)), text);
+            for format in formats.into_iter().filter(|format| format.info().reads && format.info().writes) {
+                let out = copied(&folder, &text, Some(format));
+                // The times of the rows stay, and so does what is not known.
+                assert!(out.ends_with(rows), "{zone} {format:?}: {out}");
+                let is_told = out.lines().next().unwrap().contains(")(");
+                assert_eq!(is_told, zone.ends_with(')'), "{zone} {format:?}: {out}");
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::slice::from_ref;
 
 use tallymon_core::time::FileTime;
 use tallymon_log::csv::LineEnd;
+use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, ReadOptions, Records, Selection, info, open, relog, relog_to};
 use tallymon_testkit::{Scratch, peer, shared};
@@ -84,7 +85,8 @@ fn a_decoder_of_others_reads_our_blg() {
         [("power shell", path.clone()), ("tx", path.with_file_name("Tx_BasicPerfCounters.blg"))]
     {
         let copy = folder.join("copy.blg");
-        relog(from_ref(&path), &copy, &Options::default()).unwrap();
+        let options = Options { overwrite: Overwrite::Replace, ..Options::default() };
+        relog(from_ref(&path), &copy, &options).unwrap();
         let (ours, windows) = (decode(&copy), decode(&path));
         assert!(windows.lines().count() > 100);
         let mut ours: Vec<&str> = ours.lines().collect();
@@ -112,7 +114,7 @@ fn selected_counters_and_records_are_copied() {
     let choose = Options {
         select: Selection {
             counters: vec![wanted, nowhere],
-            from: Some(FileTime(start + 30_000_000)),
+            from: Some(FileTime(start + 30_000_000).into()),
             to: None,
         },
         every: 2.try_into().unwrap(),

@@ -11,6 +11,7 @@ use tallymon_core::error::Error;
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::align8;
+use super::pages::{Order, PageHead, Promise};
 use super::records;
 use crate::error::{Damage, Notes};
 use crate::zone::{ZONE_RULES_SIZE, ZoneRules};
@@ -30,7 +31,7 @@ pub(super) const USUAL_BUFFER: usize = 0x1_0000;
 /// Event trace buffers are from 1 KiB to 16 MiB.
 const BUFFER_SIZES: std::ops::RangeInclusive<usize> = 0x400..=0x100_0000;
 /// The flags byte of every event header.
-const EVENT_FLAGS: u8 = 0xc0;
+pub(super) const EVENT_FLAGS: u8 = 0xc0;
 
 /// Whether a file begins as a BLG: two of three signs are enough, so that one damaged byte does not hide the
 /// format.
@@ -52,7 +53,7 @@ fn is_buffer_size(size: usize) -> bool {
 }
 
 /// Whether an event of the provider begins at `at`.
-fn has_provider(data: &[u8], at: usize) -> bool {
+pub(super) fn has_provider(data: &[u8], at: usize) -> bool {
     provider_distance(data, at) == Some(0)
 }
 
@@ -75,6 +76,8 @@ pub struct FileHeader {
     pub pointer_size: u32,
     /// The number of buffers in the file, this one included, as its writer noted at the end.
     pub buffers: u32,
+    /// Mode of the log: bit 1 means that new buffers replace the oldest ones.
+    pub mode: u32,
     /// Events that the writer lost.
     pub events_lost: u32,
     /// When the writer began, UTC. It is not the time of the first sample: the log may have been exported
@@ -121,6 +124,7 @@ impl FileHeader {
             os_build: u32(8)?,
             pointer_size,
             buffers: u32(0x24)?,
+            mode: u32(0x20)?,
             events_lost: u32(0x30)?,
             start: FileTime(u64(times.saturating_add(0x10))?),
             end: FileTime(u64(0x10)?),
@@ -168,8 +172,21 @@ pub(super) struct Container<R> {
     end: usize,
     /// The stated length of its events is wrong: they end where no event is found any more.
     end_unknown: bool,
+    /// Moves the input to a byte; `None` if it can not seek.
+    seek: Option<SeekFn<R>>,
+    /// The order of the buffers, if it is not simply that of the file.
+    order: Option<Order>,
+    /// The buffers are checked already; no buffer is compared with the one before it any more.
+    is_ordered: bool,
+    /// The number that the next buffer should have; `None` for any.
+    expected: Option<u64>,
+    /// The end of the log was compared with its header.
+    is_ended: bool,
     pub(super) header: Option<FileHeader>,
 }
+
+/// Moves an input to a byte.
+pub(super) type SeekFn<R> = fn(&mut R, u64) -> io::Result<()>;
 
 impl Event {
     /// Byte of the file where its body begins.
@@ -184,7 +201,7 @@ impl<R: Read> Container<R> {
     /// # Errors
     ///
     /// Only errors of the operating system. Faults of the buffer go into the notes.
-    pub(super) fn new(mut input: R, notes: &mut Notes) -> io::Result<Container<R>> {
+    pub(super) fn new(mut input: R, seek: Option<SeekFn<R>>, notes: &mut Notes) -> io::Result<Container<R>> {
         let mut data = Vec::new();
         let size = buffer_size(&mut input, &mut data)?;
         fill(&mut input, &mut data, size)?;
@@ -210,7 +227,28 @@ impl<R: Read> Container<R> {
             let words = format!("the log ends inside of its header: {} of {size} bytes", buffer.len());
             notes.damage(damage(buffer.len(), words));
         }
-        Ok(Container { input, data, size, index: 0, at: 0, next: 0, end: 0, end_unknown: false, header })
+        let mut container = Container {
+            input,
+            data,
+            size,
+            index: 0,
+            at: 0,
+            next: 0,
+            end: 0,
+            end_unknown: false,
+            seek,
+            order: None,
+            is_ordered: false,
+            expected: Some(1),
+            is_ended: false,
+            header,
+        };
+        if !container.promise().numbered && container.seek.is_some() {
+            // Only the times of the buffers show their order, and the first one may be anywhere.
+            container.sort(notes)?;
+            container.load(0)?;
+        }
+        Ok(container)
     }
 
     /// The body of the last event of [`Container::next_event`].
@@ -235,40 +273,160 @@ impl<R: Read> Container<R> {
 
     /// Reads the next buffer; `false` at the end of the file.
     fn next_buffer(&mut self, notes: &mut Notes, record: u64) -> io::Result<bool> {
-        self.data.drain(..self.data.len().min(self.size));
-        self.at = self.at.saturating_add(self.size as u64);
-        self.index = self.index.saturating_add(1);
-        self.take_buffer(notes, record)
+        let before = self.index;
+        let Some(next) = self.following(before) else { return Ok(self.end_of_log(notes)) };
+        self.load(next)?;
+        if !self.is_ordered && self.data.len() == self.size && !self.is_in_place(notes) {
+            self.sort(notes)?;
+            let Some(next) = self.following(before) else { return Ok(self.end_of_log(notes)) };
+            self.load(next)?;
+        }
+        Ok(self.take_buffer(notes, record) || self.end_of_log(notes))
     }
 
-    /// Moves to the event at a byte of the file; `seek` moves the input to its buffer.
-    pub(super) fn seek_to(
-        &mut self,
-        byte: u64,
-        seek: impl FnOnce(&mut R, u64) -> io::Result<()>,
-        notes: &mut Notes,
-        record: u64,
-    ) -> io::Result<()> {
-        let size = (self.size as u64).max(1);
-        let index = byte.checked_div(size).unwrap_or(0);
-        let begin = index.saturating_mul(size);
-        seek(&mut self.input, begin)?;
-        self.data.clear();
-        (self.index, self.at) = (index, begin);
-        self.take_buffer(notes, record)?;
-        self.next = usize::try_from(byte.saturating_sub(begin)).unwrap_or(self.end);
+    /// The buffer that is read after another one; `None` at the end of a known order.
+    fn following(&self, page: u64) -> Option<u64> {
+        self.order.as_ref().map_or(Some(page.saturating_add(1)), |order| order.after(page))
+    }
+
+    /// Reads a buffer into `data`.
+    fn load(&mut self, page: u64) -> io::Result<()> {
+        let begin = page.saturating_mul(self.size as u64);
+        match self.seek {
+            Some(seek) if page != self.index.saturating_add(1) => {
+                seek(&mut self.input, begin)?;
+                self.data.clear();
+            }
+            // Without a seek every buffer follows the one before it.
+            _ => drop(self.data.drain(..self.data.len().min(self.size))),
+        }
+        (self.index, self.at) = (page, begin);
+        fill(&mut self.input, &mut self.data, self.size)
+    }
+
+    /// What the header says about the buffers.
+    fn promise(&self) -> Promise {
+        // Server 2003 and earlier do not number them.
+        let header = self.header.as_ref();
+        Promise {
+            numbered: header.is_none_or(|header| header.os_version.0 >= 6),
+            circular: header.is_some_and(|header| header.mode & 2 != 0),
+            buffers: header.map_or(0, |header| u64::from(header.buffers)),
+        }
+    }
+
+    /// Whether the buffer in `data` has the number that comes next. In a stream that can not seek, a buffer
+    /// in the wrong place is noted, and is read there all the same.
+    fn is_in_place(&mut self, notes: &mut Notes) -> bool {
+        if !self.promise().numbered {
+            return true;
+        }
+        let PageHead { number, .. } = PageHead::of(&self.data);
+        let expected = self.expected.replace(number.saturating_add(1)).unwrap_or(number);
+        if number == expected {
+            return true;
+        }
+        if self.seek.is_some() {
+            return false;
+        }
+        let what = format!(
+            "the buffer has the number {number}, {expected} was expected: buffers are missing, doubled or \
+             out of order"
+        );
+        notes.damage(Damage { byte: self.at, buffer: Some(self.index), record: None, line: None, what });
+        true
+    }
+
+    /// Reads the heads of all buffers for their order.
+    fn sort(&mut self, notes: &mut Notes) -> io::Result<()> {
+        let mut heads = Vec::new();
+        loop {
+            let page = (heads.len() as u64).saturating_add(1);
+            self.load(page)?;
+            if self.data.len() < self.size {
+                break;
+            }
+            heads.push(PageHead::of(&self.data));
+        }
+        let cut = !self.data.is_empty();
+        let mut order = Order::of(&heads, self.promise());
+        if cut {
+            // The last buffer is not whole, and is read as far as it goes.
+            order.pages.push(self.index);
+            order.there = order.there.saturating_add(1);
+        }
+        for (page, what) in std::mem::take(&mut order.faults) {
+            let byte = page.saturating_mul(self.size as u64);
+            notes.damage(Damage { byte, buffer: Some(page), record: None, line: None, what });
+        }
+        std::mem::take(&mut order.remarks).into_iter().for_each(|remark| notes.remark(remark));
+        (self.order, self.is_ordered) = (Some(order), true);
         Ok(())
     }
 
-    /// Fills `data` with the buffer that begins at `at`; `false` at the end of the file.
-    fn take_buffer(&mut self, notes: &mut Notes, record: u64) -> io::Result<bool> {
+    /// Compares the number of buffers with the header, which its writer completes at the end. There is no
+    /// next buffer.
+    fn end_of_log(&mut self, notes: &mut Notes) -> bool {
+        self.data.clear();
+        (self.next, self.end, self.end_unknown) = (BUFFER_HEADER, BUFFER_HEADER, false);
+        let Promise { circular, buffers, .. } = self.promise();
+        let (there, missing) =
+            self.order.as_ref().map_or((self.index, 0), |order| (order.there, order.missing));
+        if !self.is_ended && !circular && buffers > there.saturating_add(missing) {
+            let what = format!("the log ends early: its header counts {buffers} buffers, {there} are there");
+            let byte = there.saturating_mul(self.size as u64);
+            notes.damage(Damage { byte, buffer: Some(there), record: None, line: None, what });
+        }
+        self.is_ended = true;
+        false
+    }
+
+    /// Whether it can move to any byte.
+    pub(super) const fn can_seek(&self) -> bool {
+        self.seek.is_some()
+    }
+
+    /// Moves to the event at a byte of the file.
+    pub(super) fn seek_to(&mut self, byte: u64, notes: &mut Notes, record: u64) -> io::Result<()> {
+        let index = byte.checked_div((self.size as u64).max(1)).unwrap_or(0);
+        // Another index makes sure that the input is moved.
+        self.index = u64::MAX;
+        self.load(index)?;
+        self.expected = Some(PageHead::of(&self.data).number.saturating_add(1)).filter(|_| index > 0);
+        self.take_buffer(notes, record);
+        self.next = usize::try_from(byte.saturating_sub(self.at)).unwrap_or(self.end);
+        Ok(())
+    }
+
+    /// Goes to the first buffer after the header, in the order of the file. Returns the order, for
+    /// [`Container::resume`].
+    pub(super) fn begin_in_file_order(&mut self) -> io::Result<(Option<Order>, bool)> {
+        let order = (self.order.take(), std::mem::replace(&mut self.is_ordered, true));
+        self.index = u64::MAX;
+        self.load(0)?;
+        (self.next, self.end, self.end_unknown) = (0, 0, false);
+        Ok(order)
+    }
+
+    /// Goes back to an event in the order of before.
+    pub(super) fn resume(
+        &mut self,
+        (order, is_ordered): (Option<Order>, bool),
+        byte: u64,
+        notes: &mut Notes,
+    ) -> io::Result<()> {
+        (self.order, self.is_ordered, self.is_ended) = (order, is_ordered, false);
+        self.seek_to(byte, notes, 1)
+    }
+
+    /// Finds the events of the buffer in `data`; `false` if it is empty.
+    fn take_buffer(&mut self, notes: &mut Notes, record: u64) -> bool {
         let size = self.size;
         (self.next, self.end, self.end_unknown) = (BUFFER_HEADER, BUFFER_HEADER, false);
-        fill(&mut self.input, &mut self.data, size)?;
         let there = self.data.len();
         if there == 0 {
             self.next = self.end;
-            return Ok(false);
+            return false;
         }
         if there < size {
             self.damage(
@@ -286,7 +444,7 @@ impl<R: Read> Container<R> {
             );
         }
         let Ok(used) = Bytes::little(&self.data).length(0x30, "buffer header, bytes used") else {
-            return Ok(there == size);
+            return there == size;
         };
         if (BUFFER_HEADER..=size).contains(&used) {
             self.end = used.min(there);
@@ -296,7 +454,7 @@ impl<R: Read> Container<R> {
             self.damage(notes, record, 0x30, words);
             (self.end, self.end_unknown) = (there.min(size), true);
         }
-        Ok(true)
+        true
     }
 
     /// Whether events follow after the stated length of used bytes, which is damaged then.

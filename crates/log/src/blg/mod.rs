@@ -17,6 +17,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `container` | buffers and events, and how to go on behind damage |
+//! | `pages` | the order of buffers; which are missing or doubled |
 //! | `records` | what stands in the events: [`Entry`], [`RawCounter`] |
 //! | `parts` | the parts of a long record |
 //! | `catalogue` | what logs of whole objects have besides: [`Catalogue`] and names |
@@ -32,6 +33,7 @@ mod catalogue;
 mod columns;
 mod container;
 mod decode;
+mod pages;
 mod parts;
 mod read;
 pub(crate) mod records;

@@ -1,7 +1,7 @@
 //! Reads a BLG event by event: counter lists, records, names and the catalogue.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
 use tallymon_core::time::FileTime;
@@ -9,7 +9,7 @@ use tallymon_core::title::{TitleIndex, Titles};
 
 use super::catalogue::{self, Catalogue};
 use super::columns::{Columns, column_of, entry_path, instance_path};
-use super::container::{Container, Event, FileHeader};
+use super::container::{Container, Event, FileHeader, SeekFn};
 use super::decode::{Decoder, ObjectCache, ReadEntry};
 use super::parts::Pending;
 use super::records::{self, Entry, kind};
@@ -50,10 +50,10 @@ pub struct BlgReader<R> {
     lists: HashMap<u64, Vec<ReadEntry>>,
     /// The position of the last record.
     place: Option<RecordPosition>,
-    /// Moves the input to a byte; `None` if it can not seek.
-    seek: Option<fn(&mut R, u64) -> io::Result<()>>,
     /// Only times, positions and columns are read.
     scanning: bool,
+    /// A counter list was searched in the whole file.
+    is_searched: bool,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -63,9 +63,7 @@ impl<R: Read + Seek> BlgReader<R> {
     ///
     /// As [`BlgReader::new`].
     pub fn seekable(input: R, options: &ReadOptions) -> Result<BlgReader<R>, LogError> {
-        let mut reader = BlgReader::new(input, options)?;
-        reader.seek = Some(|input, byte| input.seek(SeekFrom::Start(byte)).map(drop));
-        Ok(reader)
+        BlgReader::with_seek(input, Some(|input, byte| input.seek(SeekFrom::Start(byte)).map(drop)), options)
     }
 }
 
@@ -77,10 +75,16 @@ impl<R: Read> BlgReader<R> {
     /// Only errors of the operating system. A log without anything usable has no columns, and its damage is
     /// in the notes.
     pub fn new(input: R, options: &ReadOptions) -> Result<BlgReader<R>, LogError> {
+        BlgReader::with_seek(input, None, options)
+    }
+
+    fn with_seek(input: R, seek: Option<SeekFn<R>>, options: &ReadOptions) -> Result<BlgReader<R>, LogError> {
         let mut about = About::new(Format::Blg);
-        let container = Container::new(input, &mut about.notes)?;
+        let container = Container::new(input, seek, &mut about.notes)?;
         about.zone = match (&container.header, options.bias) {
             (_, Some(bias)) => Zone::Fixed { name: String::new(), bias },
+            // A zone without a name and without a distance is what was not known when the log was written.
+            (Some(header), None) if header.zone.is_nameless() => Zone::Unknown,
             (Some(header), None) => Zone::Rules(Box::new(header.zone.clone())),
             (None, None) => Zone::Unknown,
         };
@@ -100,8 +104,8 @@ impl<R: Read> BlgReader<R> {
             list_byte: 0,
             lists: HashMap::new(),
             place: None,
-            seek: None,
             scanning: false,
+            is_searched: false,
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
@@ -133,10 +137,40 @@ impl<R: Read> BlgReader<R> {
                 self.damage(&pending, pending.body.len(), words);
                 return Ok(self.take_record(&pending));
             };
+            if self.entries.is_empty() && event.kind == kind::DATA && self.find_list(&event)? {
+                continue;
+            }
             if let Some(record) = self.take_event(event) {
                 return Ok(Some(record));
             }
         }
+    }
+
+    /// Looks for a counter list in the whole file, once, for records that come before it: in a circular log
+    /// it is where the writer began. Returns whether to read the event again.
+    fn find_list(&mut self, event: &Event) -> Result<bool, LogError> {
+        if self.is_searched || !self.container.can_seek() {
+            return Ok(false);
+        }
+        self.is_searched = true;
+        // The faults on the way are noted when their buffers are read.
+        let mut notes = self.about.notes.clone();
+        let order = self.container.begin_in_file_order()?;
+        while self.entries.is_empty() {
+            let Some(found) = self.container.next_event(&mut self.about.notes, 1)? else { break };
+            if found.kind == kind::LIST || found.kind == kind::NAMES {
+                self.take_event(found);
+            } else {
+                self.pending = None;
+            }
+        }
+        self.pending = None;
+        if !self.entries.is_empty() {
+            notes.remark("the counter list comes after the first records; it was read before them");
+        }
+        self.about.notes = notes;
+        self.container.resume(order, event.byte, &mut self.about.notes)?;
+        Ok(true)
     }
 
     /// Reads one event. Returns a record when one is complete.
@@ -340,6 +374,10 @@ impl<R: Read> BlgReader<R> {
                 if biases.contains(&minutes) { by_rules } else { minutes }
             }
             (Some(minutes), _) => minutes,
+            // The distance was guessed when the log was written.
+            (None, Zone::Unknown) => {
+                self.container.header.as_ref().map_or(by_rules, |header| header.zone.bias.saturating_neg())
+            }
             (None, _) => by_rules,
         }
     }
@@ -389,11 +427,13 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
     }
 
     fn position(&self) -> Option<RecordPosition> {
-        self.place.filter(|_| self.seek.is_some() && self.ahead.is_none())
+        self.place.filter(|_| self.container.can_seek() && self.ahead.is_none())
     }
 
     fn seek_to(&mut self, place: RecordPosition) -> Result<bool, LogError> {
-        let Some(seek) = self.seek else { return Ok(false) };
+        if !self.container.can_seek() {
+            return Ok(false);
+        }
         if place.list != self.list_byte && !self.choose_list(place.list) {
             return Ok(false);
         }
@@ -402,7 +442,7 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
         self.decoded = place.records;
         self.minutes = place.minutes;
         let record = place.records.saturating_add(1);
-        self.container.seek_to(place.byte, seek, &mut self.about.notes, record)?;
+        self.container.seek_to(place.byte, &mut self.about.notes, record)?;
         Ok(true)
     }
 }

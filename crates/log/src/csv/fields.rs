@@ -14,6 +14,8 @@ pub(super) struct Field<'a> {
     pub(super) quoted: bool,
     /// Its closing quotation mark is there, or it is not quoted.
     pub(super) closed: bool,
+    /// Text follows between the closing quotation mark and the separator. It is no part of the field.
+    pub(super) is_followed: bool,
 }
 
 /// Splits a line into fields. Fields may be quoted; a quotation mark inside a quoted field is written twice.
@@ -30,7 +32,15 @@ pub(super) fn split(line: &str, separator: char) -> Vec<Field<'_>> {
                 None => ((Cow::Borrowed(rest.trim_end()), true), None),
             },
         };
-        fields.push(Field { text: field.0, at, quoted: trimmed.starts_with('"'), closed: field.1 });
+        let quoted = trimmed.starts_with('"');
+        // The field with its quotation marks; two letters in it may stand for one.
+        let length = field.0.len().saturating_add(field.0.matches('"').count()).saturating_add(2);
+        let until = after.map_or(trimmed.len(), |after: &str| {
+            trimmed.len().saturating_sub(after.len()).saturating_sub(separator.len_utf8())
+        });
+        let behind = trimmed.get(length.min(until)..until).unwrap_or_default();
+        let is_followed = quoted && field.1 && !behind.trim().is_empty();
+        fields.push(Field { text: field.0, at, quoted, closed: field.1, is_followed });
         match after {
             Some(after) => rest = after,
             None => return fields,

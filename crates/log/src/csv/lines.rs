@@ -4,6 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use encoding_rs::Encoding;
 
+use super::guess;
+
 use crate::error::{LogError, LogErrorKind};
 
 /// A longer line is damage. A hundred thousand counters take half of it.
@@ -61,6 +63,8 @@ pub(super) struct Lines<R> {
     pub(super) input: R,
     width: Width,
     code_page: Option<&'static Encoding>,
+    /// The code page that was guessed from the first line that is not UTF-8.
+    pub(super) guessed: Option<&'static Encoding>,
     pub(super) number: u64,
     pub(super) byte: u64,
 }
@@ -76,7 +80,7 @@ impl<R: BufRead> Lines<R> {
         input.consume(mark);
         // A byte order mark of UTF-8 is stronger than what the caller believes.
         let code_page = if mark == 3 { Some(encoding_rs::UTF_8) } else { code_page };
-        Ok(Lines { input, width, code_page, number: 0, byte: mark as u64 })
+        Ok(Lines { input, width, code_page, guessed: None, number: 0, byte: mark as u64 })
     }
 
     /// Bytes that an ASCII character takes.
@@ -132,17 +136,23 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(Line { text, number: self.number, byte, ended, decoding_failed, too_long }))
     }
 
-    fn decode(&self, bytes: Vec<u8>) -> (String, bool) {
+    /// The code page of the text: the one that is asked for, else the guessed one.
+    pub(super) fn code_page(&self) -> Option<&'static Encoding> {
+        self.code_page.or(self.guessed)
+    }
+
+    fn decode(&mut self, bytes: Vec<u8>) -> (String, bool) {
         let order = match self.width {
             Width::Narrow => {
                 if let Some(code_page) = self.code_page {
                     return (code_page.decode_without_bom_handling(&bytes).0.into_owned(), false);
                 }
+                let guessed = &mut self.guessed;
                 return String::from_utf8(bytes).map_or_else(
                     |error| {
-                        let (text, _) =
-                            encoding_rs::WINDOWS_1252.decode_without_bom_handling(error.as_bytes());
-                        (text.into_owned(), true)
+                        let bytes = error.as_bytes();
+                        let code_page = *guessed.get_or_insert_with(|| guess::code_page(bytes));
+                        (code_page.decode_without_bom_handling(bytes).0.into_owned(), true)
                     },
                     |text| (text, false),
                 );

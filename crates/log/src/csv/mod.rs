@@ -6,12 +6,15 @@
 //! "11/26/2016 13:46:33.877","0.33300142472592542"
 //! ```
 //!
-//! Values are already computed, so a reader returns samples of the type `PERF_DOUBLE_RAW`. Times are local;
+//! Values are already computed, so a reader returns samples of the type `PERF_DOUBLE_RAW`; a column that has
+//! only texts is a text counter. Times are local;
 //! the number in the first line is the minutes to add to get UTC.
 
 mod fields;
+mod guess;
 mod lines;
 mod read;
+mod texts;
 mod write;
 
 pub use read::CsvReader;

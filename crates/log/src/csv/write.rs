@@ -30,8 +30,15 @@ pub struct CsvOptions {
     pub zone_name: String,
     /// Minutes to add to local time to get UTC, for the first line.
     pub bias: i32,
+    /// What follows after `(PDH-CSV 4.0)` in the first line in place of name and bias, see
+    /// [`Zone::header`](crate::zone::Zone::header).
+    pub zone: Option<String>,
+    /// A caption behind the paths, as Performance Monitor writes.
+    pub caption: Option<String>,
     /// How values are written. [`TextStyle::Console`] also leaves the time zone out, as typeperf does.
     pub style: TextStyle,
+    /// Put `'` before a text or a name that a spreadsheet would take for a formula. Windows does not.
+    pub no_formulas: bool,
 }
 
 impl Default for CsvOptions {
@@ -41,10 +48,16 @@ impl Default for CsvOptions {
             line_end: LineEnd::CrLf,
             zone_name: "UTC".to_owned(),
             bias: 0,
+            zone: None,
+            caption: None,
             style: TextStyle::default(),
+            no_formulas: false,
         }
     }
 }
+
+/// What a formula begins with; spreadsheets also skip a tab or a carriage return before it.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// Writes a text log.
 #[derive(Debug)]
@@ -71,13 +84,20 @@ impl<W: Write> CsvWriter<W> {
         let kind = if self.options.tabs { "TSV" } else { "CSV" };
         self.line.clear();
         let mut first = format!("(PDH-{kind} 4.0)");
-        if self.options.style != TextStyle::Console {
-            let _ = write!(first, " ({})({})", self.options.zone_name, self.options.bias);
+        match &self.options.zone {
+            _ if self.options.style == TextStyle::Console => {}
+            Some(words) => first.push_str(words),
+            // Writing into a string can not fail.
+            None => drop(write!(first, " ({})({})", self.options.zone_name, self.options.bias)),
         }
         self.quoted(&first);
         for path in paths {
             self.separator();
             self.quoted(path.as_ref());
+        }
+        if let Some(caption) = self.options.caption.take() {
+            self.separator();
+            self.quoted(&caption);
         }
         self.has_header = true;
         self.end_line()
@@ -153,6 +173,9 @@ impl<W: Write> CsvWriter<W> {
 
     fn quoted(&mut self, text: &str) {
         self.line.push('"');
+        if self.options.no_formulas && text.starts_with(FORMULA) {
+            self.line.push('\'');
+        }
         self.line.push_str(&text.replace('"', "\"\""));
         self.line.push('"');
     }
@@ -229,6 +252,26 @@ mod tests {
                         \"01/01/1970 09:00:00.000\"\t\"7\"\t\" \"\r\n\
                         \"01/01/1970 09:00:00.000\"\t\"on \"\"air\"\"\"\t\"0\"\r\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn formulas_become_text_where_that_is_wanted() {
+        let written = |no_formulas| {
+            let options = CsvOptions { no_formulas, ..CsvOptions::default() };
+            let mut writer = CsvWriter::new(Vec::new(), options);
+            writer.header(["=cmd|' /C calc'!A0", r"\\h\a\b", "@x"]).unwrap();
+            let texts =
+                ["=1+1", "+1", "-1", "@x", "\t=1", "a=1", ""].map(|text| Ok(Value::Text(text.into())));
+            let number = Ok(Value::Number(-7.0));
+            writer.record(UNIX_EPOCH, texts.iter().chain([&number])).unwrap();
+            String::from_utf8(writer.into_inner().unwrap()).unwrap()
+        };
+        let (plain, guarded) = (written(false), written(true));
+        assert!(plain.contains(r#","=1+1","+1","-1","@x","#) && plain.contains(r#","=cmd|' /C calc'!A0","#));
+        // Numbers and paths stay as they are.
+        let header = "\"(PDH-CSV 4.0) (UTC)(0)\",\"'=cmd|' /C calc'!A0\",\"\\\\h\\a\\b\",\"'@x\"\r\n";
+        let row = "\"'=1+1\",\"'+1\",\"'-1\",\"'@x\",\"'\t=1\",\"a=1\",\" \",\"-7\"\r\n";
+        assert_eq!(guarded, format!("{header}\"01/01/1970 00:00:00.000\",{row}"));
     }
 
     #[test]

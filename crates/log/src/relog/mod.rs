@@ -6,17 +6,18 @@
 mod outputs;
 mod plan;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::counter::Digits;
 use tallymon_core::time::FileTime;
 
+use crate::clock::LogClock;
 use crate::csv::LineEnd;
 use crate::error::{LogError, LogErrorKind, Notes};
 use crate::format::{Format, ReadOptions};
+use crate::new_file::{NewFile, Overwrite, is_same_file};
 use crate::select::Selection;
 
 use plan::Plan;
@@ -41,8 +42,12 @@ pub struct Options {
     pub line_end: LineEnd,
     /// Significant digits of the numbers in a text log.
     pub digits: Digits,
+    /// In a text log, put `'` before text that a spreadsheet would take for a formula.
+    pub no_formulas: bool,
     /// How to read the inputs.
     pub read: ReadOptions,
+    /// What happens to an existing file of the output's name.
+    pub overwrite: Overwrite,
 }
 
 impl Default for Options {
@@ -57,7 +62,9 @@ impl Default for Options {
             strip_path: false,
             line_end: LineEnd::CrLf,
             digits: Digits::Seventeen,
+            no_formulas: false,
             read: ReadOptions::default(),
+            overwrite: Overwrite::Never,
         }
     }
 }
@@ -77,6 +84,8 @@ pub struct Report {
     pub first: Option<FileTime>,
     /// Time of its last record, UTC.
     pub last: Option<FileTime>,
+    /// Minutes to add to UTC to get the local time of its first record.
+    pub local_minutes: i32,
     /// Requested paths that are not in the inputs.
     pub not_found: Vec<String>,
     /// What could not be copied exactly, in words.
@@ -96,6 +105,8 @@ pub struct InputReport {
     pub first: Option<FileTime>,
     /// Time of its last record, UTC.
     pub last: Option<FileTime>,
+    /// Its clock.
+    pub clock: LogClock,
     /// Its faults and remarks.
     pub notes: Notes,
 }
@@ -103,56 +114,71 @@ pub struct InputReport {
 /// Copies `inputs` into `output`.
 ///
 /// The inputs follow each other in the order of their first records; a counter in several inputs is one
-/// column. Rates start again with each input. The output appears under its name when it is complete: an
-/// existing file stays until then, and stays if anything fails.
+/// column. Rates start again with each input. The output appears under its name when it is complete, see
+/// [`NewFile`]. `options.overwrite` says what happens to an existing file.
 ///
 /// # Errors
 ///
-/// An input can not be read, the output can not be written, or no requested counter is in the inputs.
+/// An input can not be read, the output can not be written or is an input, no requested counter is in the
+/// inputs, or the requested range has no records. Nothing is written then.
 pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Report, LogError> {
+    if options.overwrite != Overwrite::Continue
+        && let Some(input) = inputs.iter().find(|input| is_same_file(input, output))
+    {
+        return Err(LogError::new(LogErrorKind::OutputIsInput(input.clone())).in_file(output));
+    }
+    // An output that can not be written is an error before anything is read.
+    let begun = NewFile::create(output, options.overwrite).map_err(LogError::from);
+    let begun = begun.and_then(|new| if new.is_file() { Ok(new) } else { streamed(options.format, new) });
+    let new = begun.map_err(|error| error.in_file(output))?;
     let mut plan = Plan::new(inputs, options)?;
-    let part = part_of(output);
-    let written = write(&mut plan, &part, output, options).and_then(|()| Ok(std::fs::rename(&part, output)?));
-    match written {
-        Ok(()) => Ok(plan.report),
-        Err(error) => {
-            // The first error is the one to report; an incomplete file that can not be removed shows by its
-            // name.
-            let _ = std::fs::remove_file(&part);
-            Err(error.in_file(output))
-        }
+    let written = write(&mut plan, &new, output, options).and_then(|()| Ok(new.keep()?));
+    written.map_err(|error| error.in_file(output))?;
+    Ok(plan.report)
+}
+
+/// A device, if the format can be written into one.
+fn streamed(format: Format, new: NewFile) -> Result<NewFile, LogError> {
+    match needs_file(format) {
+        None => Ok(new),
+        Some(words) => Err(LogError::new(LogErrorKind::Request(words.to_owned()))),
     }
 }
 
 /// Writes the file that becomes `output` when it is complete.
 #[cfg_attr(not(feature = "sqlite"), allow(unused_variables, reason = "only a database has the name in it"))]
-fn write(plan: &mut Plan, part: &Path, output: &Path, options: &Options) -> Result<(), LogError> {
-    let file = || -> io::Result<_> { Ok(BufWriter::with_capacity(1 << 16, File::create(part)?)) };
+fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Result<(), LogError> {
+    let file = BufWriter::with_capacity(1 << 16, new.file()?);
     match options.format {
-        Format::Csv | Format::Tsv => plan.copy(&mut plan.text_sink(file()?, options), options),
+        Format::Csv | Format::Tsv => plan.copy(&mut plan.text_sink(file, options), options),
         Format::Blg => {
-            let mut sink = plan.blg_sink(file()?, options);
+            let mut sink = plan.blg_sink(file, options);
             plan.copy(&mut sink, options)?;
             let words = |path: &String| format!("{path:?} is not a counter path and can not be in a BLG");
             plan.report.remarks.extend(sink.left_out().iter().map(words));
             Ok(())
         }
-        Format::Tally => plan.copy(&mut plan.native_sink(File::create(part)?)?, options),
+        Format::Tally => plan.copy(&mut plan.native_sink(new.file()?)?, options),
         #[cfg(feature = "sqlite")]
-        Format::Sqlite => plan.copy(&mut plan.sqlite_sink(part, output)?, options),
+        Format::Sqlite => plan.copy(&mut plan.sqlite_sink(new.path(), output)?, options),
         #[cfg(feature = "parquet")]
-        Format::Parquet => plan.copy(&mut crate::parquet::ParquetSink::new(file()?)?, options),
+        Format::Parquet => plan.copy(&mut crate::parquet::ParquetSink::new(file)?, options),
         #[cfg(not(all(feature = "sqlite", feature = "parquet")))]
         format => Err(not_in_this_build(format)),
     }
 }
 
-/// The name of a file while this process writes it: in the same folder, so that it can be renamed without
-/// copying. A handler that ends the process may want to remove it.
-pub fn part_of(output: &Path) -> PathBuf {
-    let mut name = output.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    output.with_file_name(name)
+/// Why a format can not be written into a stream, if it can not.
+const fn needs_file(format: Format) -> Option<&'static str> {
+    match format {
+        Format::Blg => Some("a BLG can be written to a file only: its header is completed at the end"),
+        Format::Tally => {
+            Some("a native log can be written to a file only: what could not be written whole is cut")
+        }
+        Format::Sqlite => Some("a SQLite database can be written to a file only"),
+        Format::Parquet => Some("a Parquet file can be written to a file only"),
+        Format::Csv | Format::Tsv => None,
+    }
 }
 
 /// Copies `inputs` as text into a stream, such as a terminal, see [`relog()`].
@@ -162,14 +188,7 @@ pub fn part_of(output: &Path) -> PathBuf {
 /// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor
 /// can a native log.
 pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
-    let words = match options.format {
-        Format::Blg => "a BLG can be written to a file only: its header is completed at the end",
-        Format::Tally => "a native log can be written to a file only: what could not be written whole is cut",
-        Format::Sqlite => "a SQLite database can be written to a file only",
-        Format::Parquet => "a Parquet file can be written to a file only",
-        Format::Csv | Format::Tsv => "",
-    };
-    if !words.is_empty() {
+    if let Some(words) = needs_file(options.format) {
         return Err(LogError::new(LogErrorKind::Request(words.to_owned())));
     }
     let mut plan = Plan::new(inputs, options)?;

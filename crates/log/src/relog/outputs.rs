@@ -24,13 +24,18 @@ impl Plan {
         let (zone_name, bias) = self.zone.label(self.minutes);
         let tabs = options.format == Format::Tsv;
         let style = TextStyle::Windows(options.digits);
-        CsvWriter::new(out, CsvOptions { tabs, line_end: options.line_end, zone_name, bias, style })
+        let Options { line_end, no_formulas, .. } = *options;
+        let zone = Some(self.zone.header(self.minutes));
+        let caption = self.caption.clone();
+        CsvWriter::new(out, CsvOptions { tabs, line_end, zone_name, bias, zone, caption, style, no_formulas })
     }
 
     pub(super) fn native_sink<W: Output>(&self, out: W) -> io::Result<NativeSink<W>> {
         let options = native::WriteOptions {
             zone: self.zone.clone(),
+            caption: self.caption.clone(),
             keep_instances: true,
+            writer: self.writer.clone(),
             ..native::WriteOptions::sealed()
         };
         Ok(NativeSink::new(NativeWriter::new(out, options)?))
@@ -38,21 +43,16 @@ impl Plan {
 
     #[cfg(feature = "sqlite")]
     pub(super) fn sqlite_sink(&self, part: &Path, output: &Path) -> Result<SqliteSink, LogError> {
-        // The library would open what an earlier try left there when it was killed.
-        match std::fs::remove_file(part) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
         let guid = guid(u128::from_le_bytes(id_of(&self.chosen, self.start())));
         let name = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        SqliteSink::create(part, SetOptions { guid, name, zone: self.zone.label(self.minutes) })
+        SqliteSink::create(part, SetOptions { guid, name, zone: self.zone_label() })
     }
 
     pub(super) fn blg_sink<W: Write + Seek>(&self, out: W, options: &Options) -> BlgSink<W> {
         let zone = match &self.zone {
             Zone::Rules(rules) => (**rules).clone(),
-            zone => {
-                let (name, bias) = zone.label(self.minutes);
+            _ => {
+                let (name, bias) = self.zone_label();
                 ZoneRules { bias, standard_name: name, ..ZoneRules::default() }
             }
         };
@@ -66,6 +66,12 @@ impl Plan {
         let header = FileHeader { start: self.start(), zone, file_name, ..base.header };
         let id = id_of(&self.chosen, self.start());
         BlgSink::new(out, blg::WriteOptions { id, header, ..base })
+    }
+
+    /// Name and bias of the zone. An unknown zone has no name, and readers take that as unknown.
+    fn zone_label(&self) -> (String, i32) {
+        let (name, bias) = self.zone.label(self.minutes);
+        (if self.zone.is_unknown() { String::new() } else { name }, bias)
     }
 
     /// The time of the first record of the inputs.

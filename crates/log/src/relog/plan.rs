@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use tallymon_core::flow::{Column, NoValue, Row, Sink, Value};
 
 use super::{InputReport, Options, Report};
+use crate::clock::{LogClock, TimeRange};
 use crate::error::LogError;
 use crate::format::open;
+use crate::native::WriteOptions;
 use crate::reader::{Cooker, ScannedRecord, table_order};
 use crate::select::{PathMatcher, nothing_found};
 use crate::zone::Zone;
@@ -29,13 +31,22 @@ pub(super) struct Plan {
     pub(super) zone: Zone,
     /// The distance from UTC of the first kept record.
     pub(super) minutes: i32,
+    /// The writer for a native log: that of the inputs if they agree, else this program, which records
+    /// nothing here.
+    pub(super) writer: String,
+    /// The caption of the first input that has one.
+    pub(super) caption: Option<String>,
+    /// The records to keep.
+    range: TimeRange,
 }
 
 impl Plan {
     pub(super) fn new(inputs: &[PathBuf], options: &Options) -> Result<Plan, LogError> {
+        let mut clock = LogClock::default();
+        let range = options.select.range_of(inputs, &options.read)?;
         let mut scanned = Vec::new();
         for path in inputs {
-            scanned.push(scan(path, options)?);
+            scanned.push(scan(path, options, range, &mut clock)?);
         }
         scanned.sort_by_key(|scanned| scanned.report.first);
         let mut search = PathMatcher::new(&options.select);
@@ -72,6 +83,9 @@ impl Plan {
             return Err(nothing_found(&not_found));
         }
         let first = scanned.iter().find(|scanned| scanned.kept);
+        if first.is_none() && range.is_limited() {
+            return Err(clock.no_records(range));
+        }
         let mut report = Report {
             columns: chosen.len() as u64,
             columns_left_out: left_out,
@@ -95,8 +109,12 @@ impl Plan {
             Some(first) => (first.zone.clone(), first.minutes),
             None => (scanned.first().map(|scanned| scanned.zone.clone()).unwrap_or_default(), 0),
         };
+        let mut writers = scanned.iter().map(|scanned| scanned.writer.as_deref());
+        let writer = writers.next().flatten().filter(|first| writers.all(|other| other == Some(*first)));
+        let writer = writer.unwrap_or(WriteOptions::PROGRAM).to_owned();
+        let caption = scanned.iter().find_map(|scanned| scanned.caption.clone());
         report.inputs = scanned.into_iter().map(|scanned| scanned.report).collect();
-        Ok(Plan { report, chosen, zone, minutes })
+        Ok(Plan { report, chosen, zone, minutes, writer, caption, range })
     }
 
     /// Reads the records of the inputs and writes the chosen ones into `sink`.
@@ -116,7 +134,7 @@ impl Plan {
             // Rates start again with each input.
             let mut cooker = Cooker::capped(options.read.cap);
             while let Some(record) = log.next_record().map_err(|error| error.in_file(&input.path))? {
-                if !options.select.has_time(record.time) {
+                if !self.range.has(record.time) {
                     continue;
                 }
                 let keep = in_range == 0;
@@ -129,6 +147,9 @@ impl Plan {
                     cell.copied().unwrap_or(Err(NoValue::NoInstance))
                 });
                 cooker.fill(raw, &mut cells, with_values);
+                for (chosen, cell) in self.chosen.iter().zip(&mut cells) {
+                    cell.stale = chosen.source(nth).is_some_and(|source| log.is_stale(source));
+                }
                 for at in &texts {
                     let source = self.chosen.get(*at).and_then(|chosen| chosen.source(nth));
                     if let Some((cell, text)) = cells.get_mut(*at).zip(source.and_then(|at| log.text(at))) {
@@ -138,7 +159,9 @@ impl Plan {
                 let local_minutes = if options.utc { 0 } else { record.local_minutes };
                 sink.row(&Row { time: record.time, local_minutes, cells: &cells })?;
                 self.report.records = self.report.records.saturating_add(1);
-                self.report.first = self.report.first.or(Some(record.time));
+                if self.report.first.is_none() {
+                    (self.report.first, self.report.local_minutes) = (Some(record.time), local_minutes);
+                }
                 self.report.last = Some(record.time);
             }
             // Some faults show only in values.
@@ -160,32 +183,46 @@ impl Chosen {
 struct ScannedInput {
     report: InputReport,
     columns: Vec<Column>,
+    caption: Option<String>,
     zone: Zone,
     /// The distance from UTC of the first kept record, and whether there is one.
     minutes: i32,
     kept: bool,
+    writer: Option<String>,
 }
 
-fn scan(path: &Path, options: &Options) -> Result<ScannedInput, LogError> {
+fn scan(
+    path: &Path,
+    options: &Options,
+    range: TimeRange,
+    clock: &mut LogClock,
+) -> Result<ScannedInput, LogError> {
     let mut log = open(path, &options.read)?;
     let (mut first, mut last, mut minutes) = (None, None, None);
+    let mut of_log = LogClock::default();
     let mut note = |passed: ScannedRecord| {
         first = first.or(Some(passed.time));
         last = Some(passed.time);
-        if options.select.has_time(passed.time) {
+        of_log.note(passed.time, passed.local_minutes);
+        if range.has(passed.time) {
             minutes = minutes.or(Some(passed.local_minutes));
         }
         ControlFlow::Continue(())
     };
     log.scan(&mut note).map_err(|error| error.in_file(path))?;
     let about = log.about();
+    of_log.set_zone(&about.zone);
+    clock.add(&of_log);
     Ok(ScannedInput {
         columns: about.columns.clone(),
+        caption: about.caption.clone(),
         zone: about.zone.clone(),
         minutes: minutes.unwrap_or(0),
         kept: minutes.is_some(),
+        writer: about.writer.clone(),
         report: InputReport {
             path: path.to_path_buf(),
+            clock: of_log,
             format: about.format,
             records: about.records,
             first,

@@ -9,6 +9,7 @@
 //!
 //! Times are UTC to the millisecond. A database may hold several log sets; they are read one after another.
 
+mod bounds;
 mod read;
 mod sets;
 mod write;

@@ -12,11 +12,12 @@ use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency, SystemTime};
 
 use crate::blg::records::no_value;
-use crate::error::{LogError, LogErrorKind};
+use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
 use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::Zone;
 
+use super::bounds::{Budget, MOST_COUNTERS, only_tables};
 use super::failed;
 
 /// The number of rows that are fetched at a time.
@@ -25,6 +26,7 @@ const PAGE: i64 = 8192;
 /// Reads a log in a database.
 pub(crate) struct SqliteReader {
     database: Connection,
+    budget: Budget,
     about: About,
     /// Position of the column of each counter.
     positions: HashMap<i64, usize>,
@@ -41,6 +43,8 @@ pub(crate) struct SqliteReader {
     /// The number of the last record.
     given: Option<i64>,
     has_status: bool,
+    /// How many records the log sets have, until that was compared.
+    promised: Option<u64>,
 }
 
 /// A log set.
@@ -71,10 +75,13 @@ impl SqliteReader {
     /// order.
     pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<SqliteReader, LogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let database = Connection::open_with_flags(path, flags)
+        let mut database = Connection::open_with_flags(path, flags)
             .map_err(|error| failed("opening the database", &error))?;
+        let budget = Budget::of(&mut database, path)?;
+        only_tables(&database)?;
         let mut reader = SqliteReader {
             database,
+            budget,
             about: About::new(Format::Sqlite),
             positions: HashMap::new(),
             sets: Vec::new(),
@@ -85,6 +92,7 @@ impl SqliteReader {
             at_end: false,
             given: None,
             has_status: false,
+            promised: None,
         };
         let wanted = options.log_set.as_deref();
         reader.details(wanted).map_err(|error| failed("reading the table CounterDetails", &error))?;
@@ -93,6 +101,7 @@ impl SqliteReader {
             let words = format!("there is no log set {name:?} in the database");
             return Err(LogError::new(LogErrorKind::Request(words)));
         }
+        reader.budget.renew();
         reader.order().map_err(|error| failed("reading the table CounterData", &error))?;
         reader.next_set();
         Ok(reader)
@@ -108,14 +117,18 @@ impl SqliteReader {
             None => "",
         };
         let select = format!(
-            "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName, \
-             InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails {of_set} ORDER BY CounterID"
+            "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, \
+             InstanceName, InstanceIndex, ParentName, TimeBaseA, TimeBaseB FROM CounterDetails {of_set} ORDER BY CounterID"
         );
         let mut statement = self.database.prepare(&select)?;
         let mut rows = statement.query(rusqlite::params_from_iter(wanted))?;
-        let mut group = 0u32;
+        let (mut group, mut left_out) = (0u32, 0u64);
         let mut last: Option<(String, String, String)> = None;
         while let Some(row) = rows.next()? {
+            if self.about.columns.len() >= MOST_COUNTERS {
+                left_out = left_out.saturating_add(1);
+                continue;
+            }
             let text = |at: usize| -> rusqlite::Result<Option<String>> { Ok(text(row.get_ref(at)?)) };
             let machine = text(1)?.unwrap_or_default();
             let (object, counter) = (text(2)?.unwrap_or_default(), text(3)?.unwrap_or_default());
@@ -148,7 +161,24 @@ impl SqliteReader {
             self.positions.insert(row.get(0)?, self.about.columns.len());
             self.about.columns.push(column);
         }
+        if left_out > 0 {
+            let what = format!(
+                "{left_out} counters are left out, because a database is read up to {MOST_COUNTERS} counters"
+            );
+            self.about.notes.damage(Damage { byte: 0, buffer: None, record: None, line: None, what });
+        }
         Ok(())
+    }
+
+    /// Notes that rows do not follow their key, which only a damaged database has, and ends the log set.
+    fn out_of_order(&mut self, record: i64) {
+        let what = format!(
+            "the rows of CounterData do not follow its key at record {record}; the rest of the log set is \
+             left out; 'sqlite3 FILE .recover' may save it"
+        );
+        let given = Some(self.about.records.saturating_add(1));
+        self.about.notes.damage(Damage { byte: 0, buffer: None, record: given, line: None, what });
+        self.at_end = true;
     }
 
     fn log_sets(&mut self, wanted: Option<&str>) -> rusqlite::Result<()> {
@@ -163,18 +193,30 @@ impl SqliteReader {
             let bias = integer(row, 3)?.and_then(|bias| i32::try_from(bias).ok()).unwrap_or(0);
             let name = text(row.get_ref(4)?).unwrap_or_default();
             if self.sets.is_empty() {
-                self.about.zone = Zone::Fixed { name, bias };
+                // What is written for an unknown zone has no name.
+                let is_unknown = name.is_empty();
+                self.about.zone = if is_unknown { Zone::Unknown } else { Zone::Fixed { name, bias } };
             }
             let records = integer(row, 2)?.and_then(|records| u64::try_from(records).ok());
             promised = promised.zip(records).map(|(sum, records)| sum.saturating_add(records));
             names.push(text(row.get_ref(1)?).unwrap_or_default());
             self.sets.push(Set { guid: text(row.get_ref(0)?).unwrap_or_default(), bias });
         }
-        self.about.records_promised = promised;
+        (self.about.records_promised, self.promised) = (promised, promised);
         if names.len() > 1 {
             self.about.notes.remark(format!("log sets, one after another: {}", names.join(", ")));
         }
         Ok(())
+    }
+
+    /// Compares the number of records with what the log sets say, once: a damaged page hides its rows.
+    fn check_count(&mut self) {
+        let read = self.about.records;
+        if let Some(promised) = self.promised.take().filter(|promised| read < *promised) {
+            let what = format!("the log sets should have {promised} records, {read} could be read");
+            let record = Some(read.saturating_add(1));
+            self.about.notes.damage(Damage { byte: 0, buffer: None, record, line: None, what });
+        }
     }
 
     /// Makes sure that rows can be fetched in the order of records. Windows' own key begins with the counter;
@@ -273,6 +315,7 @@ impl SqliteReader {
 
     fn page(&mut self) -> rusqlite::Result<()> {
         let Some(set) = self.set() else { return Ok(()) };
+        self.budget.renew();
         let reasons = if self.has_status {
             "UNION ALL SELECT RecordIndex, CounterID, NULL, NULL, NULL, NULL, NULL, NULL, NULL, Status \
              FROM CounterStatus WHERE GUID = ?1 AND (RecordIndex, CounterID) > (?2, ?3)"
@@ -288,9 +331,19 @@ impl SqliteReader {
         let mut statement = self.database.prepare_cached(&select)?;
         let mut rows = statement.query(params![set.guid, self.after.0, self.after.1, PAGE])?;
         let mut count = 0i64;
+        let mut before = (self.after != (i64::MIN, i64::MIN)).then_some(self.after);
         while let Some(row) = rows.next()? {
             count = count.saturating_add(1);
-            self.after = (integer(row, 0)?.unwrap_or_default(), integer(row, 1)?.unwrap_or_default());
+            let key = (integer(row, 0)?.unwrap_or_default(), integer(row, 1)?.unwrap_or_default());
+            // A database of Windows may have a counter twice in a record.
+            if before.is_some_and(|before| key < before || (key == before && count == 1)) {
+                drop(rows);
+                drop(statement);
+                self.out_of_order(key.0);
+                return Ok(());
+            }
+            before = Some(key);
+            self.after = key;
             let cell = match integer(row, 9)? {
                 Some(status) => Err(reason_of(status)),
                 None => Ok(Raw {
@@ -322,6 +375,7 @@ impl LogReader for SqliteReader {
             self.fetch()?;
             let Some(first) = self.rows.front() else {
                 if self.set().is_none() {
+                    self.check_count();
                     return Ok(None);
                 }
                 self.next_set();
@@ -394,8 +448,10 @@ impl LogReader for SqliteReader {
     fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let columns = self.about.columns.len();
         let mut after = self.given.unwrap_or(i64::MIN);
+        let mut is_broken_off = false;
         while let Some(set) = self.set() {
             let local_minutes = set.bias.saturating_neg();
+            self.budget.renew();
             let next = self.record_behind(after);
             let next = next.map_err(|error| failed("reading the table CounterData", &error))?;
             let Some((record, time)) = next else {
@@ -403,13 +459,23 @@ impl LogReader for SqliteReader {
                 after = i64::MIN;
                 continue;
             };
+            if record <= after && after != i64::MIN {
+                self.out_of_order(record);
+                self.next_set();
+                after = i64::MIN;
+                continue;
+            }
             after = record;
             let Some(time) = time else { continue };
             self.about.records = self.about.records.saturating_add(1);
             self.given = Some(record);
             if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
+                is_broken_off = true;
                 break;
             }
+        }
+        if !is_broken_off {
+            self.check_count();
         }
         self.begun = self.sets.len().saturating_add(1);
         self.restart(i64::MIN);

@@ -1,0 +1,58 @@
+//! Opens regular files only: opening a pipe waits for its writer, and reading a terminal for a person.
+
+use std::fs::{File, FileType, Metadata};
+use std::io;
+use std::path::Path;
+
+/// Opens a file to read it.
+///
+/// # Errors
+///
+/// Those of the operating system, and a path that is not a regular file. The file is looked at before it is
+/// opened, because opening alone may wait or do something: a pipe waits, a tape rewinds.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    check(&std::fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    // Another file may have taken its place in between.
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check(found: &Metadata) -> io::Result<()> {
+    match other_kind(found.file_type()) {
+        None => Ok(()),
+        Some(kind) => {
+            let words = format!("it is {kind}, not a regular file; copy its content to a file and name that");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, words))
+        }
+    }
+}
+
+/// What a file is that is not a regular one.
+fn other_kind(found: FileType) -> Option<&'static str> {
+    if found.is_file() {
+        return None;
+    }
+    if found.is_dir() {
+        return Some("a directory");
+    }
+    Some(special_kind(found))
+}
+
+#[cfg(unix)]
+fn special_kind(found: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+
+    if found.is_fifo() {
+        "a pipe"
+    } else if found.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special_kind(_: FileType) -> &'static str {
+    "a device"
+}

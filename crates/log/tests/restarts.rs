@@ -1,0 +1,88 @@
+//! Restarts of the hosts of a log: all of them are named, also when a host did not answer for a while.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::fs::File;
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+use tallymon_log::blg::{BlgWriter, Data, Entry, RawCounter, WriteOptions};
+use tallymon_log::{ReadOptions, info};
+use tallymon_testkit::Scratch;
+
+const START: u64 = 131_000_000_000_000_000;
+const ROWS: u64 = 150;
+const MACHINES: u64 = 26;
+const NO_MACHINE: u32 = 0x8000_07d0;
+
+fn entry(machine: u64, object: &str, instance: &str, counter: &str, counter_type: CounterType) -> Entry {
+    Entry {
+        flags: 0,
+        user: 0,
+        counter_type,
+        time_base: 10_000_000,
+        scale: 0,
+        machine: Some(format!(r"\\m{machine:02}")),
+        object: Some(object.to_owned()),
+        instance: Some(instance.to_owned()),
+        parent: None,
+        instance_index: 0,
+        counter: Some(counter.to_owned()),
+    }
+}
+
+fn time(row: u64) -> FileTime {
+    FileTime(START + row * 600 * UNITS_PER_SECOND)
+}
+
+/// The first rows after the restarts of a machine, and how many rows before each of them it did not answer.
+const fn restarts(machine: u64) -> [(u64, u64); 2] {
+    [(10 + machine, 1 + machine % 4), (80 + machine, machine % 2)]
+}
+
+#[test]
+fn all_restarts_of_all_machines_are_named() {
+    let folder = Scratch::new();
+    let path = folder.join("machines.blg");
+    let timer = CounterType::PERF_100NSEC_TIMER_INV;
+    let rate = CounterType::PERF_COUNTER_COUNTER;
+    let entries = (0..MACHINES).flat_map(|machine| {
+        [
+            entry(machine, "Processor", "_Total", "% Processor Time", timer),
+            // It wraps again and again, which is no restart.
+            entry(machine, "Network Interface", "eth0", "Packets/sec", rate),
+            // Another process takes the name in every row.
+            entry(machine, "Process", "work", "% Processor Time", CounterType::PERF_100NSEC_TIMER),
+        ]
+    });
+    let entries: Vec<Entry> = entries.collect();
+    let file = File::create(&path).unwrap();
+    let mut writer = BlgWriter::new(file, WriteOptions::default(), entries).unwrap();
+    for row in 0..ROWS {
+        let local = time(row);
+        let mut values = Vec::new();
+        for machine in 0..MACHINES {
+            let begun = restarts(machine).map(|(at, _)| at).into_iter().filter(|at| *at <= row).max();
+            // Before the first restart the machine was up for a long time.
+            let up = begun.map_or(row + 100_000, |begun| row - begun + 1);
+            let is_silent = restarts(machine).iter().any(|(at, rows)| (*at - *rows..*at).contains(&row));
+            let raw = |first: u64| RawCounter {
+                status: if is_silent { NO_MACHINE } else { 0 },
+                time: local,
+                first: if is_silent { 0 } else { first.cast_signed() },
+                second: if is_silent { 0 } else { local.0.cast_signed() },
+                multi_count: 1,
+            };
+            values.push(Data::Single(raw(up * 3_000_000_000)));
+            values.push(Data::Single(raw((row * 0x7000_0000) & 0xffff_ffff)));
+            values.push(Data::Single(raw((ROWS - row) * 1000)));
+        }
+        writer.record(local, local, &values).unwrap();
+    }
+    writer.finish().unwrap();
+    let info = info(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(info.hosts.len(), MACHINES as usize);
+    for (machine, host) in (0..).zip(&info.hosts) {
+        let expected = restarts(machine).map(|(row, _)| time(row));
+        assert_eq!(host.restarts, expected, "{}", host.name);
+    }
+}
