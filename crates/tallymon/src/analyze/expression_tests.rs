@@ -1,0 +1,77 @@
+use super::*;
+
+fn parse(text: &str) -> Result<Expression, ExpressionError> {
+    Expression::parse(text, &["free".to_owned(), "total".to_owned(), "gone".to_owned()])
+}
+
+#[test]
+fn computes_values() {
+    // free 20, total 50, gone has no value
+    let values = [Some(20.0), Some(50.0), None];
+    for (text, value) in [
+        ("1 + 2 * 3", Some(7.0)),
+        ("(1 + 2) * 3", Some(9.0)),
+        ("10 - 4 - 3", Some(3.0)),
+        ("-free + 1", Some(-19.0)),
+        ("free / total * 100", Some(40.0)),
+        ("free / (total - 50)", None),
+        ("2KB", Some(2048.0)),
+        ("0.5MB", Some(524_288.0)),
+        ("min(free, total)", Some(20.0)),
+        ("max(64, total * 0.05)", Some(64.0)),
+        ("free < total", Some(1.0)),
+        ("free >= total", Some(0.0)),
+        ("free = 20 and total != 20", Some(1.0)),
+        ("not free < total", Some(0.0)),
+        ("gone + 1", None),
+        ("gone > 1", None),
+        ("free < 30 or gone > 1", Some(1.0)),
+        ("gone > 1 and free > 30", Some(0.0)),
+        ("gone > 1 and free < 30", None),
+    ] {
+        assert_eq!(parse(text).unwrap().value(&values), value, "{text}");
+    }
+}
+
+#[test]
+fn says_what_is_wrong_and_where() {
+    for (text, at, words) in [
+        ("", 0, "it ends"),
+        ("1 +", 3, "it ends"),
+        ("(1", 2, "\")\" is expected"),
+        ("1 2", 2, "\"2\" is not expected"),
+        ("fre > 1", 0, "no name of this rule (free, total, gone)"),
+        ("min(1)", 5, "\",\" is expected"),
+        ("1 > € ", 4, "\"€\" is no number"),
+        ("inf > nan", 0, "\"inf\" is no number"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert!(error.at == at && error.problem.contains(words), "{text}: {error}");
+    }
+}
+
+#[test]
+fn bounds_its_depth() {
+    for text in [
+        "(".repeat(100_000),
+        "-".repeat(100_000),
+        "not ".repeat(100_000),
+        format!("1{}", "+1".repeat(100_000)),
+    ] {
+        assert!(parse(&text).is_err());
+    }
+}
+
+#[test]
+fn knows_on_which_side_a_value_is_bad() {
+    for (text, below) in [
+        ("free < 10", true),
+        ("free > 10", false),
+        ("10 > free", true),
+        ("total > 5 and free < 10", true),
+        ("not free < 10", false),
+        ("free + 1", false),
+    ] {
+        assert_eq!(parse(text).unwrap().is_below(0), below, "{text}");
+    }
+}

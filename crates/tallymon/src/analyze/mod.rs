@@ -1,0 +1,205 @@
+//! Says what is wrong: reads logs once, applies [rules](RuleSet) to every instance, looks for shifts and
+//! trends, and names who caused what it found.
+//!
+//! Memory is bounded by the counters, not by the length of the logs: each counter is kept as at most 512
+//! stretches of time ([`Track`]), while rules see every record.
+//!
+//! | module | does |
+//! |---|---|
+//! | `rule`, `expression`, `pal` | rules as data: TOML, and threshold files of PAL |
+//! | `pass` | reads the logs, and runs every rule on every instance (`watch`) |
+//! | `track`, `shape` | the course of a counter: medians, shifts, trends, correlation |
+//! | `findings` | makes findings of both, and ranks them |
+//! | `cause` | which instances were busiest at that time |
+//! | `moment` | one moment in words: what was unlike the rest |
+
+mod cause;
+mod expression;
+mod findings;
+mod headline;
+mod moment;
+mod pal;
+mod pass;
+mod rule;
+mod shape;
+mod track;
+mod watch;
+
+use std::path::PathBuf;
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::time::FileTime;
+use tallymon_log::{LogError, Notes, ReadOptions, Selection};
+
+pub use cause::Cause;
+pub use expression::{Expression, ExpressionError};
+pub use moment::{Deviation, Moment};
+pub use rule::{
+    MACHINE_PARAMETERS, RESOURCES, Resource, Rule, RuleError, RuleSet, SEVERITIES, Severity, Skipped,
+};
+pub use shape::{Shift, Trend, correlation, shift, trend};
+pub use track::{Axis, Bucket, Track};
+pub use watch::Range;
+
+use pass::Pass;
+
+/// What [`analyze()`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analysis {
+    /// The findings; those that hurt most come first.
+    pub findings: Vec<Finding>,
+    /// Records that were read.
+    pub records: u64,
+    /// Time of the first one, UTC.
+    pub first: Option<FileTime>,
+    /// Time of the last one, UTC.
+    pub last: Option<FileTime>,
+    /// Counters, each instance by itself.
+    pub counters: usize,
+    /// Rules of which at least one instance was in the logs.
+    pub rules_applied: usize,
+    /// Rules whose counters are not in the logs.
+    pub rules_without_counters: usize,
+    /// Rules that were not used, and why.
+    pub skipped: Vec<Skipped>,
+    /// The parameters of the rules, and where the values of the machine come from.
+    pub parameters: Vec<(String, Option<f64>)>,
+    /// Courses that were compared with those of findings; strong ones among many may be chance.
+    pub compared: usize,
+    /// Faults and remarks of each log.
+    pub notes: Vec<(PathBuf, Notes)>,
+    /// The time axis of all courses.
+    pub axis: Option<Axis>,
+}
+
+/// How a finding was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FindingKind {
+    /// By a rule: its id, its file, and its condition.
+    Rule {
+        /// The name of the rule.
+        id: String,
+        /// The file of the rule, or the name of the built-in set.
+        origin: String,
+        /// The condition as written.
+        condition: String,
+    },
+    /// The level changed and stayed.
+    Shift,
+    /// It grows or falls all the time.
+    Trend,
+}
+
+/// Something that is wrong, or unusual.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// How it was made.
+    pub kind: FindingKind,
+    /// It in a few words.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about.
+    pub resource: Resource,
+    /// The host; empty if the log names none.
+    pub host: String,
+    /// The share of the time in which it was so, 0 to 1.
+    pub share: f64,
+    /// How much it hurts: weight of the severity (1, 3, 9) times the square root of the share of time.
+    pub hurt: f64,
+    /// The instances, worst first.
+    pub instances: Vec<Evidence>,
+    /// The instances that were busiest meanwhile.
+    pub causes: Vec<Cause>,
+    /// Other courses that moved with it, strongest first.
+    pub together: Vec<Together>,
+    /// What it usually means.
+    pub means: String,
+    /// What to look at next.
+    pub next: String,
+    /// 0 to 1: a rule that saw its numbers is sure (1); shapes are as sure as they are strong.
+    pub certainty: f64,
+}
+
+/// The numbers of one instance of a finding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// The full path of the counter.
+    pub path: String,
+    /// Its instance; empty for an object without instances.
+    pub instance: String,
+    /// Its type, which says the unit.
+    pub counter_type: CounterType,
+    /// When it was so.
+    pub ranges: Vec<Range>,
+    /// Ranges that are not listed.
+    pub more_ranges: u64,
+    /// Records in which the condition held.
+    pub records: u64,
+    /// The seconds in which it was so.
+    pub seconds: f64,
+    /// The seconds in which it is known whether it was so.
+    pub observed: f64,
+    /// The worst value.
+    pub worst: f64,
+    /// The median of the course at other times; `None` if it was always so.
+    pub usual: Option<f64>,
+    /// For trends: seconds from the end of the log until the limit is reached.
+    pub until_limit: Option<f64>,
+    /// The mean of each stretch of time.
+    pub course: Vec<Option<f64>>,
+}
+
+/// A course that moved with that of a finding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Together {
+    /// The full path of the counter.
+    pub path: String,
+    /// Spearman's correlation of the ranks, -1 to 1.
+    pub correlation: f64,
+    /// Seconds by which it follows the finding; negative if it comes first.
+    pub lag: f64,
+}
+
+/// Analyses logs.
+///
+/// The logs are read in the given order, each once. Rules whose counters are not in the logs do nothing.
+///
+/// ```
+/// use tallymon::analyze::{RuleSet, analyze};
+/// use tallymon::log::{ReadOptions, Selection};
+///
+/// let rules = RuleSet::built_in()?;
+/// let error = analyze(&["no such file".into()], rules, &Selection::default(), &ReadOptions::default());
+/// assert!(error.is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// A log can not be read.
+pub fn analyze(
+    logs: &[PathBuf],
+    rules: RuleSet,
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<Analysis, LogError> {
+    let pass = Pass::read(logs, rules, selection, options)?;
+    Ok(findings::of(pass))
+}
+
+/// One moment: what was unlike the rest of the logs, and who was busiest.
+///
+/// # Errors
+///
+/// A log can not be read.
+pub fn why(
+    logs: &[PathBuf],
+    rules: RuleSet,
+    time: FileTime,
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<Option<Moment>, LogError> {
+    let pass = Pass::read(logs, rules, selection, options)?;
+    Ok(moment::of(pass, time))
+}

@@ -1,0 +1,392 @@
+//! Reads the logs once: every record goes through every rule, and into the tracks.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{NoValue, Value};
+use tallymon_core::path::CounterPath;
+use tallymon_core::time::FileTime;
+use tallymon_log::select::is_meant;
+use tallymon_log::{Column, Cooker, LogClock, LogError, Notes, ReadOptions, Selection, TimeRange, open};
+
+use super::rule::RuleSet;
+use super::track::{Axis, Track};
+use super::watch::{Watch, seconds_between};
+
+/// How many records at the start of the first log are looked at for what the machine is.
+const MACHINE_RECORDS: usize = 100;
+
+/// A counter of one instance.
+pub(super) struct Course {
+    pub(super) path: String,
+    pub(super) parts: Option<CounterPath>,
+    pub(super) counter_type: CounterType,
+    pub(super) track: Track,
+    latest: Option<f64>,
+}
+
+/// What was read.
+pub(super) struct Pass {
+    pub(super) rules: RuleSet,
+    pub(super) courses: Vec<Course>,
+    pub(super) watches: Vec<Watch>,
+    pub(super) axis: Option<Axis>,
+    pub(super) records: u64,
+    pub(super) first: Option<FileTime>,
+    pub(super) last: Option<FileTime>,
+    pub(super) notes: Vec<(PathBuf, Notes)>,
+    by_path: HashMap<(String, u32), usize>,
+    /// The rules and their counters that a counter belongs to, by the lowercase names of object and counter.
+    wanted: HashMap<(String, String), Vec<(usize, usize)>>,
+    watch_of: HashMap<(usize, String, String), usize>,
+    /// The course of each counter of each rule by host and instance; without instance for counters that all
+    /// instances of the rule share.
+    sources: HashMap<(usize, usize, String, Option<String>), usize>,
+    /// The distances of the last records.
+    distances: VecDeque<u64>,
+}
+
+impl Course {
+    /// The text of its instance as it is in the path; empty for an object without instances.
+    pub(super) fn instance(&self) -> String {
+        self.parts
+            .as_ref()
+            .and_then(|parts| parts.instance.as_ref())
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn host(&self) -> &str {
+        self.parts.as_ref().and_then(|parts| parts.machine.as_deref()).unwrap_or_default()
+    }
+
+    /// Its object in lowercase.
+    pub(super) fn object(&self) -> Option<String> {
+        self.parts.as_ref().map(|parts| parts.object.to_string().to_lowercase())
+    }
+
+    /// Whether it is this counter, whatever its instance.
+    pub(super) fn is(&self, object: &str, counter: &str) -> bool {
+        self.parts.as_ref().is_some_and(|parts| {
+            let is = |part: &tallymon_core::path::Part, name: &str| {
+                part.name().is_some_and(|part| part.eq_ignore_ascii_case(name))
+            };
+            is(&parts.object, object) && is(&parts.counter, counter)
+        })
+    }
+}
+
+impl Pass {
+    pub(super) fn read(
+        logs: &[PathBuf],
+        mut rules: RuleSet,
+        selection: &Selection,
+        options: &ReadOptions,
+    ) -> Result<Pass, LogError> {
+        if let Some(first) = logs.first() {
+            machine(first, &mut rules, options)?;
+        }
+        let mut wanted: HashMap<(String, String), Vec<(usize, usize)>> = HashMap::new();
+        for (rule, of) in rules.rules.iter().enumerate() {
+            for (slot, (_, path)) in of.counters.iter().enumerate() {
+                wanted.entry(names_of(path)).or_default().push((rule, slot));
+            }
+        }
+        let mut pass = Pass {
+            rules,
+            courses: Vec::new(),
+            watches: Vec::new(),
+            axis: None,
+            records: 0,
+            first: None,
+            last: None,
+            notes: Vec::new(),
+            by_path: HashMap::new(),
+            wanted,
+            watch_of: HashMap::new(),
+            sources: HashMap::new(),
+            distances: VecDeque::new(),
+        };
+        let range = selection.range_of(logs, options)?;
+        for path in logs {
+            pass.log(path, selection, range, options)?;
+        }
+        if pass.records == 0 && range.is_limited() {
+            return Err(LogClock::of(logs, options)?.no_records(range));
+        }
+        Ok(pass)
+    }
+
+    fn log(
+        &mut self,
+        path: &Path,
+        selection: &Selection,
+        range: TimeRange,
+        options: &ReadOptions,
+    ) -> Result<(), LogError> {
+        let mut log = open(path, options)?;
+        let mut cooker = Cooker::default();
+        let (mut values, mut places) = (Vec::new(), Vec::new());
+        let mut seen: HashMap<String, u32> = HashMap::new();
+        let mut before: Option<FileTime> = None;
+        while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+            if !range.has(record.time) {
+                continue;
+            }
+            let columns = &log.about().columns;
+            for column in columns.iter().skip(places.len()) {
+                let same = seen.entry(column.path.clone()).or_default();
+                let nth = *same;
+                *same = same.saturating_add(1);
+                places.push(self.course(column, nth, columns.len(), selection));
+            }
+            cooker.cook_into(&record, &mut values);
+            self.record(record.time, &mut before, &places, &values, columns.len());
+        }
+        for watch in &mut self.watches {
+            if let Some(rule) = self.rules.rules.get(watch.rule) {
+                watch.end(rule);
+            }
+        }
+        self.notes.push((path.to_owned(), log.about().notes.clone()));
+        Ok(())
+    }
+
+    /// The course of a column, with the watches of the rules that are about it.
+    fn course(&mut self, column: &Column, nth: u32, columns: usize, selection: &Selection) -> Option<usize> {
+        let meant = |parts: &CounterPath| selection.counters.iter().any(|wanted| is_meant(wanted, parts));
+        if !selection.counters.is_empty() && !column.parts.as_ref().is_some_and(meant) {
+            return None;
+        }
+        if let Some(course) = self.by_path.get(&(column.path.clone(), nth)) {
+            return Some(*course);
+        }
+        let course = self.courses.len();
+        self.by_path.insert((column.path.clone(), nth), course);
+        self.courses.push(Course {
+            path: column.path.clone(),
+            parts: column.parts.clone(),
+            counter_type: column.counter_type,
+            track: Track::default(),
+            latest: None,
+        });
+        self.courses.reserve(columns.saturating_sub(course));
+        if let Some(parts) = &column.parts {
+            self.bind(parts, course);
+        }
+        Some(course)
+    }
+
+    /// Tells the rules about a new course: it may be an instance to look at, or another counter of one.
+    fn bind(&mut self, parts: &CounterPath, course: usize) {
+        let Some((host, instance)) = self.courses.get(course).map(|of| (of.host().to_owned(), of.instance()))
+        else {
+            return;
+        };
+        let wanted = self.wanted.get(&names_of(parts)).cloned().unwrap_or_default();
+        for (number, slot) in wanted {
+            let Some(rule) = self.rules.rules.get(number) else { continue };
+            let Some((_, path)) = rule.counters.get(slot) else { continue };
+            let is_wild = path.instance.as_ref().is_some_and(|instance| instance.is_wild());
+            if !is_meant_here(path, parts) {
+                continue;
+            }
+            // A counter without a wildcard belongs to all instances of the rule.
+            let of = if is_wild { Some(instance.clone()) } else { None };
+            self.sources.entry((number, slot, host.clone(), of.clone())).or_insert(course);
+            if slot == rule.each && rule.is_about(&instance) {
+                let counters = rule.counters.len();
+                let key = (number, host.clone(), instance.clone());
+                if !self.watch_of.contains_key(&key) {
+                    self.watch_of.insert(key, self.watches.len());
+                    let mut watch = Watch::new(number, &host, &instance, counters);
+                    for (slot, column) in watch.columns.iter_mut().enumerate() {
+                        let source =
+                            |of: Option<String>| self.sources.get(&(number, slot, host.clone(), of)).copied();
+                        *column = source(Some(instance.clone())).or_else(|| source(None));
+                    }
+                    self.watches.push(watch);
+                }
+            }
+            match of {
+                Some(instance) => {
+                    let watch = self.watch_of.get(&(number, host.clone(), instance)).copied();
+                    if let Some(watch) = watch.and_then(|watch| self.watches.get_mut(watch)) {
+                        watch.set_column(slot, course);
+                    }
+                }
+                None => {
+                    let of_rule = |watch: &&mut Watch| watch.rule == number && watch.host == host;
+                    self.watches.iter_mut().filter(of_rule).for_each(|watch| watch.set_column(slot, course));
+                }
+            }
+        }
+    }
+
+    fn record(
+        &mut self,
+        time: FileTime,
+        before: &mut Option<FileTime>,
+        places: &[Option<usize>],
+        values: &[Result<Value, NoValue>],
+        columns: usize,
+    ) {
+        self.records = self.records.saturating_add(1);
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
+        self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        let axis = self.axis.get_or_insert_with(|| Axis::new(time, columns));
+        for _ in 0..axis.reach(time) {
+            self.courses.iter_mut().for_each(|course| course.track.halve());
+        }
+        let bucket = axis.bucket(time);
+        self.courses.iter_mut().for_each(|course| course.latest = None);
+        for (place, value) in places.iter().zip(values) {
+            let Some(course) = place.and_then(|place| self.courses.get_mut(place)) else { continue };
+            course.latest = match value {
+                Ok(value) => value.as_f64().filter(|number| number.is_finite()),
+                // As in statistics: a latency without operations is nothing to wait for.
+                Err(NoValue::NoOperations) => Some(0.0),
+                Err(_) => None,
+            };
+            if let Some(value) = course.latest {
+                course.track.add(bucket, value);
+            }
+        }
+        let previous = before.replace(time).filter(|previous| *previous <= time);
+        let near = previous.filter(|previous| !self.is_gap(*previous, time));
+        let mut inputs = Vec::new();
+        for watch in &mut self.watches {
+            let Some(rule) = self.rules.rules.get(watch.rule) else { continue };
+            if near.is_none() {
+                watch.end(rule);
+            }
+            inputs.clear();
+            let latest = |column: &Option<usize>| column.and_then(|column| self.courses.get(column)?.latest);
+            inputs.extend(watch.columns.iter().map(latest));
+            inputs.extend(self.rules.parameters.iter().map(|(_, value)| *value));
+            watch.record(rule, near.unwrap_or(time), time, &inputs);
+        }
+    }
+
+    /// Whether records are missing between two: they are more than three usual distances apart.
+    fn is_gap(&mut self, from: FileTime, to: FileTime) -> bool {
+        let distance = to.0.saturating_sub(from.0);
+        let mut sorted: Vec<u64> = self.distances.iter().copied().collect();
+        sorted.sort_unstable();
+        let usual = sorted.get(sorted.len() / 2).copied();
+        if self.distances.len() >= 15 {
+            self.distances.pop_front();
+        }
+        self.distances.push_back(distance);
+        usual.is_some_and(|usual| distance > usual.saturating_mul(3))
+    }
+
+    /// How many buckets of the axis go to one record: buckets may be shorter than the time between records.
+    pub(super) fn stretch(&self) -> usize {
+        let buckets = self.axis.map_or(0, |axis| axis.buckets);
+        buckets.div_ceil(usize::try_from(self.records).unwrap_or(usize::MAX).max(1)).max(1)
+    }
+
+    /// The stretches of time with values.
+    pub(super) fn points(&self) -> usize {
+        self.axis.map_or(0, |axis| axis.buckets.div_ceil(self.stretch()))
+    }
+
+    /// The object of a counter that was read, in lowercase.
+    pub(super) fn object_of(&self, path: &str) -> Option<String> {
+        self.courses.iter().find(|course| course.path == path)?.object()
+    }
+
+    /// The seconds from the first to the last record.
+    pub(super) fn span(&self) -> f64 {
+        self.first.zip(self.last).map_or(0.0, |(first, last)| seconds_between(first, last))
+    }
+}
+
+/// Whether a counter has the instance that a path of a rule wants; names were compared already.
+fn is_meant_here(wanted: &CounterPath, parts: &CounterPath) -> bool {
+    match (&wanted.instance, &parts.instance) {
+        (None, None) => true,
+        (Some(wanted), Some(found)) => wanted.pattern().matches(None, found.text()),
+        _ => false,
+    }
+}
+
+/// Object and counter in lowercase. The objects of a named instance of SQL Server are those of SQL Server.
+fn names_of(path: &CounterPath) -> (String, String) {
+    let object = path.object.to_string().to_lowercase();
+    let object = match object.strip_prefix("mssql$").and_then(|rest| rest.split_once(':')) {
+        Some((_, object)) => format!("sqlserver:{object}"),
+        None => object,
+    };
+    (object, path.counter.to_string().to_lowercase())
+}
+
+/// Takes the number of processors and the memory from the first records, unless they were given.
+fn machine(path: &Path, rules: &mut RuleSet, options: &ReadOptions) -> Result<(), LogError> {
+    let mut log = open(path, options)?;
+    let (mut available, mut records) = (None::<f64>, 0_usize);
+    let mut cooker = Cooker::default();
+    let mut total = None::<f64>;
+    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+        for (column, value) in log.about().columns.iter().zip(cooker.cook(&record)) {
+            let Some((parts, value)) = column.parts.as_ref().zip(value.ok().and_then(|value| value.as_f64()))
+            else {
+                continue;
+            };
+            let names = names_of(parts);
+            let mega = match (names.0.as_str(), names.1.as_str()) {
+                ("memory", "available mbytes") => value,
+                ("memory", "available kbytes") => value / 1024.0,
+                ("memory", "available bytes") => value / 1_048_576.0,
+                ("numa node memory", "total mbytes") if is_total(parts) => {
+                    total = Some(value);
+                    continue;
+                }
+                _ => continue,
+            };
+            available = Some(available.map_or(mega, |most| most.max(mega)));
+        }
+        records = records.saturating_add(1);
+        if records >= MACHINE_RECORDS {
+            break;
+        }
+    }
+    let is_processor = |column: &&Column| {
+        column.parts.as_ref().is_some_and(|parts| {
+            let (object, counter) = names_of(parts);
+            object == "processor"
+                && ["% processor time", "% idle time"].contains(&counter.as_str())
+                && !is_total(parts)
+        })
+    };
+    let mut processors: Vec<&str> = log
+        .about()
+        .columns
+        .iter()
+        .filter(is_processor)
+        .filter_map(|column| Some(column.parts.as_ref()?.instance.as_ref()?.text()))
+        .collect();
+    processors.sort_unstable();
+    processors.dedup();
+    let count = Some(processors.len()).filter(|count| *count > 0).map(|count| count as f64);
+    let memory = total.or(available);
+    for (name, value) in [("memory_mb", memory), ("processors", count)] {
+        let known = rules.parameters.iter_mut().find(|(known, _)| known == name);
+        if let Some((_, kept)) = known {
+            *kept = kept.or(value);
+        }
+    }
+    // The first question of PAL's files is this one, in gigabytes.
+    let known = memory.filter(|_| !rules.is_given("PhysicalMemory"));
+    let asked = rules.parameters.iter_mut().find(|(name, _)| name == "PhysicalMemory");
+    if let (Some(memory), Some((_, kept))) = (known, asked) {
+        *kept = Some(memory / 1024.0);
+    }
+    Ok(())
+}
+
+fn is_total(parts: &CounterPath) -> bool {
+    parts.instance.as_ref().is_some_and(|instance| instance.text().eq_ignore_ascii_case("_total"))
+}

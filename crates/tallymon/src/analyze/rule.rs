@@ -1,0 +1,439 @@
+//! Rules: what a finding is, as data in TOML.
+//!
+//! ```toml
+//! [parameters]
+//! busy = 90
+//!
+//! [[rule]]
+//! id = "disk-slow"
+//! title = "A disk answers slowly"
+//! severity = "warning"
+//! resource = "disk"
+//! counters = { latency = '\PhysicalDisk(*)\Avg. Disk sec/Transfer', rate = '\PhysicalDisk(*)\Disk Transfers/sec' }
+//! each = "latency"
+//! when = "latency > 0.025 and rate > 5"
+//! for = "30s"
+//! means = "Requests wait for the disk."
+//! next = "Look at the processes with the most I/O."
+//! ```
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tallymon_core::path::{CounterPath, Pattern};
+
+use super::expression::{Expression, ExpressionError};
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong by itself.
+    Note,
+    /// Something is near its limit, or unusual.
+    Warning,
+    /// Something is beyond its limit: users notice it.
+    Critical,
+}
+
+/// What a rule is about; it decides which instances are looked at as the cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// Processors.
+    Processor,
+    /// Memory and paging.
+    Memory,
+    /// Disks and file systems.
+    Disk,
+    /// Network.
+    Network,
+    /// Threads, handles and other objects that processes hold.
+    Handles,
+    /// Anything else: no cause is looked for.
+    Other,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rule {
+    /// Its name, unique in its file.
+    pub id: String,
+    /// The finding in a few words.
+    pub title: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about.
+    pub resource: Resource,
+    /// Its counters: the name in expressions, and the path. Object and counter are literal.
+    pub counters: Vec<(String, CounterPath)>,
+    /// The counter whose instances are looked at one by one.
+    pub each: usize,
+    /// Instances that are left out, as patterns.
+    pub except: Vec<String>,
+    /// The number that is shown and charted.
+    pub value: Expression,
+    /// The condition.
+    pub when: Expression,
+    /// The condition that ends a range that has begun; else `when` no longer holding does.
+    pub until: Option<Expression>,
+    /// How long the condition must hold.
+    pub lasting: Duration,
+    /// Small values are the bad ones.
+    pub low_is_bad: bool,
+    /// What it usually means.
+    pub means: String,
+    /// What to look at next.
+    pub next: String,
+    /// The file that it comes from, or the name of the built-in set.
+    pub origin: String,
+}
+
+/// Rules and the parameters of their expressions.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RuleSet {
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// Names and default values; `None` must be given or be known of the machine.
+    pub parameters: Vec<(String, Option<f64>)>,
+    /// Rules of the files that can not be used, and why.
+    pub skipped: Vec<Skipped>,
+    /// The parameters that were set by [`RuleSet::set`].
+    given: Vec<String>,
+}
+
+/// A rule that was not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file.
+    pub origin: String,
+    /// The rule.
+    pub rule: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A file of rules that can not be read.
+#[derive(Debug)]
+pub struct RuleError {
+    /// The file.
+    pub path: PathBuf,
+    /// The rule, if it is in one.
+    pub rule: Option<String>,
+    /// What is wrong, and where.
+    pub problem: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        if let Some(rule) = &self.rule {
+            write!(f, "rule {rule:?}: ")?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// The names of severities in files and output.
+pub const SEVERITIES: [(&str, Severity); 3] =
+    [("note", Severity::Note), ("warning", Severity::Warning), ("critical", Severity::Critical)];
+
+/// The names of resources in files and output.
+pub const RESOURCES: [(&str, Resource); 6] = [
+    ("processor", Resource::Processor),
+    ("memory", Resource::Memory),
+    ("disk", Resource::Disk),
+    ("network", Resource::Network),
+    ("handles", Resource::Handles),
+    ("other", Resource::Other),
+];
+
+impl Severity {
+    /// Its name in files and output.
+    pub fn name(self) -> &'static str {
+        SEVERITIES.iter().find(|(_, severity)| *severity == self).map_or("note", |(name, _)| name)
+    }
+}
+
+impl Resource {
+    /// Its name in files and output.
+    pub fn name(self) -> &'static str {
+        RESOURCES.iter().find(|(_, resource)| *resource == self).map_or("other", |(name, _)| name)
+    }
+}
+
+/// The rules that come with the library: for any system, for Linux, for .NET.
+const BUILT_IN: [(&str, &str); 3] = [
+    ("machine", include_str!("rules/machine.toml")),
+    ("linux", include_str!("rules/linux.toml")),
+    ("dotnet", include_str!("rules/dotnet.toml")),
+];
+
+/// Parameters that are taken from the log.
+pub const MACHINE_PARAMETERS: [&str; 2] = ["memory_mb", "processors"];
+
+impl RuleSet {
+    /// The rules that come with the library.
+    ///
+    /// # Errors
+    ///
+    /// None in a build that passed its tests.
+    pub fn built_in() -> Result<RuleSet, RuleError> {
+        let mut set = RuleSet::default();
+        for (name, text) in BUILT_IN {
+            set.add_toml(text, Path::new(name))?;
+        }
+        Ok(set)
+    }
+
+    /// Adds the rules of a file (`.toml`, or a threshold file of PAL, `.xml`), or of all such files in a
+    /// folder, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// A file can not be read, or is not what its ending says.
+    pub fn add(&mut self, path: &Path) -> Result<(), RuleError> {
+        let unreadable = |path: &Path, error: std::io::Error| fault(path, None, error.to_string());
+        if path.is_dir() {
+            let entries = std::fs::read_dir(path).map_err(|error| unreadable(path, error))?;
+            let mut files: Vec<PathBuf> = entries
+                .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+                .filter(|file| is_rules(file))
+                .collect();
+            files.sort();
+            if files.is_empty() {
+                return Err(fault(path, None, "no .toml or .xml file is in this folder"));
+            }
+            return files.iter().try_for_each(|file| match ending(file).as_deref() {
+                // All files of the folder are read, so that none has to follow those that it inherits from.
+                Some("xml") => {
+                    let bytes = std::fs::read(file).map_err(|error| unreadable(file, error))?;
+                    super::pal::add_alone(self, &bytes, file)
+                }
+                _ => self.add(file),
+            });
+        }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+        match ending(path).as_deref() {
+            Some("xml") => super::pal::add(self, &bytes, path),
+            Some("toml") => {
+                let text = String::from_utf8(bytes).map_err(|error| {
+                    fault(path, None, format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()))
+                })?;
+                self.add_toml(&text, path)
+            }
+            _ => Err(fault(path, None, "rules are in a .toml file, thresholds of PAL in an .xml file")),
+        }
+    }
+
+    /// Adds the rules of a TOML text.
+    ///
+    /// # Errors
+    ///
+    /// It is not TOML, or not rules.
+    pub fn add_toml(&mut self, text: &str, path: &Path) -> Result<(), RuleError> {
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| fault(path, None, error.to_string()))?;
+        known_keys(&table, &["parameters", "rule"]).map_err(|problem| fault(path, None, problem))?;
+        if let Some(parameters) = table.get("parameters") {
+            let parameters =
+                parameters.as_table().ok_or_else(|| fault(path, None, "parameters is no table"))?;
+            for (name, value) in parameters {
+                let value = number_of(value)
+                    .ok_or_else(|| fault(path, None, format!("parameter {name:?} is no number")))?;
+                self.parameter(name, Some(value));
+            }
+        }
+        self.machine_parameters();
+        let rules = table.get("rule").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let mut ids = HashSet::new();
+        for (at, rule) in rules.iter().enumerate() {
+            let nth = format!("number {}", at.saturating_add(1));
+            let rule = rule.as_table().ok_or_else(|| fault(path, Some(&nth), "it is no table"))?;
+            let id = rule.get("id").and_then(toml::Value::as_str).unwrap_or(&nth);
+            let parsed = self.rule_of(rule, path).map_err(|problem| fault(path, Some(id), problem))?;
+            if !ids.insert(parsed.id.clone()) {
+                return Err(fault(path, Some(id), "another rule of this file has the same id"));
+            }
+            self.rules.push(parsed);
+        }
+        Ok(())
+    }
+
+    /// Gives a parameter a value.
+    ///
+    /// # Errors
+    ///
+    /// No rule has such a parameter; the text lists those that exist.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
+        match self.parameters.iter_mut().find(|(known, _)| known == name) {
+            Some((_, kept)) => {
+                *kept = Some(value);
+                self.given.push(name.to_owned());
+            }
+            None => {
+                let known: Vec<&str> = self.parameters.iter().map(|(name, _)| name.as_str()).collect();
+                return Err(format!("no rule has a parameter {name:?}; there are {}", known.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn machine_parameters(&mut self) {
+        MACHINE_PARAMETERS.iter().for_each(|name| self.parameter(name, None));
+    }
+
+    pub(super) fn is_given(&self, parameter: &str) -> bool {
+        self.given.iter().any(|given| given == parameter)
+    }
+
+    /// Adds a rule, unless one of the same severity has the same counters and condition: files of thresholds
+    /// repeat those of others.
+    pub(super) fn push_new(&mut self, rule: Rule) {
+        let is_same = |other: &Rule| {
+            let same_text = other.when.to_string().eq_ignore_ascii_case(&rule.when.to_string());
+            other.severity == rule.severity
+                && other.counters == rule.counters
+                && same_text
+                && other.except == rule.except
+        };
+        if !self.rules.iter().any(is_same) {
+            self.rules.push(rule);
+        }
+    }
+
+    /// Adds a parameter unless it exists.
+    pub(super) fn parameter(&mut self, name: &str, value: Option<f64>) {
+        if !self.parameters.iter().any(|(known, _)| known == name) {
+            self.parameters.push((name.to_owned(), value));
+        }
+    }
+
+    /// The names that expressions of a rule may use: its counters, then all parameters.
+    pub(super) fn names<'n>(&'n self, counters: impl Iterator<Item = &'n String>) -> Vec<String> {
+        counters.chain(self.parameters.iter().map(|(name, _)| name)).cloned().collect()
+    }
+
+    fn rule_of(&self, table: &toml::Table, path: &Path) -> Result<Rule, String> {
+        let known = [
+            "id", "title", "severity", "resource", "counters", "each", "except", "value", "when", "until",
+            "for", "means", "next",
+        ];
+        known_keys(table, &known)?;
+        let text = |key: &str| match table.get(key) {
+            None => Ok(None),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| format!("{key} is no text")),
+        };
+        let needed = |key: &str| text(key)?.ok_or_else(|| format!("{key} is missing"));
+        let mut counters = Vec::new();
+        let listed = table.get("counters").and_then(toml::Value::as_table).ok_or("counters is missing")?;
+        for (name, path) in listed {
+            let path = path.as_str().ok_or_else(|| format!("counter {name:?} is no text"))?;
+            counters.push((name.clone(), counter_path(path)?));
+        }
+        let names = self.names(counters.iter().map(|(name, _)| name));
+        let expression = |key: &str, text: &str| {
+            Expression::parse(text, &names)
+                .map_err(|error: ExpressionError| format!("{key} {text:?}, {error}"))
+        };
+        let each = match text("each")? {
+            Some(each) => counters
+                .iter()
+                .position(|(name, _)| name == each)
+                .ok_or_else(|| format!("each is {each:?}, which is none of its counters"))?,
+            None if counters.len() == 1 => 0,
+            None => {
+                return Err("each is missing: it names the counter whose instances are looked at".to_owned());
+            }
+        };
+        let each_name = counters.get(each).map(|(name, _)| name.clone()).unwrap_or_default();
+        let when = expression("when", needed("when")?)?;
+        Ok(Rule {
+            id: needed("id")?.to_owned(),
+            title: needed("title")?.to_owned(),
+            severity: of(&SEVERITIES, "severity", needed("severity")?)?,
+            resource: of(&RESOURCES, "resource", text("resource")?.unwrap_or("other"))?,
+            each,
+            except: texts(table.get("except"), "except")?,
+            value: expression("value", text("value")?.unwrap_or(&each_name))?,
+            until: text("until")?.map(|until| expression("until", until)).transpose()?,
+            lasting: text("for")?.map_or(Ok(Duration::ZERO), duration)?,
+            low_is_bad: when.is_below(each),
+            when,
+            means: needed("means")?.trim().to_owned(),
+            next: text("next")?.unwrap_or_default().trim().to_owned(),
+            origin: path.display().to_string(),
+            counters,
+        })
+    }
+}
+
+impl Rule {
+    /// Whether an instance is looked at.
+    pub(super) fn is_about(&self, instance: &str) -> bool {
+        !self.except.iter().any(|pattern| Pattern::new(pattern).matches(instance))
+    }
+}
+
+/// A path whose object and counter are literal names.
+pub(super) fn counter_path(text: &str) -> Result<CounterPath, String> {
+    let parsed = CounterPath::parse(text).map_err(|error| format!("{text:?} is no counter path: {error}"))?;
+    if parsed.path.object.is_wild() || parsed.path.counter.is_wild() {
+        return Err(format!("{text:?}: only the instance may have a wildcard"));
+    }
+    Ok(parsed.path)
+}
+
+pub(super) fn fault(path: &Path, rule: Option<&str>, problem: impl Into<String>) -> RuleError {
+    RuleError { path: path.to_owned(), rule: rule.map(str::to_owned), problem: problem.into() }
+}
+
+fn ending(path: &Path) -> Option<String> {
+    path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase())
+}
+
+fn is_rules(path: &Path) -> bool {
+    matches!(ending(path).as_deref(), Some("toml" | "xml"))
+}
+
+fn known_keys(table: &toml::Table, known: &[&str]) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(format!("{key:?} is not known; there are {}", known.join(", "))),
+    }
+}
+
+fn number_of(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|integer| integer as f64))
+}
+
+fn of<T: Copy>(names: &[(&str, T)], key: &str, text: &str) -> Result<T, String> {
+    names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+        format!("{key} is {text:?}; it can be {}", known.join(", "))
+    })
+}
+
+fn texts(value: Option<&toml::Value>, key: &str) -> Result<Vec<String>, String> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let list = value.as_array().ok_or_else(|| format!("{key} is no list"))?;
+    let text =
+        |value: &toml::Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("{key} has no text"));
+    list.iter().map(text).collect()
+}
+
+/// `30s`, `5m`, `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let units = [("s", 1), ("m", 60), ("h", 3600)];
+    let parsed = units.iter().find_map(|(unit, seconds)| {
+        let number: u32 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(Duration::from_secs(u64::from(number).saturating_mul(*seconds)))
+    });
+    parsed.ok_or_else(|| format!("for is {text:?}; write 30s, 5m or 1h"))
+}
+
+#[cfg(test)]
+#[path = "rule_tests.rs"]
+mod tests;

@@ -1,0 +1,342 @@
+//! Findings: thresholds of PAL beside an independent script, and logs of machines whose trouble is known.
+// A test that can not go on fails, and this whole program is tests.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tallymon::analyze::{Analysis, FindingKind, RuleSet, Severity, analyze, why};
+use tallymon::clock::parse_rfc3339;
+use tallymon::log::relog::{Options, relog};
+use tallymon::log::{Format, ReadOptions, Selection};
+use tallymon_testkit::{Scratch, peer, shared};
+
+fn found(log: &Path, rules: RuleSet) -> Analysis {
+    analyze(&[log.to_owned()], rules, &Selection::default(), &ReadOptions::default()).unwrap()
+}
+
+/// PAL's files, unpacked.
+fn thresholds(folder: &Path) -> Option<Vec<PathBuf>> {
+    let samples = shared("thresholds")?;
+    peer("gunzip")?;
+    let mut files = Vec::new();
+    for file in std::fs::read_dir(samples).unwrap() {
+        let file = file.unwrap().path();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.contains(".xml") {
+            continue;
+        }
+        let path = folder.join(name.trim_end_matches(".gz"));
+        let program = if name.ends_with(".gz") { "gunzip" } else { "cat" };
+        let option = if name.ends_with(".gz") { &["-c"][..] } else { &[] };
+        let bytes = Command::new(program).args(option).arg(&file).output().unwrap().stdout;
+        std::fs::write(&path, bytes).unwrap();
+        files.push(path);
+    }
+    files.sort();
+    Some(files)
+}
+
+#[test]
+fn thresholds_of_pal_are_broken_where_an_independent_script_says() {
+    let folder = Scratch::new();
+    let Some((files, logs)) = thresholds(&folder).zip(shared("logs")) else { return };
+    let Some(python) = peer("python3") else { return };
+    let mut compared = 0;
+    for name in ["PAL_SampleLog.blg", "PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg"] {
+        let log = logs.join(name);
+        let csv = folder.join(format!("{name}.csv"));
+        relog(std::slice::from_ref(&log), &csv, &Options { format: Format::Csv, ..Options::default() })
+            .unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/thresholds.py");
+        let output = Command::new(&python).arg(script).arg(&csv).args(&files).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let expected: BTreeMap<String, u64> = String::from_utf8(output.stdout)
+            .unwrap()
+            .lines()
+            .map(|line| {
+                let (key, count) = line.rsplit_once('\t').unwrap();
+                (key.to_owned(), count.parse().unwrap())
+            })
+            .collect();
+        let mut rules = RuleSet::default();
+        rules.add(&folder).unwrap();
+        let mut actual = BTreeMap::new();
+        for finding in found(&log, rules).findings {
+            let FindingKind::Rule { condition, .. } = &finding.kind else { continue };
+            let words: Vec<&str> = condition.split(' ').collect();
+            // Thresholds that are computed from questions are not what the script reads.
+            let &["value", operator, limit] = words.as_slice() else { continue };
+            let Ok(limit) = limit.parse::<f64>() else { continue };
+            for instance in finding.instances {
+                let severity = finding.severity.name();
+                let key = format!("{}\t{operator}\t{limit}\t{severity}", instance.path.to_lowercase());
+                actual.insert(key, instance.records);
+            }
+        }
+        compared += expected.len();
+        assert_eq!(actual, expected, "{name}");
+    }
+    assert!(compared > 30, "{compared} thresholds of a counter were compared");
+}
+
+#[test]
+fn nearly_all_thresholds_of_pal_are_rules_and_the_others_have_a_reason() {
+    let folder = Scratch::new();
+    let Some(files) = thresholds(&folder) else { return };
+    let mut rules = RuleSet::default();
+    for file in &files {
+        // Each file by itself: in a folder, thresholds that another file has too are taken once.
+        let mut own = RuleSet::default();
+        own.add(file).unwrap();
+        rules.rules.extend(own.rules);
+        rules.skipped.extend(own.skipped);
+    }
+    let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
+    for skipped in &rules.skipped {
+        assert!(!skipped.reason.is_empty());
+        let kind = skipped.reason.split(['$', '\\', '"']).next().unwrap().to_owned();
+        *reasons.entry(kind).or_default() += 1;
+    }
+    assert!(rules.rules.len() > 1250, "{} rules; {reasons:?}", rules.rules.len());
+}
+
+/// A log of one machine, a record a second, by numbers that are made up.
+struct Machine {
+    seed: u64,
+    seconds: u64,
+}
+
+/// The columns of a log, and their values at each second.
+type Columns = Vec<(&'static str, Box<dyn Fn(u64, f64) -> f64>)>;
+
+impl Machine {
+    /// Noise between -1 and 1 for a column and a second, the same in each run.
+    fn noise(&self, column: u64, second: u64) -> f64 {
+        let mut bits = (self.seed << 40) ^ (column << 20) ^ second ^ 0x9E37_79B9_7F4A_7C15;
+        for _ in 0..3 {
+            bits = (bits ^ (bits >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        }
+        (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    /// A quiet machine with four processors and 16 GB.
+    fn quiet() -> Columns {
+        vec![
+            (r"\Processor(_Total)\% Processor Time", Box::new(|_, noise| 12.0 + 6.0 * noise)),
+            (r"\Processor(0)\% Processor Time", Box::new(|_, noise| 12.0 + 9.0 * noise)),
+            (r"\Processor(1)\% Processor Time", Box::new(|_, noise| 12.0 + 9.0 * noise)),
+            (r"\System\Processor Queue Length", Box::new(|_, noise| (1.0 + noise).round())),
+            (r"\Memory\Available MBytes", Box::new(|_, noise| 9000.0 + 40.0 * noise)),
+            (r"\Memory\Page Reads/sec", Box::new(|_, noise| 2.0 + 2.0 * noise)),
+            (r"\Memory\Pages Output/sec", Box::new(|_, _| 0.0)),
+            (r"\PhysicalDisk(sda)\Avg. Disk sec/Transfer", Box::new(|_, noise| 0.003 + 0.002 * noise)),
+            (r"\PhysicalDisk(sda)\Disk Transfers/sec", Box::new(|_, noise| 30.0 + 20.0 * noise)),
+            (r"\TCPv4\Segments Sent/sec", Box::new(|_, noise| 400.0 + 100.0 * noise)),
+            (r"\TCPv4\Segments Retransmitted/sec", Box::new(|_, noise| 0.5 + 0.5 * noise)),
+            (r"\Process(hog)\% Processor Time", Box::new(|_, noise| 2.0 + noise)),
+            (r"\Process(web)\% Processor Time", Box::new(|_, noise| 8.0 + 3.0 * noise)),
+            (r"\Process(hog)\Private Bytes", Box::new(|_, noise| 4e7 + 1e5 * noise)),
+            (r"\Process(web)\Private Bytes", Box::new(|_, noise| 3e8 + 1e6 * noise)),
+            (r"\Process(hog)\IO Data Bytes/sec", Box::new(|_, noise| 1e3 + 1e3 * noise)),
+            (r"\Process(web)\IO Data Bytes/sec", Box::new(|_, noise| 5e4 + 1e4 * noise)),
+        ]
+    }
+
+    /// Writes the log with some columns changed.
+    fn write(&self, path: &Path, changes: Columns) {
+        let mut columns = Machine::quiet();
+        for (path, change) in changes {
+            match columns.iter_mut().find(|(known, _)| *known == path) {
+                Some(column) => column.1 = change,
+                None => columns.push((path, change)),
+            }
+        }
+        let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+        for (path, _) in &columns {
+            write!(text, ",\"\\\\box{path}\"").unwrap();
+        }
+        text.push_str("\r\n");
+        for second in 0..self.seconds {
+            let (hour, minute) = (second / 3600, second / 60 % 60);
+            write!(text, "\"11/21/2026 {hour:02}:{minute:02}:{:02}.000\"", second % 60).unwrap();
+            for (at, (_, value)) in columns.iter().enumerate() {
+                write!(text, ",\"{}\"", value(second, self.noise(at as u64, second))).unwrap();
+            }
+            text.push_str("\r\n");
+        }
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+/// 16 GB, which a text log does not say.
+fn rules() -> RuleSet {
+    let mut rules = RuleSet::built_in().unwrap();
+    rules.set("memory_mb", 16384.0).unwrap();
+    rules
+}
+
+#[test]
+fn quiet_machines_have_no_finding_in_an_hour() {
+    let folder = Scratch::new();
+    for seed in 1..=12 {
+        let log = folder.join("quiet.csv");
+        Machine { seed, seconds: 3600 }.write(&log, Vec::new());
+        let findings = found(&log, rules()).findings;
+        assert!(findings.is_empty(), "seed {seed}: {:?}", findings[0]);
+    }
+}
+
+/// From the 20th to the 30th minute.
+fn is_sick(second: u64) -> bool {
+    (1200..1800).contains(&second)
+}
+
+#[test]
+fn sick_machines_have_their_trouble_as_the_first_finding() {
+    let sick = |bad: f64, good: f64| -> Box<dyn Fn(u64, f64) -> f64> {
+        Box::new(move |second, noise| if is_sick(second) { bad } else { good } * (1.0 + 0.05 * noise))
+    };
+    let grows = |from: f64, by: f64| -> Box<dyn Fn(u64, f64) -> f64> {
+        Box::new(move |second, noise| (from + by * second as f64) * (1.0 + 0.002 * noise))
+    };
+    let processor: Columns = vec![
+        (r"\Processor(_Total)\% Processor Time", sick(95.0, 12.0)),
+        (r"\Process(hog)\% Processor Time", sick(350.0, 2.0)),
+    ];
+    let leak: Columns = vec![
+        (r"\Memory\Available MBytes", grows(9000.0, -2.2)),
+        (r"\Process(hog)\Private Bytes", grows(4e7, 2.3e6)),
+    ];
+    let swap: Columns = vec![
+        (r"\Memory\Available MBytes", sick(300.0, 9000.0)),
+        (r"\Memory\Pages Output/sec", sick(4000.0, 0.0)),
+        (r"\Memory\Page Reads/sec", sick(900.0, 2.0)),
+        (r"\Process(hog)\Private Bytes", sick(1.4e10, 4e7)),
+    ];
+    let disk: Columns = vec![
+        (r"\PhysicalDisk(sda)\Avg. Disk sec/Transfer", sick(0.3, 0.003)),
+        (r"\PhysicalDisk(sda)\Disk Transfers/sec", sick(300.0, 30.0)),
+        (r"\Process(hog)\IO Data Bytes/sec", sick(8e7, 1e3)),
+    ];
+    let network: Columns = vec![(r"\TCPv4\Segments Retransmitted/sec", sick(60.0, 0.5))];
+    let volume: Columns = vec![(r"\LogicalDisk(/data)\Free Megabytes", grows(50_000.0, -10.0))];
+    let full: Columns = vec![
+        (r"\LogicalDisk(/data)\% Free Space", sick(0.5, 12.0)),
+        (r"\LogicalDisk(/data)\Free Megabytes", sick(300.0, 9000.0)),
+    ];
+    let killed: Columns = vec![(r"\Memory Extended\Out of Memory Kills/sec", sick(0.1, 0.0))];
+    let throttled: Columns = vec![(r"\Control Group(app.service)\% Throttled Time", sick(60.0, 0.0))];
+    let cases: [(&str, Columns, &str, Option<&str>); 9] = [
+        ("processor", processor, "All processors are busy", Some("hog")),
+        ("leak", leak, "Private Bytes of hog grows all the time", None),
+        ("swap", swap, "Nearly no memory is available", Some("hog")),
+        ("disk", disk, "A disk answers very slowly", Some("hog")),
+        ("network", network, "TCP sends segments again", None),
+        ("volume", volume, "Free Megabytes of /data falls all the time", None),
+        ("full", full, "A volume has no space left", None),
+        ("killed", killed, "The kernel ended processes for want of memory", None),
+        ("throttled", throttled, "A control group is stopped by its processor limit", None),
+    ];
+    let folder = Scratch::new();
+    for (name, columns, title, cause) in cases {
+        let log = folder.join(format!("{name}.csv"));
+        Machine { seed: 77, seconds: 3600 }.write(&log, columns);
+        let analysis = found(&log, rules());
+        let titles: Vec<&str> = analysis.findings.iter().map(|finding| finding.title.as_str()).collect();
+        let first = analysis.findings.first().unwrap_or_else(|| panic!("{name}: nothing was found"));
+        // A leak shows in the process that leaks and in the memory that is left; both say it.
+        let said = titles.iter().take(2).any(|found| *found == title);
+        assert!(first.title == title || name == "leak" && said, "{name}: {titles:?}");
+        if let Some(cause) = cause {
+            assert_eq!(first.causes.first().map(|cause| cause.instance.as_str()), Some(cause), "{name}");
+        }
+        if let FindingKind::Rule { .. } = first.kind {
+            // The ranges are those of the trouble, to a few records (noise ends a range, or `for` drops it).
+            let ranges = &first.instances[0].ranges;
+            let at = |text: &str| parse_rfc3339(text).unwrap();
+            assert!(ranges[0].from >= at("2026-11-21T00:19:50Z"), "{name}: {ranges:?}");
+            assert!(ranges[ranges.len() - 1].to <= at("2026-11-21T00:30:10Z"), "{name}: {ranges:?}");
+            assert!(first.instances[0].seconds > 500.0, "{name}: {ranges:?}");
+            assert!(first.severity >= Severity::Warning);
+        } else {
+            let limit = first.instances[0].until_limit;
+            let expected = if name == "volume" { Some(1400.0) } else { limit };
+            let near = |(limit, expected): (f64, f64)| (limit - expected).abs() < 100.0;
+            assert!(limit.zip(expected).is_none_or(near), "{name}: {limit:?}");
+        }
+    }
+}
+
+#[test]
+fn a_level_that_shifts_once_is_found_without_a_rule() {
+    let folder = Scratch::new();
+    let log = folder.join("shift.csv");
+    let columns: Columns = vec![(
+        r"\PhysicalDisk(sda)\Disk Bytes/sec",
+        Box::new(|second, noise| if second < 2000 { 1e6 } else { 3e6 } + 1e5 * noise),
+    )];
+    Machine { seed: 5, seconds: 3600 }.write(&log, columns);
+    let findings = found(&log, rules()).findings;
+    let titles: Vec<&str> = findings.iter().map(|finding| finding.title.as_str()).collect();
+    assert_eq!(titles, ["Disk Bytes/sec of sda rises and stays there"]);
+    let range = findings[0].instances[0].ranges[0];
+    let at = parse_rfc3339("2026-11-21T00:33:20Z").unwrap();
+    let off = range.from.0.abs_diff(at.0) / tallymon::core::time::UNITS_PER_SECOND;
+    assert!(findings[0].kind == FindingKind::Shift && off <= 60, "{range:?}");
+}
+
+#[test]
+fn one_moment_says_what_was_unusual_and_who_was_busy() {
+    let folder = Scratch::new();
+    let log = folder.join("why.csv");
+    let columns: Columns = vec![
+        (
+            r"\Processor(_Total)\% Processor Time",
+            Box::new(|second, noise| if second / 20 == 50 { 90.0 } else { 12.0 + noise }),
+        ),
+        (
+            r"\Process(hog)\% Processor Time",
+            Box::new(|second, noise| if second / 20 == 50 { 300.0 } else { 2.0 + noise }),
+        ),
+    ];
+    Machine { seed: 9, seconds: 1800 }.write(&log, columns);
+    let moment = |text: &str| {
+        let time = parse_rfc3339(text).unwrap();
+        why(std::slice::from_ref(&log), rules(), time, &Selection::default(), &ReadOptions::default())
+            .unwrap()
+    };
+    let at = moment("2026-11-21T00:16:50Z").unwrap();
+    assert_eq!(at.deviations[0].path, r"\\box\Processor(_Total)\% Processor Time");
+    assert_eq!(at.busiest[0].1[0].instance, "hog");
+    assert!(moment("2026-11-21T00:05:00Z").unwrap().deviations.is_empty());
+    assert_eq!(moment("2026-11-21T09:00:00Z"), None);
+}
+
+#[test]
+fn gaps_end_ranges_and_are_not_counted() {
+    let folder = Scratch::new();
+    let log = folder.join("gap.csv");
+    let mut text =
+        String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\box\\Processor(_Total)\\% Processor Time\"\r\n");
+    for second in (0..60).chain(3000..3060) {
+        write!(text, "\"11/21/2026 00:{:02}:{:02}.000\",\"99\"\r\n", second / 60, second % 60).unwrap();
+    }
+    std::fs::write(&log, text).unwrap();
+    let findings = found(&log, rules()).findings;
+    let evidence = &findings[0].instances[0];
+    assert_eq!((evidence.ranges.len(), evidence.seconds), (2, 118.0), "{evidence:?}");
+}
+
+#[test]
+fn damage_is_said_and_the_rest_analysed() {
+    let Some(logs) = shared("logs") else { return };
+    let folder = Scratch::new();
+    let bytes = std::fs::read(logs.join("PAL_SampleLog.blg")).unwrap();
+    let cut = folder.join("cut.blg");
+    std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).unwrap();
+    let analysis = found(&cut, rules());
+    assert!(analysis.records >= 5 && analysis.notes[0].1.damage_count > 0, "{:?}", analysis.notes);
+}
