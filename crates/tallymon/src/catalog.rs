@@ -1,16 +1,20 @@
 //! What objects and counters a source has, without their values.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tallymon_core::block::{CounterDefinition, DetailLevel, Snapshot};
-use tallymon_core::flow::{Source, SourceError};
-use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{RegisteredObjects, Source, SourceError};
 use tallymon_core::title::{HelpIndex, TitleIndex};
 
 /// The objects of a source. Clones share them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalog {
     objects: Arc<Vec<CatalogObject>>,
+    /// Position of each object, by its name.
+    positions: Arc<HashMap<TitleIndex, usize>>,
+    registered: Arc<RegisteredObjects>,
 }
 
 /// An object of a source.
@@ -33,7 +37,8 @@ pub struct CatalogObject {
 }
 
 impl Catalog {
-    /// Reads the definitions of a source, and the name of its host.
+    /// Reads the definitions of a source, and the name of its host. Of objects that have to be requested for
+    /// their definitions it only knows [that they are registered](Catalog::registered).
     ///
     /// # Errors
     ///
@@ -42,12 +47,30 @@ impl Catalog {
         let mut catalog = Catalog::default();
         let mut system_name = String::new();
         for costly in [false, true] {
-            let kind = RequestKind::Metadata { costly, old: false };
-            let snapshot = source.snapshot(&Request::from(kind))?;
+            let snapshot = source.definitions(costly)?;
             catalog.merge(&snapshot, costly);
             system_name = snapshot.system_name().to_string();
         }
+        catalog.registered = Arc::new(source.registered());
         Ok((system_name, catalog))
+    }
+
+    /// Requests the registered objects, so that the catalog has all objects whose providers answer.
+    ///
+    /// # Errors
+    ///
+    /// The source does not answer.
+    pub(crate) fn define_registered(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {
+        if let Some(request) = self.registered.request() {
+            self.merge(&source.snapshot(&request)?, false);
+        }
+        Ok(())
+    }
+
+    /// Objects that exist by registration. Their definitions are in the catalog once their providers have
+    /// answered a request.
+    pub fn registered(&self) -> &RegisteredObjects {
+        &self.registered
     }
 
     /// Adds those objects of a snapshot that the catalog lacks.
@@ -55,6 +78,7 @@ impl Catalog {
         for object in snapshot.objects() {
             let header = object.header();
             if self.object(header.name).is_none() {
+                Arc::make_mut(&mut self.positions).insert(header.name, self.objects.len());
                 Arc::make_mut(&mut self.objects).push(CatalogObject {
                     name: header.name,
                     help: header.help,
@@ -92,7 +116,7 @@ impl Catalog {
 
     /// The object with a name.
     pub fn object(&self, name: TitleIndex) -> Option<&CatalogObject> {
-        self.objects.iter().find(|object| object.name == name)
+        self.objects.get(*self.positions.get(&name)?)
     }
 }
 
@@ -109,8 +133,16 @@ impl CatalogObject {
         shown.or(self.visible_counters().next())
     }
 
-    /// The visible counter with a name.
+    /// The counters that a path may name: the visible ones, then labels that have a number.
+    pub fn named_counters(&self) -> impl Iterator<Item = &CounterDefinition> {
+        let is_label = |counter: &&CounterDefinition| {
+            counter.counter_type == CounterType::PERF_COUNTER_NODATA && matches!(counter.counter_size, 4 | 8)
+        };
+        self.visible_counters().chain(self.counters.iter().filter(is_label))
+    }
+
+    /// The counter with a name, as [`CatalogObject::named_counters`] has it.
     pub fn counter(&self, name: TitleIndex) -> Option<&CounterDefinition> {
-        self.visible_counters().find(|counter| counter.name == name)
+        self.named_counters().find(|counter| counter.name == name)
     }
 }

@@ -4,9 +4,10 @@
 use std::time::SystemTime as StdTime;
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use tallymon_core::time::{FileTime, SystemTime};
+use tallymon_core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
+use tallymon_log::LogTime;
 use tallymon_log::zone::{Zone, add_minutes};
 
 /// The civil time now.
@@ -32,6 +33,73 @@ pub fn rfc3339(time: FileTime) -> String {
 /// The time of a text with a date, a time and an offset from UTC; `None` for any other text.
 pub fn parse_rfc3339(text: &str) -> Option<FileTime> {
     FileTime::from_unix_nanoseconds(text.parse::<Timestamp>().ok()?.as_nanosecond())
+}
+
+/// A time in a log from a text: with an offset from UTC (`2026-11-21T08:30Z`, `2026-11-21 09:30+09:00`),
+/// without one by the log's own clock, also as Windows writes it (`M/d/yyyy h:mm:ss[AM|PM]`), or a time
+/// before the end of the log (`-2h`, `-90m`, `-00:10:00`). A date alone is its first moment. `None` for any
+/// other text.
+///
+/// ```
+/// use tallymon::clock::{parse_log_time, parse_rfc3339};
+/// use tallymon::log::LogTime;
+///
+/// let noon = parse_rfc3339("2016-11-26T12:00:00Z").unwrap();
+/// assert_eq!(parse_log_time("2016-11-26 12:00"), Some(LogTime::Local(noon)));
+/// assert_eq!(parse_log_time("11/26/2016 12:00:00PM"), Some(LogTime::Local(noon)));
+/// assert_eq!(parse_log_time("2016-11-26 21:00+09:00"), Some(LogTime::Utc(noon)));
+/// assert_eq!(parse_log_time("11/26/2016 04:00:00-08:00"), Some(LogTime::Utc(noon)));
+/// assert_eq!(parse_log_time("-2h"), Some(LogTime::BeforeEnd(72_000_000_000)));
+/// assert_eq!(parse_log_time("yesterday"), None);
+/// ```
+pub fn parse_log_time(text: &str) -> Option<LogTime> {
+    let text = text.trim();
+    if let Some(before) = text.strip_prefix('-') {
+        return Some(LogTime::BeforeEnd((parse_seconds(before)? * UNITS_PER_SECOND as f64) as u64));
+    }
+    if let Some(local) = civil_time(text) {
+        return local_units(&local).map(LogTime::Local);
+    }
+    parse_rfc3339(text).or_else(|| with_offset(text)).map(LogTime::Utc)
+}
+
+/// The time of a text that ends with an offset from UTC.
+fn with_offset(text: &str) -> Option<FileTime> {
+    let (local, minutes) = match text.strip_suffix(['Z', 'z']) {
+        Some(local) => (local, 0),
+        None => {
+            let at = text.rfind(['+', '-'])?;
+            let (local, offset) = text.split_at_checked(at)?;
+            let digits: String = offset.chars().skip(1).filter(|letter| *letter != ':').collect();
+            let number = digits.parse::<i32>().ok().filter(|_| matches!(digits.len(), 2 | 4))?;
+            let minutes = if digits.len() == 2 { number * 60 } else { number / 100 * 60 + number % 100 };
+            (local, if offset.starts_with('-') { -minutes } else { minutes })
+        }
+    };
+    let local = local_units(&civil_time(local.trim_end())?)?;
+    (minutes.abs() < 24 * 60).then(|| add_minutes(local, -minutes))
+}
+
+/// Seconds of a text such as `500ms`, `5s`, `1.5`, `2m`, `1h`, `3d`, or `[[hh:]mm:]ss`; `None` for any other.
+pub fn parse_seconds(text: &str) -> Option<f64> {
+    if text.contains(':') {
+        let parts: Vec<&str> = text.split(':').collect();
+        let whole = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())?;
+        let numbers = parts.iter().map(|part| whole(part)).collect::<Option<Vec<u32>>>()?;
+        return (parts.len() <= 3)
+            .then(|| numbers.iter().fold(0.0, |sum, part| sum * 60.0 + f64::from(*part)));
+    }
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number = digits.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)?;
+    let unit = match text.get(digits.len()..).unwrap_or_default() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Some(number * unit)
 }
 
 /// A time zone with its rules.
@@ -98,17 +166,32 @@ impl LocalZone {
     /// ```
     pub fn parse(&self, text: &str) -> Option<FileTime> {
         let timestamp = text.parse::<Timestamp>().ok().or_else(|| {
-            let local: DateTime = text.parse().ok().or_else(|| windows_time(text))?;
+            let local = civil_time(text)?;
             Some(local.to_zoned(self.0.clone()).ok()?.timestamp())
         })?;
         FileTime::from_unix_nanoseconds(timestamp.as_nanosecond())
     }
 }
 
+/// A date, or a date and a time, without an offset.
+fn civil_time(text: &str) -> Option<DateTime> {
+    // The calendar library accepts an offset, and ignores it.
+    let (date, time) = text.split_once([' ', 'T', 't']).unwrap_or((text, ""));
+    let has_offset = time.contains(['Z', 'z', '+', '-', '[']);
+    (!has_offset && !date.is_empty()).then(|| text.parse().ok().or_else(|| windows_time(text)))?
+}
+
 fn windows_time(text: &str) -> Option<DateTime> {
-    ["%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S%p", "%m/%d/%Y %I:%M:%S %p"]
+    ["%m/%d/%Y %H:%M:%S%.f", "%m/%d/%Y %I:%M:%S%p", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %H:%M"]
         .iter()
         .find_map(|format| DateTime::strptime(format, text).ok())
+        .or_else(|| Some(Date::strptime("%m/%d/%Y", text).ok()?.to_datetime(jiff::civil::Time::midnight())))
+}
+
+/// A local time in units of 100 ns, as logs count it.
+fn local_units(local: &DateTime) -> Option<FileTime> {
+    let utc = local.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    FileTime::from_unix_nanoseconds(utc.as_nanosecond())
 }
 
 /// A time as the calendar library has it; 1970 for a time outside of its range.

@@ -1,6 +1,7 @@
 //! What a counter means: its words, its type, and its formula with the numbers of the last two samples in it.
 
 use tallymon_core::block::CounterDefinition;
+use tallymon_core::counter::{CounterType, Formula};
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::title::TitleIndex;
 
@@ -42,7 +43,11 @@ pub struct Explanation {
 pub fn explain(reading: &Reading, names: &Names, object_help: Option<&str>) -> Explanation {
     let definition = &reading.definition;
     let info = definition.counter_type.info();
-    let formula = info.map_or("the raw value is shown as it is", |info| info.formula);
+    let formula = match (info, Formula::of(definition.counter_type)) {
+        (Some(info), _) => info.formula,
+        (None, Some(_)) => "N1",
+        (None, None) => "none is known for this type",
+    };
     // A log source gives computed values, whose raw numbers the formula does not have.
     let raw = reading.cell.sample.filter(|sample| sample.counter_type == definition.counter_type);
     let numbers = raw.map(|sample| filled_in(formula, reading.older.as_ref(), &sample));
@@ -85,16 +90,16 @@ fn filled_in(formula: &str, older: Option<&Sample>, newer: &Sample) -> String {
     while let Some(letter) = rest.chars().next() {
         let token: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
         let number = match token.as_str() {
-            "N1" => Some(newer.first),
-            "N0" => older.map(|older| older.first),
-            "D1" | "B1" => Some(newer.second),
-            "D0" | "B0" => older.map(|older| older.second),
-            "F" => Some(newer.frequency.0.cast_unsigned()),
-            "M1" => Some(u64::from(newer.multi_count)),
+            "N1" => Some(number(newer)),
+            "N0" => older.map(number),
+            "D1" | "B1" => Some(newer.second.to_string()),
+            "D0" | "B0" => older.map(|older| older.second.to_string()),
+            "F" => Some(newer.frequency.0.to_string()),
+            "M1" => Some(newer.multi_count.to_string()),
             _ => None,
         };
         match number {
-            Some(number) => text.push_str(&number.to_string()),
+            Some(number) => text.push_str(&number),
             None if token.is_empty() => text.push(letter),
             None => text.push_str(&token),
         }
@@ -105,10 +110,17 @@ fn filled_in(formula: &str, older: Option<&Sample>, newer: &Sample) -> String {
     text
 }
 
+/// The raw value of a sample. A value that was computed before is stored as the bits of a double.
+fn number(sample: &Sample) -> String {
+    match sample.counter_type {
+        CounterType::PERF_DOUBLE_RAW => f64::from_bits(sample.first).to_string(),
+        _ => sample.first.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tallymon_core::counter::CounterType;
     use tallymon_core::time::{FileTime, Frequency};
 
     #[test]
@@ -127,6 +139,8 @@ mod tests {
             "(9 - 5) / ((140 - 100) / 10)"
         );
         assert_eq!(filled_in(formula, None, &sample(9, 140)), "(9 - N0) / ((140 - D0) / 10)");
+        let computed = Sample { counter_type: CounterType::PERF_DOUBLE_RAW, ..sample(17.5f64.to_bits(), 0) };
+        assert_eq!(filled_in("N1", None, &computed), "17.5");
         assert_eq!(filled_in("NONE N1x é", None, &sample(1, 2)), "NONE N1x é");
     }
 }

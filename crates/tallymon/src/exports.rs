@@ -26,8 +26,8 @@ pub mod core {
     /// What moves: sources, samples, values, rows, sinks.
     pub mod flow {
         pub use tallymon_core::flow::{
-            Absence, Cell, Column, LiveColumn, NoValue, PdhStatus, Row, Sample, Sink, Source, SourceError,
-            SourceErrorKind, Value, ValueState,
+            Absence, Cell, Column, LiveColumn, NoValue, PdhStatus, RegisteredObjects, Row, Sample, Sink,
+            Source, SourceError, SourceErrorKind, UnlistedService, Value, ValueState,
         };
     }
 
@@ -57,6 +57,11 @@ pub mod core {
     pub mod title {
         pub use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles, nearest};
     }
+
+    /// Text from outside, made safe to show.
+    pub mod visible {
+        pub use tallymon_core::visible::{Inspector, visible};
+    }
 }
 
 /// Performance logs: reading, writing and converting them.
@@ -64,8 +69,8 @@ pub mod log {
     pub use tallymon_log::info::info;
     pub use tallymon_log::relog::{Report, relog, relog_to};
     pub use tallymon_log::{
-        BytesRead, Column, FORMATS, Format, FormatInfo, LogError, LogErrorKind, LogReader, Notes,
-        ReadOptions, Record, Selection, open,
+        BytesRead, Column, FORMATS, Format, FormatInfo, LogClock, LogError, LogErrorKind, LogReader, LogTime,
+        Moment, Notes, ReadOptions, Record, Selection, open, open_regular,
     };
 
     /// Windows' binary logs.
@@ -78,6 +83,11 @@ pub mod log {
         pub use tallymon_log::compare::{Align, Comparison, Difference, Side, compare};
     }
 
+    /// The clock of a log.
+    pub mod clock {
+        pub use tallymon_log::clock::local_text;
+    }
+
     /// PDH-CSV and PDH-TSV.
     pub mod csv {
         pub use tallymon_log::csv::{CsvOptions, CsvWriter, LineEnd};
@@ -85,7 +95,7 @@ pub mod log {
 
     /// Descriptions of logs.
     pub mod info {
-        pub use tallymon_log::info::{Info, info};
+        pub use tallymon_log::info::{Info, info, info_of};
     }
 
     /// The native log.
@@ -93,9 +103,14 @@ pub mod log {
         pub use tallymon_log::native::{NativeSink, NativeWriter, WriteOptions};
     }
 
+    /// Files that appear whole.
+    pub mod new_file {
+        pub use tallymon_log::new_file::{NewFile, Overwrite, is_same_file, remove_unfinished, write_file};
+    }
+
     /// Converting logs.
     pub mod relog {
-        pub use tallymon_log::relog::{InputReport, Options, Report, part_of, relog, relog_to};
+        pub use tallymon_log::relog::{InputReport, Options, Report, relog, relog_to};
     }
 
     /// Selecting counters of a log.

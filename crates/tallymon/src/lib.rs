@@ -10,6 +10,7 @@
 //! | [`Sampler`] | one snapshot a tick for many queries, on a thread of its own |
 //! | [`Log`] | a performance log as a source |
 //! | [`mod@record`] | recordings and recording sessions |
+//! | [`mod@analyze`] | findings: what is wrong in logs, when, and who caused it |
 //! | [`registry`] | which providers are installed, and their names |
 //! | [`clock`] | the clock and time zone of this machine |
 //!
@@ -35,11 +36,13 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod analyze;
 mod catalog;
 pub mod clock;
 mod explain;
 mod exports;
 mod history;
+pub mod human;
 mod location;
 mod log_source;
 mod matching;
@@ -61,7 +64,7 @@ pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
 pub use log_source::{Log, LogReading, LogSource, LogSummary, Overlap};
 pub use matching::{InstanceIdentity, InstanceKey, Matching};
-pub use names::Names;
+pub use names::{Locale, NameForm, Names};
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use precision::Precision;
 pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
@@ -76,6 +79,7 @@ pub use tallymon_host::{
     Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, events, registry, try_library,
 };
 pub use tallymon_provider::library;
+pub use tallymon_provider::process;
 #[cfg(target_os = "linux")]
 pub use tallymon_provider::shm;
 pub use tallymon_provider::{Finding, FindingState, Health, Profile, Tier, TierChoice};

@@ -1,13 +1,15 @@
 //! Where counters come from, and how to open it.
 
-use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 
 use tallymon_core::block::Snapshot;
+use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, Titles};
 use tallymon_host::{Host, titles};
+use tallymon_log::open_regular;
 use tallymon_provider::{Profile, TierChoice};
 
 /// Where counters come from.
@@ -52,7 +54,9 @@ impl FileSource {
     ///
     /// The file can not be read, or is no data block; the message names the file and the byte.
     pub fn open(path: PathBuf) -> Result<FileSource, SourceError> {
-        let bytes = fs::read(&path).map_err(|error| {
+        let mut bytes = Vec::new();
+        let read = open_regular(&path).and_then(|mut file| file.read_to_end(&mut bytes));
+        read.map_err(|error| {
             let kind = match error.kind() {
                 std::io::ErrorKind::NotFound => SourceErrorKind::NotFound,
                 std::io::ErrorKind::PermissionDenied => SourceErrorKind::AccessDenied,
@@ -80,7 +84,15 @@ impl Source for FileSource {
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
-        titles::titles(language)
+        // The help texts explain how Linux counts. Only our own blocks have counters of value states.
+        let is_ours = self.snapshot.objects().any(|object| {
+            object.counters().iter().any(|counter| counter.counter_type == CounterType::VALUE_STATUS)
+        });
+        if is_ours { titles::titles(language) } else { titles::neutral_titles(language) }
+    }
+
+    fn translations(&mut self, language: Language) -> Result<Titles, SourceError> {
+        titles::translations(language)
     }
 
     fn languages(&self) -> Vec<Language> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use tallymon_core::block::{RawValue, SnapshotInstance, SnapshotObject};
-use tallymon_core::path::{InstancePath, InstancePattern};
+use tallymon_core::path::{InstanceIndex, InstancePath, InstancePattern};
 use tallymon_core::title::TitleIndex;
 
 /// How instances of two snapshots are matched.
@@ -33,6 +33,13 @@ pub struct InstanceKey {
     pub name: String,
     /// Number among instances of the same parent name and name, in the order of the block, from 0.
     pub number: u32,
+}
+
+impl InstanceKey {
+    /// Whether its parent's name and its name are those of a path, letter by letter.
+    fn has_text(&self, path: &InstancePath) -> bool {
+        InstancePath::new(self.parent.as_deref(), &self.name, 0).text() == path.text()
+    }
 }
 
 impl fmt::Display for InstanceKey {
@@ -107,14 +114,14 @@ pub(crate) struct Keys {
 impl Keys {
     /// The positions of the instances that a path means.
     pub(crate) fn chosen(&self, wanted: &InstancePath, pattern: &InstancePattern) -> Vec<usize> {
+        if wanted.is_wild() {
+            return chosen(&self.list, wanted, pattern);
+        }
         let is_meant = |position: &usize| {
             self.list.get(*position).is_some_and(|key| {
                 pattern.matches(key.parent.as_deref(), &key.name) && pattern.matches_index(key.number)
             })
         };
-        if wanted.text().contains('*') {
-            return (0..self.list.len()).filter(is_meant).collect();
-        }
         // A map, because comparing thousands of paths with thousands of instances each would take too long.
         let places = self.places.get_or_init(|| {
             let mut places: HashMap<String, Vec<usize>> = HashMap::new();
@@ -125,8 +132,44 @@ impl Keys {
             places
         });
         let found = places.get(&small(wanted.text()));
-        found.into_iter().flatten().copied().filter(is_meant).collect()
+        let found: Vec<usize> = found.into_iter().flatten().copied().filter(is_meant).collect();
+        // Of names that differ only in case, the one that is written so is meant.
+        let is_exact = |position: &usize| self.list.get(*position).is_some_and(|key| key.has_text(wanted));
+        if found.iter().any(is_exact) {
+            return found.into_iter().filter(is_exact).collect();
+        }
+        // `#1` is a name, unless there is only the second instance without a name.
+        let number = wanted.text().strip_prefix('#').filter(|_| found.is_empty());
+        let number = number.and_then(|digits| digits.parse::<u32>().ok());
+        let is_unnamed =
+            |key: &InstanceKey| key.parent.is_none() && key.name.is_empty() && Some(key.number) == number;
+        let unnamed = self.list.iter().position(is_unnamed);
+        if found.is_empty() { unnamed.into_iter().collect() } else { found }
     }
+}
+
+/// The positions of the instances that a path with a wildcard means.
+///
+/// PDH has no escape for `*`. So if instances have exactly the name that is written, only they are meant,
+/// except for a single `*`, which means all.
+pub(crate) fn chosen(keys: &[InstanceKey], wanted: &InstancePath, pattern: &InstancePattern) -> Vec<usize> {
+    let is_literal = |key: &InstanceKey| {
+        wanted.text().contains('*')
+            && wanted.text() != "*"
+            && key.has_text(wanted)
+            && match wanted.index() {
+                InstanceIndex::Implied => key.number == 0,
+                _ => pattern.matches_index(key.number),
+            }
+    };
+    let is_meant = |key: &InstanceKey| {
+        pattern.matches(key.parent.as_deref(), &key.name) && pattern.matches_index(key.number)
+    };
+    let positions = |is: &dyn Fn(&InstanceKey) -> bool| -> Vec<usize> {
+        keys.iter().enumerate().filter(|(_, key)| is(key)).map(|(position, _)| position).collect()
+    };
+    let literal = positions(&is_literal);
+    if literal.is_empty() { positions(&is_meant) } else { literal }
 }
 
 /// A text in lower case, as paths are compared.

@@ -4,6 +4,55 @@ use std::sync::Arc;
 
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
+use tallymon_host::titles;
+
+/// Which names a user sees in a language in which Windows keeps the names of counters in English, as Korean
+/// and Japanese. Paths may always have either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum NameForm {
+    /// Those of Windows: English.
+    #[default]
+    Nt,
+    /// Our translations.
+    Translated,
+}
+
+impl NameForm {
+    /// The environment variable that chooses it.
+    pub const VARIABLE: &str = "TALLY_NAMES";
+
+    /// The form with a name: `nt` or `translated`.
+    pub fn parse(name: &str) -> Option<NameForm> {
+        match name {
+            "nt" => Some(NameForm::Nt),
+            "translated" => Some(NameForm::Translated),
+            _ => None,
+        }
+    }
+
+    /// Its name, as [`NameForm::parse`] reads it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            NameForm::Nt => "nt",
+            NameForm::Translated => "translated",
+        }
+    }
+}
+
+/// The language of a user, and the form of names in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Locale {
+    /// The language of names and help texts.
+    pub language: Language,
+    /// Which names are shown.
+    pub names: NameForm,
+}
+
+impl From<Language> for Locale {
+    fn from(language: Language) -> Locale {
+        Locale { language, names: NameForm::default() }
+    }
+}
 
 /// The name and help tables of a source: English, the user's language, and the others once a name is in
 /// neither.
@@ -11,9 +60,11 @@ use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 /// Clones share the tables.
 #[derive(Debug, Clone)]
 pub struct Names {
-    preferred: Language,
+    locale: Locale,
     /// English first, then the preferred language, then whatever was loaded later.
     tables: Vec<(Language, Arc<Titles>)>,
+    /// Translations of names that the tables leave in English.
+    translations: Vec<(Language, Arc<Titles>)>,
 }
 
 impl Names {
@@ -22,12 +73,23 @@ impl Names {
     /// # Errors
     ///
     /// The source has no name tables.
-    pub fn load(source: &mut dyn Source, preferred: Language) -> Result<Names, SourceError> {
-        let mut tables = vec![(Language::ENGLISH, Arc::new(source.titles(Language::ENGLISH)?))];
-        if preferred != Language::ENGLISH && source.languages().contains(&preferred) {
-            tables.push((preferred, Arc::new(source.titles(preferred)?)));
+    pub fn load(source: &mut dyn Source, locale: impl Into<Locale>) -> Result<Names, SourceError> {
+        let locale = locale.into();
+        let mut names = Names { locale, tables: Vec::new(), translations: Vec::new() };
+        names.load_one(source, Language::ENGLISH)?;
+        if locale.language != Language::ENGLISH && source.languages().contains(&locale.language) {
+            names.load_one(source, locale.language)?;
         }
-        Ok(Names { preferred, tables })
+        Ok(names)
+    }
+
+    fn load_one(&mut self, source: &mut dyn Source, language: Language) -> Result<(), SourceError> {
+        self.tables.push((language, Arc::new(source.titles(language)?)));
+        let translations = source.translations(language)?;
+        if !translations.is_empty() {
+            self.translations.push((language, Arc::new(translations)));
+        }
+        Ok(())
     }
 
     /// Loads the tables of every language that the source has.
@@ -38,7 +100,7 @@ impl Names {
     pub fn load_all(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {
         for language in source.languages() {
             if !self.tables.iter().any(|(known, _)| *known == language) {
-                self.tables.push((language, Arc::new(source.titles(language)?)));
+                self.load_one(source, language)?;
             }
         }
         Ok(())
@@ -46,7 +108,12 @@ impl Names {
 
     /// The user's language.
     pub const fn preferred(&self) -> Language {
-        self.preferred
+        self.locale.language
+    }
+
+    /// The user's language, and which names are shown in it.
+    pub const fn locale(&self) -> Locale {
+        self.locale
     }
 
     /// The English name, the canonical one; its number when it has none.
@@ -62,14 +129,21 @@ impl Names {
 
     /// The name in the user's language, else in English, else its number.
     pub fn name(&self, index: TitleIndex) -> String {
-        let table = self.tables.iter().find(|(language, _)| *language == self.preferred);
-        let name = table.and_then(|(_, titles)| titles.name(index));
-        name.map_or_else(|| self.english(index), str::to_string)
+        let in_own = |tables: &'_ [(Language, Arc<Titles>)]| {
+            let (_, titles) = tables.iter().find(|(language, _)| *language == self.locale.language)?;
+            titles.name(index).map(str::to_string)
+        };
+        let translation = match self.locale.names {
+            NameForm::Nt => None,
+            NameForm::Translated => in_own(&self.translations),
+        };
+        let name = translation.or_else(|| in_own(&self.tables));
+        name.unwrap_or_else(|| self.english(index))
     }
 
     /// The help text in the user's language, else in English; `None` when there is none.
     pub fn help(&self, index: HelpIndex) -> Option<&str> {
-        let preferred = self.tables.iter().find(|(language, _)| *language == self.preferred);
+        let preferred = self.tables.iter().find(|(language, _)| *language == self.locale.language);
         let help = preferred.and_then(|(_, titles)| titles.help(index));
         help.or_else(|| self.tables.first().and_then(|(_, titles)| titles.help(index)))
     }
@@ -78,18 +152,40 @@ impl Names {
     ///
     /// Case and spaces are ignored: some agents write "Logical Disk" for LogicalDisk.
     pub fn is(&self, index: TitleIndex, written: &str) -> bool {
-        self.tables.iter().any(|(_, titles)| titles.name(index).is_some_and(|name| same(name, written)))
+        self.named_tables().any(|(_, titles)| titles.name(index).is_some_and(|name| same(name, written)))
     }
 
-    /// The first index with a name in any loaded language, English first; compared as in [`Names::is`].
+    /// Whether an object had a name, as a user wrote it, in NT 4 or Windows 2000: TCPv4 was TCP.
+    pub(crate) fn was(&self, object: TitleIndex, written: &str) -> bool {
+        titles::is_old_name(object, written.trim())
+    }
+
+    /// The first index with a name in any loaded language, English first; compared as in [`Names::is`]. Names
+    /// of NT 4 and Windows 2000 come last.
     pub fn find(&self, written: &str) -> Option<TitleIndex> {
-        let mut all = self.tables.iter().flat_map(|(_, titles)| titles.names());
-        all.find(|(_, name)| same(name, written)).map(|(index, _)| index)
+        let mut all = self.named_tables().flat_map(|(_, titles)| titles.names());
+        let found = all.find(|(_, name)| same(name, written)).map(|(index, _)| index);
+        found.or_else(|| titles::old_object(written.trim()))
     }
 
-    /// Every loaded name of an index, with its language.
+    /// Every index with a name in any loaded language, each once; compared as in [`Names::is`].
+    pub(crate) fn find_all(&self, written: &str) -> Vec<TitleIndex> {
+        let all = self.named_tables().flat_map(|(_, titles)| titles.names());
+        let mut found: Vec<TitleIndex> =
+            all.filter(|(_, name)| same(name, written)).map(|(index, _)| index).collect();
+        found.extend(titles::old_object(written.trim()));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Every loaded name of an index, with its language: first those of Windows, then translations.
     pub fn all(&self, index: TitleIndex) -> impl Iterator<Item = (Language, &str)> {
-        self.tables.iter().filter_map(move |(language, titles)| Some((*language, titles.name(index)?)))
+        self.named_tables().filter_map(move |(language, titles)| Some((language, titles.name(index)?)))
+    }
+
+    fn named_tables(&self) -> impl Iterator<Item = (Language, &Titles)> {
+        self.tables.iter().chain(&self.translations).map(|(language, titles)| (*language, &**titles))
     }
 
     /// Every loaded help text of an index, with its language.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tallymon_core::flow::SourceError;
 use tallymon_core::path;
+use tallymon_core::visible::visible;
 
 /// A part of a counter path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,6 +72,7 @@ impl PathError {
                     quoted(host)
                 )
             }
+            PathProblem::NotAnswering(why) => format!("the provider of this object does not answer: {why}"),
             PathProblem::Source(error) => error.to_string(),
         }
     }
@@ -87,14 +89,9 @@ pub fn nearest_words(nearest: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
 }
 
-/// A name in quotation marks. Backslashes stay single, as the user writes them. Control characters are
-/// replaced, so that a name can not move the cursor of a terminal.
+/// A name in quotation marks, safe to show. Backslashes stay single, as the user writes them.
 fn quoted(name: &str) -> String {
-    let letters: String = name
-        .chars()
-        .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
-        .collect();
-    format!("\"{letters}\"")
+    format!("\"{}\"", visible(name))
 }
 
 /// A counter path that can not be used.
@@ -129,6 +126,8 @@ pub enum PathProblem {
     NoInstances(String),
     /// The path names another host than the source, whose name this is.
     OtherHost(String),
+    /// The object is registered, and its provider does not define it: why, as far as the source knows.
+    NotAnswering(String),
     /// The source did not answer.
     Source(SourceError),
 }

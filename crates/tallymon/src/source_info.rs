@@ -6,7 +6,7 @@ use tallymon_core::request::Request;
 use tallymon_core::title::{Language, Titles};
 
 use crate::catalog::Catalog;
-use crate::names::Names;
+use crate::names::{Locale, Names};
 
 /// All that a query has to know about a source before it can look up paths. Clones share the tables.
 #[derive(Debug, Clone)]
@@ -26,10 +26,11 @@ impl SourceInfo {
     /// # Errors
     ///
     /// The source has no names, or does not say which objects it has.
-    pub fn read(source: &mut dyn Source, language: Language) -> Result<SourceInfo, SourceError> {
-        let mut names = Names::load(source, language)?;
+    pub fn read(source: &mut dyn Source, locale: impl Into<Locale>) -> Result<SourceInfo, SourceError> {
+        let mut names = Names::load(source, locale)?;
         names.load_all(source)?;
-        let (system_name, catalog) = Catalog::read(source)?;
+        let (system_name, mut catalog) = Catalog::read(source)?;
+        catalog.define_registered(source)?;
         Ok(SourceInfo { system_name, names, catalog })
     }
 }

@@ -15,6 +15,7 @@ use tallymon::core::time::{FileTime, Frequency, PerfTime};
 use tallymon::core::title::{Language, TitleIndex, Titles};
 use tallymon::log::csv::{CsvOptions, CsvWriter, LineEnd};
 use tallymon::log::native::{NativeSink, NativeWriter, WriteOptions};
+use tallymon::log::new_file::Overwrite;
 use tallymon::log::relog::Options;
 use tallymon::log::stats::{ColumnStats, Summary, stats};
 use tallymon::log::zone::Zone;
@@ -250,8 +251,8 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
     }
 
     let recording = folder.join("recorded.tally");
-    let mut recorder =
-        Recorder::create(&recording, WriteOptions { zone: zone(), ..WriteOptions::default() }).unwrap();
+    let options = WriteOptions { zone: zone(), ..WriteOptions::default() };
+    let mut recorder = Recorder::create(&recording, Overwrite::Never, options).unwrap();
     let mut query = query(true);
     recorder.choose(&query);
     for _ in 0..ROWS {
@@ -322,6 +323,98 @@ fn live_and_logged_text_are_the_same() {
             let found = text_of(&log, format, &expected);
             assert_eq!(differences(&found, &expected), [""; 0], "{}", log.display());
             assert_eq!(found, expected, "{}", log.display());
+        }
+    }
+}
+
+/// Two objects with two counters each, in the block in this order.
+struct Two;
+
+const TWO: [(TitleIndex, &str, [&str; 2]); 2] =
+    [(TitleIndex(900_100), "First", ["One", "Two"]), (TitleIndex(900_200), "Second", ["Three", "Four"])];
+
+impl Source for Two {
+    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
+        let time = FileTime(START);
+        let header = WriteHeader {
+            system_name: "box",
+            default_object: -1,
+            perf_time: PerfTime(1),
+            perf_freq: Frequency(1),
+            perf_time_100ns: time,
+            system_time: time,
+        };
+        let mut bytes = Vec::new();
+        let mut writer = BlockWriter::growing(&mut bytes, &header);
+        for (object, _, _) in TWO {
+            let specs = [2, 4].map(|at| {
+                CounterSpec::new(TitleIndex(object.0 + at), CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
+            });
+            let layout = ObjectLayout::new(ObjectSpec::new(object, InstanceKind::Many, &specs));
+            let mut written = writer.objects().object(&layout, PerfTime(1), Frequency(1));
+            for (nth, instance) in (0u64..).zip(["b", "a"]) {
+                let mut block = written.instance(instance, None, None);
+                (0..2).for_each(|at| block.set(at, u64::from(object.0) + 10 * nth + at as u64));
+            }
+        }
+        writer.finish().unwrap();
+        Ok(Snapshot::new(bytes)?)
+    }
+
+    fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
+        let mut titles = Titles::default();
+        for (object, name, counters) in TWO {
+            titles.insert_name(object, name);
+            for (at, counter) in [2, 4].into_iter().zip(counters) {
+                titles.insert_name(TitleIndex(object.0 + at), counter);
+            }
+        }
+        Ok(titles)
+    }
+}
+
+#[test]
+fn columns_have_the_order_of_the_paths_in_every_format() {
+    const ORDERS: [&[&str]; 4] = [
+        &[r"\Second(*)\Four", r"\First(a)\Two", r"\First(*)\One", r"\Second(b)\Three"],
+        &[r"\First(b)\One", r"\Second(a)\Three", r"\First(a)\One", r"\Second(b)\Three"],
+        &[r"\Second(*)\*", r"\First(*)\*"],
+        &[r"\First(a)\*", r"\Second(b)\Four", r"\First(b)\Two"],
+    ];
+    for paths in ORDERS {
+        let folder = Scratch::new();
+        let query = || {
+            let mut query = Query::new(Box::new(Two), Language::ENGLISH).unwrap();
+            for path in paths {
+                query.add(path).unwrap();
+            }
+            query.collect().unwrap();
+            query
+        };
+        let mut text = CsvWriter::new(Vec::new(), csv_options(false));
+        let query = query();
+        LiveRows::fixed("box").write(FileTime(START), 540, &query, &mut text).unwrap();
+        let live = String::from_utf8(text.into_inner().unwrap()).unwrap();
+
+        let recording = folder.join("recorded.tally");
+        let options = WriteOptions { zone: zone(), ..WriteOptions::default() };
+        let mut recorder = Recorder::create(&recording, Overwrite::Never, options).unwrap();
+        recorder.choose(&query);
+        recorder.record(query.snapshot().unwrap(), 540, (FileTime(START), FileTime(START))).unwrap();
+        recorder.seal().unwrap();
+        let mut logs = vec![recording.clone()];
+        for format in [Format::Csv, Format::Tally, Format::Blg, Format::Sqlite] {
+            if format.info().writes && format.info().reads {
+                let copy = folder.join(format!("copy.{}", format.info().extension));
+                relog(from_ref(&recording), &copy, &Options { format, ..Options::default() }).unwrap();
+                logs.push(copy);
+            }
+        }
+        for log in logs {
+            let mut out = Vec::new();
+            let options = Options { format: Format::Csv, ..Options::default() };
+            relog_to(from_ref(&log), &mut out, &options).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), live, "{paths:?} {}", log.display());
         }
     }
 }

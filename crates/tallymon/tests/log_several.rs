@@ -57,6 +57,7 @@ fn pieces_of_a_log_join_to_the_whole() {
     let folder = Scratch::new();
     let cut = |name: &str, format, from, to| {
         let file = folder.join(name);
+        let [from, to] = [from, to].map(|time: Option<FileTime>| time.map(Into::into));
         let select = Selection { from, to, ..Selection::default() };
         relog(std::slice::from_ref(&blg), &file, &Options { format, select, ..Options::default() }).unwrap();
         file

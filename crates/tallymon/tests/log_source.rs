@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tallymon::core::counter::g17;
 use tallymon::core::flow::{NoValue, Value};
+use tallymon::log::new_file::Overwrite;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions, Record};
 use tallymon::{Log, LogSource};
@@ -80,7 +81,7 @@ fn seeking_to_a_time_gives_what_reading_up_to_it_gives() {
     let native = folder.join("copy.tally");
     for sample in samples {
         let Some(sample) = shared(sample) else { return };
-        let options = Options { format: Format::Tally, ..Options::default() };
+        let options = Options { format: Format::Tally, overwrite: Overwrite::Replace, ..Options::default() };
         relog(std::slice::from_ref(&sample), &native, &options).unwrap();
         for path in [&sample, &native] {
             let log = Log::open(path, &ReadOptions::default()).unwrap();
@@ -132,7 +133,7 @@ fn reads_columns_from_a_time_on() {
     let samples = [BLG, CSV, "logs/Tx_BasicPerfCounters.blg", "logs/PAL_SampleLog.blg"];
     let native = made.with_extension("tally");
     for sample in samples.into_iter().filter_map(shared).chain([made.clone()]) {
-        let options = Options { format: Format::Tally, ..Options::default() };
+        let options = Options { format: Format::Tally, overwrite: Overwrite::Replace, ..Options::default() };
         relog(std::slice::from_ref(&sample), &native, &options).unwrap();
         for path in [&sample, &native] {
             let log = Log::open(path, &ReadOptions::default()).unwrap();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use tallymon::core::counter::CounterType;
@@ -258,10 +259,136 @@ fn programs_and_files_are_sources() {
     };
     assert_eq!(line("published counters").detail, "1 programs publish 1 objects; 2 files are not read");
     let program = line("program zoo");
-    let start = format!("process {} publishes 1 objects with 1 instances, read in ", std::process::id());
+    let (process, user) = (std::process::id(), std::fs::metadata("/proc/self").unwrap().uid());
+    let start = format!("process {process} of user {user} publishes 1 objects with 1 instances, read in ");
     assert!(program.state == FindingState::Good && program.detail.starts_with(&start), "{program:?}");
     assert_eq!(line("open.1.pub").detail, "it is not read: others than its owner can write it");
     let rubbish = line("bish.2.pub");
     assert!(rubbish.state == FindingState::Missing && !rubbish.subject.contains(char::is_control));
     drop(ada);
+}
+
+/// A process of another user, and what it publishes: the file of a publisher of ours under its number.
+struct Neighbour(std::process::Child);
+
+impl Neighbour {
+    fn publish(scratch: &Path, file: &Path, user: u32) -> Neighbour {
+        use std::os::unix::process::CommandExt;
+        let mut sleep = std::process::Command::new("sleep");
+        let child = sleep.arg("600").uid(user).gid(user).process_group(0).spawn().unwrap();
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let start: u64 =
+            text.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();
+        let mut bytes = std::fs::read(file).unwrap();
+        bytes[24..28].copy_from_slice(&child.id().to_le_bytes());
+        bytes[32..40].copy_from_slice(&start.to_le_bytes());
+        // It sorts before every other one.
+        let path = scratch.join(format!("0-{user}.pub"));
+        std::fs::write(&path, bytes).unwrap();
+        std::os::unix::fs::chown(&path, Some(user), None).unwrap();
+        Neighbour(child)
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn attack_publish_a_set_of_the_same_name() {
+    let Some(user) = tallymon_testkit::other_user() else { return };
+    let scratch = Scratch::new();
+    let place = Scratch::new();
+    let sets = [behemoths("Stable"), behemoths("Herd")];
+    let theirs = Publisher::start_in(&place, "theirs", &sets).unwrap();
+    let herd = theirs.instance("Herd", &named("Eve")).unwrap();
+    herd.counter("Weight").unwrap().add(666);
+    let neighbours = [user, user + 1].map(|user| Neighbour::publish(&scratch, theirs.path(), user));
+    let names = |publishers: &mut Publishers| {
+        publishers.refresh();
+        let titles = publishers.titles(Language::ENGLISH);
+        let name = |spec: &tallymon_provider::ObjectSpec<'_>| titles.name(spec.name).unwrap().to_string();
+        let mut names: Vec<String> = publishers.objects().iter().map(name).collect();
+        names.sort();
+        names
+    };
+    // A name of several other users is nobody's.
+    let mut publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), []);
+    let of = |name: &str, user: u32| format!("{name} [user {user}]");
+    let theirs_only = [of("Herd", user), of("Herd", user + 1), of("Stable", user), of("Stable", user + 1)];
+    assert_eq!(names(&mut publishers), theirs_only);
+    // Root's set has the plain name as soon as it is there, and none of their instances.
+    let ours = Publisher::start_in(&scratch, "ours", &[behemoths("Herd")]).unwrap();
+    let ada = ours.instance("Herd", &named("Ada")).unwrap();
+    ada.counter("Weight").unwrap().add(1);
+    let mut all = theirs_only.to_vec();
+    all.insert(0, "Herd".to_string());
+    assert_eq!(names(&mut publishers), all);
+    let host = Host::of("here", vec![Box::new(publishers)]).with_source_status();
+    let mut query = Query::new(Box::new(host), Language::ENGLISH).unwrap();
+    let weights = |query: &mut Query, object: &str| values(query, &format!(r"\{object}(*)\Weight"));
+    assert_eq!(weights(&mut query, "Herd").len(), 1);
+    assert!(weights(&mut query, "Herd").iter().all(|(path, _)| path.contains("Ada")));
+    let found = weights(&mut query, &of("Herd", user));
+    assert!(found.len() == 1 && found.keys().all(|path| path.contains("Eve")), "{found:?}");
+    // A program of another user says whose it is, whatever it calls itself.
+    let sources = values(&mut query, r"\Tallymon Provider(*)\State");
+    let has = |words: &str| sources.iter().any(|(path, _)| path.contains(words));
+    assert!(has("program ours") && has(&of("program theirs", user)), "{sources:?}");
+    // With one neighbour left and ours gone, the name is free again.
+    let [first, second] = neighbours;
+    drop((second, ada, ours));
+    let mut publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), []);
+    assert_eq!(names(&mut publishers), ["Herd", "Stable"]);
+    drop((first, herd));
+    tallymon_testkit::attack(
+        "published counters",
+        "publish a set of the name and form of root's, or call a program like root's",
+        "root's set keeps the plain name and its own instances; the other is shown with [user N] behind it, and \
+         so is the program",
+    );
+}
+
+#[test]
+fn attack_publish_many_objects() {
+    let scratch = Scratch::new();
+    let (programs, n) = (4, tallymon_testkit::attack_count(200, 4000));
+    let publish = |program: usize| {
+        let name = |object: usize| format!("Object {program} {object}");
+        let sets: Vec<CounterSet> = (0..n)
+            .map(|object| {
+                CounterSet::new(name(object)).instances().counter("Count", CounterType::PERF_COUNTER_RAWCOUNT)
+            })
+            .collect();
+        let publisher = Publisher::start_in(&scratch, "many", &sets).unwrap();
+        // Each instance names one of the object before as its parent.
+        let mut before: Option<tallymon_provider::shm::Instance> = None;
+        for object in 0..n {
+            let instance = NewInstance { name: "one", id: None, parent: before.as_ref() };
+            let instance = publisher.instance(&name(object), &instance).unwrap();
+            if let Some(parent) = before.replace(instance) {
+                std::mem::forget(parent);
+            }
+        }
+        (publisher, before)
+    };
+    let published: Vec<_> = (0..programs).map(publish).collect();
+    let mut publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), []);
+    publishers.refresh();
+    let mut objects: Vec<_> = publishers.objects().iter().map(|spec| spec.name).collect();
+    objects.sort();
+    assert_eq!(objects.len(), programs * n);
+    let mut bytes = Vec::new();
+    let mut out = tallymon_provider::ObjectsWriter::growing(&mut bytes);
+    publishers.collect(&tallymon_provider::CollectRequest::everything(&objects), &mut out).unwrap();
+    assert_eq!(out.count() as usize, programs * n);
+    drop(published);
+    tallymon_testkit::attack(
+        "published counters",
+        "publish thousands of objects whose instances are parents of each other",
+        "each costs the same: nothing is looked up by walking through all",
+    );
 }

@@ -4,19 +4,22 @@
 
 use std::sync::{Arc, Mutex};
 
-use tallymon::core::block::Snapshot;
-use tallymon::core::counter::CounterType;
+use tallymon::core::block::{BlockWriter, Snapshot, WriteHeader};
+use tallymon::core::counter::{CounterType, human};
 use tallymon::core::flow::{Absence, NoValue, Source, SourceError, SourceErrorKind, Value, ValueState};
 use tallymon::core::request::Request;
+use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex, Titles};
+use tallymon::log::ReadOptions;
 use tallymon::{
-    Expand, FileSource, Host, InstanceIdentity, InstanceKey, Location, Matching, PathPart, PathProblem,
-    Query, Reading, explain, open,
+    Expand, FileSource, Host, InstanceIdentity, InstanceKey, Locale, Location, Log, Matching, NameForm,
+    PathPart, PathProblem, Query, Reading, explain, open,
 };
 use tallymon_provider::{
     CollectRequest, CounterSpec, Frequency, InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, Parent,
     PerfTime, Provider, ProviderError,
 };
+use tallymon_testkit::Scratch;
 
 const fn counter(name: u32, counter_type: CounterType, size: Option<u32>) -> CounterSpec {
     CounterSpec { size, ..CounterSpec::new(TitleIndex(name), counter_type) }
@@ -268,8 +271,11 @@ fn equal_names_have_numbers() {
     machine.lock().unwrap().processes =
         vec![("sh", 1, 1, 0), ("cc", 2, 1, 0), ("sh", 3, 1, 0), ("sh", 4, 1, 0), ("SH", 5, 1, 0)];
     for (path, ids) in [
-        ("sh", &[1, 5][..]),
-        ("sh#0", &[1, 5]),
+        // The exact spelling is meant; another one means all.
+        ("sh", &[1][..]),
+        ("SH", &[5]),
+        ("Sh", &[1, 5]),
+        ("sh#0", &[1]),
         ("sh#1", &[3]),
         ("sh#2", &[4]),
         ("sh#*", &[1, 3, 4, 5]),
@@ -563,6 +569,13 @@ fn accepts_names_in_every_language() {
     query.collect().unwrap();
     let readings = query.readings();
     let local: Vec<String> = readings.iter().map(|reading| reading.local_path(query.names())).collect();
+    // Korean Windows has English names.
+    assert_eq!(local, [r"\Process(x)\% Processor Time", r"\Process(none)\% Processor Time"]);
+    let host = Host::of("fake", vec![Box::new(Fake(machine.clone()))]);
+    let translated = Locale { language: Language::KOREAN, names: NameForm::Translated };
+    let mut names = Query::new(Box::new(host), translated).unwrap();
+    names.add(r"\Process(x)\% Processor Time").unwrap();
+    let local: Vec<String> = readings.iter().map(|reading| reading.local_path(names.names())).collect();
     assert_eq!(local, [r"\프로세스(x)\% 프로세서 시간", r"\프로세스(none)\% 프로세서 시간"]);
     // The path itself is always in English.
     assert_eq!(readings.first().unwrap().path, r"\Process(x)\% Processor Time");
@@ -691,5 +704,130 @@ fn gives_unneeded_samples_back_to_the_source() {
         }
         // The query keeps the last two.
         assert_eq!(*returned.lock().unwrap(), usize::try_from(round).unwrap().saturating_sub(2));
+    }
+}
+
+/// Numbers whose type has no formula are shown as they are, as their explanation says: decimal thousands, and
+/// a label with a number. A label has to be named; it is not listed.
+#[test]
+fn raw_values_of_any_type_are_shown() {
+    const THREADS: TitleIndex = TitleIndex(680);
+    const HANDLES: TitleIndex = TitleIndex(952);
+    let counters = [
+        CounterSpec { size: Some(4), ..CounterSpec::new(THREADS, CounterType(0x0002_0000)) },
+        CounterSpec { size: Some(4), ..CounterSpec::new(HANDLES, CounterType::PERF_COUNTER_NODATA) },
+    ];
+    let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(230), InstanceKind::None, &counters));
+    let header = WriteHeader {
+        system_name: "nt",
+        default_object: -1,
+        perf_time: PerfTime(0),
+        perf_freq: Frequency(1),
+        perf_time_100ns: FileTime(1),
+        system_time: FileTime(1),
+    };
+    let mut bytes = Vec::new();
+    let mut writer = BlockWriter::growing(&mut bytes, &header);
+    {
+        let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+        let mut values = object.single();
+        values.set(0, 1_234_567);
+        values.set(1, 42);
+    }
+    writer.finish().unwrap();
+    let scratch = Scratch::new();
+    let file = scratch.join("block.bin");
+    std::fs::write(&file, bytes).unwrap();
+    let mut query = Query::open(&Location::File(file)).unwrap();
+    for (path, value, shown) in
+        [(r"\Process\Thread Count", 1_234_567, "1234.567"), (r"\Process\Handle Count", 42, "0x0000002A")]
+    {
+        let handle = query.add(path).unwrap();
+        query.collect().unwrap();
+        let reading = query.readings_of(handle).remove(0);
+        assert_eq!(reading.cell.value, Ok(Value::Integer(value)), "{path}");
+        let explained = explain(&reading, query.names(), None);
+        assert_eq!((explained.formula, explained.numbers), ("N1", Some(value.to_string())), "{path}");
+        let counter_type = reading.definition.counter_type;
+        assert_eq!(human(&Value::Integer(value), counter_type).to_string(), shown, "{path}");
+    }
+    let listed = query.catalog().objects()[0].visible_counters().count();
+    assert_eq!(listed, 1);
+}
+
+/// Random names of instances, out of all letters with a meaning in paths.
+fn awkward_names(seed: u64) -> Vec<&'static str> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let letters: Vec<char> = r"()\/#*aAb1 .".chars().collect();
+    let name = |next: &mut dyn FnMut(usize) -> usize| -> String {
+        (0..next(7)).map(|_| letters[next(letters.len())]).collect()
+    };
+    let mut names: Vec<String> = (0..6).map(|_| name(&mut next)).collect();
+    names.extend([r"k)l\m", "w)(z", r"a)b\c#3", "", "st*r", "star", "Star", "x#*"].map(str::to_string));
+    // A single star in a path means all instances.
+    names.retain(|name| name != "*");
+    names.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect()
+}
+
+/// Every path that is printed is read as the same instance: live, expanded, and from a text log.
+#[test]
+fn printed_paths_are_accepted() {
+    let scratch = Scratch::new();
+    for seed in 60..100 {
+        let (machine, mut all) = machine();
+        let names = awkward_names(seed);
+        let processes = names.iter().zip(1u64..).map(|(name, id)| (*name, id, 1, id));
+        machine.lock().unwrap().processes = processes.collect();
+        all.add(r"\Process(*)\ID Process").unwrap();
+        all.collect().unwrap();
+        let readings = all.readings();
+        assert_eq!(readings.len(), names.len(), "{seed}: {names:?}");
+        let mut log = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+        let mut row = String::from("\"01/02/2026 00:00:00.000\"");
+        for reading in &readings {
+            log += &format!(",\"\\\\host{}\"", reading.path);
+            row += &format!(",\"{}\"", reading.cell.value.as_ref().unwrap().as_f64().unwrap());
+        }
+        let file = scratch.join(format!("{seed}.csv"));
+        std::fs::write(&file, format!("{log}\r\n{row}\r\n")).unwrap();
+        let source = Log::open(&file, &ReadOptions::default()).unwrap().source();
+        let mut of_log = Query::new(Box::new(source), Language::ENGLISH).unwrap();
+        for reading in &readings {
+            // The second instance without a name is `#1`, and so is an instance of that name.
+            if readings.iter().filter(|other| other.path == reading.path).count() > 1 {
+                continue;
+            }
+            let name = &reading.instance.as_ref().unwrap().name;
+            let alike = names.iter().filter(|other| other.eq_ignore_ascii_case(name)).count();
+            // A log has one column for names that differ only in case, as it may be one of several that are
+            // joined and spell a name differently.
+            let mut live = query_of(&machine, Language::ENGLISH);
+            let queries: &mut [&mut Query] =
+                if alike > 1 { &mut [&mut live] } else { &mut [&mut live, &mut of_log] };
+            for query in queries {
+                let handle = query.add(&reading.path).unwrap_or_else(|error| panic!("{seed}: {error}"));
+                query.collect().unwrap();
+                let found = query.readings_of(handle);
+                let values: Vec<_> = found.iter().map(|one| (&one.path, one.cell.value.clone())).collect();
+                let number = |value: &Value| value.as_f64();
+                assert_eq!(values.len(), 1, "{seed}: {} is {values:?} of {names:?}", reading.path);
+                assert_eq!(values[0].0, &reading.path, "{seed}: {names:?}");
+                assert_eq!(
+                    values[0].1.as_ref().ok().and_then(number),
+                    reading.cell.value.as_ref().ok().and_then(number),
+                    "{seed}: {} of {names:?}",
+                    reading.path
+                );
+            }
+            let expanded = query_of(&machine, Language::ENGLISH).expand(&reading.path, Expand::default());
+            let expanded: Vec<String> = expanded.unwrap().iter().map(ToString::to_string).collect();
+            assert_eq!(expanded, [reading.path.as_str()], "{seed}: {names:?}");
+        }
     }
 }

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 use tallymon::clock::{LocalZone, now};
 use tallymon::core::time::FileTime;
+use tallymon::log::new_file::Overwrite;
 use tallymon::log::{Format, ReadOptions, open};
-use tallymon::record::session::{SessionError, SessionSettings, SessionState, SessionStore, record};
+use tallymon::record::session::{
+    SessionError, SessionQuery, SessionSettings, SessionState, SessionStore, record,
+};
 use tallymon::record::{Existing, RollingRecorder, Rotation};
 use tallymon::{Location, Query};
 use tallymon_testkit::{Scratch, shared};
@@ -40,7 +43,7 @@ fn recorded(store: &SessionStore, name: &str, block: &Path) -> Result<(), Sessio
         thread::sleep(until.saturating_duration_since(Instant::now()));
         true
     };
-    record(store, name, |settings| query(block, settings), wait)
+    record(store, name, |settings| query(block, settings).map(Into::into), wait)
 }
 
 fn started(store: &SessionStore, name: &'static str, block: &Path) -> Receiver<Result<(), SessionError>> {
@@ -90,7 +93,7 @@ fn a_session_records_until_it_is_stopped() {
     let status = store.status("web");
     assert!(status.ended && status.errors == 0, "{status:?}");
     assert_eq!(records(&logs[0]), status.records);
-    let copy = store.copy("web", Some(&folder.join("copy.csv")), None).unwrap();
+    let copy = store.copy("web", Some(&folder.join("copy.csv")), None, Overwrite::Never).unwrap();
     assert_eq!(copy.make(|inputs| assert_eq!(inputs, logs)).unwrap().records, status.records);
     store.delete("web").unwrap();
     assert!(logs[0].exists() && store.names().unwrap().is_empty());
@@ -178,4 +181,50 @@ fn a_rolling_recorder_fills_one_file_after_the_other() {
     assert_eq!((recorder.number(), recorder.first_kept(), recorder.records()), (3, 2, 1));
     assert_eq!(records(&recorder.close().unwrap().path), 1);
     assert!(recorder.close().is_none());
+}
+
+#[test]
+fn a_session_goes_on_looking_for_missing_counters() {
+    let Some(block) = shared(BLOCK) else { return };
+    let folder = Scratch::in_memory();
+    let store = SessionStore::in_folder(&folder);
+    let settings = SessionSettings { await_missing: true, ..settings(&store, "later") };
+    store.write(&settings).unwrap();
+    let wait = |until: Instant| {
+        thread::sleep(until.saturating_duration_since(Instant::now()));
+        true
+    };
+    let (path, other) = (PATH.replace("Processor Time", "User Time"), PATH);
+    let (asking, block_of) = (store.clone(), block.clone());
+    let recorder = thread::spawn(move || {
+        let mut opened = 0;
+        let open = |_: &SessionSettings| {
+            opened += 1;
+            // At first none of the counters is there, then one, then both.
+            let mut query = Query::open(&Location::File(block_of.clone()))?;
+            let here = [&path[..], other].into_iter().take(opened - 1);
+            for path in here {
+                query.add(path).unwrap();
+            }
+            Ok(SessionQuery { query, missing: 3_usize.saturating_sub(opened) })
+        };
+        record(&asking, "later", open, wait).unwrap();
+        opened
+    });
+    let columns = || {
+        let logs = store.logs(&settings).unwrap_or_default();
+        let log = logs.first().and_then(|log| open(log, &ReadOptions::default()).ok());
+        let mut log = log?;
+        while log.next_record().unwrap().is_some() {}
+        let paths = log.about().columns.iter().map(|column| column.path.clone());
+        Some(paths.collect::<Vec<String>>())
+    };
+    until("the first counter", || store.status("later").records > 0);
+    assert!(columns().unwrap().iter().all(|path| path.contains("User Time")));
+    until("both counters", || {
+        columns().is_some_and(|paths| paths.iter().any(|path| path.contains("Processor Time")))
+    });
+    store.stop("later").unwrap();
+    // Once everything is there, nobody looks again.
+    assert_eq!(recorder.join().unwrap(), 3);
 }

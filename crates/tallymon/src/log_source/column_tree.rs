@@ -8,7 +8,7 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, SourceError, Value, ValueState};
 use tallymon_core::path::{CounterPath, Part};
 use tallymon_core::time::{Frequency, PerfTime};
-use tallymon_core::title::TitleIndex;
+use tallymon_core::title::{HelpIndex, TitleIndex};
 use tallymon_host::titles;
 use tallymon_log::Column;
 
@@ -77,6 +77,9 @@ impl LogObject {
 /// Sorts columns into hosts, objects, instances and counters.
 pub(super) struct ColumnTree {
     known: HashMap<String, TitleIndex>,
+    /// The counters of known objects by name. Objects may have counters of one name with different indexes.
+    counters: HashMap<(TitleIndex, String), TitleIndex>,
+    helps: HashMap<(TitleIndex, TitleIndex), HelpIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
     /// Position of each host, of each object of each, and of each instance of each, by the text of the log
@@ -88,15 +91,25 @@ pub(super) struct ColumnTree {
 
 impl ColumnTree {
     pub(super) fn new() -> Result<ColumnTree, SourceError> {
-        let mut known = HashMap::new();
+        let (mut known, mut counters) = (HashMap::new(), HashMap::new());
+        let helps = titles::counter_helps()?;
         // A name with several indexes means the first of them; English comes first.
         for language in titles::languages() {
-            for (index, name) in titles::titles(language)?.names() {
-                known.entry(name.to_lowercase()).or_insert(index);
+            for names in [titles::titles(language)?, titles::translations(language)?] {
+                for (index, name) in names.names() {
+                    known.entry(name.to_lowercase()).or_insert(index);
+                }
+                for (object, counter) in helps.keys() {
+                    if let Some(name) = names.name(*counter) {
+                        counters.entry((*object, name.to_lowercase())).or_insert(*counter);
+                    }
+                }
             }
         }
         Ok(ColumnTree {
             known,
+            counters,
+            helps,
             own_names: Vec::new(),
             hosts: Vec::new(),
             host_positions: HashMap::new(),
@@ -108,14 +121,26 @@ impl ColumnTree {
     /// Adds the column at a position. Returns the position of the first column of the same counter and
     /// instance, which is the one shown; `None` for a column that is no counter.
     pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
-        let parts = column.parts.as_ref()?;
+        // The name of an instance may look like other parts of a path; then the object is unknown.
+        let is_known = |parts: &CounterPath| match &parts.object {
+            Part::Name(name) => self.known.contains_key(&name.to_lowercase()),
+            Part::Index(_) => true,
+        };
+        let other = match &column.parts {
+            Some(parts) if is_known(parts) => None,
+            _ => CounterPath::alternatives(&column.path).find(is_known),
+        };
+        let parts = other.as_ref().or(column.parts.as_ref())?;
         let host = self.host(parts);
         let object = self.object(host, parts);
         let instance = self.instance(host, object, parts);
-        let name = self.index(&parts.counter);
+        let known = self.hosts.get(host).and_then(|host| host.objects.get(object))?.name;
+        let name = self.counter(known, &parts.counter);
+        let help = self.helps.get(&(known, name)).copied().unwrap_or(name.help());
         let object = self.known_object(host, object)?;
         let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
             object.counters.push(CounterSpec {
+                help,
                 scale: column.scale,
                 size: Some(8),
                 ..CounterSpec::new(name, column.counter_type)
@@ -139,7 +164,7 @@ impl ColumnTree {
     }
 
     fn object(&mut self, host: usize, parts: &CounterPath) -> usize {
-        let name = self.index(&parts.object);
+        let name = self.object_name(&parts.object);
         let Some(known) = self.hosts.get_mut(host) else { return 0 };
         *self.object_positions.entry((host, name)).or_insert_with(|| {
             known.objects.push(LogObject {
@@ -170,6 +195,18 @@ impl ColumnTree {
             known.instances.push(name);
             position
         })
+    }
+
+    /// The index of an object's name. TCP of NT 4 is TCPv4, unless the name is in a table.
+    fn object_name(&mut self, part: &Part) -> TitleIndex {
+        let old = part.name().filter(|name| !self.known.contains_key(&name.to_lowercase()));
+        old.and_then(titles::old_object).unwrap_or_else(|| self.index(part))
+    }
+
+    /// The index of a counter's name among the counters of its object, else among all names.
+    fn counter(&mut self, object: TitleIndex, part: &Part) -> TitleIndex {
+        let own = part.name().and_then(|name| self.counters.get(&(object, name.to_lowercase())));
+        own.copied().unwrap_or_else(|| self.index(part))
     }
 
     fn index(&mut self, part: &Part) -> TitleIndex {

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tallymon_core::flow::{NoValue, SourceError, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
-use tallymon_log::{Column, LogError, LogErrorKind, Notes, ReadOptions, Record};
+use tallymon_log::{Column, LogClock, LogError, LogErrorKind, Notes, ReadOptions, Record};
 
 use super::column_tree::ColumnTree;
 use super::cursor::{RecordPair, SeekIndex, Wanted};
@@ -150,6 +150,11 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
     let one = parts.first().map(|part| &part.opened);
     let unnamed = || LogError::new(LogErrorKind::Request("no log was named".to_string()));
     let (one, last) = one.zip(last).ok_or_else(unnamed)?;
+    let mut clock = LogClock::default();
+    for part in &parts {
+        clock.add(&part.summary().clock);
+    }
+    let is_of_all = |system: &_| parts.iter().all(|part| part.summary().recorded_on.as_ref() == Some(system));
     let summary = LogSummary {
         format: one.summary.format,
         records: about_rows(&parts, axis),
@@ -157,7 +162,9 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         last: last.last,
         local_minutes: last.local_minutes,
         notes,
+        clock,
         hosts: tree.hosts.iter().map(|host| host.name.clone()).collect(),
+        recorded_on: one.summary.recorded_on.clone().filter(is_of_all),
     };
     let opened = Opened {
         path: one.path.clone(),

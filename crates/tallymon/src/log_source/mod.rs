@@ -21,7 +21,9 @@ use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, V
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
-use tallymon_log::{Column, Format, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord};
+use tallymon_log::{
+    Column, Format, LogClock, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord,
+};
 
 use crate::matching::InstanceKey;
 use crate::query::Reading;
@@ -77,8 +79,13 @@ pub struct LogSummary {
     pub local_minutes: i32,
     /// Damage and remarks.
     pub notes: Notes,
+    /// The clock of the log.
+    pub clock: LogClock,
     /// Hosts with counters in the log, in its order; the name is empty where the log has none.
     pub hosts: Vec<String>,
+    /// The system on which this program recorded the log, such as `linux`; `None` if another program did, or
+    /// the format does not say it.
+    pub recorded_on: Option<String>,
 }
 
 /// One column of a log at its time.
@@ -123,12 +130,14 @@ impl Log {
         let mut reader = tallymon_log::open(path, options)?;
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
         let mut seeks = SeekIndex::default();
+        let mut clock = LogClock::default();
         let mut is_ended = false;
         let mut note = |passed: ScannedRecord| {
             first.get_or_insert(passed.time);
             last = passed.time;
             local_minutes = passed.local_minutes;
             records = records.saturating_add(1);
+            clock.note(passed.time, passed.local_minutes);
             seeks.note(&passed);
             is_ended = !is_wanted();
             if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -138,6 +147,7 @@ impl Log {
             return Ok(None);
         }
         let about = reader.about();
+        clock.set_zone(&about.zone);
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
         let mut tree = ColumnTree::new().map_err(|error| unusable(error.to_string()))?;
         for (position, column) in about.columns.iter().enumerate() {
@@ -153,7 +163,9 @@ impl Log {
             last,
             local_minutes,
             notes: about.notes.clone(),
+            clock,
             hosts: tree.hosts.iter().map(|host| host.name.clone()).collect(),
+            recorded_on: about.recorded_on().map(str::to_string),
         };
         let opened = Opened {
             path: path.to_path_buf(),

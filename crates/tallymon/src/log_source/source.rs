@@ -173,11 +173,19 @@ impl Source for LogSource {
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
-        let mut titles = titles::titles(language)?;
+        // The help texts explain how Linux counts. That is not true of what another system recorded.
+        let mut titles = match self.log.summary().recorded_on.as_deref() {
+            Some("linux") => titles::titles(language)?,
+            _ => titles::neutral_titles(language)?,
+        };
         for (index, name) in &self.log.opened.own_names {
             titles.insert_name(*index, name.clone());
         }
         Ok(titles)
+    }
+
+    fn translations(&mut self, language: Language) -> Result<Titles, SourceError> {
+        titles::translations(language)
     }
 
     fn languages(&self) -> Vec<Language> {

@@ -6,7 +6,7 @@ use tallymon_core::title::TitleIndex;
 
 use super::Query;
 use crate::catalog::CatalogObject;
-use crate::matching::InstanceKey;
+use crate::matching::{InstanceKey, chosen};
 use crate::path_error::{PathError, PathPart, PathProblem};
 
 /// Which wildcards are expanded. The others stay as they were written.
@@ -46,7 +46,7 @@ impl Query {
     ///
     /// As [`Query::add`].
     pub fn expand(&mut self, text: &str, what: Expand) -> Result<Vec<CounterPath>, PathError> {
-        let parsed = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
+        let parsed = self.parse(text)?.path;
         let entry = self.resolve(text, &parsed)?;
         let source_error = |error: SourceError| PathError {
             path: text.to_string(),
@@ -59,10 +59,12 @@ impl Query {
             Some(wanted) if what.instances && wanted.is_wild() => {
                 let pattern = wanted.pattern();
                 let all = self.instances(entry.object).map_err(source_error)?;
-                let matching = all.iter().filter(|key| {
-                    pattern.matches(key.parent.as_deref(), &key.name) && pattern.matches_index(key.number)
-                });
-                matching.map(|key| Some(instance_path(key))).collect()
+                let matching = chosen(&all, wanted, &pattern);
+                matching
+                    .into_iter()
+                    .filter_map(|at| all.get(at))
+                    .map(|key| Some(instance_path(key)))
+                    .collect()
             }
             other => vec![other.clone()],
         };

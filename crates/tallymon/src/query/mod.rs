@@ -15,11 +15,12 @@ use tallymon_core::title::{self, Language, TitleIndex};
 use crate::catalog::Catalog;
 use crate::location::{Location, open};
 use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Instances, Keys, Matching};
-use crate::names::Names;
+use crate::names::{Locale, Names};
 use crate::path_error::PathError;
 use crate::sample::SharedSnapshot;
 use crate::source_info::{NoSource, SourceInfo};
 
+mod define;
 mod expand;
 mod plan;
 mod read;
@@ -28,6 +29,7 @@ mod resolve;
 pub use expand::Expand;
 pub use read::{CounterValue, Reading};
 
+use define::Awaited;
 use plan::Plan;
 
 /// Counter paths over one source, and the last two samples of them.
@@ -47,6 +49,8 @@ pub struct Query {
     asked: OnceCell<Asked>,
     /// What the paths mean; built again when paths or instances come or go.
     plan: OnceCell<Plan>,
+    /// Paths to add once the providers of their objects answer.
+    awaited: Vec<Awaited>,
 }
 
 /// A path that was added to a [`Query`].
@@ -96,13 +100,13 @@ impl Query {
         Query::new(open(location)?, Language::ENGLISH)
     }
 
-    /// A query over a source, for a user of a language.
+    /// A query over a source, for a user of a language; a [`Locale`] also says which names are shown in it.
     ///
     /// # Errors
     ///
     /// The source has no names, or does not say which objects it has.
-    pub fn new(mut source: Box<dyn Source>, language: Language) -> Result<Query, SourceError> {
-        let names = Names::load(source.as_mut(), language)?;
+    pub fn new(mut source: Box<dyn Source>, locale: impl Into<Locale>) -> Result<Query, SourceError> {
+        let names = Names::load(source.as_mut(), locale)?;
         let (system_name, catalog) = Catalog::read(source.as_mut())?;
         Ok(Query::with(source, SourceInfo { system_name, names, catalog }))
     }
@@ -131,6 +135,7 @@ impl Query {
             newer: None,
             asked: OnceCell::new(),
             plan: OnceCell::new(),
+            awaited: Vec::new(),
         }
     }
 

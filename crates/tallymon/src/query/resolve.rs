@@ -50,7 +50,15 @@ impl Query {
     ///
     /// The text does not follow the grammar of counter paths, or a table of names cannot be read.
     pub fn parse(&mut self, text: &str) -> Result<ParsedPath, PathError> {
-        let error = match CounterPath::parse(text) {
+        let parsed = CounterPath::parse(text);
+        let is_known = |object: &Part| self.resolve_object(object).is_some();
+        if !parsed.as_ref().is_ok_and(|parsed| parsed.repaired.is_none() && is_known(&parsed.path.object)) {
+            // The name of an instance may look like other parts of a path.
+            if let Some(path) = CounterPath::alternatives(text).find(|other| is_known(&other.object)) {
+                return Ok(ParsedPath { path, repaired: None });
+            }
+        }
+        let error = match parsed {
             Ok(parsed) => return Ok(parsed),
             Err(error) => PathError::syntax(text, error),
         };
@@ -137,6 +145,9 @@ impl Query {
         if let Some(object) = self.resolve_object(part) {
             return Ok(object);
         }
+        if let Some(object) = self.define(text, part)? {
+            return Ok(object);
+        }
         // The name may be in a language that is not loaded yet.
         let error = |problem, nearest| {
             let found = part.to_string();
@@ -146,11 +157,17 @@ impl Query {
         self.names
             .load_all(self.source.as_mut())
             .map_err(|source| error(PathProblem::Source(source), Vec::new()))?;
-        self.resolve_object(part).ok_or_else(|| {
-            let wanted = part.to_string();
-            let nearest = self.nearest(&wanted, self.catalog.objects().iter().map(|object| object.name));
-            error(PathProblem::Unknown(wanted), nearest)
-        })
+        if let Some(object) = self.resolve_object(part) {
+            return Ok(object);
+        }
+        if let Some(object) = self.define(text, part)? {
+            return Ok(object);
+        }
+        let wanted = part.to_string();
+        let defined = self.catalog.objects().iter().map(|object| object.name);
+        let listed = self.catalog.registered().listed.iter().copied();
+        let nearest = self.nearest(&wanted, defined.chain(listed));
+        Err(error(PathProblem::Unknown(wanted), nearest))
     }
 
     /// Whether a host in a path is that of the source.
@@ -169,20 +186,24 @@ impl Query {
         let mut objects = self.catalog.objects().iter().map(|object| object.name);
         match part {
             Part::Index(index) => objects.find(|name| name.0 == *index),
-            Part::Name(written) => objects.find(|name| self.names.is(*name, written)),
+            Part::Name(written) => objects.clone().find(|name| self.names.is(*name, written)).or_else(|| {
+                // An object that has a name today is meant before one that had it in NT 4.
+                objects.find(|name| self.names.was(*name, written))
+            }),
         }
     }
 
     fn resolve_counters(&self, object: TitleIndex, part: &Part) -> Vec<TitleIndex> {
-        let counters = self.catalog.object(object).into_iter().flat_map(CatalogObject::visible_counters);
-        let names = counters.map(|counter| counter.name);
+        let known = self.catalog.object(object).into_iter();
+        let names = known.clone().flat_map(CatalogObject::visible_counters).map(|counter| counter.name);
+        let mut named = known.flat_map(CatalogObject::named_counters).map(|counter| counter.name);
         match part {
-            Part::Index(index) => names.filter(|name| name.0 == *index).take(1).collect(),
+            Part::Index(index) => named.find(|name| name.0 == *index).into_iter().collect(),
             Part::Name(written) => match part.pattern().filter(|_| part.is_wild()) {
                 Some(pattern) => names
                     .filter(|name| self.names.all(*name).any(|(_, known)| pattern.matches(known)))
                     .collect(),
-                None => names.filter(|name| self.names.is(*name, written)).take(1).collect(),
+                None => named.find(|name| self.names.is(*name, written)).into_iter().collect(),
             },
         }
     }

@@ -1,6 +1,7 @@
-//! Recording live values into a log, so that a crash of the recorder costs its last seconds only.
+//! Recording live values into a log, so that a crash of the recorder costs one record.
 //!
-//! A recording is a native log: raw values, written every few seconds, with new instances as they appear.
+//! A recording is a native log: raw values, each record written when it is taken, with new instances as they
+//! appear.
 //! Other formats have to know their columns before the first record; they are converted from the complete
 //! recording, see [`convert`].
 //!
@@ -14,23 +15,26 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tallymon_core::block::Snapshot;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::{TitleIndex, Titles};
 use tallymon_log::native::{Chosen, NativeWriter, RowTime, SnapshotWriter, WriteOptions};
+use tallymon_log::new_file::{NewFile, Overwrite};
 use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 
 use crate::clock::LocalZone;
 use crate::query::Query;
 
+mod claim;
 mod newest;
 mod rolling;
 pub mod session;
 
 pub use newest::{Newest, convert_newest};
-pub use rolling::{Closed, Existing, RollingRecorder, Rotation};
+pub use rolling::{Closed, Counts, Existing, RollingRecorder, Rotation};
 
 /// What of a snapshot is written, and under which names.
 #[derive(Debug, Clone, Default)]
@@ -59,9 +63,16 @@ pub struct Recorder {
     host: String,
     titles: Titles,
     records: u64,
-    /// Bytes that are on the disk.
+    /// How often the disk is synced, and when it was.
+    sync: (Duration, Instant),
+    /// Records that are on the disk.
     synced: u64,
+    /// A new file that has no records yet.
+    begun: Option<NewFile>,
 }
+
+/// How often a recording is synced to the disk unless somebody says otherwise: what a power failure can cost.
+pub const SYNC: Duration = Duration::from_secs(10);
 
 impl Recorder {
     /// Records into a file. If it is a native log already, the recording continues it, after cutting a torn
@@ -69,29 +80,46 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// The file can not be written, or is there and no native log.
+    /// The file can not be written, is there and no native log, or another recorder writes it.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
-        let writer = NativeWriter::append_to(path, options)?;
-        Ok(Recorder {
+        let file = claim::open(path)?;
+        let writer = NativeWriter::append(file, options).map_err(|error| error.in_file(path))?;
+        Ok(Recorder::with(path, writer, None))
+    }
+
+    /// Records into a new file. An old file of that name stays until the first record is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// The file can not be written, exists and must not be replaced, or another recorder writes it.
+    pub fn create(path: &Path, overwrite: Overwrite, options: WriteOptions) -> Result<Recorder, LogError> {
+        let new = claim::begin(path, overwrite)?;
+        let begin = || {
+            if !new.is_file() {
+                return Err(io::Error::other("a recording needs a file"));
+            }
+            NativeWriter::new(new.file()?, options)
+        };
+        let writer = begin().map_err(|error| LogError::from(error).in_file(path))?;
+        Ok(Recorder::with(path, writer, Some(new)))
+    }
+
+    fn with(path: &Path, writer: NativeWriter<File>, begun: Option<NewFile>) -> Recorder {
+        Recorder {
             writer: SnapshotWriter::new(writer),
             path: path.to_path_buf(),
             host: String::new(),
             titles: Titles::default(),
             records: 0,
+            sync: (SYNC, Instant::now()),
             synced: 0,
-        })
+            begun,
+        }
     }
 
-    /// Records into a new file, which replaces one of the same name.
-    ///
-    /// # Errors
-    ///
-    /// The file can not be written.
-    pub fn create(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LogError::from(error).in_file(path)),
-            _ => Recorder::append_to(path, options),
-        }
+    /// Sets how often the recording is synced to the disk: what a power failure can cost.
+    pub const fn sync_every(&mut self, time: Duration) {
+        self.sync.0 = time;
     }
 
     /// From the next record on, writes what the paths of a query mean; everything when it has none.
@@ -105,44 +133,73 @@ impl Recorder {
         self.titles.clone_from(&choice.titles);
     }
 
+    /// What others did to the file: they deleted, replaced or cut it, or wrote to it. A recording can not go
+    /// on in it then.
+    pub fn trouble(&mut self) -> Option<String> {
+        let writer = self.writer.writer();
+        let length = writer.bytes();
+        let path = self.begun.as_ref().map_or(&*self.path, NewFile::path);
+        claim::trouble(writer.output(), path, length)
+    }
+
     /// Writes one record. `window` is begin and end of taking the snapshot, by the civil clock, so that the
     /// log shows when that clock was set; `local_minutes` are added to it to get the local time.
     ///
     /// # Errors
     ///
-    /// Those of the file. Only this record is lost: later ones may succeed.
+    /// Those of the file. The record is held and may be written later, see [`Recorder::lost`]. Or others
+    /// changed the file, see [`Recorder::trouble`]; then the record is not taken.
     pub fn record(
         &mut self,
         snapshot: &Snapshot,
         local_minutes: i32,
         window: (FileTime, FileTime),
     ) -> Result<(), LogError> {
+        if let Some(words) = self.trouble() {
+            return Err(LogError::new(LogErrorKind::Unusable(words)).in_file(&self.path));
+        }
         let time = RowTime { time: window.0, local_minutes };
         let begun = self.writer.row(time);
         let written = self.writer.snapshot(&self.host, snapshot, &self.titles, Some(window));
+        let committed = self.writer.writer().commit().and_then(|()| self.name());
         self.records = self.records.saturating_add(1);
-        let synced = self.sync_new();
-        begun.and(written).and(synced).map_err(|error| LogError::from(error).in_file(&self.path))
+        let synced = if self.sync.1.elapsed() >= self.sync.0 { self.sync_new() } else { Ok(()) };
+        let result = begun.and(written).and(committed).and(synced);
+        result.map_err(|error| LogError::from(error).in_file(&self.path))
     }
 
-    /// Writes the records in memory, and returns when they are on the disk.
+    /// Returns when the records are on the disk.
     ///
     /// # Errors
     ///
     /// Those of the file, see [`Recorder::record`].
     pub fn flush(&mut self) -> Result<(), LogError> {
-        let flushed = self.writer.writer().flush().and_then(|()| self.sync_new());
+        let flushed = self.writer.writer().commit().and_then(|()| self.sync_new());
         flushed.map_err(|error| LogError::from(error).in_file(&self.path))
     }
 
-    /// Syncs new bytes to the disk: once a chunk, not once a record.
+    /// Syncs new records to the disk.
     fn sync_new(&mut self) -> io::Result<()> {
-        let bytes = self.writer.writer().bytes();
-        if bytes == self.synced {
+        self.sync.1 = Instant::now();
+        if self.records == self.synced {
             return Ok(());
         }
-        self.synced = bytes;
-        self.writer.writer().sync()
+        self.writer.writer().sync()?;
+        self.synced = self.records;
+        Ok(())
+    }
+
+    /// Gives a new file its name, once it has a record.
+    fn name(&mut self) -> io::Result<()> {
+        if self.writer.writer().held() > 0 {
+            return Ok(());
+        }
+        self.begun.take().map_or(Ok(()), NewFile::keep)
+    }
+
+    /// Whether the file has records. One without any is removed with the recorder, unless it is sealed.
+    pub const fn has_records(&self) -> bool {
+        self.begun.is_none()
     }
 
     /// The file.
@@ -150,14 +207,24 @@ impl Recorder {
         &self.path
     }
 
-    /// Bytes that were written, without those of records in memory.
+    /// Bytes of the file.
     pub fn bytes(&mut self) -> u64 {
         self.writer.writer().bytes()
     }
 
-    /// Records since it was opened.
+    /// Records since it was opened, with those that are held or lost.
     pub const fn records(&self) -> u64 {
         self.records
+    }
+
+    /// Records that the file does not have yet: there was no room for them.
+    pub fn held(&mut self) -> u64 {
+        self.writer.writer().held()
+    }
+
+    /// Records that there never was room for.
+    pub fn lost(&mut self) -> u64 {
+        self.writer.writer().lost()
     }
 
     /// Completes the log with an index, by which readers go to a time at once.
@@ -166,8 +233,9 @@ impl Recorder {
     ///
     /// Those of the file. The log is readable all the same, without an index.
     pub fn seal(self) -> Result<(), LogError> {
-        let path = self.path;
-        let sealed = self.writer.into_inner().seal().and_then(|file| file.sync_all());
+        let Recorder { path, writer, begun, .. } = self;
+        let sealed = writer.into_inner().seal().and_then(|file| file.sync_all());
+        let sealed = sealed.and_then(|()| begun.map_or(Ok(()), NewFile::keep_unsynced));
         sealed.map_err(|error| LogError::from(error).in_file(&path))
     }
 
@@ -177,11 +245,20 @@ impl Recorder {
     /// # Errors
     ///
     /// Those of the files. The recording stays under its own name.
-    pub fn finish(self, output: &Path, format: Format) -> Result<Report, LogError> {
+    pub fn finish(self, output: &Path, format: Format, overwrite: Overwrite) -> Result<Report, LogError> {
         let path = self.path.clone();
         self.seal()?;
-        convert(&path, output, format)
+        convert(&path, output, format, overwrite)
     }
+}
+
+/// Begins a file to record text into it. Nobody else can record into it while it is open.
+///
+/// # Errors
+///
+/// As [`Recorder::create`].
+pub fn create_text(path: &Path, overwrite: Overwrite) -> Result<NewFile, LogError> {
+    claim::begin(path, overwrite)
 }
 
 /// Converts a recording to another format, and removes it when that is complete.
@@ -189,8 +266,13 @@ impl Recorder {
 /// # Errors
 ///
 /// Those of the files. The recording stays.
-pub fn convert(recording: &Path, output: &Path, format: Format) -> Result<Report, LogError> {
-    let options = Options { format, ..Options::default() };
+pub fn convert(
+    recording: &Path,
+    output: &Path,
+    format: Format,
+    overwrite: Overwrite,
+) -> Result<Report, LogError> {
+    let options = Options { format, overwrite, ..Options::default() };
     let report = relog(&[recording.to_path_buf()], output, &options)?;
     fs::remove_file(recording).map_err(|error| LogError::from(error).in_file(recording))?;
     Ok(report)
@@ -206,26 +288,33 @@ pub fn while_recording(output: &Path, format: Format) -> PathBuf {
     output.with_file_name(name)
 }
 
-/// Bytes that an hour of records takes at most, by the second of two samples. The first sample also has all
-/// names; and records that are written together take less each.
+/// Bytes that an hour of records takes at most, by two samples: what the second one adds to a chunk with the
+/// first, and the share of the names and first values that each chunk has.
 ///
 /// # Errors
 ///
 /// More columns than a log can have.
 pub fn estimate(query: &Query, samples: [&Snapshot; 2], records_an_hour: f64) -> Result<f64, LogError> {
-    let options = WriteOptions { rows: 1, ..WriteOptions::default() };
-    let mut writer = SnapshotWriter::new(NativeWriter::new(Vec::new(), options)?);
-    writer.choose(query.chosen());
+    let options = WriteOptions { write_through: false, ..WriteOptions::default() };
     let titles = query.names().english_titles();
-    let mut bytes = 0.0;
-    for sample in samples {
+    let mut sizes = [0.0; 2];
+    let mut rows = 1.0f64;
+    for (count, size) in (1..).zip(&mut sizes) {
+        let mut writer = SnapshotWriter::new(NativeWriter::new(Vec::new(), options.clone())?);
+        writer.choose(query.chosen());
         let before = writer.writer().bytes();
-        writer.row(RowTime { time: sample.header().perf_time_100ns, local_minutes: 0 })?;
-        writer.snapshot(query.system_name(), sample, &titles, None)?;
+        for sample in samples.iter().take(count) {
+            writer.row(RowTime { time: sample.header().perf_time_100ns, local_minutes: 0 })?;
+            writer.snapshot(query.system_name(), sample, &titles, None)?;
+        }
+        writer.writer().commit()?;
+        rows = writer.writer().rows_of_a_chunk() as f64;
         writer.writer().flush()?;
-        bytes = writer.writer().bytes().saturating_sub(before) as f64;
+        *size = writer.writer().bytes().saturating_sub(before) as f64;
     }
-    Ok(bytes * records_an_hour)
+    let [first, both] = sizes;
+    let added = (both - first).max(0.0);
+    Ok((added + first / rows.max(1.0)) * records_an_hour)
 }
 
 /// Options for a native log that begins at a time, in a zone.
@@ -237,9 +326,11 @@ impl Query {
     /// What its paths mean, as a writer of logs takes it.
     pub fn chosen(&self) -> HashMap<TitleIndex, Vec<Chosen>> {
         let mut chosen: HashMap<TitleIndex, Vec<Chosen>> = HashMap::new();
+        let mut group = 0u32;
         for (object, counters, instance) in self.meant() {
             let paths = chosen.entry(object).or_default();
-            paths.push(Chosen { counters: counters.to_vec(), instance: instance.cloned() });
+            paths.push(Chosen { counters: counters.to_vec(), group, instance: instance.cloned() });
+            group = group.saturating_add(u32::try_from(counters.len()).unwrap_or(u32::MAX));
         }
         chosen
     }

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::time::FileTime;
+use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::{Options, relog};
-use tallymon_log::{Format, LogError, Selection};
+use tallymon_log::{Format, LogError, LogTime, Selection};
 
 /// How much of the newest records a log may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub enum Newest {
 }
 
 /// Makes a log of recordings, given oldest first, without the oldest records that are more than it may
-/// have; one record stays in any case. Returns the number of records. The recordings stay.
+/// have; one record stays in any case. An existing file is replaced, even one of the recordings. Returns the
+/// number of records. The recordings stay.
 ///
 /// # Errors
 ///
@@ -32,8 +34,8 @@ pub fn convert_newest(
     newest: Newest,
 ) -> Result<u64, LogError> {
     let make = |from: Option<FileTime>| {
-        let select = Selection { from, ..Selection::default() };
-        let options = Options { format, select, ..Options::default() };
+        let select = Selection { from: from.map(LogTime::Utc), ..Selection::default() };
+        let options = Options { format, select, overwrite: Overwrite::Continue, ..Options::default() };
         Ok::<u64, LogError>(relog(recordings, output, &options)?.records)
     };
     let mut records = make(None)?;

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use tallymon_core::block::Snapshot;
 use tallymon_core::time::FileTime;
 use tallymon_log::LogError;
+use tallymon_log::new_file::Overwrite;
 
-use super::{Choice, Recorder, write_options};
+use super::{Choice, Recorder, SYNC, write_options};
 use crate::clock::{LocalZone, now};
 use crate::query::Query;
 
@@ -53,12 +54,28 @@ pub struct RollingRecorder {
     number: u32,
     choice: Choice,
     current: Option<Segment>,
+    sync: Duration,
+    /// Records of files that are complete: in them, and lost.
+    before: (u64, u64),
+    /// What others did to files while they were recorded.
+    troubles: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Segment {
     recorder: Recorder,
     begun: Instant,
+}
+
+/// Where the records of a recording are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Records in the files.
+    pub recorded: u64,
+    /// Records in memory, because the disk has no room for them.
+    pub held: u64,
+    /// Records that are gone: the disk had no room for too long.
+    pub lost: u64,
 }
 
 /// A file that is complete.
@@ -95,8 +112,26 @@ impl RollingRecorder {
         rotation: Rotation,
         zone: LocalZone,
     ) -> RollingRecorder {
-        let (path_of, choice) = (Box::new(path_of), Choice::default());
-        RollingRecorder { path_of, existing, rotation, zone, number: first, choice, current: None }
+        RollingRecorder {
+            path_of: Box::new(path_of),
+            existing,
+            rotation,
+            zone,
+            number: first,
+            choice: Choice::default(),
+            current: None,
+            sync: SYNC,
+            before: (0, 0),
+            troubles: Vec::new(),
+        }
+    }
+
+    /// Sets how often the recording is synced to the disk: what a power failure can cost.
+    pub const fn sync_every(&mut self, time: Duration) {
+        self.sync = time;
+        if let Some(segment) = &mut self.current {
+            segment.recorder.sync_every(time);
+        }
     }
 
     /// From the next record on, writes what the paths of a query mean; everything when it has none.
@@ -118,21 +153,31 @@ impl RollingRecorder {
             let options = write_options(&self.zone, now());
             let mut recorder = match self.existing {
                 Existing::Append => Recorder::append_to(&path, options),
-                Existing::Replace => Recorder::create(&path, options),
+                Existing::Replace => Recorder::create(&path, Overwrite::Replace, options),
             }?;
             recorder.choose_as(&self.choice);
+            recorder.sync_every(self.sync);
             self.current = Some(Segment { recorder, begun: Instant::now() });
         }
         Ok(())
     }
 
     /// Writes one record, into the next file if none is open. `window` is from when to when the snapshot
-    /// was taken.
+    /// was taken. If others deleted, replaced or cut the file, the next one begins with this record, see
+    /// [`RollingRecorder::troubles`].
     ///
     /// # Errors
     ///
     /// Those of [`RollingRecorder::open`] and [`Recorder::record`].
     pub fn record(&mut self, snapshot: &Snapshot, window: (FileTime, FileTime)) -> Result<(), LogError> {
+        if let Some(segment) = &mut self.current
+            && let Some(words) = segment.recorder.trouble()
+        {
+            let words = format!("{}: {words}; the next log begins", segment.recorder.path().display());
+            self.troubles.push(words);
+            // It is not completed: what is left of it stays as it is.
+            self.end_segment();
+        }
         self.open()?;
         let minutes = self.zone.minutes(window.0);
         match &mut self.current {
@@ -161,10 +206,42 @@ impl RollingRecorder {
 
     /// Completes the file that is written; the next record begins another. `None` when no file is open.
     pub fn close(&mut self) -> Option<Closed> {
-        let Segment { recorder, .. } = self.current.take()?;
-        let (number, path) = (self.number, recorder.path().to_path_buf());
-        self.number = number.saturating_add(1);
-        Some(Closed { number, path, sealed: recorder.seal() })
+        let number = self.number;
+        let mut recorder = self.end_segment()?;
+        let (path, held) = (recorder.path().to_path_buf(), recorder.held());
+        let sealed = recorder.seal();
+        let (recorded, lost) = &mut self.before;
+        // The last chance for records that waited for room.
+        let count = if sealed.is_ok() { recorded } else { lost };
+        *count = count.saturating_add(held);
+        Some(Closed { number, path, sealed })
+    }
+
+    /// Ends the file that is written, and counts its records.
+    fn end_segment(&mut self) -> Option<Recorder> {
+        let Segment { mut recorder, .. } = self.current.take()?;
+        self.number = self.number.saturating_add(1);
+        let (recorded, lost) = self.before;
+        let missing = recorder.held().saturating_add(recorder.lost());
+        let there = recorder.records().saturating_sub(missing);
+        self.before = (recorded.saturating_add(there), lost.saturating_add(recorder.lost()));
+        Some(recorder)
+    }
+
+    /// What others did to files while they were recorded, since the last call.
+    pub fn troubles(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.troubles)
+    }
+
+    /// Records in all files since the beginning, those that wait for room, and those that are lost.
+    pub fn counts(&mut self) -> Counts {
+        let (recorded, lost_before) = self.before;
+        let Some(Segment { recorder, .. }) = &mut self.current else {
+            return Counts { recorded, held: 0, lost: lost_before };
+        };
+        let (held, lost) = (recorder.held(), recorder.lost());
+        let there = recorder.records().saturating_sub(held).saturating_sub(lost);
+        Counts { recorded: recorded.saturating_add(there), held, lost: lost_before.saturating_add(lost) }
     }
 
     /// The number of the file that is written, or that the next record begins.

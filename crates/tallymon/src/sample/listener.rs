@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tallymon_core::request::Request;
-use tallymon_core::title::{Language, TitleIndex};
+use tallymon_core::title::TitleIndex;
 
 use super::Pending;
 use super::thread::{Question, SampleQuestion};
 use crate::matching::InstanceKey;
+use crate::names::Locale;
 use crate::source_info::SourceInfo;
 
 /// Number of a listener; none is used twice.
@@ -88,8 +89,9 @@ impl Listener {
     }
 
     /// What the source has now, as [`Sampler::info`](super::Sampler::info).
-    pub fn info(&self, language: Language) -> Pending<SourceInfo> {
-        Pending::ask(&self.questions, move |source| SourceInfo::read(source, language))
+    pub fn info(&self, locale: impl Into<Locale>) -> Pending<SourceInfo> {
+        let locale = locale.into();
+        Pending::ask(&self.questions, move |source| SourceInfo::read(source, locale))
     }
 
     /// The instances that an object has now, as [`Sampler::instances`](super::Sampler::instances).

@@ -41,10 +41,11 @@ use std::time::{Duration, Instant};
 
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::time::FileTime;
-use tallymon_core::title::{Language, TitleIndex};
+use tallymon_core::title::TitleIndex;
 
 use crate::clock::now;
 use crate::matching::InstanceKey;
+use crate::names::Locale;
 use crate::source_info::SourceInfo;
 
 mod listener;
@@ -181,8 +182,9 @@ impl Sampler {
     }
 
     /// What the source has. Names are loaded in all its languages, with that of the user preferred.
-    pub fn info(&self, language: Language) -> Pending<SourceInfo> {
-        self.ask(move |source| SourceInfo::read(source, language))
+    pub fn info(&self, locale: impl Into<Locale>) -> Pending<SourceInfo> {
+        let locale = locale.into();
+        self.ask(move |source| SourceInfo::read(source, locale))
     }
 
     /// The instances that an object has now.

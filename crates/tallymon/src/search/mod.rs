@@ -159,19 +159,23 @@ fn texts(
 ) -> Vec<(Language, Texts)> {
     let lower =
         |found: Option<(Language, &str)>| found.map_or_else(String::new, |(_, text)| text.to_lowercase());
-    let languages =
-        names.all(counter.name).map(|(language, _)| language).filter(|language| searched(*language));
-    languages
-        .map(|language| {
-            let is_it = |(known, _): &(Language, &str)| *known == language;
-            let texts = Texts {
-                object: lower(names.all(object.name).find(is_it)),
-                counter: lower(names.all(counter.name).find(is_it)),
-                help: lower(names.all_help(counter.help).find(is_it)),
-            };
-            (language, texts)
-        })
-        .collect()
+    let mut seen: Vec<Language> = Vec::new();
+    let mut texts = Vec::new();
+    for (language, name) in names.all(counter.name).filter(|(language, _)| searched(*language)) {
+        let is_it = |(known, _): &(Language, &str)| *known == language;
+        // A language may have two names: that of Windows, which is English, and our translation.
+        let nth = seen.iter().filter(|known| **known == language).count();
+        seen.push(language);
+        let mut objects = names.all(object.name).filter(is_it);
+        let first = objects.next();
+        let of_counter = Texts {
+            object: lower(nth.checked_sub(1).and_then(|more| objects.nth(more)).or(first)),
+            counter: name.to_lowercase(),
+            help: lower(names.all_help(counter.help).find(is_it)),
+        };
+        texts.push((language, of_counter));
+    }
+    texts
 }
 
 impl Texts {

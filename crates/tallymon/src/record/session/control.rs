@@ -6,12 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::{Options, relog};
-use tallymon_log::{Format, ReadOptions, Report, Selection};
+use tallymon_log::{Format, LogTime, ReadOptions, Report, Selection};
 
 use super::SessionError;
 use super::settings::SessionSettings;
-use super::store::{RecorderRequest, SessionStore};
+use super::store::SessionStore;
 use crate::clock::now;
 use crate::query::Query;
 use crate::record::{estimate, format_of, while_recording};
@@ -67,8 +68,9 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// The session is recording already, or its end has passed.
+    /// The session is recording already, or its end has passed; others can change the folder of its state.
     pub fn check_startable(&self, settings: &SessionSettings) -> Result<(), SessionError> {
+        self.check_lock(&settings.name)?;
         if self.is_running(&settings.name) {
             return Err(SessionError::Recording(settings.name.clone()));
         }
@@ -92,9 +94,10 @@ impl SessionStore {
         let mut child = spawned.map_err(SessionError::Start)?;
         let id = child.id();
         let begun = self.wait_for_records(name, before, || match child.try_wait() {
-            Ok(Some(_)) => {
+            Ok(Some(exit)) => {
                 let status = self.status(name);
-                let words = status.last_error.filter(|_| status.process == id);
+                let failed = (!exit.success()).then(|| format!("its recorder ended with {exit}"));
+                let words = status.last_error.filter(|_| status.process == id).or(failed);
                 // A session that had nothing left to do has ended well.
                 Some(words.map_or(Ok(()), |words| Err(SessionError::Recorder(name.clone(), words))))
             }
@@ -160,19 +163,16 @@ impl SessionStore {
         if !self.is_running(name) {
             return Ok(false);
         }
-        self.ask(name, RecorderRequest::Stop, ENDING).map(|()| true)
+        self.ask_to_stop(name, ENDING).map(|()| true)
     }
 
     /// The logs of a session, oldest first, with everything in them that was recorded so far.
     ///
     /// # Errors
     ///
-    /// Logs of its format are not read here, or its recorder does not answer.
+    /// Logs of its format are not read here.
     pub fn logs(&self, settings: &SessionSettings) -> Result<Vec<PathBuf>, SessionError> {
         settings.check_readable()?;
-        if self.is_running(&settings.name) {
-            self.ask(&settings.name, RecorderRequest::Flush, BEGINNING)?;
-        }
         Ok(settings.inputs())
     }
 
@@ -187,6 +187,7 @@ impl SessionStore {
         name: &str,
         output: Option<&Path>,
         last: Option<Duration>,
+        overwrite: Overwrite,
     ) -> Result<SessionCopy<'_>, SessionError> {
         let settings = self.read(name)?;
         settings.check_readable()?;
@@ -203,8 +204,8 @@ impl SessionStore {
             Path::to_path_buf,
         );
         let format = format_of(None, &output, Format::Tally)?;
-        let select = Selection { from, ..Selection::default() };
-        let options = Options { format, select, ..Options::default() };
+        let select = Selection { from: from.map(LogTime::Utc), ..Selection::default() };
+        let options = Options { format, select, overwrite, ..Options::default() };
         Ok(SessionCopy { store: self, settings, output, options })
     }
 }

@@ -10,13 +10,14 @@ mod control;
 mod error;
 mod run;
 mod settings;
+mod socket;
 mod status;
 mod store;
 mod text;
 
 pub use control::SessionCopy;
 pub use error::{SessionError, SettingsFault};
-pub use run::record;
+pub use run::{SessionQuery, record};
 pub use settings::{SessionSettings, is_session_name};
 pub use status::{SessionState, SessionStatus};
-pub use store::{SessionStore, replace_file};
+pub use store::SessionStore;

@@ -6,15 +6,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tallymon_core::time::UNITS_PER_SECOND;
+use tallymon_log::new_file::Overwrite;
 use tallymon_log::{Format, LogError};
 
 use super::SessionError;
 use super::settings::SessionSettings;
+use super::socket::Shared;
 use super::status::SessionStatus;
-use super::store::{RecorderRequest, SessionStore};
+use super::store::SessionStore;
 use crate::clock::{LocalZone, now};
 use crate::query::Query;
-use crate::record::{Existing, RollingRecorder, convert, while_recording};
+use crate::record::{Counts, Existing, RollingRecorder, convert, while_recording};
 use crate::timer::Ticks;
 
 /// How often a recorder looks whether it is asked for something.
@@ -23,9 +25,28 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often a recorder writes its status.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);
 
+/// How often a recorder looks for counters that were missing. That opens the source again.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+/// What a session records.
+pub struct SessionQuery {
+    /// The counters that are here.
+    pub query: Query,
+    /// How many are not here, and are looked for while the session runs.
+    pub missing: usize,
+}
+
+impl From<Query> for SessionQuery {
+    /// Nothing is missing.
+    fn from(query: Query) -> SessionQuery {
+        SessionQuery { query, missing: 0 }
+    }
+}
+
 /// Records a session in this process, until somebody stops it, or its time is over.
 ///
-/// `open` opens the query, with the counters of the settings in it; it is called when the begin has come.
+/// `open` opens the query, with the counters of the settings in it; it is called when the begin has come, and
+/// again from time to time as long as counters are missing.
 /// `wait` waits until a time, and returns `false` when the recording is to end, as after Ctrl-C.
 ///
 /// Errors of single records and logs do not end it: they are in the [status](SessionStatus) of the session.
@@ -36,7 +57,7 @@ const STATUS_PERIOD: Duration = Duration::from_secs(1);
 pub fn record(
     store: &SessionStore,
     name: &str,
-    open: impl FnOnce(&SessionSettings) -> Result<Query, SessionError>,
+    open: impl FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
     mut wait: impl FnMut(Instant) -> bool,
 ) -> Result<(), SessionError> {
     let settings = store.read(name)?;
@@ -49,7 +70,20 @@ pub fn record(
     let status =
         SessionStatus { process: std::process::id(), started: Some(started), ..SessionStatus::default() };
     let unfinished = (!before.ended).then_some(before.segment).flatten();
-    let mut run = Run { store, settings, wait: &mut wait, status, written: None, conversions: Vec::new() };
+    let shared = Shared::default();
+    shared.set(&status);
+    // Without it the status is in its file only.
+    let listener = store.listen(name, shared.clone());
+    let mut run = Run {
+        store,
+        settings,
+        wait: &mut wait,
+        status,
+        shared,
+        written: None,
+        conversions: Vec::new(),
+        taken: 0,
+    };
     run.write_status(true);
     let ended = run.record(open, unfinished);
     if let Err(error) = &ended {
@@ -58,6 +92,7 @@ pub fn record(
     run.join_conversions();
     run.status.ended = true;
     run.write_status(true);
+    drop(listener);
     // The lock goes last: everything is in order for whoever waits for it.
     drop(lock);
     ended
@@ -68,8 +103,12 @@ struct Run<'s> {
     settings: SessionSettings,
     wait: &'s mut dyn FnMut(Instant) -> bool,
     status: SessionStatus,
+    /// The status as others get it by the socket, and whether they asked to stop there.
+    shared: Shared,
     /// When the status was written.
     written: Option<Instant>,
+    /// Records that were taken, whether or not they could be written.
+    taken: u64,
     /// Recordings that become logs of another format, beside the recording of the next one.
     conversions: Vec<JoinHandle<Result<(), LogError>>>,
 }
@@ -78,13 +117,14 @@ impl Run<'_> {
     /// Waits for the begin, and records until the end. `unfinished` is the log of a recorder that was killed.
     fn record(
         &mut self,
-        open: impl FnOnce(&SessionSettings) -> Result<Query, SessionError>,
+        mut open: impl FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
         unfinished: Option<u32>,
     ) -> Result<(), SessionError> {
         if !self.wait_for_begin() {
             return Ok(());
         }
-        let mut query = open(&self.settings)?;
+        let SessionQuery { mut query, mut missing } = open(&self.settings)?;
+        let mut looked = Instant::now();
         let folder = &self.settings.folder;
         fs::create_dir_all(folder).map_err(|error| SessionError::file(folder, error))?;
         self.convert_leftovers(unfinished);
@@ -93,6 +133,16 @@ impl Run<'_> {
         recorder.choose(&query);
         let mut ticks = Ticks::start(self.settings.interval);
         loop {
+            if missing > 0 && looked.elapsed() >= LOOK_AGAIN {
+                looked = Instant::now();
+                // A source that does not open now may do so the next time; until then the old one serves.
+                if let Ok(newer) = open(&self.settings)
+                    && newer.missing < missing
+                {
+                    SessionQuery { query, missing } = newer;
+                    recorder.choose(&query);
+                }
+            }
             // A disk that is full now may have room later.
             match recorder.open() {
                 Ok(()) => {
@@ -107,7 +157,7 @@ impl Run<'_> {
                 self.close(&mut recorder);
                 self.remove_before(recorder.first_kept());
             }
-            if self.is_enough(begun) || !self.wait(ticks.next(), &mut recorder) {
+            if self.is_enough(begun) || !self.wait(ticks.next()) {
                 break;
             }
         }
@@ -122,7 +172,10 @@ impl Run<'_> {
         let settings = self.settings.clone();
         let path_of = move |number| while_recording(&settings.segment(number), settings.format);
         let rotation = self.settings.rotation();
-        RollingRecorder::new(path_of, first, Existing::Append, rotation, LocalZone::system())
+        let mut recorder =
+            RollingRecorder::new(path_of, first, Existing::Append, rotation, LocalZone::system());
+        recorder.sync_every(self.settings.sync);
+        recorder
     }
 
     fn wait_for_begin(&mut self) -> bool {
@@ -137,32 +190,13 @@ impl Run<'_> {
     }
 
     fn is_asked_to_stop(&self) -> bool {
-        match self.store.asked(&self.settings.name) {
-            Some(RecorderRequest::Stop) => true,
-            Some(RecorderRequest::Flush) => {
-                self.store.answered(&self.settings.name);
-                false
-            }
-            None => false,
-        }
+        self.shared.is_asked_to_stop() || self.store.is_asked_to_stop(&self.settings.name)
     }
 
-    /// Waits for the next record, and does meanwhile what the recorder is asked for; `false` when it is to
-    /// end.
-    fn wait(&mut self, until: Instant, recorder: &mut RollingRecorder) -> bool {
+    /// Waits for the next record; `false` when the recorder is to end.
+    fn wait(&mut self, until: Instant) -> bool {
         loop {
-            match self.store.asked(&self.settings.name) {
-                Some(RecorderRequest::Stop) => return false,
-                Some(RecorderRequest::Flush) => {
-                    if let Err(error) = recorder.flush() {
-                        self.note(&error.to_string());
-                    }
-                    self.write_status(true);
-                    self.store.answered(&self.settings.name);
-                }
-                None => {}
-            }
-            if self.settings.is_over(now()) {
+            if self.is_asked_to_stop() || self.settings.is_over(now()) {
                 return false;
             }
             let next = until.min(Instant::now() + LOOK);
@@ -184,6 +218,13 @@ impl Run<'_> {
     }
 
     fn sample(&mut self, query: &mut Query, recorder: &mut RollingRecorder) {
+        if query.awaits_paths() && !query.add_awaited().is_empty() {
+            recorder.choose(query);
+        }
+        // Without a path a recorder would write everything.
+        if !self.settings.all_objects && query.chosen().is_empty() {
+            return;
+        }
         let begin = now();
         let taken = if self.settings.all_objects { query.collect_everything() } else { query.collect() };
         let Some(snapshot) = query.snapshot().filter(|_| taken.is_ok()) else {
@@ -193,18 +234,30 @@ impl Run<'_> {
             return;
         };
         let written = recorder.record(snapshot, (begin, now()));
-        self.status.records = self.status.records.saturating_add(1);
-        self.status.bytes = recorder.bytes();
+        self.taken = self.taken.saturating_add(1);
         self.status.last = Some(begin);
+        for words in recorder.troubles() {
+            self.note(&words);
+        }
+        self.begin_segment(recorder.number());
         if let Err(error) = written {
             self.note(&error.to_string());
         }
+        self.count(recorder);
+    }
+
+    /// Takes the numbers of the recorder into the status.
+    fn count(&mut self, recorder: &mut RollingRecorder) {
+        let Counts { recorded, held, lost } = recorder.counts();
+        (self.status.records, self.status.held, self.status.lost) = (recorded, held, lost);
+        self.status.bytes = recorder.bytes();
+        self.shared.set(&self.status);
     }
 
     /// Whether everything that was wanted is recorded.
     fn is_enough(&mut self, begun: Instant) -> bool {
         let settings = &self.settings;
-        if settings.samples.is_some_and(|samples| self.status.records >= samples)
+        if settings.samples.is_some_and(|samples| self.taken >= samples)
             || settings.duration.is_some_and(|duration| begun.elapsed() >= duration)
         {
             return true;
@@ -226,6 +279,7 @@ impl Run<'_> {
     /// Completes the log that is written; another format is made of it meanwhile.
     fn close(&mut self, recorder: &mut RollingRecorder) {
         let Some(closed) = recorder.close() else { return };
+        self.count(recorder);
         if let Err(error) = closed.sealed {
             self.note(&error.to_string());
         }
@@ -235,7 +289,13 @@ impl Run<'_> {
     fn convert(&mut self, recording: PathBuf, number: u32) {
         let (output, format) = (self.settings.segment(number), self.settings.format);
         if format != Format::Tally {
-            self.conversions.push(std::thread::spawn(move || convert(&recording, &output, format).map(drop)));
+            // A recorder that was killed may have converted it already, and not removed the recording.
+            let job = move || convert(&recording, &output, format, Overwrite::Replace).map(drop);
+            match std::thread::Builder::new().name("convert".into()).spawn(job) {
+                Ok(thread) => self.conversions.push(thread),
+                // The recording stays, and 'tally relog' converts it.
+                Err(error) => self.note(&format!("no thread to convert a log: {error}")),
+            }
         }
     }
 
@@ -282,15 +342,17 @@ impl Run<'_> {
     fn note(&mut self, words: &str) {
         self.status.errors = self.status.errors.saturating_add(1);
         self.status.last_error = Some(words.to_owned());
+        self.shared.set(&self.status);
     }
 
     /// Writes the status, at most once a second unless it matters.
     fn write_status(&mut self, at_once: bool) {
+        self.shared.set(&self.status);
         if at_once || self.written.is_none_or(|written| written.elapsed() >= STATUS_PERIOD) {
             self.written = Some(Instant::now());
-            if let Err(error) = self.store.set_status(&self.settings.name, &self.status) {
-                self.note(&error.to_string());
-            }
+            // The file is for whoever comes after this process. A disk that has no room for it is named when
+            // a record does not fit, and the socket answers all the same.
+            let _ = self.store.set_status(&self.settings.name, &self.status);
         }
     }
 }

@@ -8,7 +8,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::Format;
 
 use super::SettingsFault;
-use crate::record::Rotation;
+use crate::record::{Rotation, SYNC};
 
 /// The settings of a recording session.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct SessionSettings {
     pub all_objects: bool,
     /// Time between two records.
     pub interval: Duration,
+    /// How often a log is synced to the disk: what a power failure can cost.
+    pub sync: Duration,
     /// Folder of its logs.
     pub folder: PathBuf,
     /// What the names of its logs begin with.
@@ -45,6 +47,8 @@ pub struct SessionSettings {
     pub duration: Option<Duration>,
     /// Start with the machine.
     pub at_boot: bool,
+    /// Record the counters that are here, and look for the others while the session runs.
+    pub await_missing: bool,
 }
 
 /// Time between two records when nobody says otherwise: that of Windows.
@@ -58,6 +62,7 @@ impl SessionSettings {
             counters: Vec::new(),
             all_objects: false,
             interval: INTERVAL,
+            sync: SYNC,
             folder,
             base: name.to_owned(),
             format: Format::Tally,
@@ -70,6 +75,7 @@ impl SessionSettings {
             end: None,
             duration: None,
             at_boot: false,
+            await_missing: false,
         }
     }
 

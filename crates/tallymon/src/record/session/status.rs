@@ -37,8 +37,12 @@ pub struct SessionStatus {
     pub started: Option<FileTime>,
     /// Number of the log that is written.
     pub segment: Option<u32>,
-    /// Records since the process began.
+    /// Records in the logs since the process began.
     pub records: u64,
+    /// Records in memory, because the disk has no room for them.
+    pub held: u64,
+    /// Records that are gone, because the disk had no room for too long.
+    pub lost: u64,
     /// Bytes of the log that is written.
     pub bytes: u64,
     /// Time of the last record.
@@ -58,6 +62,8 @@ impl SessionStatus {
             "started": self.started.map(|time| time.0),
             "segment": self.segment,
             "records": self.records,
+            "held": self.held,
+            "lost": self.lost,
             "bytes": self.bytes,
             "last": self.last.map(|time| time.0),
             "errors": self.errors,
@@ -74,6 +80,8 @@ impl SessionStatus {
             started: number("started").map(FileTime),
             segment: small("segment"),
             records: number("records").unwrap_or_default(),
+            held: number("held").unwrap_or_default(),
+            lost: number("lost").unwrap_or_default(),
             bytes: number("bytes").unwrap_or_default(),
             last: number("last").map(FileTime),
             errors: number("errors").unwrap_or_default(),

@@ -1,19 +1,30 @@
 //! Where sessions are, which of them record, and how a recorder is asked for something.
 //!
 //! A session that records holds a lock on a file. The system frees it with the process, however that ends,
-//! so a crash leaves no lock behind.
+//! so a crash leaves no lock behind. Other users can not open the lock, so they can not hold it either.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tallymon_host::registry::{Roots, Scope};
+use tallymon_provider::trust::{Lock, LockError, check_path, create_file, create_folders, open_file};
 
 use super::SessionError;
 use super::settings::{SessionSettings, is_session_name};
+use super::socket::{self, Listener, Shared};
 use super::status::{SessionState, SessionStatus};
-use crate::clock::{now, rfc3339};
+
+/// How long a recorder waits for its lock: another process may look at it for a moment.
+const LOOKING: Duration = Duration::from_millis(100);
+
+/// No file of settings or of a status is longer than this in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// What the file with which a recorder is asked to stop says.
+const STOP: &str = "stop";
 
 /// The folders of the sessions.
 #[derive(Debug, Clone)]
@@ -23,15 +34,6 @@ pub struct SessionStore {
     logs: PathBuf,
     is_system: bool,
     root: Option<PathBuf>,
-}
-
-/// What a recorder can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RecorderRequest {
-    /// End.
-    Stop,
-    /// Write what is held.
-    Flush,
 }
 
 impl SessionStore {
@@ -47,11 +49,10 @@ impl SessionStore {
         }
         let roots = Roots::of_environment();
         let state = |scope| roots.folder(scope).and_then(Path::parent).map(Path::to_path_buf);
-        if let Some(state) =
-            state(Scope::System).filter(|state| fs::create_dir_all(state.join("state")).is_ok())
+        if let Some(state) = state(Scope::System).filter(|state| create_folders(&state.join("state")).is_ok())
         {
             let settings = Path::new("/etc/tallymon/sessions");
-            if writable(&state.join("state")) && fs::create_dir_all(settings).is_ok() && writable(settings) {
+            if writable(&state.join("state")) && create_folders(settings).is_ok() && writable(settings) {
                 return Ok(SessionStore {
                     settings: settings.to_path_buf(),
                     logs: state.join("logs"),
@@ -115,6 +116,7 @@ impl SessionStore {
     ///
     /// The folder can not be read.
     pub fn names(&self) -> Result<Vec<String>, SessionError> {
+        check(&self.settings)?;
         let entries = match fs::read_dir(&self.settings) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(|error| SessionError::file(&self.settings, error))?,
@@ -142,7 +144,8 @@ impl SessionStore {
         if !self.has(name) {
             return Err(SessionError::NotFound(name.to_owned()));
         }
-        SessionSettings::read(&self.file(name))
+        let file = self.file(name);
+        SessionSettings::of_file(&file, read_text(&file))
     }
 
     /// Keeps settings, in place of those of the same name.
@@ -152,7 +155,7 @@ impl SessionStore {
     /// They can not be used, or not be written.
     pub fn write(&self, settings: &SessionSettings) -> Result<(), SessionError> {
         settings.check()?;
-        fs::create_dir_all(&self.settings).map_err(|error| SessionError::file(&self.settings, error))?;
+        make_folder(&self.settings)?;
         replace_file(&self.file(&settings.name), &settings.to_text())
     }
 
@@ -170,53 +173,78 @@ impl SessionStore {
         }
         let file = self.file(name);
         fs::remove_file(&file).map_err(|error| SessionError::file(&file, error))?;
-        for extension in ["lock", "status", "ask"] {
+        for extension in ["status", "ask", "sock"] {
             // Most of them are not there.
             let _ = fs::remove_file(self.state_file(name, extension));
         }
+        Lock::remove(&self.state, &lock_name(name));
         Ok(())
     }
 
     /// Takes the lock of a session; `None` when another process has it.
-    pub(super) fn lock(&self, name: &str) -> Result<Option<File>, SessionError> {
-        fs::create_dir_all(&self.state).map_err(|error| SessionError::file(&self.state, error))?;
-        let path = self.state_file(name, "lock");
-        let failed = |error| SessionError::file(&path, error);
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = opened.map_err(failed)?;
-        let mut tries = 0;
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                // `is_running` holds it for a moment.
-                Err(TryLockError::WouldBlock) if tries < 10 => tries += 1,
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-            }
-            std::thread::sleep(Duration::from_millis(10));
+    pub(super) fn lock(&self, name: &str) -> Result<Option<Lock>, SessionError> {
+        make_folder(&self.state)?;
+        match Lock::take(&self.state, &lock_name(name), LOOKING) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(LockError::Io(path, error)) => Err(SessionError::File(path, error)),
+            Err(_) => Ok(None),
         }
-        // The text is for people who look into the file; only the lock counts.
-        let now = rfc3339(now());
-        let noted =
-            file.set_len(0).and_then(|()| writeln!(file, "process {} since {now}", std::process::id()));
-        noted.map_err(failed)?;
-        Ok(Some(file))
     }
 
-    /// Whether a session records, or waits for its begin.
+    /// Whether a recorder could open its lock, so that whoever starts one gets the reason and not only a
+    /// process that ended.
+    pub(super) fn check_lock(&self, name: &str) -> Result<(), SessionError> {
+        make_folder(&self.state)?;
+        Lock::may_take(&self.state, &lock_name(name)).map_err(|error| match error {
+            LockError::Io(path, error) => SessionError::File(path, error),
+            held => SessionError::file(&self.state, io::Error::other(held)),
+        })
+    }
+
+    /// Whether a session records, or waits for its begin. Without the right to look at its lock, that is what
+    /// its recorder last wrote.
     pub fn is_running(&self, name: &str) -> bool {
-        let Ok(file) = File::open(self.state_file(name, "lock")) else { return false };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        Lock::is_held(&self.state, &lock_name(name)).unwrap_or_else(|| {
+            let status = self.status(name);
+            status.process != 0 && !status.ended
+        })
     }
 
     pub(super) fn set_status(&self, name: &str, status: &SessionStatus) -> Result<(), SessionError> {
         replace_file(&self.state_file(name, "status"), &format!("{:#}\n", status.to_json()))
     }
 
-    /// What the recorder of a session last wrote about itself; nothing but zeros before its first run.
+    /// What the recorder of a session says about itself, or wrote last; nothing but zeros before its first
+    /// run. A recorder answers from its memory, so that the answer is true also when the disk is full.
     pub fn status(&self, name: &str) -> SessionStatus {
-        let text = fs::read_to_string(self.state_file(name, "status")).unwrap_or_default();
-        SessionStatus::from_json(&serde_json::from_str(&text).unwrap_or_default())
+        let answer = if is_session_name(name) { self.ask(name, "status") } else { None };
+        let answer = answer.and_then(|text| serde_json::from_str(&text).ok());
+        let json = answer.unwrap_or_else(|| {
+            let text = read_text(&self.state_file(name, "status")).unwrap_or_default();
+            serde_json::from_str(&text).unwrap_or_default()
+        });
+        SessionStatus::from_json(&json)
+    }
+
+    /// The socket on which the recorder of a session answers.
+    fn socket(&self, name: &str) -> PathBuf {
+        // Names of files may be longer than those of sockets.
+        let mut hash = DefaultHasher::new();
+        name.hash(&mut hash);
+        let short = if name.len() <= 60 { name.to_owned() } else { format!(".{:016x}", hash.finish()) };
+        self.state_file(&short, "sock")
+    }
+
+    /// Answers for the recorder of a session until the listener is dropped; `None` where that is not
+    /// possible. The caller holds the lock of the session.
+    pub(super) fn listen(&self, name: &str, shared: Shared) -> Option<Listener> {
+        socket::listen(&self.socket(name), shared).ok()
+    }
+
+    /// Asks the recorder of a session; `None` when it does not answer. An answer of another user is none.
+    fn ask(&self, name: &str, request: &str) -> Option<String> {
+        check_path(&self.state).ok()?;
+        socket::ask(&self.socket(name), request)
     }
 
     /// What a session does now.
@@ -232,29 +260,22 @@ impl SessionStore {
         }
     }
 
-    /// Asks a recorder for something, and waits until it did that.
-    pub(super) fn ask(
-        &self,
-        name: &str,
-        request: RecorderRequest,
-        patience: Duration,
-    ) -> Result<(), SessionError> {
+    /// Asks a recorder to stop, and waits until it did.
+    pub(super) fn ask_to_stop(&self, name: &str, patience: Duration) -> Result<(), SessionError> {
         let path = self.state_file(name, "ask");
-        replace_file(&path, request.word())?;
         let begin = Instant::now();
+        let mut is_asked = false;
         loop {
-            let is_done = match request {
-                RecorderRequest::Stop => !self.is_running(name),
-                RecorderRequest::Flush => !path.exists(),
-            };
-            if is_done || !self.is_running(name) {
+            if !self.is_running(name) {
                 // A process that ended by itself may have left the file.
                 let _ = fs::remove_file(&path);
                 return Ok(());
             }
-            // A recorder that only begins removes the file, since it may be from an earlier run.
-            if request == RecorderRequest::Stop && !path.exists() {
-                replace_file(&path, request.word())?;
+            // The socket needs no room on the disk. A recorder that only begins has none yet, and removes the
+            // file, since that may be from an earlier run.
+            is_asked = is_asked || self.ask(name, "stop").is_some();
+            if !is_asked && !path.exists() {
+                replace_file(&path, STOP)?;
             }
             if begin.elapsed() > patience {
                 return Err(SessionError::NoAnswer(name.to_owned(), self.status(name).process));
@@ -263,42 +284,61 @@ impl SessionStore {
         }
     }
 
-    /// What the recorder of a session is asked for now.
-    pub(super) fn asked(&self, name: &str) -> Option<RecorderRequest> {
+    /// Whether somebody asks the recorder of a session to stop, by a file.
+    pub(super) fn is_asked_to_stop(&self, name: &str) -> bool {
         let mut text = String::new();
-        let file = File::open(self.state_file(name, "ask")).ok()?;
-        file.take(16).read_to_string(&mut text).ok()?;
-        [RecorderRequest::Stop, RecorderRequest::Flush]
-            .into_iter()
-            .find(|request| request.word() == text.trim())
+        // A request of another user is none.
+        let file = open_file(&self.state_file(name, "ask"));
+        let read = file.and_then(|file| file.take(16).read_to_string(&mut text));
+        read.is_ok() && text.trim() == STOP
     }
 
-    /// The recorder has done what it was asked for.
+    /// Forgets what a recorder was asked for before.
     pub(super) fn answered(&self, name: &str) {
         // The asker waits until the file is gone, and reports when it stays.
         let _ = fs::remove_file(self.state_file(name, "ask"));
     }
 }
 
-impl RecorderRequest {
-    const fn word(self) -> &'static str {
-        match self {
-            RecorderRequest::Stop => "stop",
-            RecorderRequest::Flush => "flush",
-        }
-    }
-}
-
 impl SessionSettings {
-    /// Reads a file of settings.
+    /// Reads a file of settings, wherever it is.
     ///
     /// # Errors
     ///
     /// It can not be read, or is damaged.
     pub fn read(path: &Path) -> Result<SessionSettings, SessionError> {
-        let text = fs::read_to_string(path).map_err(|error| SessionError::file(path, error))?;
+        SessionSettings::of_file(path, fs::read_to_string(path))
+    }
+
+    fn of_file(path: &Path, text: io::Result<String>) -> Result<SessionSettings, SessionError> {
+        let text = text.map_err(|error| SessionError::file(path, error))?;
         SessionSettings::from_text(&text).map_err(|words| SessionError::Damaged(path.to_path_buf(), words))
     }
+}
+
+fn lock_name(session: &str) -> String {
+    format!("{session}.lock")
+}
+
+/// The text of a plain file that others can not write, or replace by another one.
+fn read_text(path: &Path) -> io::Result<String> {
+    check_path(path)?;
+    let mut text = String::new();
+    open_file(path)?.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Refuses a folder that others than root and this user can change: sessions there would write where they
+/// want, with the rights of this user.
+fn check(folder: &Path) -> Result<(), SessionError> {
+    check_path(folder).map_err(|untrusted| SessionError::file(folder, untrusted.into()))
+}
+
+/// Makes a folder and those above it unless they are there, and checks it before and after.
+fn make_folder(folder: &Path) -> Result<(), SessionError> {
+    check(folder)?;
+    create_folders(folder).map_err(|error| SessionError::file(folder, error))?;
+    check(folder)
 }
 
 /// Writes a file whole: a reader sees its text of before or all of the new one.
@@ -306,11 +346,16 @@ impl SessionSettings {
 /// # Errors
 ///
 /// The file can not be written; it is as before then.
-pub fn replace_file(path: &Path, text: &str) -> Result<(), SessionError> {
+fn replace_file(path: &Path, text: &str) -> Result<(), SessionError> {
     let mut part = path.as_os_str().to_os_string();
     part.push(format!(".{}.part", std::process::id()));
     let part = PathBuf::from(part);
-    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
+    // What an earlier process of this number left. A link in its place, in a folder of everybody, is not
+    // followed.
+    let _ = fs::remove_file(&part);
+    let written = create_file(&part)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&part, path));
     written.map_err(|error| {
         // The first error is the one to report; a file that stays shows by its name.
         let _ = fs::remove_file(&part);
@@ -320,7 +365,7 @@ pub fn replace_file(path: &Path, text: &str) -> Result<(), SessionError> {
 
 fn writable(folder: &Path) -> bool {
     let probe = folder.join(format!(".{}.probe", std::process::id()));
-    let written = File::create(&probe).is_ok();
+    let written = create_file(&probe).is_ok();
     // Whether it could be made is all that matters.
     let _ = fs::remove_file(&probe);
     written

@@ -19,6 +19,7 @@ impl SessionSettings {
             "counters": self.counters,
             "all_objects": self.all_objects,
             "interval": self.interval.as_secs_f64(),
+            "sync": self.sync.as_secs_f64(),
             "folder": self.folder.to_string_lossy(),
             "base": self.base,
             "format": self.format.info().name,
@@ -31,6 +32,7 @@ impl SessionSettings {
             "end": self.end.map(rfc3339),
             "duration": seconds(&self.duration),
             "at_boot": self.at_boot,
+            "await_missing": self.await_missing,
         });
         format!("{json:#}\n")
     }
@@ -54,7 +56,9 @@ impl SessionSettings {
         }
         settings.all_objects = map.get("all_objects").and_then(Json::as_bool).unwrap_or_default();
         settings.at_boot = map.get("at_boot").and_then(Json::as_bool).unwrap_or_default();
+        settings.await_missing = map.get("await_missing").and_then(Json::as_bool).unwrap_or_default();
         settings.interval = fields.time("interval")?.filter(|time| !time.is_zero()).unwrap_or(INTERVAL);
+        settings.sync = fields.time("sync")?.unwrap_or(settings.sync);
         if let Some(base) = fields.text("base")? {
             settings.base = base.to_owned();
         }
@@ -121,10 +125,12 @@ mod tests {
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings.clone()));
         settings.format = Format::Csv;
         settings.interval = Duration::from_millis(500);
+        settings.sync = Duration::from_secs(2);
         settings.rotate_time = Some(Duration::from_secs(600));
         settings.segments = Some(7);
         settings.begin = FileTime::from_unix_nanoseconds(1_700_000_000_000_000_000);
         settings.at_boot = true;
+        settings.await_missing = true;
         settings.base = "other".to_owned();
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
     }
