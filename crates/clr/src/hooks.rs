@@ -129,7 +129,9 @@ pub(crate) fn end_thread() {
     // SAFETY: `attach` wrote the state there, and no other pointer to it is left.
     let thread = unsafe { state.read() };
     thread.record().state.store(ENDED, Ordering::Release);
-    map::free_thread(ThreadMemory { state, frames: thread.into_frames() });
+    let count = thread.into_frames().len();
+    // SAFETY: `attach` got the memory for this state with these frames, and their last use was above.
+    unsafe { map::free_thread(state, count) };
 }
 
 #[cold]
@@ -194,7 +196,9 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
         least_inner = least_inner.min(inner.saturating_mul(256) / CALLS);
     }
     CURRENT.set(before);
-    map::free_thread(ThreadMemory { state: memory, frames: state.into_frames() });
+    let count = state.into_frames().len();
+    // SAFETY: the memory is from above, and the frames in it were used last in the line above.
+    unsafe { map::free_thread(memory, count) };
     let inner = least_inner.min(least_whole);
     Some((inner, least_whole.saturating_sub(inner)))
 }

@@ -387,17 +387,25 @@ pub(crate) fn slots(count: usize) -> Option<&'static [Slot]> {
     Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
 }
 
-/// Unmaps the memory of [`thread_memory`].
-pub(crate) fn free_thread(memory: ThreadMemory) {
-    let bytes = size_of_val(memory.frames).saturating_add(STATE_BYTES);
-    // SAFETY: this is a whole mapping made by `thread_memory`, and the only references to it end here.
-    unsafe { libc::munmap(memory.state.as_ptr().cast(), bytes) };
+/// Unmaps the memory of [`thread_memory`]. It takes no reference to the frames: one that is an argument would
+/// have to stay valid until this returns.
+///
+/// # Safety
+///
+/// * `state` and `count` are those of one call of [`thread_memory`], whose memory was not freed yet.
+/// * No reference to the state or to a frame is used from here on.
+pub(crate) unsafe fn free_thread(state: NonNull<ThreadProfile<'static>>, count: usize) {
+    let bytes = count.saturating_mul(size_of::<Frame>()).saturating_add(STATE_BYTES);
+    // SAFETY: the caller says that this is a whole mapping and that nobody uses it any more.
+    unsafe { libc::munmap(state.as_ptr().cast(), bytes) };
 }
 
 /// Maps `bytes` bytes of a file, or zeroed memory that is allocated when it is touched.
 fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
     let flags = match file {
         Some(_) => libc::MAP_SHARED,
+        // Miri does not know the third.
+        None if cfg!(miri) => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
         None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
     };
     let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -412,7 +420,16 @@ fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
         // mapping, whose contents the advice does not change.
         unsafe { libc::madvise(start, bytes, libc::MADV_RANDOM) };
     }
-    NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))
+    let start: NonNull<u8> =
+        NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))?;
+    if file.is_some() {
+        // Somebody may cut the file; the program must not end by that. SAFETY: the range is the new mapping,
+        // which is never unmapped; it is used as records of atomics, of which any bytes are valid.
+        let protected = unsafe { tallymon_sigbus::protect(start, bytes) };
+        // Without the protection everything works as long as nobody cuts the file.
+        std::mem::forget(protected);
+    }
+    Ok(start)
 }
 
 /// Records of atomics only, so that any bytes are valid and sharing them is no data race.
@@ -442,6 +459,31 @@ fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn a_cut_file_does_not_end_the_profiled_program() {
+        let folder = std::env::temp_dir().join(format!("tallymon-clr-cut-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("c.prof");
+        let (map, rest, _) = Map::create(&path, 8 << 20, 2).unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        for length in [1 << 20, 4096, 0] {
+            file.set_len(length).unwrap();
+            map.set_clock((1, 2));
+            let text = map.store_text("a method");
+            assert!(text == 0 || text & 0xffff_ffff == 8);
+            for record in map.threads.iter().take(3) {
+                let ring = map.take_ring(record);
+                ring.iter().for_each(|event| event.ticks.store(7, Ordering::Relaxed));
+            }
+            for node in map.nodes.iter().step_by(1_000) {
+                node.method.store(1, Ordering::Relaxed);
+            }
+            // What grows now can not be seen, and what it finds is any number.
+            let _ = rest.reserve(&map);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn regions_of_a_file_do_not_overlap() {
@@ -510,6 +552,24 @@ mod tests {
         assert!(rest.reserve(&map).unwrap(), "methods and text have not all");
         assert_eq!(nodes.capacity.load(Ordering::Relaxed), map.nodes.len() as u64);
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn memory_of_a_thread_is_freed_after_its_last_use() {
+        let map = Map::scratch().unwrap();
+        for count in [1, 64] {
+            let ThreadMemory { state, frames } = thread_memory(count).unwrap();
+            assert_eq!(frames.len(), count);
+            let thread = ThreadProfile::new(map.nodes(), &map.threads[0], frames).unwrap();
+            // SAFETY: the memory is new, aligned and large enough for a state.
+            unsafe { state.write(thread) };
+            // SAFETY: the state was just written, and is not used there any more.
+            let mut thread = unsafe { state.read() };
+            thread.enter(1, 4096, || 7);
+            let count = thread.into_frames().len();
+            // SAFETY: it is the memory from above, and its last use was in the line above.
+            unsafe { free_thread(state, count) };
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ struct Thread {
 
 /// Prints a message for the person who started the program. A failure to print must not stop the program.
 pub(crate) fn tell(message: &str) {
-    let _ = writeln!(std::io::stderr(), "tallymon profiler: {message}");
+    let _ = writeln!(std::io::stderr(), "tallymon profiler: {}", crate::export::one_line(message));
 }
 
 /// The runtime starts the profiler.

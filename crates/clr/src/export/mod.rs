@@ -346,7 +346,7 @@ fn frame(name: &str) -> String {
 }
 
 /// Text from a foreign file, without characters that move the cursor of a terminal.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
