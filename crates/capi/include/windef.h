@@ -11,10 +11,20 @@
 
 #ifdef __cplusplus
 #define TALLYMON_EXTERN extern "C"
-#define TALLYMON_STATIC_ASSERT(condition, text) static_assert(condition, text)
 #else
 #define TALLYMON_EXTERN extern
+#endif
+
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define TALLYMON_STATIC_ASSERT(condition, text) static_assert(condition, text)
+#elif !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define TALLYMON_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
+#else
+/* Older languages have no such word: an array of negative length is an error in all of them. */
+#define TALLYMON_STATIC_ASSERT(condition, text) TALLYMON_ASSERT_LINE(condition, __LINE__)
+#define TALLYMON_ASSERT_LINE(condition, line) TALLYMON_ASSERT_NAMED(condition, line)
+#define TALLYMON_ASSERT_NAMED(condition, line) \
+    extern const char tallymon_assert_##line[(condition) ? 1 : -1] __attribute__((unused))
 #endif
 
 #ifdef __cplusplus
@@ -75,6 +85,9 @@ extern "C" {
 #define __int8 char
 #endif
 
+/* C89 and C++98 have no such type; every compiler does. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long"
 /* A 64-bit value is aligned to 8 bytes in every structure of NT, also on 32-bit machines whose own rule is 4. */
 #if UINTPTR_MAX > 0xFFFFFFFFu
 typedef long long LONGLONG;
@@ -86,6 +99,7 @@ typedef long long LONGLONG __attribute__((aligned(8)));
 typedef unsigned long long ULONGLONG __attribute__((aligned(8)));
 typedef double DOUBLE __attribute__((aligned(8)));
 #endif
+#pragma GCC diagnostic pop
 
 #ifndef VOID
 #define VOID void
@@ -125,7 +139,7 @@ typedef ptrdiff_t SSIZE_T;
 #if __SIZEOF_WCHAR_T__ == 2
 typedef wchar_t WCHAR;
 #define TALLYMON_WIDE(text) L##text
-#elif defined(__cplusplus)
+#elif defined(__cplusplus) && __cplusplus >= 201103L
 typedef char16_t WCHAR;
 #define TALLYMON_WIDE(text) u##text
 #else

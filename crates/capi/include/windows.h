@@ -118,7 +118,10 @@ int WINAPI CompareStringW(LCID locale, DWORD flags, LPCWSTR first, int first_len
 #define CopyMemory(to, from, bytes) memcpy((to), (from), (bytes))
 #define MoveMemory(to, from, bytes) memmove((to), (from), (bytes))
 #define FillMemory(address, bytes, value) memset((address), (value), (bytes))
-/* There is no desktop: the text of a message box goes to standard error. */
+/* There is no desktop: the text of a message box goes to standard error, as does that for a debugger. What a provider
+ * library writes there becomes events: 'tally events' shows them. */
+#define OutputDebugStringA(text) tallymon_debug_bytes(text)
+#define OutputDebugStringW(text) tallymon_debug(text)
 #define MessageBoxA(owner, text, title, style) ((void)(owner), tallymon_message_bytes(text, title, style))
 #define MessageBoxW(owner, text, title, style) ((void)(owner), tallymon_message(text, title, style))
 
@@ -155,6 +158,7 @@ int WINAPI CompareStringW(LCID locale, DWORD flags, LPCWSTR first, int first_len
 #define lstrcmpi lstrcmpiW
 #define wsprintf wsprintfW
 #define MessageBox MessageBoxW
+#define OutputDebugString OutputDebugStringW
 #else
 #define CreateEvent CreateEventA
 #define CompareString CompareStringA
@@ -167,6 +171,7 @@ int WINAPI CompareStringW(LCID locale, DWORD flags, LPCWSTR first, int first_len
 #define lstrcmpi lstrcmpiA
 #define wsprintf wsprintfA
 #define MessageBox MessageBoxA
+#define OutputDebugString OutputDebugStringA
 #endif
 
 #endif

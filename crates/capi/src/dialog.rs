@@ -48,6 +48,8 @@ pub(crate) fn browse<L: Letter, S: SourceParameter + Copy>(config: Out<Config<L,
         return Err(status::NOT_IMPLEMENTED);
     }
     let mut query = source.catalogue()?;
+    // The dialog shows all counters. Without an answer it shows those that are known.
+    let _ = query.define_registered();
     let begin = if wanted.flags & INITIALIZE_PATH != 0 {
         let path = wanted.paths.text().unwrap_or_default();
         query.named(&path).ok().and_then(|(object, counter)| Some((object, counter?)))

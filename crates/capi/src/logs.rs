@@ -125,6 +125,13 @@ pub(crate) struct TimeInfo {
 
 impl Object for DataSource {}
 
+/// Names that are tried for the file of a merged log.
+const MOST_NAMES: u32 = 100;
+
+fn exists(error: &LogError) -> bool {
+    matches!(&error.kind, LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists)
+}
+
 impl DataSource {
     /// A log.
     pub(crate) fn file(name: String) -> DataSource {
@@ -144,14 +151,23 @@ impl DataSource {
             return Err(status::INVALID_DATASOURCE);
         }
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("tallymon-{}-{number}.tally", std::process::id());
-        let inputs: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
-        let path = std::env::temp_dir().join(name);
-        let merged = LogFile { path, is_database: false, log_set: None, merged: inputs };
+        let merged: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
         let options = Options { format: Format::Tally, ..Options::default() };
-        relog(&merged.merged, &merged.path, &options).map_err(|error| status::of_log(&error))?;
-        Ok(DataSource::Log(Arc::new(merged)))
+        for attempt in 1.. {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("tallymon-{}-{number}.tally", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match relog(&merged, &path, &options) {
+                Ok(_) => {
+                    let file = LogFile { path, is_database: false, log_set: None, merged };
+                    return Ok(DataSource::Log(Arc::new(file)));
+                }
+                // A name that another process has taken there.
+                Err(error) if exists(&error) && attempt < MOST_NAMES => {}
+                Err(error) => return Err(status::of_log(&error)),
+            }
+        }
+        Err(status::LOG_FILE_CREATE_ERROR)
     }
 
     /// Bytes of all its files together; for a database the number of its records.

@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use tallymon::core::block::Snapshot;
-use tallymon::core::flow::{Source, SourceError};
+use tallymon::core::flow::{RegisteredObjects, Source, SourceError};
 use tallymon::core::path::{CounterPath, Part};
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, TitleIndex, Titles};
-use tallymon::{Host, InstanceKey, Query};
+use tallymon::{Host, InstanceKey, Locale, NameForm, Query};
 
 use crate::lock::lock;
 use crate::status::{self, Status};
@@ -40,12 +40,28 @@ impl Source for Shared {
         lock(&self.0).snapshot(request)
     }
 
+    fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
+        lock(&self.0).definitions(costly)
+    }
+
+    fn registered(&mut self) -> RegisteredObjects {
+        lock(&self.0).registered()
+    }
+
+    fn trouble(&self, object: TitleIndex) -> Option<String> {
+        lock(&self.0).trouble(object)
+    }
+
     fn give_back(&mut self, snapshot: Snapshot) {
         lock(&self.0).give_back(snapshot);
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
         lock(&self.0).titles(language)
+    }
+
+    fn translations(&mut self, language: Language) -> Result<Titles, SourceError> {
+        lock(&self.0).translations(language)
     }
 
     fn languages(&self) -> Vec<Language> {
@@ -89,13 +105,15 @@ pub(crate) fn is_here(machine: Option<&str>) -> Result<(), Status> {
     if known.iter().any(|known| known.eq_ignore_ascii_case(name)) { Ok(()) } else { Err(status::NO_MACHINE) }
 }
 
-/// The language of the environment; English where it names none.
-pub(crate) fn language() -> Language {
-    static LANGUAGE: OnceLock<Language> = OnceLock::new();
+/// The language of the environment, English where it names none, and the form of names in it.
+pub(crate) fn language() -> Locale {
+    static LANGUAGE: OnceLock<Locale> = OnceLock::new();
     *LANGUAGE.get_or_init(|| {
         let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let value = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(set);
-        value.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH)
+        let language = value.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH);
+        let names = set(&NameForm::VARIABLE).and_then(|name| NameForm::parse(&name)).unwrap_or_default();
+        Locale { language, names }
     })
 }
 

@@ -48,7 +48,11 @@ pub(crate) fn objects<L: Letter>(
                     object.detail_level.0 <= detail & DETAIL_MASK
                         && (!object.costly || detail & DETAIL_COSTLY != 0)
                 });
-                Ok(objects.map(|object| query.names().name(object.name)).collect())
+                let listed = query.catalog().registered().listed.iter().copied();
+                let unknown = listed.filter(|object| query.catalog().object(*object).is_none());
+                // No library is started to list its objects; their detail levels are not known yet.
+                let all = objects.map(|object| object.name).chain(unknown);
+                Ok(all.map(|object| query.names().name(object)).collect())
             })?
         }
     };

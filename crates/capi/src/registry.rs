@@ -90,19 +90,19 @@ pub(crate) fn query_value<L: Letter>(
         return ERROR_INVALID_PARAMETER;
     }
     let name = name.get().unwrap_or_default();
-    let done =
-        match predefined(key) {
-            Some(PERFORMANCE_DATA) => of_machine::<L>(&name, Language::ENGLISH, kind, data, bytes),
-            Some(PERFORMANCE_TEXT) => texts(&name, Language::ENGLISH)
-                .and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
-            Some(PERFORMANCE_NLSTEXT) => texts(&name, machine::language())
-                .and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
-            Some(_) => Err(ERROR_FILE_NOT_FOUND),
-            None => match handles::get::<Key>(key) {
-                Some(key) => key.value(&name).and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
-                None => Err(ERROR_INVALID_HANDLE),
-            },
-        };
+    let done = match predefined(key) {
+        Some(PERFORMANCE_DATA) => of_machine::<L>(&name, Language::ENGLISH, kind, data, bytes),
+        Some(PERFORMANCE_TEXT) => {
+            texts(&name, Language::ENGLISH).and_then(|answer| serve::<L>(&answer, kind, data, bytes, true))
+        }
+        Some(PERFORMANCE_NLSTEXT) => texts(&name, machine::language().language)
+            .and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
+        Some(_) => Err(ERROR_FILE_NOT_FOUND),
+        None => match handles::get::<Key>(key) {
+            Some(key) => key.value(&name).and_then(|answer| serve::<L>(&answer, kind, data, bytes, true)),
+            None => Err(ERROR_INVALID_HANDLE),
+        },
+    };
     done.err().unwrap_or(ERROR_SUCCESS)
 }
 
@@ -297,7 +297,7 @@ impl Key {
     fn language(&self) -> Option<Language> {
         let name = self.0.strip_prefix(PERFLIB)?.strip_prefix('\\')?;
         match name {
-            "currentlanguage" => Some(machine::language()),
+            "currentlanguage" => Some(machine::language().language),
             code => Language::parse(code).filter(|_| (3..=4).contains(&code.len())),
         }
     }

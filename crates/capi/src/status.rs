@@ -1,6 +1,7 @@
 //! Statuses of the performance data helper, and the status of each failure of the library.
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::library::program::find_program;
 use tallymon::log::{LogError, LogErrorKind};
 use tallymon::{PathError, PathPart, PathProblem};
 
@@ -63,6 +64,9 @@ pub(crate) fn of_path(error: &PathError) -> Status {
         (PathProblem::Source(error), _) => of_source(error),
         (PathProblem::OtherHost(_), _) => NO_MACHINE,
         (PathProblem::InstanceMissing(_) | PathProblem::NoInstances(_), _) => NO_INSTANCE,
+        // Without the program that loads libraries, no library can answer.
+        (PathProblem::NotAnswering(_), _) if find_program().is_none() => FILE_NOT_FOUND,
+        (PathProblem::NotAnswering(_), _) => NO_DATA,
         (PathProblem::Unknown(_), PathPart::Object) => NO_OBJECT,
         (PathProblem::Unknown(_), _) => NO_COUNTER,
         (_, _) => BAD_COUNTERNAME,

@@ -9,7 +9,7 @@ use tallymon_testkit::peer;
 
 /// The standards that old and new programs are compiled with.
 const COMPILERS: &[(&str, &str, &[&str])] =
-    &[("gcc", "c", &["c99", "gnu17"]), ("g++", "c++", &["c++11", "c++20"])];
+    &[("gcc", "c", &["c89", "c99", "gnu17"]), ("g++", "c++", &["c++98", "c++11", "c++20"])];
 /// TCHAR is bytes, or 16-bit units; `L"..."` has 16-bit units, or is not used.
 const WORDS: &[&[&str]] =
     &[&[], &["-fshort-wchar"], &["-DUNICODE", "-D_UNICODE", "-fshort-wchar"], &["-DUNICODE"]];

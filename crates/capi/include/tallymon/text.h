@@ -15,6 +15,11 @@
 
 #define TALLYMON_STATIC static __attribute__((unused))
 
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+/* The C library hides it from C89. */
+extern int snprintf(char *, size_t, const char *, ...);
+#endif
+
 TALLYMON_STATIC size_t tallymon_length(const WCHAR *text) {
     size_t length = 0;
     while (text[length] != 0) length++;
@@ -287,12 +292,12 @@ TALLYMON_STATIC void tallymon_print(struct tallymon_output *out, const void *for
 #pragma GCC diagnostic ignored "-Wformat-security"
         if (unit == 'd' || unit == 'i') {
             snprintf(one + made, sizeof one - made, "lld");
-            written = snprintf(text, sizeof text, one, large ? va_arg(arguments, long long)
-                                                             : (long long)va_arg(arguments, int));
+            written = snprintf(text, sizeof text, one, large ? va_arg(arguments, LONGLONG)
+                                                             : (LONGLONG)va_arg(arguments, int));
         } else if (unit == 'u' || unit == 'x' || unit == 'X' || unit == 'o') {
             snprintf(one + made, sizeof one - made, "ll%c", (int)unit);
-            written = snprintf(text, sizeof text, one, large ? va_arg(arguments, unsigned long long)
-                                                             : (unsigned long long)va_arg(arguments, unsigned));
+            written = snprintf(text, sizeof text, one, large ? va_arg(arguments, ULONGLONG)
+                                                             : (ULONGLONG)va_arg(arguments, unsigned));
         } else if (unit == 'p') {
             snprintf(one + made, sizeof one - made, "p");
             written = snprintf(text, sizeof text, one, va_arg(arguments, void *));
@@ -315,8 +320,9 @@ TALLYMON_STATIC void tallymon_print(struct tallymon_output *out, const void *for
 }
 
 TALLYMON_STATIC int tallymon_fprintf(FILE *stream, const WCHAR *format, ...) {
-    struct tallymon_output out = {stream, NULL, NULL, 0, 0, 0};
+    struct tallymon_output out = {NULL, NULL, NULL, 0, 0, 0};
     va_list arguments;
+    out.stream = stream;
     va_start(arguments, format);
     tallymon_print(&out, format, 1, arguments);
     va_end(arguments);
@@ -324,8 +330,9 @@ TALLYMON_STATIC int tallymon_fprintf(FILE *stream, const WCHAR *format, ...) {
 }
 
 TALLYMON_STATIC int tallymon_printf(const WCHAR *format, ...) {
-    struct tallymon_output out = {stdout, NULL, NULL, 0, 0, 0};
+    struct tallymon_output out = {NULL, NULL, NULL, 0, 0, 0};
     va_list arguments;
+    out.stream = stdout;
     va_start(arguments, format);
     tallymon_print(&out, format, 1, arguments);
     va_end(arguments);
@@ -334,8 +341,9 @@ TALLYMON_STATIC int tallymon_printf(const WCHAR *format, ...) {
 
 /* printf with the sizes of Windows. */
 TALLYMON_STATIC int tallymon_printf_bytes(const char *format, ...) {
-    struct tallymon_output out = {stdout, NULL, NULL, 0, 0, 0};
+    struct tallymon_output out = {NULL, NULL, NULL, 0, 0, 0};
     va_list arguments;
+    out.stream = stdout;
     va_start(arguments, format);
     tallymon_print(&out, format, 0, arguments);
     va_end(arguments);
@@ -374,6 +382,13 @@ TALLYMON_STATIC int tallymon_message(const WCHAR *text, const WCHAR *title, UINT
     tallymon_fprintf(stderr, format, title ? title : none, text ? text : none);
     return 1;
 }
+
+TALLYMON_STATIC void tallymon_debug(const WCHAR *text) {
+    static const WCHAR format[] = {'%', 's', '\n', 0}, none[] = {0};
+    tallymon_fprintf(stderr, format, text ? text : none);
+}
+
+TALLYMON_STATIC void tallymon_debug_bytes(const char *text) { fprintf(stderr, "%s\n", text ? text : ""); }
 
 TALLYMON_STATIC int tallymon_message_bytes(const char *text, const char *title, UINT style) {
     (void)style;

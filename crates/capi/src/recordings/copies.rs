@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::log::new_file::Overwrite;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, LogError, Selection};
 
@@ -87,13 +88,18 @@ impl Copies {
             name.push(format!(".{}.{nth}.copy", std::process::id()));
             let file = PathBuf::from(name);
             let every = u32::try_from(run.every).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-            let select =
-                Selection { counters: self.counters.clone(), from: Some(run.first), to: Some(run.last) };
+            let select = Selection {
+                counters: self.counters.clone(),
+                from: Some(run.first.into()),
+                to: Some(run.last.into()),
+            };
             let options = Options {
                 format: Format::Tally,
                 select,
                 every,
                 read: self.from.options(),
+                // Left by a killed process with the same number.
+                overwrite: Overwrite::Replace,
                 ..Options::default()
             };
             relog(&[self.from.path().to_path_buf()], &file, &options)?;

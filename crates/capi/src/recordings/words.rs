@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tallymon::log::Format;
+use tallymon::log::new_file::{NewFile, Overwrite};
 
 use super::complete::Target;
 
@@ -53,33 +54,37 @@ impl Words {
     /// records while the log has more than `most` bytes.
     pub(super) fn put_into(self, log: &Path, most: Option<u64>) -> io::Result<()> {
         let rows = Lines::open(log)?.count()?.saturating_sub(1);
-        let mut name = log.to_path_buf().into_os_string();
-        name.push(format!(".{}.new", std::process::id()));
-        let made = PathBuf::from(name);
         let mut left_out = 0;
-        while self.write(log, &made, rows, left_out)? > most.unwrap_or(u64::MAX) {
+        let made = loop {
+            let made = NewFile::create(log, Overwrite::Continue)?;
+            let bytes = self.write(log, made.file()?, rows, left_out)?;
             let kept = rows.saturating_sub(left_out);
-            if kept <= 1 {
-                break;
+            if kept <= 1 || bytes <= most.unwrap_or(u64::MAX) {
+                break made;
             }
             left_out = left_out.saturating_add((kept / 10).max(1));
-        }
-        fs::rename(&made, log)?;
+        };
+        made.keep()?;
         fs::remove_file(&self.path)
     }
 
     /// Writes the log with the texts and without its first records; returns its bytes.
-    fn write(&self, log: &Path, made: &Path, rows: u64, left_out: u64) -> io::Result<u64> {
+    fn write(&self, log: &Path, made: File, rows: u64, left_out: u64) -> io::Result<u64> {
         let (mut log, mut texts) = (Lines::open(log)?, Lines::open(&self.path)?);
         let known = Lines::open(&self.path)?.count()?;
         for _ in rows..known {
             texts.next()?;
         }
-        let mut output = BufWriter::new(File::create(made)?);
+        let mut output = BufWriter::new(made);
         let mut put = |line: &[u8], text: &[u8]| {
             [line, &[self.separator], text, b"\r\n"].iter().try_for_each(|part| output.write_all(part))
         };
-        put(&log.next()?.unwrap_or_default(), &self.caption)?;
+        let mut first = log.next()?.unwrap_or_default();
+        // A log that was continued has its caption already: copies of text logs keep it.
+        if !self.caption.is_empty() && last_field(&first, self.separator) == self.caption {
+            first.truncate(first.len().saturating_sub(self.caption.len().saturating_add(1)));
+        }
+        put(&first, &self.caption)?;
         for row in 0..rows {
             let line = log.next()?.unwrap_or_default();
             let text = if row < rows.saturating_sub(known) { None } else { texts.next()? };
