@@ -116,6 +116,7 @@ words! {
     Added: "added", "추가됨", "追加しました", "добавлено";
     HelpTitle: "Keys", "키", "キー", "Клавиши";
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
+    EscapeCloses: "Esc closes", "Esc: 닫기", "Esc: 閉じる", "Esc закрывает";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)",
         "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)",

@@ -33,7 +33,7 @@ impl App {
         let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
         workspace.words = workspace.words.grouped(workspace.monitor.picture.parts.has(Switch::DigitGrouping));
         let table = screens.iter_mut().rev().find(|screen| screen.layer() == Layer::Body);
-        match table.filter(|_| !small) {
+        match table.filter(|table| !small || table.view() == Some(View::Overview)) {
             Some(table) => table.draw(buffer, body, workspace),
             None => chart.draw(buffer, body, workspace),
         }
@@ -81,10 +81,15 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
         }
     };
     let window = &workspace.monitor.window;
+    // The overview shows one second: that of the cursor.
+    let second = (workspace.view == View::Overview).then(|| workspace.overview_time()).flatten();
+    let past = second.is_some() && !window.is_frozen() && window.cursor.is_some();
     if let Some(replay) = &workspace.replay {
         let name = names::title(&replay.log);
         part(&format!(" {} ", workspace.words.get(Word::Log)), theme.badge());
         part(&format!(" {name} "), theme.bold());
+    } else if past {
+        part(&format!(" {} ", workspace.words.get(Word::Back)), theme.badge());
     } else if window.is_frozen() {
         part(&format!(" {} ", workspace.words.get(Word::Frozen)), theme.badge());
     } else if window.is_back() {
@@ -97,7 +102,7 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
         part(&format!(" {ticked} "), theme.warning());
     }
     let newest = workspace.monitor.next().checked_sub(1).and_then(|row| workspace.monitor.time(row));
-    if let Some(time) = newest.filter(|_| workspace.replay.is_none()) {
+    if let Some(time) = second.or(newest.filter(|_| workspace.replay.is_none())) {
         part(&format!(" {} ", workspace.clock(time)), theme.plain());
     }
     if let Some(replay) = &workspace.replay {
@@ -109,7 +114,8 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
         part(&format!(" {} ", format::interval(workspace.options.interval)), theme.plain());
     }
     if let Some(compared) = workspace.compared_title() {
-        part(&format!(" {} {compared} ", theme.either("≈", "~")), theme.warning());
+        // The shown log is A, the base, as in `tally compare A B`.
+        part(&format!(" {} {compared} (B-A) ", theme.either("≈", "~")), theme.warning());
     }
     part(&format!(" {} ", workspace.hosts().join(", ")), theme.plain());
     let unseen = workspace.monitor.alerts.unseen();

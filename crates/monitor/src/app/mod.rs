@@ -21,6 +21,9 @@ use crate::screens::alerts::AlertScreen;
 use crate::screens::chart::ChartScreen;
 use crate::screens::explain::Explanation;
 use crate::screens::help::Help;
+use crate::screens::overview::OverviewScreen;
+use crate::screens::overview::act::ActScreen;
+use crate::screens::overview::details::ProcessScreen;
 use crate::screens::prompt::Prompt;
 use crate::screens::properties::Properties;
 use crate::screens::providers::Providers;
@@ -50,7 +53,7 @@ impl App {
     /// A monitor over a query without paths; paths of the options that can not be used are shown with the
     /// reason.
     pub fn new(query: Query, options: Options) -> App {
-        App {
+        let mut app = App {
             workspace: Workspace::new(query, options),
             chart: ChartScreen::default(),
             screens: Vec::new(),
@@ -58,7 +61,9 @@ impl App {
             has_asked: false,
             has_quit: false,
             suspends: false,
-        }
+        };
+        app.follow_workspace();
+        app
     }
 
     /// Takes a key, a click, a paste.
@@ -149,6 +154,8 @@ impl App {
                 Ok(Explanation::of_chosen(workspace).map(|screen| Box::new(screen) as Box<dyn Screen>))
             }
             Opens::Help => Ok(Some(Box::new(Help))),
+            Opens::Process => Ok(ProcessScreen::open(workspace).map(|screen| Box::new(screen) as _)),
+            Opens::Act => Ok(ActScreen::open(workspace).map(|screen| Box::new(screen) as _)),
             Opens::Properties => Ok(Some(Box::new(Properties::default()))),
             Opens::Providers { of_chosen } => {
                 Providers::open(workspace, of_chosen).map(|screen| Some(Box::new(screen) as _))
@@ -184,11 +191,25 @@ impl App {
             self.chart.source_changed();
         }
         // Nobody looks at the values of a table under another view, so they are no longer collected.
-        if self.workspace.view != View::Table {
-            self.screens.retain(|screen| screen.layer() != Layer::Body);
+        let view = self.workspace.view;
+        self.screens.retain(|screen| screen.layer() != Layer::Body || screen.view() == Some(view));
+        if view == View::Overview && !self.screens.iter().any(|screen| screen.view() == Some(view)) {
+            self.open_overview();
         }
         if self.workspace.take_time_moved() {
+            self.workspace.overview_takes(None);
             self.sample_screens(None);
+        }
+    }
+
+    /// Opens the overview below the dialogs.
+    fn open_overview(&mut self) {
+        match self.workspace.begin_overview() {
+            Ok(()) => self.screens.insert(0, Box::new(OverviewScreen::open(&self.workspace))),
+            Err(error) => {
+                self.workspace.view = View::Graph;
+                self.workspace.message = Some(error.to_string());
+            }
         }
     }
 
@@ -287,6 +308,7 @@ impl App {
     /// Takes a requested sample, if one arrives within a time; whether one arrived.
     pub fn sample_comes(&mut self, patience: Duration) -> bool {
         let Some(sample) = self.workspace.sample_comes(patience) else { return false };
+        self.workspace.overview_takes(Some(&sample));
         self.sample_screens(Some(&sample));
         self.follow_workspace();
         true
@@ -372,12 +394,14 @@ impl App {
     /// Whether a job is running, or something is being read for a screen.
     pub fn has_jobs(&self) -> bool {
         self.workspace.has_jobs()
+            || self.workspace.overview_reads()
             || self.workspace.is_renewing()
             || self.screens.iter().any(|screen| screen.is_waiting())
     }
 
     /// Takes the jobs that end within a time; whether anything looks different now.
     pub fn jobs_end(&mut self, patience: Duration) -> bool {
+        let read = self.workspace.overview_rows_come(patience);
         let mut has_news = self.workspace.take_jobs(patience);
         if has_news {
             self.refresh_screens();
@@ -385,6 +409,7 @@ impl App {
         for screen in &mut self.screens {
             has_news |= screen.poll(patience);
         }
+        has_news |= read;
         if let Some(info) = self.workspace.info_comes(patience) {
             self.screens.iter_mut().for_each(|screen| screen.renew(&info));
             has_news = true;

@@ -17,6 +17,12 @@ pub(crate) enum Context {
     /// The panel of top contributors.
     Contributors,
     Table,
+    /// The overview of the machine.
+    Overview,
+    /// The details of a process.
+    Process,
+    /// What to do to a process.
+    Act,
     Add,
     Properties,
     Providers,
@@ -50,6 +56,7 @@ pub(crate) enum Command {
     Highlight,
     Colour,
     // The views.
+    Overview,
     Graph,
     Area,
     Stacked,
@@ -115,6 +122,13 @@ pub(crate) enum Command {
     Help,
     Suspend,
     Quit,
+    // The overview.
+    OpenChosen,
+    SortNext,
+    SortPrevious,
+    ShowPane,
+    Preset,
+    Act,
     // The table.
     PreviousColumn,
     NextColumn,

@@ -32,8 +32,18 @@ const COLUMN_BRIEF: [&str; 4] = ["column", "열", "列", "столбец"];
 const OBJECT: [&str; 4] = ["another object", "다른 개체", "別のオブジェクト", "другой объект"];
 const OBJECT_BRIEF: [&str; 4] = ["object", "개체", "オブジェクト", "объект"];
 const LOG: &[Context] = &[Context::Log];
-const CHART_TABLE: &[Context] = &[Context::Chart, Context::Table];
+const CHART_TABLE: &[Context] = &[Context::Chart, Context::Table, Context::Overview];
 const CHART_PROPERTIES: &[Context] = &[Context::Chart, Context::Properties];
+const OVERVIEW: &[Context] = &[Context::Overview];
+const ACTING: &[Context] = &[Context::Overview, Context::Process];
+const DELETE: Key = Key::Code(KeyCode::Delete);
+const SORT: [&str; 4] = [
+    "sort the processes by another column",
+    "프로세스 정렬 열",
+    "プロセスの並べ替え列",
+    "сортировать процессы иначе",
+];
+const SORT_BRIEF: [&str; 4] = ["sort", "정렬", "並べ替え", "порядок"];
 const TABLE: &[Context] = &[Context::Table];
 const FAULT: &[Context] = &[Context::Fault];
 
@@ -141,7 +151,7 @@ pub(super) const GROUPS: &[Group] = keys! {
     group {
         CHART Save [Char('w')] also [Char('s')]:
             ["save: log, picture, settings", "저장: 로그, 그림, 설정", "保存: ログ、図、設定", "сохранить: журнал, рисунок, набор"];
-        CHART Open [Char('o'), Control('l')]:
+        CHART Open [Char('O'), Control('l')]:
             ["open logs or settings", "로그 또는 설정 열기", "ログまたは設定を開く", "открыть журналы или набор"]
             brief ["open", "열기", "開く", "открыть"];
         CHART BackToNow [Control('t')]:
@@ -171,6 +181,23 @@ pub(super) const GROUPS: &[Group] = keys! {
             brief ["tick", "선택", "選択", "отметка"];
         CHART Untick [Char('U')]: ["remove all ticks", "선택 모두 해제", "選択を全て解除", "снять отметки"]
             brief ["untick", "모두 해제", "全解除", "снять"];
+    }
+    group titled ["overview", "개요", "概要", "обзор"] {
+        CHART Overview [Char('o')]: ["open the overview", "개요 열기", "概要を開く", "открыть обзор"]
+            brief ["open", "열기", "開く", "открыть"];
+        OVERVIEW OpenChosen [ENTER] also [Click]:
+            ["chart of a counter, details of a process", "카운터 차트, 프로세스 정보", "カウンターのグラフ、プロセスの詳細", "график счётчика, сведения о процессе"]
+            brief ["details", "정보", "詳細", "сведения"];
+        OVERVIEW SortNext [Char('s')] also [Char('n')]: SORT brief SORT_BRIEF;
+        OVERVIEW SortPrevious [] also [Char('S'), Char('N')]: SORT;
+        OVERVIEW Reverse [] also [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"];
+        OVERVIEW ShowPane [Digits]: ["hide or show a pane", "창 숨김, 표시", "枠を隠す、表示", "скрыть, показать панель"]
+            brief ["panes", "창", "枠", "панели"];
+        OVERVIEW Preset [] also [Char('p')]:
+            ["next preset of panes", "다음 창 구성", "次の枠の構成", "следующий набор панелей"];
+        ACTING Act [Char('K')] also [DELETE]:
+            ["end, stop or renice a process", "프로세스 종료, 중지, 우선순위", "プロセスの終了、停止、優先度", "завершить процесс, остановить, сменить приоритет"]
+            brief ["end", "종료", "終了", "конец"];
     }
     group {
         CHART Providers [Char('D')]: ["providers", "공급자", "プロバイダー", "поставщики"];

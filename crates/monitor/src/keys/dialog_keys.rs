@@ -6,13 +6,30 @@ use crate::keys::binding::Key::{Char, Control};
 use crate::keys::binding::{Command, Context, Group, Key, KeyBinding};
 use crate::keys::table_macro::keys;
 
-const LISTS: &[Context] =
-    &[Context::Contributors, Context::Table, Context::Providers, Context::Sessions, Context::Alerts];
-const LONG_LISTS: &[Context] =
-    &[Context::Table, Context::Add, Context::Providers, Context::Sessions, Context::Alerts];
+const LISTS: &[Context] = &[
+    Context::Contributors,
+    Context::Table,
+    Context::Overview,
+    Context::Process,
+    Context::Act,
+    Context::Providers,
+    Context::Sessions,
+    Context::Alerts,
+];
+const LONG_LISTS: &[Context] = &[
+    Context::Table,
+    Context::Process,
+    Context::Act,
+    Context::Add,
+    Context::Providers,
+    Context::Sessions,
+    Context::Alerts,
+];
 /// Screens in which letters are typed.
 const TYPED: &[Context] = &[Context::Add, Context::Properties, Context::Prompt];
 const DIALOGS: &[Context] = &[
+    Context::Process,
+    Context::Act,
     Context::Add,
     Context::Properties,
     Context::Providers,
@@ -44,11 +61,17 @@ const PROPERTIES: &[Context] = &[Context::Properties];
 const CHARTABLE: &[Context] = &[Context::Table, Context::Contributors];
 const PROVIDERS: &[Context] = &[Context::Providers];
 const SESSIONS: &[Context] = &[Context::Sessions];
-const ASKING: &[Context] = &[Context::Providers, Context::Sessions];
+const ASKING: &[Context] = &[Context::Providers, Context::Sessions, Context::Act];
+const OVERVIEW: &[Context] = &[Context::Overview];
+const PANES: &[Context] = &[Context::Overview, Context::Process];
+const PROCESS: &[Context] = &[Context::Process];
+const ACT: &[Context] = &[Context::Act];
 const ALERTS: &[Context] = &[Context::Alerts];
 const CLOSABLE: &[Context] = &[
     Context::Contributors,
     Context::Table,
+    Context::Process,
+    Context::Act,
     Context::Add,
     Context::Properties,
     Context::Providers,
@@ -86,6 +109,14 @@ pub(super) const GROUPS: &[Group] = keys! {
         ASKING No [Char('n')]: ["no", "아니요", "いいえ", "нет"];
         ALERTS ShowInChart [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];
         ALERTS SaveList [Char('w')]: ["save the list", "목록 저장", "一覧を保存", "сохранить список"];
+        PANES PreviousPane [BACK_TAB]: PANE;
+        PANES NextPane [TAB]: PANE;
+        OVERVIEW Cancel [ESCAPE]:
+            ["no filter, no choice, no cursor", "필터, 선택, 커서 해제", "フィルター、選択、カーソルを解除", "снять фильтр, выбор и курсор"];
+        PROCESS ShowInChart [Char('c')] also [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];
+        PROCESS Close [Char('q')]: CLOSE;
+        ACT Accept [ENTER]: ["do it, after a question", "확인 후 실행", "確認して実行", "выполнить после вопроса"];
+        ACT Close [Char('q')]: CLOSE;
         CLOSABLE Cancel [ESCAPE]: CLOSE;
         DIALOGS Close [Control('c')]: CLOSE;
         PROVIDERS Close [Char('q'), Char('D')]: CLOSE;

@@ -80,6 +80,36 @@ pub(crate) const FOOTERS: &[Footer] = &[
         ],
     },
     Footer {
+        context: Context::Overview,
+        between: "  ",
+        entries: &[
+            (&[Command::OpenChosen], ["open", "열기", "開く", "открыть"]),
+            (&[Command::NextPane], ["pane", "창", "枠", "панель"]),
+            (&[Command::SortNext], ["sort", "정렬", "並べ替え", "порядок"]),
+            (&[Command::Filter], ["filter", "필터", "フィルター", "фильтр"]),
+            (&[Command::Act], ["end, stop", "종료, 중지", "終了、停止", "завершить"]),
+            (&[Command::CursorBack, Command::CursorForward], ["time", "시간", "時刻", "время"]),
+            (&[Command::Graph], ["chart", "차트", "グラフ", "график"]),
+            (&[Command::Help], HELP),
+            (&[Command::Quit], QUIT),
+        ],
+    },
+    Footer {
+        context: Context::Process,
+        between: " · ",
+        entries: &[
+            (&[Command::NextPane], ["page", "쪽", "頁", "страница"]),
+            (&[Command::ShowInChart], ["chart", "차트", "グラフ", "график"]),
+            (&[Command::Act], ["end, stop", "종료, 중지", "終了、停止", "завершить"]),
+            (&[Command::Cancel], CLOSE),
+        ],
+    },
+    Footer {
+        context: Context::Act,
+        between: " · ",
+        entries: &[(&[Command::Accept], ["choose", "선택", "選択", "выбрать"]), (&[Command::Cancel], CLOSE)],
+    },
+    Footer {
         context: Context::Contributors,
         between: " · ",
         entries: &[

@@ -9,6 +9,12 @@ use super::table::bindings;
 /// The sections of the manual.
 const SECTIONS: &[(&[Context], Label)] = &[
     (&[Context::Chart, Context::Log, Context::Fault], ["Chart", "차트", "グラフ", "График"]),
+    (&[Context::Overview], ["Overview", "개요", "概要", "Обзор"]),
+    (&[Context::Process], ["Details of a process", "프로세스 정보", "プロセスの詳細", "Сведения о процессе"]),
+    (
+        &[Context::Act],
+        ["End or stop a process", "프로세스 종료, 중지", "プロセスの終了、停止", "Завершить процесс"],
+    ),
     (&[Context::Contributors], ["Top contributors", "원인", "原因", "Виновники"]),
     (&[Context::Table], ["Table", "표", "表", "Таблица"]),
     (&[Context::Add], ["Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики"]),

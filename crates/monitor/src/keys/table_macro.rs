@@ -1,8 +1,8 @@
 //! The form of the tables of keys: a line for each binding, so that rows are easy to compare.
 
-/// Makes groups of bindings. A row is: contexts, command, keys, `also` more keys, label, `brief` label. Labels are in
-/// English, Korean, Japanese and Russian. A `group` is a line of the help screen, with an optional title; a `hidden` one
-/// is not.
+/// Makes groups of bindings. A row is: contexts, command, keys, `also` more keys, label, `brief` label.
+/// Labels are in English, Korean, Japanese and Russian. A `group` is a line of the help screen, with an
+/// optional title; a `hidden` one is not.
 macro_rules! keys {
     (@in_help group) => { true };
     (@in_help hidden) => { false };

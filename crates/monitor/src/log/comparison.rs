@@ -32,7 +32,7 @@ pub(crate) fn columns_of(
     ours: &Query,
     paths: &[String],
 ) -> Result<Vec<(String, usize)>, SourceError> {
-    let language = ours.names().preferred();
+    let language = ours.names().locale();
     let mut hosts: Vec<(Log, Query, HashMap<CounterHandle, &String>)> = Vec::new();
     for path in paths {
         let Ok(CounterPath { machine, .. }) = path.parse() else { continue };

@@ -2,8 +2,7 @@
 
 use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
-use tallymon::core::title::Language;
-use tallymon::{Log, Query};
+use tallymon::{Locale, Log, Query};
 
 /// How many counters to show of a log that has none of the wanted ones.
 const MOST_OF_LOG: usize = 8;
@@ -17,10 +16,10 @@ const MOST_HOSTS: usize = 8;
 /// # Errors
 ///
 /// The names of the counters can not be read.
-pub fn usual_of_log(log: &Log, language: Language, paths: &[&str]) -> Result<Vec<String>, SourceError> {
+pub fn usual_of_log(log: &Log, locale: Locale, paths: &[&str]) -> Result<Vec<String>, SourceError> {
     let mut all = Vec::new();
     for host in hosts_of(log) {
-        let mut query = Query::new(Box::new(host.source()), language)?;
+        let mut query = Query::new(Box::new(host.source()), locale)?;
         let usual = usual_of_host(&mut query, paths);
         all.extend(usual.into_iter().map(|path| path_of(log, &host, &path)));
     }
@@ -32,13 +31,13 @@ pub fn usual_of_log(log: &Log, language: Language, paths: &[&str]) -> Result<Vec
 /// # Errors
 ///
 /// The names of the counters can not be read.
-pub fn meant_of_log(log: &Log, language: Language, paths: &[String]) -> Result<Vec<String>, SourceError> {
+pub fn meant_of_log(log: &Log, locale: Locale, paths: &[String]) -> Result<Vec<String>, SourceError> {
     let mut all = Vec::new();
     for path in paths {
         let mut found = Vec::new();
         if CounterPath::parse(path).is_ok_and(|parsed| parsed.path.machine.is_none()) {
             for host in hosts_of(log) {
-                let mut query = Query::new(Box::new(host.source()), language)?;
+                let mut query = Query::new(Box::new(host.source()), locale)?;
                 if query.add(path).is_ok() {
                     found.push(path_of(log, &host, path));
                 }

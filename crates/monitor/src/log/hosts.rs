@@ -1,8 +1,7 @@
 //! The hosts of a log after the first one: each has a query of its own.
 
 use tallymon::core::flow::SourceError;
-use tallymon::core::title::Language;
-use tallymon::{Log, Query, Reading};
+use tallymon::{Locale, Log, Query, Reading};
 
 /// A host of a log, other than the first.
 pub(crate) struct OtherHost {
@@ -16,11 +15,11 @@ impl OtherHost {
     /// # Errors
     ///
     /// The names of the counters can not be read.
-    pub(crate) fn of(log: &Log, language: Language) -> Result<Vec<OtherHost>, SourceError> {
+    pub(crate) fn of(log: &Log, locale: Locale) -> Result<Vec<OtherHost>, SourceError> {
         let others = log.summary().hosts.iter().filter_map(|host| log.of_host(host));
         others
             .filter(|other| other.host() != log.host())
-            .map(|log| Ok(OtherHost { query: Query::new(Box::new(log.source()), language)?, log }))
+            .map(|log| Ok(OtherHost { query: Query::new(Box::new(log.source()), locale)?, log }))
             .collect()
     }
 

@@ -18,7 +18,7 @@ const BAR: usize = 20;
 /// The content of a file.
 pub(crate) enum Opened {
     Log(Log),
-    Settings(Settings),
+    Settings(Box<Settings>),
     /// Why it can not be opened.
     Failed(String),
 }
@@ -114,13 +114,13 @@ fn open(paths: &[PathBuf], options: &ReadOptions, wanted: &Weak<()>) -> Option<O
     let is_settings = path.extension().is_some_and(|end| end.eq_ignore_ascii_case(EXTENSION));
     let settings = Settings::open(path);
     if is_settings {
-        return Some(settings.map_or_else(Opened::Failed, Opened::Settings));
+        return Some(settings.map_or_else(Opened::Failed, |settings| Opened::Settings(Box::new(settings))));
     }
     let log = Log::open_while(path, options, || wanted.strong_count() > 0);
     Some(match (log, settings) {
         (Ok(log), _) => Opened::Log(log?),
         // Settings with another ending; nearly every text parses as empty settings.
-        (Err(_), Ok(settings)) if !settings.counters.is_empty() => Opened::Settings(settings),
+        (Err(_), Ok(settings)) if !settings.counters.is_empty() => Opened::Settings(Box::new(settings)),
         (Err(error), _) => Opened::Failed(error.to_string()),
     })
 }

@@ -122,8 +122,8 @@ impl Compared {
 }
 
 impl Monitor {
-    /// The difference of a counter to the other log, absolute and as a share: at the cursor, else of the
-    /// averages.
+    /// The difference of a counter, absolute and as a share: at the cursor, else of the averages. As in
+    /// `tally compare A B`, the log that was opened first is the base A, and the difference is B - A.
     pub fn change(&self, compared: &Compared, series: &Series) -> Option<(f64, Option<f64>)> {
         let (ours, theirs) = match self.window.cursor {
             Some(cursor) => {
@@ -135,8 +135,8 @@ impl Monitor {
                 (self.statistics(series).average?, compared.average(&series.path, from, to)?)
             }
         };
-        let change = ours - theirs;
-        Some((change, (theirs != 0.0).then(|| change / theirs.abs() * 100.0)))
+        let change = theirs - ours;
+        Some((change, (ours != 0.0).then(|| change / ours.abs() * 100.0)))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tallymon::core::counter::{self, CounterType, Subtype, Suffix};
 use tallymon::core::flow::Value;
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
+pub use tallymon::human::{file_size as bytes, seconds};
 
 /// How numbers are written: the separator of groups of three digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,30 +125,6 @@ pub fn axis(number: f64) -> String {
     }
 }
 
-/// Seconds in the unit that gives the shortest number: `20 µs`, `1.25 ms`, `3.1 s`.
-pub fn seconds(seconds: f64) -> String {
-    let (number, unit) = match seconds {
-        seconds if seconds < 1e-6 => (seconds * 1e9, "ns"),
-        seconds if seconds < 1e-3 => (seconds * 1e6, "µs"),
-        seconds if seconds < 1.0 => (seconds * 1e3, "ms"),
-        seconds => (seconds, "s"),
-    };
-    let decimals = if number < 10.0 && unit != "ns" { 1 } else { 0 };
-    format!("{number:.decimals$} {unit}")
-}
-
-/// A size of files: `512 B`, `20.5 kB`, `1.3 GB`.
-pub fn bytes(bytes: u64) -> String {
-    let mut number = bytes as f64;
-    for unit in ["B", "kB", "MB", "GB"] {
-        if number < 1_000.0 {
-            return if unit == "B" { format!("{bytes} B") } else { format!("{number:.1} {unit}") };
-        }
-        number /= 1_000.0;
-    }
-    format!("{number:.1} TB")
-}
-
 /// A duration as `1:40` or `2:01:40`.
 pub fn duration(from: FileTime, to: FileTime) -> String {
     let seconds = to.0.saturating_sub(from.0) / UNITS_PER_SECOND;
@@ -174,28 +151,6 @@ pub fn interval(interval: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn sizes_have_their_unit() {
-        let sizes = [0, 999, 1_000, 20_480, 7_300_000, 1_250_000_000, u64::MAX].map(super::bytes);
-        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "20.5 kB", "7.3 MB", "1.2 GB", "18446744.1 TB"]);
-    }
-
-    #[test]
-    fn seconds_have_their_unit() {
-        for (number, expected) in [
-            (0.0, "0 ns"),
-            (9.2e-7, "920 ns"),
-            (3e-6, "3.0 µs"),
-            (2.04e-5, "20 µs"),
-            (0.00125, "1.2 ms"),
-            (0.05, "50 ms"),
-            (3.12, "3.1 s"),
-            (40.0, "40 s"),
-        ] {
-            assert_eq!(super::seconds(number), expected);
-        }
-    }
-
     use super::*;
 
     #[test]

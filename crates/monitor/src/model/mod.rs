@@ -14,6 +14,7 @@ mod index;
 mod log_rows;
 mod look;
 mod monitor;
+pub mod overview;
 mod picture;
 mod point;
 mod providers;

@@ -101,6 +101,11 @@ impl Monitor {
         }
     }
 
+    /// Keeps values in at most `budget` bytes from the next row on.
+    pub const fn set_budget(&mut self, budget: usize) {
+        self.budget = budget;
+    }
+
     /// Shows a path that can not be used, with the reason, once.
     pub fn fail(&mut self, error: PathError) {
         if !self.failed.iter().any(|known| known.path == error.path) {

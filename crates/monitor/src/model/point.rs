@@ -52,7 +52,8 @@ impl Point {
         if number.is_finite() { Point(number.to_bits()) } else { Point::gap(NoValue::NotFinite) }
     }
 
-    /// A value, or the reason why there is none; a text is a gap. An average without operations is drawn as 0.
+    /// A value, or the reason why there is none; a text is a gap. An average without operations is drawn as
+    /// 0.
     pub fn of(value: &Result<Value, NoValue>) -> Point {
         match value {
             Err(NoValue::NoOperations) => Point::number(0.0),

@@ -4,13 +4,13 @@ mod picture;
 mod raw;
 mod text;
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tallymon::Log;
 use tallymon::core::path::CounterPath;
-use tallymon::log::{Format, Selection, relog};
+use tallymon::log::new_file::{NewFile, Overwrite, write_file};
+use tallymon::log::{FORMATS, Format, Selection, relog};
 
 use crate::settings::EXTENSION;
 use crate::workspace::state::Workspace;
@@ -28,9 +28,9 @@ pub(crate) fn file_name(workspace: &Workspace) -> String {
     )
 }
 
-/// Saves under a name; its ending chooses a log format, a picture, a page, or settings. Without such an
-/// ending it saves the history and the picture. Returns the names of the files. Existing files are not
-/// overwritten.
+/// Saves under a name; its ending chooses a log format, a picture, a page, or settings. Without an ending it
+/// saves the history and the picture. Returns the names of the files. Existing files are not overwritten,
+/// and a file appears when it is complete.
 pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>> {
     let name = name.trim();
     let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -42,25 +42,45 @@ pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>>
         write(name, html(&page(workspace)).as_bytes())?;
     } else if let Some(format) = Format::from_name(&ending) {
         save_log(workspace, name, format)?;
+    } else if !ending.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: {}", unknown(&ending))));
     } else {
         let (log, picture) = (format!("{name}.csv"), format!("{name}.svg"));
-        save_log(workspace, &log, Format::Csv)?;
-        save_picture(workspace, &picture)?;
-        if workspace.monitor.alerts.crossings().is_empty() {
-            return Ok(vec![log, picture]);
+        let mut names = vec![log, picture];
+        if !workspace.monitor.alerts.crossings().is_empty() {
+            names.push(format!("{name}-alerts.csv"));
         }
-        let list = format!("{name}-alerts.csv");
-        save_alerts(workspace, &list)?;
-        return Ok(vec![log, picture, list]);
+        // All of them or none.
+        for name in &names {
+            drop(create(name)?);
+        }
+        if let [log, picture, list @ ..] = names.as_slice() {
+            save_log(workspace, log, Format::Csv)?;
+            save_picture(workspace, picture)?;
+            list.iter().try_for_each(|list| save_alerts(workspace, list))?;
+        }
+        return Ok(names);
     }
     Ok(vec![name.to_string()])
 }
 
+/// What to say about an ending that names no format: those that there are.
+fn unknown(ending: &str) -> String {
+    let logs = FORMATS.iter().filter(|format| format.writes).map(|format| format.extension);
+    let endings: Vec<&str> = logs.chain(["svg", "html", EXTENSION]).collect();
+    format!("no format .{ending}; there are .{}", endings.join(", ."))
+}
+
 /// Saves the list of crossed thresholds. An existing file is not overwritten.
 pub(crate) fn save_alerts(workspace: &Workspace, name: &str) -> io::Result<()> {
-    let mut file = io::BufWriter::new(create(name)?);
-    let written = text::alerts(&workspace.monitor.alerts, &*workspace.options.local, &mut file);
-    written.and_then(|()| file.flush()).map_err(|error| named(name, &error))
+    let new = create(name)?;
+    let write = || {
+        let mut file = io::BufWriter::new(new.file()?);
+        text::alerts(&workspace.monitor.alerts, &*workspace.options.local, &mut file)?;
+        file.flush()?;
+        new.keep()
+    };
+    write().map_err(|error| named(name, &error))
 }
 
 fn save_picture(workspace: &Workspace, name: &str) -> io::Result<()> {
@@ -76,7 +96,7 @@ fn page(workspace: &Workspace) -> Page<'_> {
 }
 
 fn write(name: &str, bytes: &[u8]) -> io::Result<()> {
-    create(name)?.write_all(bytes).map_err(|error| named(name, &error))
+    write_file(Path::new(name), Overwrite::Never, bytes).map_err(|error| named(name, &error))
 }
 
 /// Saves the history in a log format; the part in view of a log is copied from the log, with its raw values.
@@ -96,8 +116,8 @@ fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()>
             format,
             select: Selection {
                 counters: counters.filter_map(|series| of_host(&series.path).ok()).collect(),
-                from: view.map(|(from, _)| from),
-                to: view.map(|(_, to)| to),
+                from: view.map(|(from, _)| from.into()),
+                to: view.map(|(_, to)| to.into()),
             },
             ..relog::Options::default()
         };
@@ -105,27 +125,26 @@ fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()>
         return copied(&files, name, &options);
     }
     if format == Format::Csv {
-        return save_csv(workspace, name, is_compared);
+        let new = create(name)?;
+        save_csv(workspace, &new, is_compared).map_err(|error| named(name, &error))?;
+        return new.keep().map_err(|error| named(name, &error));
     }
     // A log keeps its own raw samples; text has values only.
     let is_raw = workspace.log().is_none() && format != Format::Tsv;
     if is_raw && format == Format::Tally {
-        return save_native(workspace, name);
+        let new = create(name)?;
+        save_native(workspace, &new).map_err(|error| named(name, &error))?;
+        return new.keep().map_err(|error| named(name, &error));
     }
-    // Only copying a log reaches the writers of all formats.
-    let ending = if is_raw { Format::Tally } else { Format::Csv }.info().extension;
-    let between = format!("{name}.{}.{ending}", std::process::id());
-    let saved = match is_raw {
+    // Only copying a log reaches the writers of all formats. This one never gets a name.
+    let between = create(name)?;
+    match is_raw {
         true => save_native(workspace, &between),
         false => save_csv(workspace, &between, is_compared),
-    };
-    let saved = saved.and_then(|()| {
-        copied(&[PathBuf::from(&between)], name, &relog::Options { format, ..relog::Options::default() })
-    });
-    match (saved, fs::remove_file(&between)) {
-        (Ok(()), Err(error)) => Err(named(&between, &error)),
-        (saved, _) => saved,
     }
+    .map_err(|error| named(name, &error))?;
+    let options = relog::Options { format, ..relog::Options::default() };
+    copied(&[between.path().to_path_buf()], name, &options)
 }
 
 /// Whether each log begins after the end of the one before; overlapping logs are saved as they are shown.
@@ -135,41 +154,30 @@ fn follow_each_other(log: &Log) -> bool {
 }
 
 fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<()> {
-    // The complete copy replaces this file.
-    drop(create(name)?);
-    match relog::relog(from, Path::new(name), options) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let _ = fs::remove_file(name);
-            Err(io::Error::other(error.to_string()))
-        }
-    }
+    relog::relog(from, Path::new(name), options)
+        .map(drop)
+        .map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// Everything that was seen, with its raw samples.
-fn save_native(workspace: &Workspace, name: &str) -> io::Result<()> {
-    let file = create(name)?;
-    let saved = raw::native(&workspace.monitor, workspace.system_name(), &*workspace.options.local, file);
-    saved.map_err(|error| {
-        let _ = fs::remove_file(name);
-        named(name, &error)
-    })
+fn save_native(workspace: &Workspace, new: &NewFile) -> io::Result<()> {
+    let local = &*workspace.options.local;
+    raw::native(&workspace.monitor, workspace.system_name(), local, new.file()?)
 }
 
-fn save_csv(workspace: &Workspace, name: &str, is_compared: bool) -> io::Result<()> {
-    let mut file = io::BufWriter::new(create(name)?);
+fn save_csv(workspace: &Workspace, new: &NewFile, is_compared: bool) -> io::Result<()> {
+    let mut file = io::BufWriter::new(new.file()?);
     // The whole history, or the part of a log in view.
     let monitor = &workspace.monitor;
     let rows = if workspace.log().is_some() { monitor.view() } else { monitor.rows() };
     let compared = workspace.compared().filter(|_| is_compared);
     let compared = compared.as_ref().map(|(values, host)| (*values, host.as_str()));
-    csv(monitor, rows, workspace.system_name(), &*workspace.options.local, compared, &mut file)
-        .and_then(|()| file.flush())
-        .map_err(|error| named(name, &error))
+    csv(monitor, rows, workspace.system_name(), &*workspace.options.local, compared, &mut file)?;
+    file.flush()
 }
 
-fn create(name: &str) -> io::Result<fs::File> {
-    fs::File::create_new(name).map_err(|error| named(name, &error))
+fn create(name: &str) -> io::Result<NewFile> {
+    NewFile::create(Path::new(name), Overwrite::Never).map_err(|error| named(name, &error))
 }
 
 fn named(name: &str, error: &io::Error) -> io::Error {

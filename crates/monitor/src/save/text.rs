@@ -52,7 +52,7 @@ pub fn csv(
         let other = compared.filter(|(values, _)| values.has(&series.path));
         if let Some((_, other)) = other {
             paths.push(format!("\\\\{other}{path}"));
-            paths.push(format!("\\\\{host} - {other}{path}"));
+            paths.push(format!("\\\\{other} - {host}{path}"));
         }
         let times = rows.clone().map(|row| monitor.time(row));
         theirs.push(other.map(|(values, _)| values.values(&series.path, times)));
@@ -69,7 +69,7 @@ pub fn csv(
             if let Some(theirs) = theirs {
                 let other = theirs.next().flatten();
                 values.push(value(other));
-                values.push(value(ours.zip(other).map(|(ours, other)| ours - other)));
+                values.push(value(ours.zip(other).map(|(ours, other)| other - ours)));
             }
         }
         writer.record(time.file_time().unwrap_or_default(), &values)?;

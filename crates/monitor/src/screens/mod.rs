@@ -9,6 +9,7 @@ pub(crate) mod alerts;
 pub(crate) mod chart;
 pub(crate) mod explain;
 pub(crate) mod help;
+pub(crate) mod overview;
 pub(crate) mod prompt;
 pub(crate) mod properties;
 pub(crate) mod providers;

@@ -10,12 +10,17 @@ use tallymon::core::flow::SourceError;
 use tallymon::sample::Tick as Sample;
 
 use crate::keys::binding::Context;
-use crate::workspace::state::Workspace;
+use crate::workspace::state::{View, Workspace};
 
 /// A screen: the chart, the table, or a dialog over them.
 pub(crate) trait Screen {
     /// Where the screen lies.
     fn layer(&self) -> Layer;
+
+    /// The view that this screen is, where it stands in place of the chart.
+    fn view(&self) -> Option<View> {
+        None
+    }
 
     /// Takes a key.
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action;
@@ -123,6 +128,10 @@ pub(crate) enum Opens {
     Alerts,
     Explain,
     Help,
+    /// The details of the chosen process.
+    Process,
+    /// What to do to the chosen process.
+    Act,
     Properties,
     Providers {
         /// Begin at the provider of the chosen counter.

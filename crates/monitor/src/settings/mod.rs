@@ -11,15 +11,19 @@
 //! ```
 
 mod alerts;
+mod overview;
+mod view;
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+use tallymon::NameForm;
+use tallymon::registry::read_text;
 use toml::{Table, Value};
 
+use crate::model::overview::OverviewLook;
 use crate::model::{Axis, Crossing, Grid, Look, Picture, Scale, Switch};
 
 /// The extension of settings files.
@@ -47,10 +51,16 @@ pub struct Settings {
     pub looks: Vec<(String, Look)>,
     /// Crossed thresholds.
     pub alerts: Vec<Crossing>,
+    /// What the overview shows and how.
+    pub overview: Option<OverviewLook>,
+    /// Which names of counters are shown.
+    pub names: Option<NameForm>,
+    /// What a view of Windows' Performance Monitor has and the monitor does not. It is not written.
+    pub left_out: Vec<String>,
 }
 
 impl Settings {
-    /// Reads a settings file.
+    /// Reads a settings file, or a view that Windows' Performance Monitor saved.
     ///
     /// # Errors
     ///
@@ -58,10 +68,17 @@ impl Settings {
     /// message names the file.
     pub fn open(path: &Path) -> Result<Settings, String> {
         let named = |error: &dyn fmt::Display| format!("{}: {error}", path.display());
-        let mut text = String::new();
-        let file = File::open(path).map_err(|error| named(&error))?;
-        file.take(LONGEST).read_to_string(&mut text).map_err(|error| named(&error))?;
-        Settings::parse(&text).map_err(|error| named(&error))
+        let mut bytes = Vec::new();
+        let file = tallymon::log::open_regular(path).map_err(|error| named(&error))?;
+        file.take(LONGEST).read_to_end(&mut bytes).map_err(|error| named(&error))?;
+        // Windows writes UTF-16.
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => read_text(path, None).map_err(|error| error.to_string())?,
+        };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        if view::is_markup(text) { view::parse(text) } else { Settings::parse(text) }
+            .map_err(|error| named(&error))
     }
 
     /// Reads the text of a settings file. Unknown keys are skipped.
@@ -78,6 +95,13 @@ impl Settings {
             sweep: flag_of(&table, "sweep")?,
             picture: picture_of(&table)?,
             alerts: alerts::parse(&table)?,
+            overview: overview::parse(&table)?,
+            names: text_of(&table, "names")?
+                .map(|name| {
+                    NameForm::parse(&name)
+                        .ok_or_else(|| format!("names: needed nt or translated, found {name}"))
+                })
+                .transpose()?,
             ..Settings::default()
         };
         if settings.interval.is_some_and(|interval| interval.is_zero()) {
@@ -120,6 +144,9 @@ impl fmt::Display for Settings {
         }
         if let Some(view) = &self.view {
             writeln!(f, "view = {}", quoted(view))?;
+        }
+        if let Some(names) = self.names {
+            writeln!(f, "names = {}", quoted(names.name()))?;
         }
         if let Some(points) = self.points {
             writeln!(f, "points = {points}")?;
@@ -170,7 +197,8 @@ impl fmt::Display for Settings {
                 writeln!(f, "threshold = {threshold:?}")?;
             }
         }
-        alerts::write(&self.alerts, f)
+        alerts::write(&self.alerts, f)?;
+        self.overview.as_ref().map_or(Ok(()), |look| overview::write(look, f))
     }
 }
 
@@ -254,6 +282,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::Switches;
+    use crate::model::overview::{Pane, ProcessMetric};
 
     #[test]
     fn settings_survive_writing_and_reading() {
@@ -287,7 +316,15 @@ mod tests {
                 (r"\A(b)\C".into(), look(Scale::Fit, true, Some(3), Some(1e21))),
                 (r"\A(c)\C".into(), look(Scale::Power(-3), false, Some(0), Some(80.0))),
             ],
+            names: Some(NameForm::Translated),
             alerts: Vec::new(),
+            overview: Some(OverviewLook {
+                panes: vec![Pane::Memory, Pane::Processes],
+                order: ProcessMetric::InputOutput,
+                ascending: true,
+                presets: vec![vec![Pane::Disks], vec![Pane::Processors, Pane::Network]],
+            }),
+            left_out: Vec::new(),
         };
         let text = settings.to_string();
         assert_eq!(Settings::parse(&text), Ok(settings), "{text}");
@@ -306,6 +343,10 @@ mod tests {
             ("grid = 'much'", "grid: needed one of none, horizontal, vertical, both, found much"),
             ("sweep = 1", "sweep: needed true or false"),
             ("legend = 0", "legend: needed true or false"),
+            ("overview = 7", "overview: needed a table"),
+            ("[overview]\npanes = ['gpu']", "panes: needed some of processors, memory"),
+            ("[overview]\norder = 'age'", "order: needed one of cpu, memory"),
+            ("[overview]\npresets = ['disks']", "presets: needed lists"),
             ("[[line]]\nscale = 2", "needed a path"),
             ("[[line]]\npath = 'a'\nscale = true", "scale: needed a power of ten"),
         ] {

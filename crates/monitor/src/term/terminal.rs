@@ -13,7 +13,9 @@ use crossterm::terminal::{
     disable_raw_mode, enable_raw_mode,
 };
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
 use ratatui::{Frame, Terminal};
+use tallymon::core::visible::visible;
 
 use crate::term::job::JobControl;
 
@@ -121,13 +123,30 @@ impl FullScreen {
         // The macro evaluates its writer twice, so it has to be a place and not a new one.
         let mut output = TerminalOutput::default();
         execute!(output, BeginSynchronizedUpdate)?;
-        self.terminal.draw(draw)?;
+        self.terminal.draw(|frame| {
+            draw(frame);
+            make_visible(frame.buffer_mut());
+        })?;
         execute!(output, EndSynchronizedUpdate)
     }
 
     /// Adopts another size of the terminal.
     pub(crate) fn resize(&mut self) -> io::Result<()> {
         self.terminal.autoresize()
+    }
+}
+
+/// Replaces everything in the cells that the terminal would obey or hide. All screens pass here, so no name
+/// of a log or a process reaches the terminal as it is.
+fn make_visible(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let shown = visible(cell.symbol());
+        if shown != cell.symbol() {
+            // A mark that hangs on a letter has no cell of its own.
+            let letters: String =
+                shown.chars().filter(|letter| *letter != char::REPLACEMENT_CHARACTER).collect();
+            cell.set_symbol(if letters.is_empty() { "\u{fffd}" } else { &letters });
+        }
     }
 }
 
@@ -176,7 +195,21 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::base64;
+    use super::{base64, make_visible};
+    use ratatui::buffer::Buffer;
+
+    #[test]
+    fn cells_show_what_they_have() {
+        let symbols = ["a", "\u{1b}", "\u{9b}", "e\u{301}", "a\u{e0041}", "\u{202e}", "\u{3164}", "한", "⣿"];
+        let shown = ["a", "\u{fffd}", "\u{fffd}", "e\u{301}", "a", "\u{fffd}", "\u{fffd}", "한", "⣿"];
+        let mut buffer = Buffer::empty(ratatui::layout::Rect::new(0, 0, symbols.len() as u16, 1));
+        for (cell, symbol) in buffer.content.iter_mut().zip(symbols) {
+            cell.set_symbol(symbol);
+        }
+        make_visible(&mut buffer);
+        let found: Vec<&str> = buffer.content.iter().map(|cell| cell.symbol()).collect();
+        assert_eq!(found, shown);
+    }
 
     #[test]
     fn base64_of_known_texts() {

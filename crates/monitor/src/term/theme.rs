@@ -3,6 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::model::Series;
+use crate::model::overview::Level;
 use crate::term::chart::{Glyphs, LineStyle, PATTERNS};
 
 /// How many colours the terminal has.
@@ -172,6 +173,16 @@ impl Theme {
 
     pub(crate) fn good(self) -> Style {
         self.coloured(Color::LightGreen)
+    }
+
+    /// How much load a number means.
+    pub(crate) fn level(self, level: Level) -> Style {
+        match level {
+            Level::Idle => self.dim(),
+            Level::Low => self.coloured(Color::Green),
+            Level::Medium => self.coloured(Color::Yellow),
+            Level::High => self.coloured(Color::LightRed).add_modifier(Modifier::BOLD),
+        }
     }
 
     /// The time line of a sweep, red as in NT.

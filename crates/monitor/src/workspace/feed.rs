@@ -4,9 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use tallymon::core::flow::SourceError;
-use tallymon::core::title::Language;
 use tallymon::sample::{Listener, Pending, Tick as Sample};
-use tallymon::{Query, Sampler, SourceInfo};
+use tallymon::{Locale, Query, Sampler, SourceInfo};
 
 /// How long the screen waits for an answer; most sources answer much faster.
 pub(crate) const AT_ONCE: Duration = Duration::from_millis(50);
@@ -31,8 +30,8 @@ impl Sampling {
     }
 
     /// Requests the names and objects that the source has by now, unless that is under way.
-    pub(super) fn renew(&mut self, language: Language) {
-        self.renewal.get_or_insert_with(|| self.listener.info(language));
+    pub(super) fn renew(&mut self, locale: Locale) {
+        self.renewal.get_or_insert_with(|| self.listener.info(locale));
     }
 
     pub(super) const fn is_renewing(&self) -> bool {
@@ -54,7 +53,7 @@ impl Sampling {
 ///
 /// The system has no more threads.
 pub(crate) fn sampled(mut query: Query) -> io::Result<(Sampler, Query)> {
-    // A search looks in every language. A language that cannot be read is missing from it.
+    // A search looks in every locale. A locale that cannot be read is missing from it.
     let _ = query.load_all_names();
     let (source, info) = query.into_source();
     let mut source = Some(source);

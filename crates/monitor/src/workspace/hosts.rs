@@ -1,8 +1,8 @@
 //! The hosts of a log: the query has the first one, each other host has a query of its own.
 
-use tallymon::Query;
 use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
+use tallymon::{Log, Query};
 
 use crate::log::hosts::OtherHost;
 use crate::workspace::feed::Feed;
@@ -28,6 +28,14 @@ impl Workspace {
             place.map(|place| place.saturating_add(1))
         };
         machine.and_then(named).unwrap_or(0)
+    }
+
+    /// The log of a host.
+    pub(crate) fn log_of(&self, host: usize) -> Option<Log> {
+        match host.checked_sub(1) {
+            Some(place) => self.others().get(place).map(|other| other.log.clone()),
+            None => self.log().cloned(),
+        }
     }
 
     /// Position of the host of the chosen series.
@@ -63,7 +71,7 @@ impl Workspace {
     ///
     /// The source can not be opened.
     pub(crate) fn open_host(&mut self, host: usize) -> Result<Query, SourceError> {
-        let language = self.query.names().preferred();
+        let language = self.query.names().locale();
         match host.checked_sub(1).and_then(|place| self.others().get(place)) {
             Some(other) => Query::new(Box::new(other.log.source()), language),
             None => (self.options.open)(),
@@ -82,7 +90,7 @@ impl Workspace {
 
     /// Makes new queries of the other hosts, with the current paths.
     pub(crate) fn reopen_others(&mut self) -> Result<(), SourceError> {
-        let language = self.query.names().preferred();
+        let language = self.query.names().locale();
         let Some(replay) = &mut self.replay else { return Ok(()) };
         replay.others = OtherHost::of(&replay.log, language)?;
         for path in self.paths.clone() {

@@ -22,6 +22,7 @@ mod lines;
 mod notes;
 mod open;
 pub(crate) mod options;
+pub(crate) mod overview;
 mod playback;
 mod reading;
 pub(crate) mod sampling;

@@ -61,7 +61,7 @@ impl Workspace {
 
     /// Shows a log with the current counters that it has, else with its usual ones.
     fn show_log(&mut self, log: Log) -> Result<(), SourceError> {
-        let language = self.query.names().preferred();
+        let language = self.query.names().locale();
         let mut query = Query::new(Box::new(log.source()), language)?;
         let fits = |path: &&String| query.add(path).is_ok();
         let mut paths: Vec<String> = self.paths.iter().filter(fits).cloned().collect();
@@ -72,7 +72,7 @@ impl Workspace {
         let open: Open = Box::new(move || Query::new(Box::new(again.source()), language));
         let view = if self.view == View::Table { View::Graph } else { self.view };
         let monitor = Monitor::new(self.options.budget);
-        let shown = Live { query, paths: Vec::new(), monitor, open, sampling: None, view };
+        let shown = Live { query, paths: Vec::new(), monitor, open, sampling: None, view, overview: None };
         let before = self.change_to(shown);
         // Earlier logs are not kept: they can be opened again.
         if self.replay.is_none() {
@@ -99,6 +99,7 @@ impl Workspace {
         if let Some(query) = self.reopened() {
             self.query = query;
         }
+        self.listen_again_for_overview();
     }
 
     fn change_to(&mut self, other: Live) -> Live {
@@ -109,6 +110,7 @@ impl Workspace {
             open: std::mem::replace(&mut self.options.open, other.open),
             sampling: std::mem::replace(&mut self.sampling, other.sampling),
             view: std::mem::replace(&mut self.view, other.view),
+            overview: std::mem::replace(&mut self.overview, other.overview),
         };
         (self.successor, self.choose) = (None, None);
         (self.failure, self.failures, self.countdown) = (None, 0, None);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::time::{FileTime, SystemTime};
 use tallymon::log::ReadOptions;
+use tallymon::process::Processes;
 use tallymon::registry::Roots;
 use tallymon::{Log, Query, Sampler};
 
@@ -48,6 +49,10 @@ pub struct Options {
     pub registry: Option<Roots>,
     /// Lists, starts and stops recording sessions; `None` where there are none.
     pub sessions: Option<Arc<dyn Sessions>>,
+    /// Facts and details of processes; `None` where the source is not this machine.
+    pub processes: Option<Arc<dyn Processes>>,
+    /// Begin with the overview instead of the chart.
+    pub overview: bool,
     /// How to read logs that the user opens.
     pub reading: ReadOptions,
     /// Converts UTC to local time; the default is UTC.
@@ -83,6 +88,8 @@ impl Options {
             log: None,
             registry: None,
             sessions: None,
+            processes: None,
+            overview: false,
             reading: ReadOptions::default(),
             settings: None,
             local: Box::new(|time| LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }),

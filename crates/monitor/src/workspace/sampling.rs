@@ -45,7 +45,7 @@ impl Workspace {
 
     /// Requests the current names and objects of the source.
     pub(crate) fn renew_info(&mut self) {
-        let language = self.query.names().preferred();
+        let language = self.query.names().locale();
         if let Some(sampling) = &mut self.sampling {
             sampling.renew(language);
         }
@@ -162,6 +162,7 @@ impl Workspace {
         let newest = self.monitor.next().checked_sub(1).and_then(|row| self.monitor.time(row));
         let time = newest.map_or_else(now, |time| FileTime(time.0.saturating_add(pause)));
         self.monitor.miss(time, why);
+        self.overview_misses(time, why);
     }
 
     /// Replaces the query by the one without removed counters after its second sample, so that rates have no

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon::core::flow::SourceError;
-use tallymon::{Log, Query, Reading};
+use tallymon::{Log, NameForm, Query, Reading};
 
 use crate::log::comparison::Comparison;
 use crate::log::opening::Opening;
 use crate::log::replay::Replay;
+use crate::model::overview::{OverviewLook, ProcessRow};
 use crate::model::{History, Look, Monitor, Picture, Series, Ticks, Window};
 use crate::settings::Settings;
 use crate::term::task::Task;
@@ -17,6 +18,7 @@ use crate::term::theme::Theme;
 use crate::words::Words;
 use crate::workspace::feed::Sampling;
 use crate::workspace::options::{Open, Options};
+use crate::workspace::overview::OverviewState;
 
 /// Everything that the screens show.
 pub(crate) struct Workspace {
@@ -60,6 +62,12 @@ pub(crate) struct Workspace {
     /// What can be undone, newest last.
     pub(super) steps: VecDeque<Step>,
     pub(super) jobs: Vec<Job>,
+    /// The overview, once it was opened.
+    pub(crate) overview: Option<OverviewState>,
+    /// The process whose details are open.
+    pub(crate) process: Option<ProcessRow>,
+    /// What the overview shows and how.
+    pub(crate) overview_look: OverviewLook,
     /// Text for the clipboard of the terminal.
     pub(crate) clipboard: Option<String>,
 }
@@ -67,6 +75,7 @@ pub(crate) struct Workspace {
 /// How the counters are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum View {
+    Overview,
     #[default]
     Graph,
     Area,
@@ -109,6 +118,7 @@ pub(crate) struct Live {
     pub(super) open: Open,
     pub(super) sampling: Option<Sampling>,
     pub(super) view: View,
+    pub(super) overview: Option<OverviewState>,
 }
 
 /// The result of a job.
@@ -123,7 +133,8 @@ pub(crate) enum Done {
 pub(crate) type Job = Task<Result<Done, String>>;
 
 /// The views as settings name them. A table is never saved: it shows one moment.
-const VIEWS: [(&str, View); 6] = [
+const VIEWS: [(&str, View); 7] = [
+    ("overview", View::Overview),
     ("graph", View::Graph),
     ("area", View::Area),
     ("stacked", View::Stacked),
@@ -165,6 +176,9 @@ impl Workspace {
             choose: None,
             steps: VecDeque::new(),
             jobs: Vec::new(),
+            overview: None,
+            process: None,
+            overview_look: OverviewLook::default(),
             clipboard: None,
         };
         if let Err(error) = workspace.begin_sampling() {
@@ -178,6 +192,9 @@ impl Workspace {
         }
         for path in &paths {
             workspace.add(path);
+        }
+        if workspace.options.overview {
+            workspace.view = View::Overview;
         }
         workspace.watch_top();
         workspace.load_log();
@@ -217,6 +234,9 @@ impl Workspace {
             picture: Some(self.monitor.picture.clone()),
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
             alerts: self.monitor.alerts.crossings().iter().cloned().collect(),
+            overview: (self.overview_look != OverviewLook::default()).then(|| self.overview_look.clone()),
+            names: Some(self.query.names().locale().names).filter(|names| *names != NameForm::default()),
+            left_out: Vec::new(),
         }
     }
 
@@ -233,12 +253,18 @@ impl Workspace {
         if let Some(picture) = &settings.picture {
             self.monitor.picture = picture.clone();
         }
+        if let Some(look) = &settings.overview {
+            self.overview_look = look.clone();
+        }
         self.monitor.alerts.restore(&settings.alerts);
         for (path, look) in &settings.looks {
             self.monitor.apply_style(path, *look);
         }
         for path in &settings.counters {
             self.add(path);
+        }
+        if !settings.left_out.is_empty() {
+            self.message = Some(format!("left out of the view: {}", settings.left_out.join(", ")));
         }
         self.load_log();
     }

@@ -44,7 +44,7 @@ fn another_log_is_drawn_over_the_shown_one() {
     // Both begin at the left, whatever their hosts and times; counters that the other log lacks are not
     // compared.
     let screen = check("compare", &mut bench);
-    has(&screen, &["after.csv", "≈ before.csv", "Change"]);
+    has(&screen, &["after.csv", "≈ before.csv (B-A)", "Change"]);
     let line = |screen: &str, name: &str| -> String {
         screen
             .lines()
@@ -57,9 +57,9 @@ fn another_log_is_drawn_over_the_shown_one() {
     assert!(line(&screen, "Threads").ends_with(" –"), "{screen}");
     // The difference at the cursor: this log is busy from 30 to 50, the other one from 20 to 40.
     bench.types(":13:00:25").key(KeyCode::Enter);
-    has(&line(&bench.screen(), "% Processor Time"), &[" 20", " -60 (-75 %)"]);
+    has(&line(&bench.screen(), "% Processor Time"), &[" 20", " +60 (+300 %)"]);
     bench.types(":13:00:45").key(KeyCode::Enter);
-    has(&line(&bench.screen(), "% Processor Time"), &[" 80", " +60 (+300 %)"]);
+    has(&line(&bench.screen(), "% Processor Time"), &[" 80", " -60 (-75 %)"]);
     // Moved by ten seconds they are equal.
     bench.types("}}}}}}}}}}");
     let screen = bench.screen();
@@ -71,7 +71,7 @@ fn another_log_is_drawn_over_the_shown_one() {
     bench.types("}}}}}}}}}}").key(KeyCode::Delete);
     bench.app.event(&crossterm::event::Event::Paste(TOTAL.to_string()));
     bench.settle();
-    has(&line(&bench.screen(), "% Processor Time"), &[" +60 (+300 %)"]);
+    has(&line(&bench.screen(), "% Processor Time"), &[" -60 (-75 %)"]);
     has(&bench.types("v").screen(), &["before.csv"]);
     // An empty name ends the comparison.
     bench.types("gC").key(KeyCode::Enter);
@@ -109,14 +109,14 @@ fn what_is_saved_has_both() {
         csv.lines().map(|line| line.trim_matches('"').split("\",\"").collect()).collect();
     let total = &TOTAL[1..];
     let paths =
-        [format!(r"\\web02\{total}"), format!(r"\\web01\{total}"), format!(r"\\web02 - web01\{total}")];
+        [format!(r"\\web02\{total}"), format!(r"\\web01\{total}"), format!(r"\\web01 - web02\{total}")];
     assert_eq!(rows[0][1..4], paths.each_ref().map(String::as_str));
     assert_eq!((rows[0].len(), rows.len()), (5, 101));
-    assert_eq!(rows[26][1..4], ["20", "80", "-60"]);
-    assert_eq!(rows[46][1..4], ["80", "20", "60"]);
+    assert_eq!(rows[26][1..4], ["20", "80", "60"]);
+    assert_eq!(rows[46][1..4], ["80", "20", "-60"]);
     // It opens as a log with two hosts.
-    bench.types("o").types(&folder.file("both.csv")).key(KeyCode::Enter);
-    has(&bench.screen(), &["both.csv", "web02, web01, web02 - web01"]);
+    bench.types("O").types(&folder.file("both.csv")).key(KeyCode::Enter);
+    has(&bench.screen(), &["both.csv", "web02, web01, web01 - web02"]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn live_samples_are_compared_with_a_log() {
     let screen = bench.run(5).screen();
     has(&screen, &["live", "≈ before.csv", "Change"]);
     let memory = screen.lines().find(|line| line.contains("Available MBytes") && line.starts_with('✓'));
-    assert!(memory.is_some_and(|line| line.contains(" (+") && line.contains(" %)")), "{screen}");
+    assert!(memory.is_some_and(|line| line.contains(" (-") && line.contains(" %)")), "{screen}");
     let settings = bench.app.settings().to_string();
     bench.types("C").types(&folder.file("mine.tallymon"));
     fs::write(folder.0.join("mine.tallymon"), settings).unwrap();

@@ -261,14 +261,14 @@ fn opening_a_log_keeps_the_live_history() {
     // settings.
     fs::write(folder.0.join("empty.txt"), "# nothing\n").unwrap();
     for name in ["empty.txt", "nowhere.blg"] {
-        bench.types("o").types(&folder.file(name)).key(KeyCode::Enter);
+        bench.types("O").types(&folder.file(name)).key(KeyCode::Enter);
         has(&bench.screen(), &[name]);
         assert_eq!((paths(&bench), bench.app.monitor().rows()), (before.clone(), 0..30), "{name}");
     }
     // The content decides: this is a text log without an ending. It has a time slider, and the current
     // counters that the log has as well.
     fs::write(folder.0.join("hour"), text()).unwrap();
-    bench.types("o").types(&folder.file("hour")).key(KeyCode::Enter);
+    bench.types("O").types(&folder.file("hour")).key(KeyCode::Enter);
     let screen = bench.screen();
     has(&screen, &["LOG", " hour ", "360 records", "13:00:00", "13:59:50"]);
     assert_eq!(paths(&bench), PATHS);
@@ -284,7 +284,7 @@ fn opening_a_log_keeps_the_live_history() {
     assert!((150..210).contains(&cursor), "{cursor}");
     // Then a log of another format, with other counters.
     if let Some(file) = tallymon_testkit::shared("logs/Tx_BasicPerfCounters.blg") {
-        bench.types("o").types(&file.to_string_lossy()).key(KeyCode::Enter);
+        bench.types("O").types(&file.to_string_lossy()).key(KeyCode::Enter);
         has(&bench.screen(), &["Tx_BasicPerfCounters.blg"]);
         assert_eq!(bench.app.monitor().rows(), 0..601);
     }
@@ -303,7 +303,7 @@ fn opening_a_log_keeps_the_live_history() {
     // Settings with another ending.
     fs::write(folder.0.join("mine.txt"), bench.app.settings().to_string()).unwrap();
     let mut other = Bench::new(&[]);
-    other.run(1).types("o").types(&folder.file("mine.txt")).key(KeyCode::Enter).run(3);
+    other.run(1).types("O").types(&folder.file("mine.txt")).key(KeyCode::Enter).run(3);
     assert_eq!(other.app.settings(), bench.app.settings());
 }
 
@@ -315,7 +315,7 @@ fn keys_work_while_a_file_is_opened_and_escape_stops_it() {
     let pipe = folder.file("pipe.csv");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut bench = Bench::new(DEFAULTS);
-    bench.run(3).types("o").types(&pipe);
+    bench.run(3).types("O").types(&pipe);
     let key = |bench: &mut Bench, code| {
         bench.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     };
@@ -331,7 +331,7 @@ fn keys_work_while_a_file_is_opened_and_escape_stops_it() {
     assert!(!bench.app.is_opening() && !bench.screen().contains("opening"));
     // The next file need not wait for it, and opening it closes the dialog.
     fs::write(folder.0.join("hour"), text()).unwrap();
-    bench.types("fo").types(&folder.file("hour"));
+    bench.types("fO").types(&folder.file("hour"));
     key(&mut bench, KeyCode::Enter);
     key(&mut bench, KeyCode::Char('?'));
     while bench.app.is_opening() {
@@ -414,9 +414,9 @@ fn a_saved_file_opens_again() {
     let settings = Settings::open(&folder.0.join("mine.tallymon")).unwrap();
     assert_eq!(settings, bench.app.settings());
     let mut other = Bench::new(&[]);
-    other.run(1).types("o").types(&folder.file("mine.tallymon")).key(KeyCode::Enter).run(3);
+    other.run(1).types("O").types(&folder.file("mine.tallymon")).key(KeyCode::Enter).run(3);
     assert_eq!(other.app.settings(), settings);
-    other.types("o/nowhere.tallymon").key(KeyCode::Enter);
+    other.types("O/nowhere.tallymon").key(KeyCode::Enter);
     has(&other.screen(), &["/nowhere.tallymon: "]);
     // Every format that can be written has the same numbers.
     let formats = tallymon::log::FORMATS.iter().filter(|format| format.writes && format.reads);

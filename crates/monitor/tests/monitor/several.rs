@@ -34,10 +34,10 @@ fn open(files: &[PathBuf], paths: &[&str], language: Language) -> Bench {
     let query = move || Query::new(Box::new(again.source()), language);
     let mut options = Options::new(query.clone());
     options.paths = match paths {
-        [] => usual_of_log(&log, language, &[TOTAL]).unwrap(),
+        [] => usual_of_log(&log, language.into(), &[TOTAL]).unwrap(),
         paths => {
             let paths: Vec<String> = paths.iter().map(|path| (*path).to_string()).collect();
-            meant_of_log(&log, language, &paths).unwrap()
+            meant_of_log(&log, language.into(), &paths).unwrap()
         }
     };
     (options.glyphs, options.colours) = (Glyphs::Braille, Colours::Sixteen);
@@ -106,8 +106,8 @@ fn several_files_are_dropped_or_typed_at_once() {
     bench.settle();
     has(&bench.screen(), &["LOG", "web.csv, my db.csv", "web01, db01"]);
     // Typed names; the error names a missing file.
-    bench.types("o").types(&names.join(" ")).key(KeyCode::Enter);
+    bench.types("O").types(&names.join(" ")).key(KeyCode::Enter);
     has(&bench.screen(), &["web.csv, my db.csv"]);
-    bench.types("o").types(&format!("{} nowhere.blg", names[0])).key(KeyCode::Enter);
+    bench.types("O").types(&format!("{} nowhere.blg", names[0])).key(KeyCode::Enter);
     has(&bench.screen(), &["nowhere.blg: "]);
 }

@@ -238,6 +238,19 @@ fn saving_writes_csv_and_a_picture_and_overwrites_nothing() {
     bench.app.event(&Event::Key(control));
     bench.types(&name).key(KeyCode::Enter);
     assert!(bench.screen().contains("exists"), "{}", bench.screen());
+    // No ending is guessed; the message names those that there are.
+    bench.types("w");
+    bench.app.event(&Event::Key(control));
+    bench.types(&name).types(".pdf").key(KeyCode::Enter);
+    assert!(bench.screen().contains(".csv, .tsv, .tally"), "{}", bench.screen());
+    // When one of several files exists, none is written.
+    std::fs::remove_file(format!("{name}.csv")).unwrap();
+    bench.types("w");
+    bench.app.event(&Event::Key(control));
+    bench.types(&name).key(KeyCode::Enter);
+    assert!(bench.screen().contains("exists"), "{}", bench.screen());
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["seen.svg"]);
     // The same picture on a page, with a table of all lines.
     bench.types("w");
     bench.app.event(&Event::Key(control));

@@ -92,6 +92,7 @@ fn asks(command: Command, workspace: &Workspace) -> Option<Action> {
 fn change_view(command: Command, workspace: &mut Workspace) -> bool {
     let picture = &mut workspace.monitor.picture;
     match command {
+        Command::Overview => workspace.view = View::Overview,
         Command::Graph => workspace.view = View::Graph,
         Command::Area => workspace.view = View::Area,
         Command::Stacked => workspace.view = View::Stacked,

@@ -119,8 +119,8 @@ impl Screen for ChartScreen {
             View::Bars => bars::draw(workspace, areas, buffer, body),
             View::Report => report::draw(workspace, areas, buffer, body),
             View::Split => split::draw(workspace, areas, buffer, body),
-            // The table is a screen of its own.
-            View::Table => {}
+            // These are screens of their own.
+            View::Table | View::Overview => {}
         }
         if let Some(panel) = self.spike.as_mut().filter(|_| areas.chart.height > 4) {
             panel.draw(workspace, areas.chart, buffer);

@@ -83,6 +83,10 @@ impl Screen for TableScreen {
         Layer::Body
     }
 
+    fn view(&self) -> Option<View> {
+        Some(View::Table)
+    }
+
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return Action::Ignored;

@@ -1,0 +1,151 @@
+//! The overview of a machine as plain data: which counters it has, what they were at a time, and how much
+//! load they mean. It knows no screen.
+//!
+//! The counters are series of a [`Monitor`], as those of the chart are, so that any second in memory can be
+//! shown again and any line can move to the chart with its past. Processes are many and short-lived: of the
+//! past seconds only the largest are kept ([`ProcessHistory`]).
+
+mod counters;
+mod gather;
+mod level;
+mod look;
+mod processes;
+mod view;
+
+use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
+use tallymon::{Query, Reading};
+
+use crate::model::{Monitor, Series};
+
+pub use counters::{
+    COUNTERS, Metric, OverviewCounter, PROCESS_COUNTERS, PROCESS_OBJECT, Pane, ProcessMetric, process_counter,
+};
+pub use level::{Level, Limits};
+pub use look::{ORDERS, OverviewLook};
+pub use processes::{ProcessHistory, ProcessRow};
+pub use view::{Disk, Folded, Gauge, Interface, Memory, OverviewView, Pressure, Processors};
+
+/// The share of the memory for history that the overview uses: a quarter, half of it for processes.
+pub const OVERVIEW_SHARE: usize = 4;
+
+/// The counters of the overview with their history, and the processes.
+#[derive(Debug)]
+pub struct Overview {
+    series: Monitor,
+    /// The processes.
+    pub processes: ProcessHistory,
+    /// The counters that the source does not have.
+    lacks: Vec<&'static OverviewCounter>,
+    /// The source has no processes.
+    lacks_processes: Vec<&'static str>,
+}
+
+impl Overview {
+    /// An overview that keeps its past in at most so many bytes, and the paths that it needs: those of the
+    /// counters go into one query, those of the processes into the other.
+    pub fn new(budget: usize, counters: &mut Query, processes: &mut Query) -> Overview {
+        let mut lacks = Vec::new();
+        let mut found = Vec::new();
+        for counter in COUNTERS {
+            if found.contains(&counter.metric) {
+                continue;
+            }
+            if add(counters, counter.path) {
+                found.push(counter.metric);
+            } else {
+                lacks.push(counter);
+            }
+        }
+        lacks.retain(|counter| !found.contains(&counter.metric));
+        // Of the alternatives name the first one.
+        let mut named = Vec::new();
+        lacks.retain(|counter| {
+            let is_first = !named.contains(&counter.metric);
+            named.push(counter.metric);
+            is_first
+        });
+        let lacks_processes = PROCESS_COUNTERS
+            .iter()
+            .filter(|(_, number, _)| !add(processes, &format!("\\{}(*)\\{number}", PROCESS_OBJECT.0)))
+            .map(|(_, _, english)| *english)
+            .collect();
+        Overview {
+            series: Monitor::new(budget / 2),
+            processes: ProcessHistory::new(budget / 2),
+            lacks,
+            lacks_processes,
+        }
+    }
+
+    /// Takes the newest sample of the counters.
+    pub fn take(&mut self, time: FileTime, query: &Query) {
+        self.series.take(time, query, &query.readings());
+    }
+
+    /// Records that a time has no sample.
+    pub fn miss(&mut self, time: FileTime, why: tallymon::core::flow::NoValue) {
+        self.series.miss(time, why);
+        self.processes.miss();
+    }
+
+    /// The series with their rows, for a log to fill.
+    pub const fn rows_mut(&mut self) -> &mut Monitor {
+        &mut self.series
+    }
+
+    /// The series with their rows.
+    pub const fn rows(&self) -> &Monitor {
+        &self.series
+    }
+
+    /// The series for a reading of a log.
+    pub fn expect_rows(&mut self, query: &Query, readings: &[Reading]) -> Vec<Option<usize>> {
+        self.series.expect_rows(query, readings)
+    }
+
+    /// The time of the newest second.
+    pub fn newest(&self) -> Option<FileTime> {
+        self.series.time(self.series.next().checked_sub(1)?)
+    }
+
+    /// The row of a time, if it is kept.
+    pub fn row_of(&self, time: FileTime) -> Option<u64> {
+        self.series.row_at(time).filter(|row| self.series.time(*row) == Some(time))
+    }
+
+    /// The series of a path with its history, to show it in a chart whose newest row is of the same time.
+    pub fn series_of(&self, path: &str) -> Option<&Series> {
+        self.series.series().iter().find(|series| series.path == path)
+    }
+
+    /// The counters of a pane that the source does not have, in English.
+    pub fn lacking(&self, pane: Pane) -> Vec<&'static str> {
+        if pane == Pane::Processes {
+            return self.lacks_processes.clone();
+        }
+        self.lacks.iter().filter(|counter| counter.pane == pane).map(|counter| counter.english).collect()
+    }
+
+    /// Whether the source has any counter of a pane.
+    pub fn has(&self, pane: Pane) -> bool {
+        match pane {
+            Pane::Processes => self.lacks_processes.len() < PROCESS_COUNTERS.len(),
+            _ => {
+                let metrics = COUNTERS.iter().filter(|counter| counter.pane == pane);
+                let lacks = |metric| self.lacks.iter().any(|counter| counter.metric == metric);
+                metrics.into_iter().any(|counter| !lacks(counter.metric))
+            }
+        }
+    }
+
+    /// Bytes of the whole history.
+    pub fn bytes(&self) -> usize {
+        self.series.memory().0.saturating_add(self.processes.bytes())
+    }
+}
+
+/// Adds a path of numbers to a query; whether the source has it.
+fn add(query: &mut Query, path: &str) -> bool {
+    CounterPath::parse(path).is_ok_and(|parsed| query.add_path(path, &parsed.path).is_ok())
+}

@@ -1,0 +1,172 @@
+//! What the overview shows at one time: plain numbers with their names, units are those of the metric.
+
+use tallymon::core::flow::NoValue;
+use tallymon::core::time::FileTime;
+
+use crate::model::overview::processes::ProcessRow;
+
+/// A number now, and what it was before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gauge {
+    /// The number, or why there is none.
+    pub value: Result<f64, NoValue>,
+    /// The numbers up to this time, oldest first; NaN where there was none.
+    pub history: Vec<f32>,
+    /// The path of its counter.
+    pub path: String,
+}
+
+impl Gauge {
+    /// A counter that the source does not have.
+    pub const fn none() -> Gauge {
+        Gauge { value: Err(NoValue::NoCounter), history: Vec::new(), path: String::new() }
+    }
+
+    /// The number, if there is one.
+    pub fn number(&self) -> Option<f64> {
+        self.value.as_ref().ok().copied()
+    }
+
+    /// Whether nothing happened for as long as the history goes back.
+    pub fn is_idle(&self) -> bool {
+        let is_some = |number: f32| number > 0.05;
+        !self.number().is_some_and(|number| number > 0.05)
+            && !self.history.iter().any(|number| is_some(*number))
+    }
+}
+
+/// The processors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Processors {
+    /// Per cent of each processor.
+    pub each: Vec<(String, Gauge)>,
+    /// Per cent of all of them.
+    pub total: Gauge,
+    /// Per cent in programs and in the kernel.
+    pub user: Gauge,
+    /// Per cent in the kernel.
+    pub kernel: Gauge,
+    /// Tasks that wait.
+    pub queue: Gauge,
+    /// Processes.
+    pub processes: Gauge,
+    /// Threads.
+    pub threads: Gauge,
+    /// Switches between tasks a second.
+    pub switches: Gauge,
+    /// Seconds since the start of the machine.
+    pub up: Gauge,
+}
+
+/// Memory, in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    /// All of it, where the source has it.
+    pub total: Option<f64>,
+    /// What programs can still get.
+    pub available: Gauge,
+    /// What nothing uses.
+    pub free: Gauge,
+    /// Committed memory.
+    pub committed: Gauge,
+    /// The limit of committed memory.
+    pub limit: Gauge,
+    /// Per cent of the swap.
+    pub swap: Gauge,
+    /// Pages a second from and to disks.
+    pub paging: Gauge,
+}
+
+impl Memory {
+    /// What programs and the kernel use, what they gave up if asked, and what nothing uses; `None` where the
+    /// source does not have all of it.
+    pub fn parts(&self) -> Option<[f64; 3]> {
+        let (total, available) = (self.total?, self.available.number()?);
+        let free = self.free.number().unwrap_or(available).min(available);
+        Some([(total - available).max(0.0), (available - free).max(0.0), free])
+    }
+
+    /// Per cent that is in use: of the memory, else of the commit limit.
+    pub fn share(&self) -> Option<f64> {
+        if let (Some(total), Some(available)) = (self.total, self.available.number()) {
+            return (total > 0.0).then(|| ((total - available) / total * 100.0).clamp(0.0, 100.0));
+        }
+        let (committed, limit) = (self.committed.number()?, self.limit.number()?);
+        (limit > 0.0).then(|| (committed / limit * 100.0).clamp(0.0, 100.0))
+    }
+}
+
+/// A disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    /// Its instance.
+    pub name: String,
+    /// Per cent of the time in which it works.
+    pub busy: Gauge,
+    /// Bytes read a second.
+    pub read: Gauge,
+    /// Bytes written a second.
+    pub write: Gauge,
+    /// Seconds that a transfer takes.
+    pub latency: Gauge,
+    /// Requests that are not finished.
+    pub queue: Gauge,
+}
+
+/// A network interface.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interface {
+    /// Its instance.
+    pub name: String,
+    /// Bytes received a second.
+    pub received: Gauge,
+    /// Bytes sent a second.
+    pub sent: Gauge,
+    /// Bytes that it can send a second, where it says so.
+    pub speed: Option<f64>,
+}
+
+/// Instances that share one line: idle ones and virtual ones.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Folded {
+    /// Their names.
+    pub names: Vec<String>,
+    /// The sums of their numbers: bytes in and out.
+    pub sums: [f64; 2],
+}
+
+/// What tasks waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pressure {
+    /// Processor: some task waited.
+    pub processor: Gauge,
+    /// Memory: some task waited, all tasks waited.
+    pub memory: [Gauge; 2],
+    /// Disks: some task waited, all tasks waited.
+    pub disk: [Gauge; 2],
+}
+
+/// Everything that the overview shows at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverviewView {
+    /// The time; `None` before the first sample.
+    pub time: Option<FileTime>,
+    /// Number of the row, for pictures that move with it.
+    pub row: u64,
+    /// Processors.
+    pub processors: Processors,
+    /// Memory.
+    pub memory: Memory,
+    /// Disks that work, busiest first.
+    pub disks: Vec<Disk>,
+    /// The other disks.
+    pub idle_disks: Folded,
+    /// Interfaces that work, in their order.
+    pub interfaces: Vec<Interface>,
+    /// The other interfaces.
+    pub idle_interfaces: Folded,
+    /// Pressure.
+    pub pressure: Pressure,
+    /// Processes, in the order of the source; `None` where none are kept of this time.
+    pub processes: Option<Vec<ProcessRow>>,
+}

@@ -1,0 +1,446 @@
+//! The overview: one page with everything that a machine does, at one second.
+//!
+//! It shows the second of the cursor, as the chart does: back in time, and in a log. The numbers are a
+//! [`OverviewView`](crate::model::overview::OverviewView); the files here only draw them.
+
+pub(crate) mod act;
+mod bars;
+pub(crate) mod details;
+mod draw;
+mod layout;
+mod processes;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tallymon::core::flow::SourceError;
+use tallymon::process::{ProcessFacts, ProcessId, Processes};
+
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
+use crate::model::overview::{Pane, ProcessRow};
+use crate::screens::overview::draw::Painter;
+use crate::screens::overview::layout::{Counts, Room, areas};
+use crate::screens::overview::processes::{KnownFacts, ListState, ProcessKey, id_of, ordered};
+use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick};
+use crate::screens::slider;
+use crate::term::task::Task;
+use crate::workspace::state::{View, Workspace};
+
+/// Points of a short history.
+const POINTS: usize = 24;
+/// How many facts are kept; more of them are forgotten and read again.
+const MOST_FACTS: usize = 8_192;
+/// After how many samples the facts in view are read again: a program can start another one in its place.
+const FACTS_AGE: u32 = 15;
+
+/// What Enter on an item opens.
+#[derive(Debug, Clone)]
+pub(super) enum Target {
+    /// The chart of this path.
+    Chart(String),
+    /// The details of this process.
+    Process(ProcessRow),
+}
+
+/// Something on the screen that can be chosen.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    pane: Pane,
+    area: Rect,
+    target: Target,
+}
+
+/// The overview in place of the chart.
+pub(crate) struct OverviewScreen {
+    reader: Option<Arc<dyn Processes>>,
+    /// The pane in front, and the place of its chosen item; none at first.
+    pane: Pane,
+    at: Option<usize>,
+    chosen: Option<ProcessKey>,
+    /// The first process in view.
+    top: usize,
+    /// The text that a process has to contain, in lower case.
+    filter: String,
+    facts: KnownFacts,
+    requested: Option<Task<Answer>>,
+    /// Samples since the facts in view were read.
+    age: u32,
+    items: Vec<Item>,
+    slider: Rect,
+}
+
+/// Processes and their facts.
+type Answer = Vec<(ProcessId, Option<ProcessFacts>)>;
+
+impl OverviewScreen {
+    /// The overview of what the workspace shows.
+    pub(crate) fn open(workspace: &Workspace) -> OverviewScreen {
+        OverviewScreen {
+            // A log is about another time, perhaps about another machine.
+            reader: workspace.options.processes.clone().filter(|_| workspace.replay.is_none()),
+            pane: Pane::Processes,
+            at: None,
+            chosen: None,
+            top: 0,
+            filter: String::new(),
+            facts: KnownFacts::new(),
+            requested: None,
+            age: 0,
+            items: Vec::new(),
+            slider: Rect::ZERO,
+        }
+    }
+
+    /// The items of the pane in front.
+    fn own(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.pane == self.pane)
+    }
+
+    /// The rows of the shown second.
+    fn rows(workspace: &Workspace) -> &[ProcessRow] {
+        let time = workspace.overview_time();
+        let state = workspace.overview.as_ref();
+        state.zip(time).and_then(|(state, time)| state.model.processes.at(time)).unwrap_or_default()
+    }
+
+    /// Moves the choice in the pane in front.
+    fn move_choice(&mut self, by: isize, workspace: &Workspace) {
+        if self.pane == Pane::Processes {
+            let rows = OverviewScreen::rows(workspace);
+            let shown = ordered(rows, &workspace.overview_look, &self.filter, &self.facts);
+            let at = self
+                .chosen
+                .as_ref()
+                .and_then(|chosen| shown.iter().position(|row| ProcessKey::of(row) == *chosen));
+            let at = at.map_or(self.top.saturating_add_signed(by.min(0)), |at| at.saturating_add_signed(by));
+            let row = shown.get(at.min(shown.len().saturating_sub(1)));
+            self.chosen = row.map(|row| ProcessKey::of(row));
+        } else {
+            let last = self.own().count().saturating_sub(1);
+            self.at = Some(self.at.map_or(0, |at| at.saturating_add_signed(by).min(last)));
+        }
+    }
+
+    /// The next pane that is shown, or the one before.
+    fn move_pane(&mut self, forward: bool, workspace: &Workspace) {
+        let panes = &workspace.overview_look.panes;
+        let at = panes.iter().position(|pane| *pane == self.pane).unwrap_or(0);
+        let step = if forward { 1 } else { panes.len().saturating_sub(1) };
+        let next = at.saturating_add(step).checked_rem(panes.len()).unwrap_or(0);
+        self.pane = panes.get(next).copied().unwrap_or(Pane::Processes);
+        self.at = Some(0);
+        if self.pane == Pane::Processes && self.chosen.is_none() {
+            self.move_choice(0, workspace);
+        }
+    }
+
+    /// The process that is chosen, else the first one.
+    fn process(&self, workspace: &Workspace) -> Option<ProcessRow> {
+        let rows = OverviewScreen::rows(workspace);
+        match &self.chosen {
+            Some(chosen) => rows.iter().find(|row| ProcessKey::of(row) == *chosen).cloned(),
+            None => {
+                let shown = ordered(rows, &workspace.overview_look, &self.filter, &self.facts);
+                shown.first().map(|row| (*row).clone())
+            }
+        }
+    }
+
+    /// Opens the chosen item: its chart, or the details of a process.
+    fn open_chosen(&self, workspace: &mut Workspace) -> Action {
+        if self.pane == Pane::Processes {
+            return self.open_process(workspace, Opens::Process);
+        }
+        let target = self.own().nth(self.at.unwrap_or(0)).map(|item| item.target.clone());
+        self.open_target(target, workspace)
+    }
+
+    fn open_target(&self, target: Option<Target>, workspace: &mut Workspace) -> Action {
+        match target {
+            Some(Target::Chart(path)) => workspace.chart_of_overview(&path),
+            Some(Target::Process(_)) => return self.open_process(workspace, Opens::Process),
+            None => {}
+        }
+        Action::Done
+    }
+
+    fn open_process(&self, workspace: &mut Workspace, opens: Opens) -> Action {
+        workspace.process = self.process(workspace);
+        if workspace.process.is_some() { Action::Open(opens) } else { Action::Done }
+    }
+
+    /// Hides or shows the pane of a digit.
+    fn toggle_pane(&mut self, key: KeyEvent, workspace: &mut Workspace) {
+        let digit = typed(key).and_then(|letter| letter.to_digit(10));
+        let nth = digit.and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
+        if let Some((_, pane)) = nth.and_then(|nth| Pane::NAMES.get(nth)) {
+            workspace.overview_look.toggle(*pane);
+        }
+        self.keep_pane(workspace);
+    }
+
+    /// A hidden pane is not in front.
+    fn keep_pane(&mut self, workspace: &Workspace) {
+        let look = &workspace.overview_look;
+        if !look.has(self.pane) {
+            self.pane = look.panes.first().copied().unwrap_or(Pane::Processes);
+            self.at = None;
+        }
+    }
+
+    /// Starts to read the facts of processes that have none yet.
+    fn ask(&mut self, rows: &[ProcessRow]) {
+        let Some(reader) = self.reader.clone().filter(|_| self.requested.is_none()) else { return };
+        if self.facts.len() > MOST_FACTS {
+            self.facts.clear();
+        }
+        let in_view = self.items.iter().filter_map(|item| match &item.target {
+            Target::Process(row) => id_of(row),
+            Target::Chart(_) => None,
+        });
+        let is_old = self.age >= FACTS_AGE;
+        let mut wanted: Vec<ProcessId> =
+            in_view.filter(|id| is_old || !self.facts.contains_key(id)).collect();
+        if !self.filter.is_empty() {
+            // A filter looks into the commands of all.
+            let unknown = rows.iter().filter_map(id_of).filter(|id| !self.facts.contains_key(id));
+            wanted.extend(unknown);
+        }
+        if is_old {
+            self.age = 0;
+        }
+        if !wanted.is_empty() {
+            let read = move || {
+                let facts = reader.facts(&wanted);
+                wanted.into_iter().zip(facts).collect()
+            };
+            self.requested = Task::begin(read).ok();
+        }
+    }
+}
+
+/// Keys of the chart that mean nothing here: they would change what is not on the screen.
+const NOT_HERE: &[Command] = &[
+    Command::Remove,
+    Command::Hide,
+    Command::NewSet,
+    Command::Highlight,
+    Command::Colour,
+    Command::Previous,
+    Command::Next,
+    Command::ScaleUp,
+    Command::ScaleDown,
+    Command::ScaleFit,
+    Command::ScaleFitAll,
+    Command::ScaleDefault,
+    Command::Threshold,
+    Command::Clear,
+    Command::Contributors,
+    Command::Explain,
+    Command::Properties,
+    Command::Part,
+    Command::Grid,
+    Command::CopyPath,
+    Command::CopyValues,
+    Command::Paste,
+    Command::FailedProvider,
+    Command::Untick,
+];
+
+impl Screen for OverviewScreen {
+    fn layer(&self) -> Layer {
+        Layer::Body
+    }
+
+    fn view(&self) -> Option<View> {
+        Some(View::Overview)
+    }
+
+    fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return Action::Ignored;
+        }
+        let Some(found) = command(Context::Overview, key) else {
+            let of_chart = command(Context::Chart, key);
+            let is_for_chart = of_chart.is_none_or(|command| !NOT_HERE.contains(&command));
+            return if is_for_chart { Action::Ignored } else { Action::Done };
+        };
+        match found {
+            Command::Previous => self.move_choice(-1, workspace),
+            Command::Next => self.move_choice(1, workspace),
+            Command::NextPane => self.move_pane(true, workspace),
+            Command::PreviousPane => self.move_pane(false, workspace),
+            Command::OpenChosen => return self.open_chosen(workspace),
+            Command::SortNext => workspace.overview_look.move_order(true),
+            Command::SortPrevious => workspace.overview_look.move_order(false),
+            Command::Reverse => {
+                workspace.overview_look.ascending = !workspace.overview_look.ascending;
+            }
+            Command::ShowPane => self.toggle_pane(key, workspace),
+            Command::Preset => {
+                workspace.overview_look.next_preset();
+                self.keep_pane(workspace);
+            }
+            Command::Act => return self.open_process(workspace, Opens::Act),
+            Command::Filter => return Action::Ask(Question::Filter, self.filter.clone()),
+            Command::Cancel if !self.filter.is_empty() => self.filter.clear(),
+            Command::Cancel if self.chosen.is_some() || self.at.is_some() => {
+                (self.chosen, self.at, self.pane) = (None, None, Pane::Processes);
+            }
+            _ => return Action::Ignored,
+        }
+        Action::Done
+    }
+
+    fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
+        let at = Position { x: event.column, y: event.row };
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) if self.slider.contains(at) => {
+                slider::go_to(workspace, self.slider, at.x);
+            }
+            MouseEventKind::Down(MouseButton::Left) => {
+                // The smallest item: a processor lies in the row of its pane.
+                let found = self.items.iter().filter(|item| item.area.contains(at));
+                let Some(item) = found.min_by_key(|item| item.area.area()).cloned() else {
+                    return Action::Done;
+                };
+                self.pane = item.pane;
+                if let Target::Process(row) = &item.target {
+                    let key = ProcessKey::of(row);
+                    // A second click opens.
+                    if self.chosen.replace(key.clone()) == Some(key) {
+                        return self.open_target(Some(item.target), workspace);
+                    }
+                    return Action::Done;
+                }
+                let place = self.own().position(|own| own.area == item.area);
+                let was = std::mem::replace(&mut self.at, place);
+                if was == place {
+                    return self.open_target(Some(item.target), workspace);
+                }
+            }
+            MouseEventKind::ScrollUp => self.top = self.top.saturating_sub(3),
+            MouseEventKind::ScrollDown => {
+                let last = OverviewScreen::rows(workspace).len().saturating_sub(1);
+                self.top = self.top.saturating_add(3).min(last);
+            }
+            _ => {}
+        }
+        Action::Done
+    }
+
+    fn answer(&mut self, question: Question, text: &str, _workspace: &mut Workspace) -> Action {
+        if question != Question::Filter {
+            return Action::Ignored;
+        }
+        self.filter = text.trim().to_lowercase();
+        Action::Done
+    }
+
+    fn paste(&mut self, _text: &str, _workspace: &mut Workspace) -> Action {
+        Action::Ignored
+    }
+
+    fn sample(&mut self, _tick: &Tick<'_>) -> Result<(), SourceError> {
+        // The workspace samples for the overview, also under other screens.
+        self.age = self.age.saturating_add(1);
+        Ok(())
+    }
+
+    fn poll(&mut self, patience: Duration) -> bool {
+        let Some(answer) = self.requested.as_ref().and_then(|task| task.wait(patience)) else { return false };
+        self.requested = None;
+        self.facts.extend(answer.unwrap_or_default());
+        true
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.requested.is_some()
+    }
+
+    fn footer(&self) -> Option<Context> {
+        Some(Context::Overview)
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
+        let slider = u16::from(workspace.replay.is_some() && area.height > 6);
+        let body = Rect { height: area.height.saturating_sub(slider), ..area };
+        self.draw_panes(buffer, body, workspace);
+        if slider > 0 {
+            self.slider = slider::draw(workspace, buffer, Rect { y: body.bottom(), height: 1, ..area });
+        }
+    }
+}
+
+impl OverviewScreen {
+    fn draw_panes(&mut self, buffer: &mut Buffer, body: Rect, workspace: &Workspace) {
+        let Some(state) = &workspace.overview else { return };
+        let time = workspace.overview_time();
+        let view = state.model.view(time, POINTS, usize::from(body.width));
+        let look = &workspace.overview_look;
+        let counts = Counts {
+            processors: view.processors.each.len(),
+            disks: view.disks.len(),
+            interfaces: view.interfaces.len(),
+        };
+        let mut painter = Painter {
+            buffer,
+            words: workspace.words,
+            theme: workspace.theme,
+            view: &view,
+            room: Room::of(body),
+            items: Vec::new(),
+            chosen: self.at.map(|at| (self.pane, at)).filter(|_| self.pane != Pane::Processes),
+            is_reading: workspace.overview_reads(),
+        };
+        let rows = view.processes.as_deref();
+        for (pane, area) in areas(body, &look.panes, counts) {
+            if area.height == 0 {
+                continue;
+            }
+            if !state.model.has(pane) {
+                let lacking = state.model.lacking(pane);
+                let rest = if painter.room == Room::Lines {
+                    area
+                } else {
+                    painter.heading(pane, area, &[]);
+                    Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area }
+                };
+                if rest.height > 0 {
+                    painter.lacks(rest, &lacking);
+                }
+                continue;
+            }
+            match pane {
+                Pane::Processors => painter.processors(area),
+                Pane::Memory => painter.memory(area),
+                Pane::Disks => painter.disks(area),
+                Pane::Network => painter.network(area),
+                Pane::Pressure => painter.pressure(area),
+                Pane::Processes => match rows {
+                    Some(rows) => {
+                        let list = ListState {
+                            look,
+                            filter: &self.filter,
+                            facts: &self.facts,
+                            chosen: self.chosen.as_ref(),
+                            top: self.top,
+                            is_past: state.model.processes.newest().len() != rows.len(),
+                        };
+                        self.top = painter.processes(area, rows, &list);
+                    }
+                    None => painter.no_processes(area),
+                },
+            }
+        }
+        self.items = painter.items;
+        if let Some(rows) = rows {
+            self.ask(rows);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The processes of the overview: sorted, filtered, with who runs them.
+
+use std::collections::HashMap;
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use tallymon::core::time::FileTime;
+use tallymon::human::Unit;
+use tallymon::process::{ProcessFacts, ProcessId};
+
+use crate::model::overview::{Level, Limits, OverviewLook, Pane, ProcessMetric, ProcessRow};
+use crate::screens::overview::draw::Painter;
+use crate::screens::overview::layout::Room;
+use crate::screens::overview::{Item, Target, words};
+use crate::term::text::{cut, put, put_right, width};
+
+/// Which process a row is: the same in every second where the source has ids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ProcessKey {
+    name: std::sync::Arc<str>,
+    identity: Option<(u32, u64)>,
+}
+
+impl ProcessKey {
+    pub(super) fn of(row: &ProcessRow) -> ProcessKey {
+        ProcessKey { name: row.name.clone(), identity: row.identity() }
+    }
+
+    fn is(&self, row: &ProcessRow) -> bool {
+        match self.identity {
+            Some(identity) => row.identity() == Some(identity),
+            None => *self.name == *row.name,
+        }
+    }
+}
+
+/// The facts that are known, by process.
+pub(super) type KnownFacts = HashMap<ProcessId, Option<ProcessFacts>>;
+
+/// The id of a row for the facts of its process.
+pub(super) fn id_of(row: &ProcessRow) -> Option<ProcessId> {
+    let (id, start) = row.identity()?;
+    Some(ProcessId { id, start: FileTime(start) })
+}
+
+/// The rows in the order of the look that pass a filter.
+pub(super) fn ordered<'r>(
+    rows: &'r [ProcessRow],
+    look: &OverviewLook,
+    filter: &str,
+    facts: &KnownFacts,
+) -> Vec<&'r ProcessRow> {
+    let known = |row: &ProcessRow| id_of(row).and_then(|id| facts.get(&id)?.as_ref());
+    let passes = |row: &&ProcessRow| {
+        filter.is_empty()
+            || row.name.to_lowercase().contains(filter)
+            || row.id.is_some_and(|id| id.to_string() == filter)
+            || known(row).is_some_and(|facts| {
+                let unit = facts.unit.as_deref().unwrap_or_default();
+                [facts.command.as_str(), &facts.user, unit]
+                    .iter()
+                    .any(|text| text.to_lowercase().contains(filter))
+            })
+    };
+    let mut shown: Vec<&ProcessRow> = rows.iter().filter(passes).collect();
+    shown.sort_by(|one, other| {
+        let number = |row: &ProcessRow| row.number(look.order);
+        let order = match (number(one), number(other)) {
+            (Some(one), Some(other)) => one.total_cmp(&other),
+            // Rows without a value go to the end.
+            (one, other) => return other.is_some().cmp(&one.is_some()),
+        };
+        let order = if look.ascending { order } else { order.reverse() };
+        // Equal rows keep their places between two samples.
+        order
+            .then_with(|| other.processor.unwrap_or(0.0).total_cmp(&one.processor.unwrap_or(0.0)))
+            .then_with(|| other.memory.unwrap_or(0.0).total_cmp(&one.memory.unwrap_or(0.0)))
+            .then_with(|| one.id.cmp(&other.id))
+            .then_with(|| one.name.cmp(&other.name))
+    });
+    shown
+}
+
+/// A column of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Number(ProcessMetric),
+    User,
+    Unit,
+    Command,
+}
+
+/// What a list of processes shows beside the rows.
+pub(super) struct ListState<'l> {
+    pub(super) look: &'l OverviewLook,
+    pub(super) filter: &'l str,
+    pub(super) facts: &'l KnownFacts,
+    pub(super) chosen: Option<&'l ProcessKey>,
+    /// The first row in view.
+    pub(super) top: usize,
+    /// Per cent of one processor are many on a machine with many.
+    pub(super) is_past: bool,
+}
+
+impl Painter<'_> {
+    /// Draws the list; returns its first row in view.
+    pub(super) fn processes(&mut self, area: Rect, rows: &[ProcessRow], state: &ListState<'_>) -> usize {
+        let shown = ordered(rows, state.look, state.filter, state.facts);
+        let theme = self.theme;
+        let mut parts = vec![(shown.len().to_string(), theme.plain())];
+        if state.is_past {
+            parts = vec![(format!("{} {}", self.word(words::LARGEST), shown.len()), theme.plain())];
+        }
+        if !state.filter.is_empty() {
+            parts.push((format!("/{}", state.filter), theme.warning()));
+        }
+        let mut body = area;
+        if area.height > 3 {
+            self.heading(Pane::Processes, area, &parts);
+            body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
+        }
+        let columns = self.columns_of(rows, state, body.width);
+        self.headings(body, &columns, state);
+        let lines = usize::from(body.height.saturating_sub(1));
+        let at = state.chosen.and_then(|chosen| shown.iter().position(|row| chosen.is(row)));
+        let mut top = state.top.min(shown.len().saturating_sub(lines));
+        if let Some(at) = at {
+            top = top.min(at).max(at.saturating_add(1).saturating_sub(lines));
+        }
+        if shown.is_empty() && !state.filter.is_empty() {
+            let y = body.y.saturating_add(1);
+            put(self.buffer, body.x, y, body.width, self.word(words::NO_SUCH), theme.dim());
+        }
+        for (line, (nth, row)) in body.rows().skip(1).zip(shown.iter().enumerate().skip(top)) {
+            let is_chosen = at == Some(nth);
+            self.process(line, row, &columns, state, is_chosen);
+            self.items.push(Item {
+                pane: Pane::Processes,
+                area: line,
+                target: Target::Process((*row).clone()),
+            });
+        }
+        top
+    }
+
+    /// The columns that fit, each with its width. Columns that no process has are left out.
+    fn columns_of(&self, rows: &[ProcessRow], state: &ListState<'_>, room: u16) -> Vec<(Column, u16)> {
+        let facts = || state.facts.values().flatten();
+        let has = |metric: ProcessMetric| rows.iter().any(|row| row.number(metric).is_some());
+        let longest = |texts: &mut dyn Iterator<Item = u16>, least: u16, most: u16| {
+            texts.fold(least, u16::max).min(most)
+        };
+        let user = longest(&mut facts().map(|facts| width(&facts.user)), 4, 10);
+        let unit = longest(&mut facts().filter_map(|facts| facts.unit.as_deref().map(width)), 0, 24);
+        let digits = rows.iter().filter_map(|row| row.id).max().map_or(5, |id| id.to_string().len());
+        let digits = u16::try_from(digits).unwrap_or(7).clamp(3, 8);
+        let mut columns = Vec::new();
+        let wanted = [
+            (Column::Number(ProcessMetric::Id), digits, 0, has(ProcessMetric::Id)),
+            (Column::User, user.saturating_add(1), 60, facts().next().is_some()),
+            (Column::Number(ProcessMetric::Processor), 6, 0, true),
+            (Column::Number(ProcessMetric::Memory), 9, 0, has(ProcessMetric::Memory)),
+            (Column::Number(ProcessMetric::InputOutput), 10, 60, has(ProcessMetric::InputOutput)),
+            (Column::Number(ProcessMetric::Threads), 5, 60, has(ProcessMetric::Threads)),
+            (Column::Unit, unit.saturating_add(1), 100, unit > 0),
+        ];
+        let mut left = room;
+        for (column, wide, least, is_there) in wanted {
+            if is_there && room >= least && left > wide.saturating_add(8) {
+                columns.push((column, wide));
+                left = left.saturating_sub(wide).saturating_sub(1);
+            }
+        }
+        columns.push((Column::Command, left));
+        columns
+    }
+
+    fn headings(&mut self, area: Rect, columns: &[(Column, u16)], state: &ListState<'_>) {
+        let theme = self.theme;
+        let mut x = area.x;
+        for (column, wide) in columns {
+            let (label, right, is_order) = match column {
+                Column::Number(metric) => (words::heading(*metric), true, *metric == state.look.order),
+                Column::User => (words::USER_COLUMN, false, false),
+                Column::Unit => (words::UNIT_COLUMN, false, false),
+                Column::Command => (words::COMMAND_COLUMN, false, false),
+            };
+            let arrow = match (is_order, state.look.ascending) {
+                (false, _) => "",
+                (true, true) => theme.either("▲", "^"),
+                (true, false) => theme.either("▼", "v"),
+            };
+            let style = if is_order { theme.bold() } else { theme.dim() };
+            let text = format!("{}{arrow}", cut(self.word(label), wide.saturating_sub(width(arrow))));
+            if right {
+                put_right(self.buffer, x, area.y, *wide, &text, style);
+            } else {
+                put(self.buffer, x, area.y, *wide, &text, style);
+            }
+            x = x.saturating_add(*wide).saturating_add(1);
+        }
+    }
+
+    fn process(
+        &mut self,
+        area: Rect,
+        row: &ProcessRow,
+        columns: &[(Column, u16)],
+        state: &ListState<'_>,
+        is_chosen: bool,
+    ) {
+        let theme = self.theme;
+        let facts = id_of(row).and_then(|id| state.facts.get(&id)?.as_ref());
+        let mut x = area.x;
+        for (column, wide) in columns {
+            let (text, right, style) = match column {
+                Column::Number(metric) => {
+                    let (text, style) = self.number(row, *metric);
+                    (text, true, style)
+                }
+                Column::User => (facts.map_or("", |facts| &facts.user).to_string(), false, theme.plain()),
+                Column::Unit => {
+                    let unit = facts.and_then(|facts| facts.unit.clone());
+                    (unit.unwrap_or_default(), false, theme.dim())
+                }
+                Column::Command => {
+                    let command = facts.map(|facts| facts.command.as_str());
+                    // "System" is all threads of the kernel, not only the one with its id.
+                    let command = command.filter(|text| !text.is_empty() && *row.name != *"System");
+                    (command.unwrap_or(&row.name).to_string(), false, theme.plain())
+                }
+            };
+            let text = cut(&visible(&text), *wide);
+            if right {
+                put_right(self.buffer, x, area.y, *wide, &text, style);
+            } else {
+                put(self.buffer, x, area.y, *wide, &text, style);
+            }
+            x = x.saturating_add(*wide).saturating_add(1);
+        }
+        if is_chosen {
+            self.buffer.set_style(area, theme.selected());
+        }
+    }
+
+    /// A number of a process, and its colour by load.
+    fn number(&self, row: &ProcessRow, metric: ProcessMetric) -> (String, Style) {
+        let theme = self.theme;
+        let Some(number) = row.number(metric) else {
+            return (theme.either("–", "-").to_string(), theme.dim());
+        };
+        let quiet = |number: f64, style: Style| if number < 0.05 { theme.dim() } else { style };
+        match metric {
+            ProcessMetric::Processor => {
+                let style = theme.level(Limits::BUSY.level(number));
+                (format!("{number:.1}"), quiet(number, style))
+            }
+            ProcessMetric::Memory => {
+                let total = self.view.memory.total.filter(|total| *total > 0.0);
+                let share = total.map_or(0.0, |total| number / total * 100.0);
+                let level = PROCESS_MEMORY.iter().rev().find(|(from, _)| share >= *from);
+                let style = level.map_or(theme.plain(), |(_, level)| theme.level(*level));
+                (Unit::Bytes.text(number), style)
+            }
+            ProcessMetric::InputOutput => (Unit::BytesPerSecond.text(number), quiet(number, theme.plain())),
+            ProcessMetric::Threads | ProcessMetric::Id => (format!("{number:.0}"), theme.plain()),
+        }
+    }
+
+    /// Says that no processes are kept of a time.
+    pub(super) fn no_processes(&mut self, area: Rect) {
+        let mut body = area;
+        if self.room != Room::Lines {
+            self.heading(Pane::Processes, area, &[]);
+            body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
+        }
+        if body.height > 0 && !self.is_reading && self.view.time.is_some() {
+            put(self.buffer, body.x, body.y, body.width, self.word(words::NOT_KEPT), self.theme.dim());
+        }
+    }
+}
+
+/// From which share of the memory on a process is coloured.
+const PROCESS_MEMORY: [(f64, Level); 2] = [(10.0, Level::Medium), (40.0, Level::High)];
+
+/// A text without control characters: a command line may contain any byte.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}

@@ -1,0 +1,307 @@
+//! A machine with everything that the overview shows: its load follows a wave, second by second.
+
+use std::sync::Arc;
+
+use tallymon::core::block::{
+    BlockWriter, CounterBlockMut, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+};
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{Absence, Source, SourceError, ValueState};
+use tallymon::core::request::{Request, RequestKind};
+use tallymon::core::time::{FileTime, Frequency, PerfTime};
+use tallymon::core::title::{Language, TitleIndex, Titles};
+
+use crate::fake::{START, Shared, wave};
+
+const SECOND: u64 = 10_000_000;
+const SHARE: CounterType = CounterType::PERF_RAW_FRACTION;
+const BASE: CounterType = CounterType::PERF_RAW_BASE;
+const RAW: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
+const RATE: CounterType = CounterType::PERF_COUNTER_BULK_COUNT;
+
+/// What the test changes.
+#[derive(Default)]
+pub(crate) struct Load {
+    pub(crate) step: Shared<u64>,
+    /// How many processors there are.
+    pub(crate) processors: Shared<u64>,
+    /// The kernel does not measure pressure.
+    pub(crate) no_pressure: Shared<bool>,
+    /// Processes that exist beside the usual ones.
+    pub(crate) more: Shared<Vec<(&'static str, u64)>>,
+}
+
+pub(crate) struct Machine(pub(crate) Arc<Load>);
+
+const fn counter(name: u32, counter_type: CounterType) -> CounterSpec {
+    CounterSpec::new(TitleIndex(name), counter_type)
+}
+
+const PROCESSOR: &[CounterSpec] = &[
+    counter(6, SHARE),
+    counter(6, BASE),
+    counter(142, SHARE),
+    counter(142, BASE),
+    counter(144, SHARE),
+    counter(144, BASE),
+];
+const SYSTEM: &[CounterSpec] =
+    &[counter(44, RAW), counter(248, RAW), counter(250, RAW), counter(146, RATE), counter(674, RAW)];
+const NUMA: &[CounterSpec] = &[counter(900_402, RAW)];
+const MEMORY: &[CounterSpec] =
+    &[counter(24, RAW), counter(1676, RAW), counter(26, RAW), counter(30, RAW), counter(40, RATE)];
+const SWAP: &[CounterSpec] = &[counter(702, SHARE), counter(702, BASE)];
+const DISK: &[CounterSpec] = &[
+    counter(1482, SHARE),
+    counter(1482, BASE),
+    counter(220, RATE),
+    counter(222, RATE),
+    counter(206, CounterType::PERF_AVERAGE_TIMER),
+    counter(206, CounterType::PERF_AVERAGE_BASE),
+    counter(198, RAW),
+];
+const NETWORK: &[CounterSpec] = &[counter(264, RATE), counter(506, RATE), counter(520, RAW)];
+const PRESSURE: &[CounterSpec] = &[
+    counter(900_202, SHARE),
+    counter(900_202, BASE),
+    counter(900_204, SHARE),
+    counter(900_204, BASE),
+    counter(900_206, SHARE),
+    counter(900_206, BASE),
+    counter(900_208, SHARE),
+    counter(900_208, BASE),
+    counter(900_210, SHARE),
+    counter(900_210, BASE),
+];
+const PROCESS: &[CounterSpec] = &[
+    counter(6, SHARE),
+    counter(6, BASE),
+    counter(180, RAW),
+    counter(1424, RATE),
+    counter(680, RAW),
+    counter(784, RAW),
+    counter(684, RAW),
+];
+
+const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterSpec]) -> ObjectSpec<'static> {
+    ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
+}
+
+const OBJECTS: [ObjectSpec<'static>; 9] = [
+    object(238, InstanceKind::Many, PROCESSOR),
+    object(2, InstanceKind::None, SYSTEM),
+    object(900_400, InstanceKind::Many, NUMA),
+    object(4, InstanceKind::None, MEMORY),
+    object(700, InstanceKind::Many, SWAP),
+    object(234, InstanceKind::Many, DISK),
+    object(510, InstanceKind::Many, NETWORK),
+    object(900_200, InstanceKind::None, PRESSURE),
+    object(230, InstanceKind::Many, PROCESS),
+];
+
+const NAMES: &[(u32, &str)] = &[
+    (2, "System"),
+    (4, "Memory"),
+    (6, "% Processor Time"),
+    (24, "Available Bytes"),
+    (26, "Committed Bytes"),
+    (30, "Commit Limit"),
+    (40, "Pages/sec"),
+    (44, "Processor Queue Length"),
+    (142, "% User Time"),
+    (144, "% Privileged Time"),
+    (146, "Context Switches/sec"),
+    (180, "Working Set"),
+    (198, "Current Disk Queue Length"),
+    (206, "Avg. Disk sec/Transfer"),
+    (220, "Disk Read Bytes/sec"),
+    (222, "Disk Write Bytes/sec"),
+    (230, "Process"),
+    (234, "PhysicalDisk"),
+    (238, "Processor"),
+    (248, "Processes"),
+    (250, "Threads"),
+    (264, "Bytes Received/sec"),
+    (506, "Bytes Sent/sec"),
+    (510, "Network Interface"),
+    (520, "Current Bandwidth"),
+    (674, "System Up Time"),
+    (680, "Thread Count"),
+    (684, "Elapsed Time"),
+    (700, "Paging File"),
+    (702, "% Usage"),
+    (784, "ID Process"),
+    (1424, "IO Data Bytes/sec"),
+    (1482, "% Idle Time"),
+    (1676, "Free & Zero Page List Bytes"),
+    (900_200, "Pressure"),
+    (900_202, "% Processor Pressure Some"),
+    (900_204, "% Memory Pressure Some"),
+    (900_206, "% Memory Pressure Full"),
+    (900_208, "% IO Pressure Some"),
+    (900_210, "% IO Pressure Full"),
+    (900_400, "NUMA Node Memory"),
+    (900_402, "Total MBytes"),
+];
+
+/// Processes that always exist: name, id, share of a processor, MiB, bytes a second, threads.
+const PROCESSES: [(&str, u64, u64, u64, u64, u64); 6] = [
+    ("systemd", 1, 0, 12, 0, 1),
+    ("nginx", 812, 12, 90, 400_000, 4),
+    ("nginx", 813, 7, 88, 250_000, 4),
+    ("postgres", 990, 31, 2_400, 9_000_000, 1),
+    ("java", 1_204, 64, 3_100, 20_000, 112),
+    ("sh", 4_001, 0, 3, 0, 1),
+];
+
+/// The sum of a wave up to a second, for counts that only grow.
+fn grown(step: u64, period: u64, most: u64) -> u64 {
+    (0..=step).map(|step| wave(step, period) * most / 100).sum()
+}
+
+impl Machine {
+    fn single(&self, name: u32, block: &mut CounterBlockMut<'_>) {
+        let step = self.0.step.get();
+        let gib = 1u64 << 30;
+        match name {
+            2 => {
+                block.set(0, wave(step, 30) / 20);
+                block.set(1, 321);
+                block.set(2, 1_204);
+                block.set(3, step * 12_340);
+                block.set(4, 444_120 + step);
+            }
+            4 => {
+                block.set(0, 20 * gib - wave(step, 80) * (gib / 100));
+                block.set(1, 8 * gib);
+                block.set(2, 11 * gib);
+                block.set(3, 24 * gib);
+                block.set(4, step * 171);
+            }
+            _ => {
+                let numbers = [wave(step, 40) / 2, 1, 0, wave(step, 50) / 4, 2];
+                for (nth, number) in numbers.into_iter().enumerate() {
+                    block.set_fraction(nth * 2, number, 100);
+                    if self.0.no_pressure.get() {
+                        block.state(nth * 2, ValueState::Absent(Absence::NotInThisKernel));
+                    }
+                }
+            }
+        }
+    }
+
+    fn instance(&self, name: u32, position: u64, block: &mut CounterBlockMut<'_>) {
+        let step = self.0.step.get();
+        match name {
+            238 => {
+                let share = wave(step + position * 9, 40);
+                block.set_fraction(0, share, 100);
+                block.set_fraction(2, share * 3 / 4, 100);
+                block.set_fraction(4, share / 4, 100);
+            }
+            900_400 => block.set(0, 32 * 1_024),
+            700 => block.set_fraction(0, 12, 100),
+            234 => {
+                let works = position != 1;
+                let share = if works { wave(step, 20) * 9 / 10 } else { 0 };
+                block.set_fraction(0, 100 - share, 100);
+                block.set(2, if works { grown(step, 20, 38_000_000) } else { 0 });
+                block.set(3, if works { grown(step, 20, 9_500_000) } else { 0 });
+                // Half a millisecond for each of ten transfers a second.
+                block.set(4, if works { step * 10 * SECOND / 2_000 } else { 0 });
+                block.set(5, if works { step * 10 } else { 0 });
+                block.set(6, share / 30);
+            }
+            _ => {
+                let works = position == 0 || position == 1;
+                block.set(0, if works { grown(step, 33, 4_200_000) } else { 0 });
+                block.set(1, if works { grown(step, 25, 610_000) } else { 0 });
+                block.set(2, 1_000_000_000);
+            }
+        }
+    }
+
+    fn names(&self, name: u32) -> Vec<String> {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect();
+        match name {
+            238 => {
+                let count = self.0.processors.get().max(1);
+                (0..count).map(|number| number.to_string()).chain(["_Total".to_string()]).collect()
+            }
+            234 => list(&["0 nvme0n1", "1 sr0", "_Total"]),
+            510 => list(&["eth0", "docker0", "eth1", "lo"]),
+            _ => list(&["_Total"]),
+        }
+    }
+
+    /// The processes, each with its numbers in the order of the counters.
+    fn processes(&self) -> Vec<(&'static str, [u64; 6])> {
+        let step = self.0.step.get();
+        let row = |(name, id, share, memory, bytes, threads): (&'static str, u64, u64, u64, u64, u64)| {
+            let share = if share == 0 { 0 } else { (share + wave(step, 30) / 5) * 10 };
+            (name, [share, memory << 20, step * bytes, threads, id, START.0 - id * SECOND])
+        };
+        let more = self.0.more.lock().clone();
+        let more = more.into_iter().map(|(name, id)| (name, id, 80, 700, 0, 2));
+        PROCESSES.into_iter().chain(more).chain([("_Total", 0, 100, 9_000, 0, 400)]).map(row).collect()
+    }
+}
+
+impl Source for Machine {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        let metadata = match &request.kind {
+            RequestKind::Metadata { costly, .. } => Some(*costly),
+            _ => None,
+        };
+        let wanted = |name: TitleIndex| match &request.kind {
+            RequestKind::Metadata { costly, .. } => !costly,
+            RequestKind::Objects(objects) => objects.contains(&name),
+            _ => true,
+        };
+        let step = self.0.step.get();
+        let now = FileTime(START.0 + step * SECOND);
+        let header = WriteHeader {
+            system_name: "web01",
+            default_object: 238,
+            perf_time: PerfTime((step * SECOND) as i64),
+            perf_freq: Frequency(SECOND as i64),
+            perf_time_100ns: now,
+            system_time: now,
+        };
+        let mut bytes = Vec::new();
+        let mut writer = BlockWriter::growing(&mut bytes, &header);
+        for spec in OBJECTS.iter().filter(|spec| wanted(spec.name)) {
+            let layout = ObjectLayout::new(*spec);
+            let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+            let name = spec.name.0;
+            match spec.instances {
+                _ if metadata.is_some() => object.metadata(),
+                InstanceKind::None => self.single(name, &mut object.single()),
+                InstanceKind::Many if name == 230 => {
+                    for (name, [share, rest @ ..]) in self.processes() {
+                        let mut block = object.instance(name, None, None);
+                        block.set_fraction(0, share, 1_000);
+                        for (nth, number) in rest.into_iter().enumerate() {
+                            block.set(nth + 2, number);
+                        }
+                    }
+                }
+                InstanceKind::Many => {
+                    for (position, instance) in self.names(name).into_iter().enumerate() {
+                        self.instance(name, position as u64, &mut object.instance(&instance, None, None));
+                    }
+                }
+            }
+        }
+        writer.finish().unwrap();
+        Ok(Snapshot::new(bytes)?)
+    }
+
+    fn titles(&mut self, _language: Language) -> Result<Titles, SourceError> {
+        Ok(Titles::from_pairs(NAMES.iter().copied()))
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        vec![Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN]
+    }
+}
