@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     Unreachable = 6,
     /// A file is damaged.
     BadFile = 7,
+    /// `analyze --fail-on` found something.
+    Findings = 8,
 }
 
 impl Failure {
@@ -63,7 +65,15 @@ impl Failure {
             io::ErrorKind::PermissionDenied => Kind::AccessDenied,
             _ => Kind::Other,
         };
-        Failure::new(kind, format_args!("{}: {error}", path.display()))
+        Failure::new(kind, format_args!("{}: {error}{}", path.display(), cure(error)))
+    }
+}
+
+/// What to do about an error of the operating system, for the end of its message.
+fn cure(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => "; --force replaces it",
+        _ => "",
     }
 }
 
@@ -117,7 +127,7 @@ impl Failure {
             | PathProblem::NotAPath
             | PathProblem::InstanceMissing(_)
             | PathProblem::NoInstances(_) => Kind::Usage,
-            PathProblem::OtherHost(_) => Kind::Unreachable,
+            PathProblem::OtherHost(_) | PathProblem::NotAnswering(_) => Kind::Unreachable,
             PathProblem::Unknown(_) => Kind::NotFound,
             PathProblem::Source(source) => return Failure::from(source.clone()),
             _ => Kind::Other,
@@ -138,9 +148,13 @@ impl From<LogError> for Failure {
             }
             LogErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound => Kind::NotFound,
             LogErrorKind::Io(io) if io.kind() == io::ErrorKind::PermissionDenied => Kind::AccessDenied,
-            LogErrorKind::Io(_) => Kind::Other,
+            LogErrorKind::Io(io) => {
+                return Failure::new(Kind::Other, format_args!("{error}{}", cure(io)));
+            }
+            LogErrorKind::OutputIsInput(_) => Kind::Usage,
             LogErrorKind::NotALog(_) | LogErrorKind::Unusable(_) => Kind::BadFile,
             LogErrorKind::Request(_) => Kind::NotFound,
+            LogErrorKind::NoRecords(_) => Kind::NoData,
             _ => Kind::Other,
         };
         Failure::new(kind, error)

@@ -4,14 +4,16 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::log::Moment;
 use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, OfLog};
-use crate::command::relog::{reading, say_notes_of, time};
+use crate::command::relog::{log_time, reading, say_notes_of};
 use crate::exit::{Failure, Kind};
 use crate::missing_values::missing;
 use crate::paths;
 use crate::progress::open_logs;
+use crate::words::say;
 
 /// The hosts of a log.
 pub(crate) struct LogHosts {
@@ -45,9 +47,25 @@ impl LogHosts {
     pub(crate) fn at(common: &Common, of_log: &OfLog, at: &AtTime) -> Result<Option<LogHosts>, Failure> {
         let hosts = LogHosts::of(common, of_log)?;
         if let (Some(hosts), Some(at)) = (&hosts, &at.at) {
-            hosts.log.set_time(time(at)?);
+            let clock = &hosts.log.summary().clock;
+            let time = clock.moment(log_time(at)?, Moment::Last);
+            if clock.range().is_none_or(|(first, _)| time < first) {
+                let words = format!(
+                    "--at {at}: there is no record at or before it; the log has {}",
+                    clock.range_text()
+                );
+                return Err(Failure::new(Kind::NoData, words));
+            }
+            hosts.log.set_time(time);
         }
         Ok(hosts)
+    }
+
+    /// Says which record a command uses, if the options have a time: the last one at or before it.
+    pub(crate) fn say_record(&self, time: FileTime, at: &AtTime) {
+        if at.at.is_some() {
+            say(format_args!("the record of {}", self.log.summary().clock.text(time)));
+        }
     }
 
     fn open(common: &Common, of_log: &OfLog) -> Result<LogHosts, Failure> {
@@ -55,16 +73,16 @@ impl LogHosts {
         let summary = log.summary();
         say_notes_of(&log)?;
         log.set_record(u64::MAX);
-        let language = paths::language(common)?;
+        let locale = paths::locale(common)?;
         let several = summary.hosts.len() > 1;
         let host = |log: Log| -> Result<LogHost, SourceError> {
-            let query = Query::new(Box::new(log.source()), language)?;
+            let query = Query::new(Box::new(log.source()), locale)?;
             let prefix = if several { format!("\\\\{}", log.host()) } else { String::new() };
             Ok(LogHost { log, query, prefix, handles: Vec::new() })
         };
         let logs = summary.hosts.iter().filter_map(|name| log.of_host(name));
         let hosts = logs.map(host).collect::<Result<_, _>>()?;
-        let names = Names::load(&mut log.source(), language)?;
+        let names = Names::load(&mut log.source(), locale)?;
         let format = Format { cap100: false, ..Format::default() };
         Ok(LogHosts { log, names, hosts, format, seen: Vec::new() })
     }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod border;
 mod command;
 mod exit;
 mod log_hosts;
@@ -15,11 +16,14 @@ mod paths;
 mod progress;
 mod recording;
 mod session;
+#[cfg_attr(unix, path = "stack/unix.rs")]
+#[cfg_attr(not(unix), path = "stack/other.rs")]
+mod stack;
 mod stop;
 mod windows;
 mod words;
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -29,14 +33,24 @@ use tallymon::core::title::nearest;
 use arguments::{Arguments, Command, CompatCommand, Mon};
 use exit::Failure;
 use windows::Program;
+use words::visible;
 
 fn main() -> ExitCode {
+    border::guard_panics();
+    stack::with_room(run_line)
+}
+
+/// Runs the command line.
+fn run_line() -> ExitCode {
     let mut line = std::env::args_os();
     let result = match line.next().as_deref().and_then(Program::called) {
         Some(program) => {
             program.run(&line.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
         }
-        None => run(&Arguments::try_parse().unwrap_or_else(|error| with_advice(error).exit())),
+        None => match Arguments::try_parse() {
+            Ok(arguments) => run(&arguments),
+            Err(error) => return usage(with_advice(error)),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -47,6 +61,36 @@ fn main() -> ExitCode {
             failure.code()
         }
     }
+}
+
+/// Prints the help that was asked for, or what is wrong with the arguments.
+fn usage(mut error: clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    // The message repeats arguments, and they may come from file names.
+    let words: Vec<(ContextKind, ContextValue)> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, ContextValue::String(visible(text).into_owned()))),
+            ContextValue::Strings(texts) => {
+                let texts = texts.iter().map(|text| visible(text).into_owned()).collect();
+                Some((kind, ContextValue::Strings(texts)))
+            }
+            ContextValue::StyledStrs(texts) => {
+                let texts = texts.iter().map(|text| visible(&text.to_string()).into_owned().into()).collect();
+                Some((kind, ContextValue::StyledStrs(texts)))
+            }
+            // Our own words, such as the usage.
+            _ => None,
+        })
+        .collect();
+    for (kind, value) in words {
+        error.insert(kind, value);
+    }
+    // Whoever reads standard error may be gone.
+    let _ = write!(border::stderr(), "{}", error.render());
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
 
 /// Adds what the user probably meant: the command that a typing error resembles, or the languages of
@@ -80,6 +124,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Mon(mon)) => command::mon::run(common, mon),
         Some(Command::Get(get)) => command::get::run(common, get),
         Some(Command::Watch(watch)) => command::watch::run(common, watch),
+        Some(Command::Stat(stat)) => command::stat::run(common, stat),
+        Some(Command::Top(top)) => command::top::run(common, top),
         Some(Command::List(list)) => command::list::run(common, list),
         Some(Command::Find(find)) => command::find::run(common, find),
         Some(Command::Browse(browse)) => command::browse::run(common, browse),
@@ -89,6 +135,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Info(info)) => command::info::run(common, info),
         Some(Command::Stats(stats)) => command::stats::run(common, stats),
         Some(Command::Compare(compare)) => command::compare::run(common, compare),
+        Some(Command::Analyze(analyze)) => command::analyze::run(common, analyze),
+        Some(Command::Why(why)) => command::analyze::why(common, why),
         Some(Command::Log(log)) => command::log::run(common, log),
         Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),

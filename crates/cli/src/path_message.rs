@@ -40,6 +40,10 @@ pub(crate) fn drawn(error: &PathError, home: Home) -> String {
         (PathProblem::InstanceMissing(_), _, Home::Log) => {
             "\n  'tally list OBJECT --instances --log FILE' lists the log's instances"
         }
+        (PathProblem::NotAnswering(_), _, _) => {
+            "\n  'tally provider list' lists the libraries, 'tally provider check SERVICE' tests one,\
+             \n  'tally events' lists what went wrong"
+        }
         (_, PathPart::Object, Home::Machine) => {
             "\n  'tally list' lists all objects, 'tally find WORD' searches them,\
              \n  'tally provider check SERVICE' reports why objects of a library are missing"

@@ -2,7 +2,7 @@
 
 use tallymon::core::path::{CounterPath, InstancePath, Part};
 use tallymon::core::title::Language;
-use tallymon::{CounterHandle, Location, PathError, Query, open};
+use tallymon::{CounterHandle, Locale, Location, PathError, Query, open};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -11,7 +11,7 @@ use crate::words::say;
 
 /// Opens the source that the options name, as a query without paths.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
-    Ok(Query::new(open(&location(common))?, language(common)?)?)
+    Ok(Query::new(open(&location(common))?, locale(common)?)?)
 }
 
 /// The source that the options name.
@@ -26,8 +26,12 @@ pub(crate) fn location(common: &Common) -> Location {
     }
 }
 
-/// The language of `--lang`, else of the environment, else English.
-pub(crate) fn language(common: &Common) -> Result<Language, Failure> {
+/// The language of `--lang`, else of the environment, else English; and the names of `--names`.
+pub(crate) fn locale(common: &Common) -> Result<Locale, Failure> {
+    Ok(Locale { language: language(common)?, names: common.name_form.unwrap_or_default() })
+}
+
+fn language(common: &Common) -> Result<Language, Failure> {
     if let Some(text) = &common.lang {
         return Language::parse(text).ok_or_else(|| {
             let words = format!("no language {text:?}: write en, ko, ja, ru, or a Windows code such as 012");
@@ -53,12 +57,12 @@ pub(crate) fn add_of_log(query: &mut Query, text: &str) -> Result<CounterHandle,
 /// As [`add`], with the library's error.
 pub(crate) fn try_add(query: &mut Query, text: &str) -> Result<CounterHandle, PathError> {
     let parsed = query.parse(text)?;
-    let Some(repair) = parsed.repaired else { return query.add_path(text, &parsed.path) };
+    let Some(repair) = parsed.repaired else { return query.add_or_await(text, &parsed.path) };
     if let Some(local) = without_host(query, &parsed.path) {
-        return query.add_path(text, &local);
+        return query.add_or_await(text, &local);
     }
     say(format_args!("{text}: {repair}"));
-    query.add_path(text, &parsed.path)
+    query.add_or_await(text, &parsed.path)
 }
 
 /// Reads a path of three parts with one leading backslash as an object and a counter whose name contains a
@@ -103,9 +107,4 @@ pub(crate) fn add_good(
     }
     first.message.into_iter().chain(failures.filter_map(|failure| failure.message)).for_each(say);
     Ok((handles, Some(Failure::silent(Kind::NotFound))))
-}
-
-/// Adds all paths, up to the first that can not be added.
-pub(crate) fn add_all(query: &mut Query, paths: &[String]) -> Result<Vec<CounterHandle>, Failure> {
-    paths.iter().map(|path| add(query, path)).collect()
 }

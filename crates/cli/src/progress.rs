@@ -1,6 +1,6 @@
 //! A progress bar on the terminal for work on logs that takes longer than half a second.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use tallymon::Log;
 use tallymon::log::{BytesRead, LogError, ReadOptions};
+
+use crate::border;
 
 /// Work that takes less time shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -46,11 +48,10 @@ impl Progress {
             let mut wait = PATIENCE;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 wait = PERIOD;
-                // The work goes on even if the terminal is gone.
-                let _ = write!(io::stderr(), "\r{}", bar(read.count(), total));
+                border::progress(&bar(read.count(), total));
             }
             if wait == PERIOD {
-                let _ = write!(io::stderr(), "\r\x1b[K");
+                border::progress("");
             }
         };
         // Without a thread the work goes on without a bar.

@@ -1,7 +1,6 @@
 //! Ctrl-C and requests to end: the normal end of commands that run until stopped. Other commands end
 //! without leaving half a file.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -9,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) use tallymon::Ticks;
-use tallymon::log::relog::part_of;
+use tallymon::log::new_file::remove_unfinished;
 
 use crate::exit::{Failure, Kind};
 
@@ -43,12 +42,10 @@ impl Stop {
     }
 }
 
-/// From now on Ctrl-C ends the program and removes the incomplete copy to this file.
-pub(crate) fn without_half(output: &Path) -> Result<(), Failure> {
-    let part = part_of(output);
-    let end = move || {
-        // The copy may not have begun. A part that can not be removed shows by its name.
-        let _ = std::fs::remove_file(&part);
+/// From now on Ctrl-C ends the program and removes the files that are not complete.
+pub(crate) fn without_half_files() -> Result<(), Failure> {
+    let end = || {
+        remove_unfinished();
         // The exit code that shells use for a program that a signal ended.
         std::process::exit(130);
     };

@@ -1,28 +1,47 @@
 //! Messages on standard error, and text that is wrapped or aligned for the terminal.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
+pub(crate) use tallymon::core::visible::visible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::border;
 
 /// Prints a message on standard error, after the name of the command.
 ///
 /// Write errors are ignored: standard error may be a closed pipe or a full disk, and the exit code must still
 /// be that of the message.
 pub(crate) fn say(words: impl fmt::Display) {
-    let words = words.to_string();
-    let lines: Vec<Cow<'_, str>> = words.split('\n').map(visible).collect();
-    let _ = writeln!(io::stderr(), "tally: {}", lines.join("\n"));
+    note(format_args!("tally: {words}"));
 }
 
-/// Replaces control characters. The name of a process may contain some that move the cursor or end the line.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if text.contains(char::is_control) {
-        Cow::Owned(text.replace(char::is_control, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
+/// Prints a message on standard error as it is, for the programs of Windows.
+///
+/// A line end may come from a name. So that it can not begin a line that looks like a message of ours, each
+/// further line is indented.
+pub(crate) fn note(words: impl fmt::Display) {
+    let _ = writeln!(border::stderr(), "{}", indented(&words.to_string()));
+}
+
+fn indented(words: &str) -> String {
+    let mut text = String::with_capacity(words.len());
+    for (at, line) in words.split('\n').enumerate() {
+        if at > 0 {
+            text.push('\n');
+            if !line.is_empty() && !line.starts_with(' ') {
+                text.push_str("  ");
+            }
+        }
+        text.push_str(&visible(line));
     }
+    text
+}
+
+/// A path of a file, as [`visible`].
+pub(crate) fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy()).into_owned()
 }
 
 /// The longest line of running text. Longer lines are hard to read, even if the terminal is wider.
@@ -43,6 +62,14 @@ pub(crate) fn terminal_width() -> Option<usize> {
         return None;
     }
     crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
+}
+
+/// The height of the terminal; `None` if standard output is not a terminal.
+pub(crate) fn terminal_height() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    crossterm::terminal::size().ok().map(|(_, rows)| usize::from(rows))
 }
 
 /// Wraps a text for a column that begins at `indent` and ends at `width`. Returns at least one line.
@@ -141,6 +168,17 @@ mod tests {
             ("システム全体で増えるる数、示します", &["システム全体で増えるる", "数、示します"]),
         ] {
             assert_eq!(wrap(text, 2, 26), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_end_in_a_name_begins_no_message() {
+        for (words, expected) in [
+            ("one\n  two", "one\n  two"),
+            ("no log x\ntally: all is well", "no log x\n  tally: all is well"),
+            ("x\u{1b}[2J\r\n\n", "x\u{fffd}[2J\u{fffd}\n\n"),
+        ] {
+            assert_eq!(indented(words), expected);
         }
     }
 

@@ -15,6 +15,16 @@ pub(super) const WATCH: &str = r"Examples:
   tally watch '\PhysicalDisk(*)\Disk Bytes/sec' --interval 5s --csv > disks.csv
   tally watch '\Memory\*' --count 60 --output memory.blg";
 
+pub(super) const STAT: &str = r"Examples:
+  tally stat cpu 1 5
+  tally stat disk 10
+  tally stat proc --log yesterday.blg --from '2026-11-21 09:30'";
+
+pub(super) const TOP: &str = r"Examples:
+  tally top
+  tally top -n 5
+  tally top --once --interval 10s > busy.txt";
+
 pub(super) const LIST: &str = r"Examples:
   tally list
   tally list Processor
@@ -59,6 +69,16 @@ pub(super) const COMPARE: &str = r"Examples:
   tally compare before.blg after.blg
   tally compare monday.blg tuesday.blg --top 10
   tally compare web1.blg web2.blg --align clock";
+
+pub(super) const ANALYZE: &str = r"Examples:
+  tally analyze customer.blg
+  tally analyze customer.blg --set memory_mb=16384 --verbose
+  tally analyze nightly.tally --fail-on warning";
+
+pub(super) const WHY: &str = r"Examples:
+  tally why 12:10 yesterday.blg
+  tally why '2026-11-21 09:30' customer.blg
+  tally why 2026-11-21T08:30:00Z *.tally --json";
 
 pub(super) const LOG: &str = r"Examples:
   tally log start web -c '\Processor(*)\*' --interval 5s

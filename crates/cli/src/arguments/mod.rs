@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tallymon::core::counter::Digits;
-use tallymon::{Profile, TierChoice};
+use tallymon::log::new_file::Overwrite;
+use tallymon::{NameForm, Profile, TierChoice};
 use tallymon_monitor::chart::Glyphs;
 
 mod examples;
 pub(crate) mod parse;
 mod provider;
 
-use parse::{digits, glyphs, interval, speed};
+use parse::{digits, glyphs, interval, names, speed};
 pub(crate) use provider::*;
 
 const AFTER_HELP: &str = r"Examples:
@@ -29,7 +30,7 @@ the shell removes backslashes, or use slashes: '//host/Object(instance)/Counter'
 Names may be English, in any language of --lang, or numbers: '\238(_Total)\6'.
 
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 no value, 5 access denied,
-6 unreachable, 7 damaged file.";
+6 unreachable, 7 damaged file, 8 findings.";
 
 /// Windows performance counters, everywhere.
 #[derive(Debug, Parser)]
@@ -48,6 +49,11 @@ pub(crate) struct Common {
     /// Language of names and help texts: en, ko, ja, ru, or a Windows code such as 012.
     #[arg(long, global = true, env = "TALLY_LANG", hide_env = true, value_name = "LANGUAGE")]
     pub(crate) lang: Option<String>,
+    /// Names of counters in Korean and Japanese: nt (English, as Windows shows them) or translated. Paths may
+    /// always have either.
+    #[arg(long = "names", global = true, env = NameForm::VARIABLE, hide_env = true, value_parser = names,
+        value_name = "FORM")]
+    pub(crate) name_form: Option<NameForm>,
     /// Read a data block that 'tally dump --raw' saved, instead of the running system.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -70,6 +76,12 @@ pub(crate) enum Command {
     /// Print or record the values of counters repeatedly, until stopped.
     #[command(after_help = examples::WATCH)]
     Watch(Watch),
+    /// Print an everyday report: cpu, mem, disk, net or proc; live or from a log.
+    #[command(after_help = examples::STAT)]
+    Stat(Stat),
+    /// Show the busiest processes: on the whole terminal, or once.
+    #[command(after_help = examples::TOP)]
+    Top(Top),
     /// List objects, or the counters or instances of one object.
     #[command(after_help = examples::LIST)]
     List(List),
@@ -97,6 +109,12 @@ pub(crate) enum Command {
     /// Show which counters differ most between two performance logs.
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
+    /// Say what is wrong in performance logs: what, when, how much, and who caused it.
+    #[command(after_help = examples::ANALYZE)]
+    Analyze(crate::command::analyze::arguments::Analyze),
+    /// Say what was unusual at one moment of a performance log, and who was busiest.
+    #[command(after_help = examples::WHY)]
+    Why(crate::command::analyze::arguments::Why),
     /// Manage background recording sessions: start, stop, list, snapshot.
     #[command(after_help = examples::LOG)]
     Log(crate::command::log::arguments::Log),
@@ -134,9 +152,13 @@ pub(crate) struct Mon {
     /// Show a performance log of any format instead of live values. Repeat for several logs on one time axis.
     #[arg(long, short, value_name = "FILE", conflicts_with = "file", help_heading = "Reading logs")]
     pub(crate) log: Vec<PathBuf>,
-    /// Load counters and view from a settings file saved by the monitor (.tallymon).
+    /// Load counters and view from a settings file saved by the monitor (.tallymon), or from a view that
+    /// Windows' Performance Monitor saved (HTML); of a data collector set (XML), the counters.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
+    /// Begin with the chart. Without counters and settings, the monitor begins with the overview.
+    #[arg(long)]
+    pub(crate) chart: bool,
     /// Characters to draw charts with: braille, octant or ascii. The default suits the terminal.
     #[arg(long, value_parser = glyphs, value_name = "NAME")]
     pub(crate) glyphs: Option<Glyphs>,
@@ -171,6 +193,55 @@ pub(crate) struct Get {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Stat {
+    /// The report.
+    #[arg(value_enum, value_name = "REPORT")]
+    pub(crate) report: crate::command::stat::Name,
+    /// Time between two lines, such as 1, 500ms or 1m. Without it: one line of a second. With --log: the
+    /// least time between two records; every record by default.
+    #[arg(value_parser = interval, value_name = "INTERVAL")]
+    pub(crate) interval: Option<Duration>,
+    /// Stop after this many lines, and print their mean.
+    #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// Print every processor, and the sums of disks.
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// How many processes to print; 10 by default.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) top: Option<usize>,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) range: LogRange,
+}
+
+/// A time range of a log.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub(crate) struct LogRange {
+    /// Print records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) from: Option<String>,
+    /// Print records up to this time.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) to: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// Print this many processes once, instead of opening the monitor.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) number: Option<usize>,
+    /// Print once, also on a terminal.
+    #[arg(long, short = '1')]
+    pub(crate) once: bool,
+    /// Time between two samples, such as 500ms or 2s; 1s by default.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// Counter paths. Instance and counter may contain wildcards; new instances are added as they appear.
     #[arg(required = true, value_name = "PATH")]
@@ -191,6 +262,8 @@ pub(crate) struct Watch {
     /// tally.
     #[arg(long, short = 'f', value_name = "FORMAT", requires = "output", help_heading = "Output")]
     pub(crate) log_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]
@@ -214,9 +287,10 @@ pub(crate) struct OfLog {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Reading logs")]
 pub(crate) struct AtTime {
-    /// Use the last record at or before this time, such as '2026-11-21 09:30' (local) or
-    /// 2026-11-21T08:30:00Z. Default: the last record of the log.
-    #[arg(long, value_name = "TIME", requires = "log")]
+    /// Use the last record at or before this time: '2026-11-21 09:30' by the log's own clock,
+    /// 2026-11-21T08:30Z, '2026-11-21 17:30+09:00', or -2h (before the end of the log). Default: the last
+    /// record of the log.
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
 }
 
@@ -224,11 +298,12 @@ pub(crate) struct AtTime {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Reading logs")]
 pub(crate) struct OverTime {
-    /// Show records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
-    #[arg(long, value_name = "TIME", requires = "log")]
+    /// Show records from this time on: '2026-11-21 09:30' by the log's own clock, 2026-11-21T08:30Z,
+    /// '2026-11-21 17:30+09:00', or -2h (before the end of the log).
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
     pub(crate) from: Option<String>,
-    /// Show records up to this time.
-    #[arg(long, value_name = "TIME", requires = "log")]
+    /// Show records up to this time, written as for --from.
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
     pub(crate) to: Option<String>,
     /// Playback speed; 1 is real time. Default: print all records at once.
     #[arg(long, value_name = "X", requires = "log", value_parser = speed)]
@@ -245,6 +320,8 @@ pub(crate) struct List {
     pub(crate) instances: bool,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -303,6 +380,8 @@ pub(crate) struct Dump {
     /// Save the raw bytes of the block to this file instead of printing its fields.
     #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
 }
 
 #[derive(Debug, Args)]
@@ -317,6 +396,8 @@ pub(crate) struct Relog {
     /// Output format: blg, csv, tsv, tally (native), sqlite or parquet. Default: by file name, else csv.
     #[arg(long, short, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<String>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Keep every N-th record.
@@ -337,8 +418,39 @@ pub(crate) struct Relog {
     /// Significant digits in a text log: 17, or 20 as Windows writes since about 2021.
     #[arg(long, default_value = "17", value_name = "N", value_parser = digits, help_heading = "Output")]
     pub(crate) digits: Digits,
+    /// In CSV and TSV, put ' before text that a spreadsheet would run as a formula (it begins with = + - or
+    /// @).
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_formulas: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// What happens to an existing file of the output's name.
+#[derive(Debug, Default, Clone, Copy, Args)]
+pub(crate) struct Replacing {
+    /// Replace the output file if it exists. The old file stays until the new one is complete.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+}
+
+impl Replacing {
+    pub(crate) const fn overwrite(self) -> Overwrite {
+        if self.force { Overwrite::Replace } else { Overwrite::Never }
+    }
+}
+
+/// Selects records of a log by their times.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct TimeChoice {
+    /// Use records from this time on: '2026-11-21 09:30' by the log's own clock, 2026-11-21T08:30Z,
+    /// '2026-11-21 17:30+09:00', or -2h (before the end of the log).
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Use records up to this time, written as for --from.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
 }
 
 /// Selects counters and records of a log.
@@ -348,12 +460,8 @@ pub(crate) struct Choice {
     /// Use only these counters; wildcards are allowed. Repeat for several paths.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) counter: Vec<String>,
-    /// Use records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) from: Option<String>,
-    /// Use records up to this time.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) to: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: TimeChoice,
     /// Limit percentages to 100. Windows writes larger ones unchanged.
     #[arg(long)]
     pub(crate) cap: bool,
@@ -432,6 +540,8 @@ pub(crate) struct Info {
     /// Log to describe, of any format.
     #[arg(value_name = "LOG")]
     pub(crate) log: PathBuf,
+    #[command(flatten)]
+    pub(crate) range: TimeChoice,
     /// List every column too.
     #[arg(long, help_heading = "Output")]
     pub(crate) columns: bool,
@@ -446,10 +556,11 @@ pub(crate) struct Info {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Reading logs")]
 pub(crate) struct Reading {
-    /// Code page of a text log, such as windows-1252, shift_jis or euc-kr.
+    /// Code page of a text log, such as windows-1252, shift_jis or 949. It is guessed from the text if this
+    /// option is missing, and the guess is reported.
     #[arg(long, value_name = "NAME")]
     pub(crate) code_page: Option<String>,
-    /// Time zone of a log that names none: minutes to add to its local time for UTC.
+    /// Time zone of a log that names none: minutes to add to its local time for UTC, such as -540 for Japan.
     #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
     pub(crate) bias: Option<i32>,
 }
@@ -499,6 +610,10 @@ pub(crate) struct FormatOptions {
     /// Limit percentages to 100, as Windows' PDH library does by default.
     #[arg(long)]
     pub(crate) cap: bool,
+    /// In CSV and TSV, put ' before text that a spreadsheet would run as a formula (it begins with = + - or
+    /// @).
+    #[arg(long)]
+    pub(crate) no_formulas: bool,
 }
 
 /// Output form.

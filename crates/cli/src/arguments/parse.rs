@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tallymon::NameForm;
+use tallymon::clock::parse_seconds;
 use tallymon::core::counter::Digits;
 use tallymon_monitor::chart::Glyphs;
 
@@ -16,6 +18,11 @@ pub(super) fn glyphs(text: &str) -> Result<Glyphs, String> {
         let names: Vec<&str> = Glyphs::NAMES.iter().map(|(name, _)| *name).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// Parses a form of names.
+pub(super) fn names(text: &str) -> Result<NameForm, String> {
+    NameForm::parse(text).ok_or_else(|| "expected nt or translated".to_string())
 }
 
 /// Parses a playback speed such as `2` or `2x`.
@@ -35,32 +42,10 @@ pub(super) fn digits(text: &str) -> Result<Digits, String> {
     }
 }
 
-/// Parses a time such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
+/// Parses an interval such as `500ms`, `5s`, `1.5s`, `2m`, `1h`, `5`, or `[[hh:]mm:]ss`.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a time; write 500ms, 5s, 2m, 1h or hh:mm:ss");
-    let seconds = if text.contains(':') {
-        let parts: Vec<&str> = text.split(':').collect();
-        if parts.len() > 3 {
-            return Err(wrong());
-        }
-        let mut seconds = 0.0;
-        for part in parts {
-            let number: u32 = part.parse().map_err(|_| wrong())?;
-            seconds = seconds * 60.0 + f64::from(number);
-        }
-        seconds
-    } else {
-        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let number: f64 = digits.parse().map_err(|_| wrong())?;
-        let unit = match text.get(digits.len()..).unwrap_or_default() {
-            "ms" => 0.001,
-            "" | "s" => 1.0,
-            "m" | "min" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(wrong()),
-        };
-        number * unit
-    };
+    let seconds = parse_seconds(text).ok_or_else(wrong)?;
     let duration = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
     if (SHORTEST..=LONGEST).contains(&duration) {
         Ok(duration)

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::Replacing;
+
 #[derive(Debug, Args)]
 pub(crate) struct Provider {
     #[command(flatten)]
@@ -48,6 +50,8 @@ pub(crate) enum ProviderAction {
         /// File to write. Default: standard output.
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
+        #[command(flatten)]
+        replacing: Replacing,
     },
     /// Read the counters of services again.
     Enable {
@@ -122,9 +126,15 @@ pub(crate) struct ProviderAdd {
     /// Name of the library's Close function.
     #[arg(long, value_name = "NAME")]
     pub(crate) close: Option<String>,
-    /// Run the library as user nobody when root reads counters.
+    /// Run the library as user nobody when root reads counters, instead of as a user of its own.
     #[arg(long)]
     pub(crate) as_nobody: bool,
+    /// Run the library as root when root reads counters, instead of as a user of its own.
+    #[arg(long, conflicts_with = "as_nobody")]
+    pub(crate) as_caller: bool,
+    /// Run the library without own user, namespaces, Landlock and seccomp.
+    #[arg(long)]
+    pub(crate) unprotected: bool,
     /// Index of another provider's object that the library wraps. Repeat for several objects.
     #[arg(long, value_name = "INDEX")]
     pub(crate) wraps: Vec<u32>,

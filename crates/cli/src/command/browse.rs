@@ -7,6 +7,7 @@ use tallymon::Query;
 
 use super::relog::reading;
 use crate::arguments::{Browse, Common};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::open_logs;
@@ -21,8 +22,9 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
         paths::query(common)?
     } else {
         let log = open_logs(&wanted.log, &reading(&wanted.reading))?;
-        Query::new(Box::new(log.source()), paths::language(common)?)?
+        Query::new(Box::new(log.source()), paths::locale(common)?)?
     };
+    query.define_registered()?;
     let begin = match &wanted.path {
         Some(path) => {
             let (object, counter) = query.named(path)?;
@@ -38,7 +40,7 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
         if wanted.one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     // Print after the dialog has closed: standard output may be the same terminal.
-    let mut output = io::stdout().lock();
+    let mut output = border::data();
     chosen.iter().try_for_each(|path| writeln!(output, "{path}"))?;
     if chosen.is_empty() { Err(Failure::silent(Kind::NotFound)) } else { Ok(()) }
 }

@@ -10,9 +10,10 @@ use tallymon::log::compare::{Align, Comparison, Difference, compare};
 use super::relog::{reading, say_damage, selection};
 use super::stats::{number_of, summary_json};
 use crate::arguments::{self, AlignBy, Common};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::progress::Progress;
-use crate::words::{say, table, visible};
+use crate::words::{say, shown, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<(), Failure> {
     let align = match arguments.align {
@@ -24,7 +25,7 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
     let progress = Progress::of(&options.bytes_read, &paths, 1);
     let found = compare(paths, align, &selection(&arguments.choice)?, &options)?;
     drop(progress);
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if arguments.json {
         writeln!(out, "{}", as_json(&found, arguments.top))?;
     } else {
@@ -48,8 +49,9 @@ fn print(out: &mut impl Write, found: &Comparison, top: usize) -> io::Result<()>
         let range = side
             .first
             .zip(side.last)
-            .map_or(String::new(), |(first, last)| format!(", {} to {}", rfc3339(first), rfc3339(last)));
-        writeln!(out, "{letter}  {}: {} records{range}", side.path.display(), side.records)?;
+            .map(|(first, last)| (side.clock.text(first), side.clock.text(last)))
+            .map_or(String::new(), |(first, last)| format!(", {first} to {last}"));
+        writeln!(out, "{letter}  {}: {} records{range}", shown(&side.path), side.records)?;
     }
     let rows: Vec<_> = found.differences.iter().take(top).map(row).collect();
     table(out, TITLES, &rows)?;
@@ -69,12 +71,12 @@ fn print(out: &mut impl Write, found: &Comparison, top: usize) -> io::Result<()>
 }
 
 fn row(difference: &Difference) -> [String; TITLES.len()] {
-    let shown = |number: f64| number_of(number, difference.counter_type);
-    let high = |hundredths: Option<f64>| hundredths.map_or_else(|| "-".to_owned(), shown);
+    let number = |number: f64| number_of(number, difference.counter_type);
+    let high = |hundredths: Option<f64>| hundredths.map_or_else(|| "-".to_owned(), number);
     [
-        shown(difference.first.mean),
-        shown(difference.second.mean),
-        shown(difference.absolute()),
+        number(difference.first.mean),
+        number(difference.second.mean),
+        number(difference.absolute()),
         change(difference.first.mean, difference.second.mean),
         high(difference.first.percentile(95)),
         high(difference.second.percentile(95)),

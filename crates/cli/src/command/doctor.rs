@@ -7,8 +7,9 @@ use serde_json::json;
 use tallymon::{Finding, FindingState, Host};
 
 use crate::arguments::{Common, Doctor};
+use crate::border;
 use crate::exit::{Failure, Kind};
-use crate::words::{line_width, wrap};
+use crate::words::{line_width, visible, wrap};
 
 /// Columns that the text needs beside the subjects. With fewer the subjects get a line of their own.
 const ROOM: usize = 32;
@@ -25,7 +26,7 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     }
     let mut host = Host::open_as(common.tier.unwrap_or_default(), common.profile.unwrap_or_default())?;
     let findings = host.findings();
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if doctor.json {
         let rows: Vec<_> = findings
             .iter()
@@ -38,7 +39,7 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
                 })
             })
             .collect();
-        writeln!(out, "{}", json!(rows))?;
+        writeln!(out, "{}", border::json(&json!(rows)))?;
         return Ok(());
     }
     let (good, bad): (Vec<Finding>, Vec<Finding>) =
@@ -173,7 +174,7 @@ impl Problem {
             texts.push(format!("-> {}", self.remedy));
         }
         let mut word = self.state.word();
-        for line in texts.iter().flat_map(|text| wrap(text, INDENT, line_width())) {
+        for line in texts.iter().flat_map(|text| wrap(&visible(text), INDENT, line_width())) {
             writeln!(out, "{word:7}  {line}")?;
             word = "";
         }
@@ -191,12 +192,13 @@ fn print_good(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
     let is_stacked = line_width() < indent(width) + ROOM;
     let width = if is_stacked { 0 } else { width };
     for Finding { subject, state, detail, .. } in findings {
-        let (mut word, mut subject) = (state.word(), subject.as_str());
+        let subject = visible(subject);
+        let (mut word, mut subject) = (state.word(), &*subject);
         if is_stacked {
             writeln!(out, "{word:7}  {subject}")?;
             (word, subject) = ("", "");
         }
-        for line in wrap(detail, indent(width), line_width()) {
+        for line in wrap(&visible(detail), indent(width), line_width()) {
             writeln!(out, "{word:7}  {subject:width$}  {line}")?;
             (word, subject) = ("", "");
         }

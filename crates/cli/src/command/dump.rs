@@ -12,8 +12,11 @@ use tallymon::core::title::{HelpIndex, Language, TitleIndex};
 use tallymon::{Location, Names, open};
 
 use crate::arguments::{Common, Dump};
+use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::output::save;
 use crate::paths;
+use crate::words::visible;
 
 pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     let mut source = open(&paths::location(common))?;
@@ -25,19 +28,19 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     {
         let titles = source.titles(language.unwrap_or(Language::ENGLISH))?;
         let help = matches!(request.kind, RequestKind::Help(_));
-        let mut out = io::stdout().lock();
+        let mut out = border::stdout();
         if let Some(file) = &dump.raw {
             let order = ByteOrder::Little;
             let bytes = if help { titles.to_multi_sz_helps(order) } else { titles.to_multi_sz_names(order) };
-            return fs::write(file, bytes).map_err(|error| Failure::file(file, &error));
+            return save(file, dump.replacing, &bytes);
         }
         if help {
             for (HelpIndex(index), text) in titles.helps() {
-                writeln!(out, "{index}\t{text}")?;
+                writeln!(out, "{index}\t{}", visible(text))?;
             }
         } else {
             for (TitleIndex(index), text) in titles.names() {
-                writeln!(out, "{index}\t{text}")?;
+                writeln!(out, "{index}\t{}", visible(text))?;
             }
         }
         return Ok(());
@@ -54,19 +57,19 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
         source.snapshot(&request)?.into_bytes()
     };
     if let Some(file) = &dump.raw {
-        return fs::write(file, &bytes).map_err(|error| Failure::file(file, &error));
+        return save(file, dump.replacing, &bytes);
     }
     let names = match common.file {
         // Objects of a saved block have NT's own names.
-        Some(_) => Names::load(source.as_mut(), paths::language(common)?),
-        None => Names::load(open(&Location::Local).unwrap_or(source).as_mut(), paths::language(common)?),
+        Some(_) => Names::load(source.as_mut(), paths::locale(common)?),
+        None => Names::load(open(&Location::Local).unwrap_or(source).as_mut(), paths::locale(common)?),
     }?;
     let damaged = |error| {
         let what = if is_file { dump.what.as_str() } else { "the answer" };
         Failure::new(Kind::BadFile, format_args!("{what}: not a valid data block: {error}"))
     };
     let block = DataBlock::parse(&bytes).map_err(damaged)?;
-    let mut printer = Printer { out: io::stdout().lock(), names: &names };
+    let mut printer = Printer { out: border::stdout(), names: &names };
     printer.header(&block)?;
     // Print everything before the damage, then report the damage.
     for object in block.objects() {
@@ -102,6 +105,10 @@ struct Printer<'n, W> {
 }
 
 impl<W: Write> Printer<'_, W> {
+    fn name(&self, index: TitleIndex) -> String {
+        visible(&self.names.name(index)).into_owned()
+    }
+
     fn header(&mut self, block: &DataBlock<'_>) -> io::Result<()> {
         let header = block.header();
         writeln!(self.out, "PERF_DATA_BLOCK at 0")?;
@@ -117,14 +124,14 @@ impl<W: Write> Printer<'_, W> {
         let time = header.perf_time_100ns;
         writeln!(self.out, "  PerfTime100nSec   {} ({} UTC)", time.0, time.system_time())?;
         match block.system_name() {
-            Ok(name) => writeln!(self.out, "  SystemName        {}", name.to_string_lossy()),
+            Ok(name) => writeln!(self.out, "  SystemName        {}", visible(&name.to_string_lossy())),
             Err(error) => writeln!(self.out, "  SystemName        damaged: {error}"),
         }
     }
 
     fn object(&mut self, object: &Object<'_>) -> Result<(), Stop> {
         let header = object.header();
-        let name = self.names.name(header.name);
+        let name = self.name(header.name);
         writeln!(self.out, "\nPERF_OBJECT_TYPE at {}: {name}", object.at())?;
         writeln!(self.out, "  TotalByteLength   {}", header.total_byte_length)?;
         writeln!(self.out, "  DefinitionLength  {}", header.definition_length)?;
@@ -142,7 +149,7 @@ impl<W: Write> Printer<'_, W> {
         let mut counters: Vec<CounterDefinition> = Vec::new();
         for counter in object.counters() {
             let counter = counter?;
-            let title = if counter.name.0 == 0 { String::new() } else { self.names.name(counter.name) };
+            let title = if counter.name.0 == 0 { String::new() } else { self.name(counter.name) };
             writeln!(
                 self.out,
                 "  {:>6} {:>4} {:>5} {:>5} {:>6} {:>5}   {} {title}",
@@ -170,7 +177,7 @@ impl<W: Write> Printer<'_, W> {
                         write!(self.out, ", unique id {id}")?;
                     }
                     if let Some(parent) = instance.parent {
-                        let parent_name = self.names.name(parent.object);
+                        let parent_name = self.name(parent.object);
                         write!(self.out, ", parent {parent_name} at position {}", parent.instance)?;
                     }
                     writeln!(self.out)?;
@@ -185,11 +192,8 @@ impl<W: Write> Printer<'_, W> {
     fn values(&mut self, block: &CounterBlock<'_>, counters: &[CounterDefinition]) -> io::Result<()> {
         writeln!(self.out, "    PERF_COUNTER_BLOCK at {}, ByteLength {}", block.at(), block.bytes().len())?;
         for counter in counters {
-            let title = if counter.name.0 == 0 {
-                counter.counter_type.to_string()
-            } else {
-                self.names.name(counter.name)
-            };
+            let title =
+                if counter.name.0 == 0 { counter.counter_type.to_string() } else { self.name(counter.name) };
             let base = if counter.counter_type.is_base() { " (base)" } else { "" };
             match block.raw(counter) {
                 Ok(RawValue::Number(number)) => writeln!(self.out, "      {number:>20}  {title}{base}")?,

@@ -6,12 +6,14 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tallymon::events::files_to_read;
+use tallymon::events::{files_to_read, held};
 use tallymon::registry::Roots;
 
 use crate::arguments::{Common, Events};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::stop::Stop;
+use crate::words::visible;
 
 /// Time between two checks of the files.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -21,7 +23,7 @@ pub(crate) fn run(common: &Common, events: &Events) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, "events come from the running system; leave out --file"));
     }
     let roots = Roots::of_environment();
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     let mut last = String::new();
     for (time, line) in read(&roots, events, "")? {
         print(&mut out, &line, events.json)?;
@@ -70,6 +72,15 @@ fn read(roots: &Roots, events: &Events, from: &str) -> Result<Vec<(String, Value
             }
         }
     }
+    // Those that were only counted; their numbers change all the time, so that one who follows gets them
+    // later.
+    let counted = if events.follow { Vec::new() } else { held(roots) };
+    for event in counted.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let time = event["time"].as_str().unwrap_or_default().to_string();
+        if is_wanted(&event, events) {
+            found.push((time, event));
+        }
+    }
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     let first = events.last.map_or(0, |last| found.len().saturating_sub(last));
     Ok(found.split_off(first))
@@ -82,9 +93,21 @@ fn is_wanted(event: &Value, events: &Events) -> bool {
 
 fn print(out: &mut impl Write, event: &Value, as_json: bool) -> io::Result<()> {
     if as_json {
-        return writeln!(out, "{event}");
+        return writeln!(out, "{}", border::json(event));
     }
     let text = |key: &str| event[key].as_str().unwrap_or_default();
     let time = text("time").replace('T', " ");
-    writeln!(out, "{time}  {:11}  {:>4}  {}", text("level"), event["id"], text("message"))
+    let (level, message) = (visible(text("level")), visible(text("message")));
+    let number = |key: &str| event[key].as_u64().unwrap_or(0);
+    let mut counts = String::new();
+    for (key, words) in [
+        ("repeated", "more of the same before it"),
+        ("others", "others of its kind before it"),
+        ("held", "since the last line like it; this is the last one"),
+    ] {
+        if number(key) > 0 {
+            counts.push_str(&format!("  ({} {words})", number(key)));
+        }
+    }
+    writeln!(out, "{}  {level:11}  {:>4}  {message}{counts}", visible(&time), border::json(&event["id"]))
 }

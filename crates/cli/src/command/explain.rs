@@ -1,6 +1,6 @@
 //! `tally explain`: explains a counter's meaning, formula and current raw values.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use serde_json::json;
 use tallymon::core::counter;
@@ -8,6 +8,7 @@ use tallymon::{Explanation, Query, Reading, explain};
 
 use super::collect;
 use crate::arguments::{Common, Explain};
+use crate::border;
 use crate::exit::{Failure, Kind, kind_of};
 use crate::log_hosts::LogHosts;
 use crate::output::json_value;
@@ -17,22 +18,26 @@ use crate::words::{line_width, visible, wrap};
 /// Columns before a text, which its title takes.
 const INDENT: usize = 18;
 
+/// The name of a detail level that NT does not define.
+const UNKNOWN: &str = "unknown";
+
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
     if let Some(mut log) = LogHosts::at(common, &arguments.of_log, &arguments.time)? {
         log.add(std::slice::from_ref(&arguments.path))?;
-        log.collect()?;
+        let time = log.collect()?;
+        log.say_record(time, &arguments.time);
         let readings = log.readings()?;
         let Some((host, first)) = log.first_of(&readings) else {
             return Err(no_match(arguments, " --log FILE"));
         };
-        return print(arguments, &host.query, &host.prefix, &first, readings.len());
+        return print(arguments, &host.query, Some(&host.prefix), &first, readings.len());
     }
     let mut query = paths::query(common)?;
     paths::add(&mut query, &arguments.path)?;
     collect(&mut query, common.file.is_none(), arguments.interval)?;
     let readings = query.readings();
     let Some(first) = readings.first() else { return Err(no_match(arguments, "")) };
-    print(arguments, &query, "", first, readings.len())
+    print(arguments, &query, None, first, readings.len())
 }
 
 fn no_match(arguments: &Explain, home: &str) -> Failure {
@@ -43,22 +48,25 @@ fn no_match(arguments: &Explain, home: &str) -> Failure {
     Failure::new(Kind::NotFound, words)
 }
 
-/// Explains the first of `matches` readings of a query. `prefix` is the host part of its path.
+/// Explains the first of `matches` readings of a query. For a log, `host` is the host part of its path, which
+/// may be empty.
 fn print(
     arguments: &Explain,
     query: &Query,
-    prefix: &str,
+    host: Option<&str>,
     reading: &Reading,
     matches: usize,
 ) -> Result<(), Failure> {
     let object = query.catalog().object(reading.object);
     let object_help = object.and_then(|object| query.names().help(object.help));
     let mut explanation = explain(reading, query.names(), object_help);
-    explanation.path.insert_str(0, prefix);
-    explanation.local_path.insert_str(0, prefix);
-    let mut out = io::stdout().lock();
+    explanation.path.insert_str(0, host.unwrap_or_default());
+    explanation.local_path.insert_str(0, host.unwrap_or_default());
+    // A log does not say how much a user has to know.
+    let detail = Some(explanation.detail).filter(|detail| host.is_none() && *detail != UNKNOWN);
+    let mut out = border::stdout();
     if arguments.json {
-        writeln!(out, "{}", as_json(&explanation))?;
+        writeln!(out, "{}", border::json(&as_json(&explanation, detail)))?;
     } else {
         let value = match &explanation.value {
             Ok(value) => {
@@ -79,7 +87,7 @@ fn print(
             ("with the numbers", explanation.numbers.clone().unwrap_or_default()),
             ("value", value),
             ("in charts", if power == 0 { String::new() } else { format!("times 10^{power}") }),
-            ("for", format!("{} users", explanation.detail)),
+            ("for", detail.map(|detail| format!("{detail} users")).unwrap_or_default()),
         ];
         if explanation.local_path == explanation.path {
             lines.remove(1);
@@ -100,7 +108,7 @@ fn print(
     }
 }
 
-fn as_json(explanation: &Explanation) -> serde_json::Value {
+fn as_json(explanation: &Explanation, detail: Option<&str>) -> serde_json::Value {
     let (value, status) = match &explanation.value {
         Ok(value) => (json_value(value), None),
         Err(why) => (serde_json::Value::Null, Some((why.pdh_status().name, why.to_string()))),
@@ -120,6 +128,6 @@ fn as_json(explanation: &Explanation) -> serde_json::Value {
         "status": status.as_ref().map(|(name, _)| name),
         "reason": status.as_ref().map(|(_, reason)| reason),
         "scale": explanation.default_scale,
-        "detail": explanation.detail,
+        "detail": detail,
     })
 }

@@ -1,16 +1,17 @@
 //! `tally find`: finds counters by words, in every language.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use serde_json::json;
 use tallymon::core::title::Language;
 use tallymon::{Query, search};
 
 use crate::arguments::{Common, Find};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
 use crate::paths;
-use crate::words::{line_width, wrap};
+use crate::words::{line_width, visible, wrap};
 
 /// Columns before a help text.
 const INDENT: usize = 4;
@@ -24,20 +25,25 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
                 add_hits(&mut host.query, &host.prefix, &text, &mut hits)?;
             }
         }
-        None => add_hits(&mut paths::query(common)?, "", &text, &mut hits)?,
+        None => {
+            let mut query = paths::query(common)?;
+            // A search means all counters, so it starts all libraries.
+            query.define_registered()?;
+            add_hits(&mut query, "", &text, &mut hits)?;
+        }
     }
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if find.json {
         let rows: Vec<_> = hits
             .iter()
             .map(|hit| json!({ "path": hit.path, "language": hit.language.code(), "help": hit.help }))
             .collect();
-        writeln!(out, "{}", json!(rows))?;
+        writeln!(out, "{}", border::json(&json!(rows)))?;
     } else {
         for hit in &hits {
-            writeln!(out, "{}", hit.path)?;
+            writeln!(out, "{}", visible(&hit.path))?;
             if let Some(help) = &hit.help {
-                for line in wrap(help, INDENT, line_width()) {
+                for line in wrap(&visible(help), INDENT, line_width()) {
                     writeln!(out, "{:INDENT$}{line}", "")?;
                 }
             }

@@ -1,7 +1,6 @@
 //! `tally get`: the values of some counters, once.
 
 use std::collections::HashSet;
-use std::io;
 
 use tallymon::RowValues;
 use tallymon::core::counter::Format;
@@ -20,8 +19,10 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         log.set_format(Format { cap100: get.format.cap, ..Format::default() });
         log.add(&get.paths)?;
         let time = log.collect()?;
+        let clock = log.log().summary().clock.clone();
+        log.say_record(time, &get.time);
         let mut rows =
-            Rows::new(io::stdout().lock(), get.format.form(), log.host(), false).with_errors(get.verbose);
+            Rows::to_stdout(&get.format, log.host(), false).with_errors(get.verbose).with_clock(clock);
         rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
         return log.missing();
     }
@@ -29,8 +30,7 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
     let time = collect(&mut query, common.file.is_none(), get.interval)?;
-    let mut rows = Rows::new(io::stdout().lock(), get.format.form(), query.system_name(), false)
-        .with_errors(get.verbose);
+    let mut rows = Rows::to_stdout(&get.format, query.system_name(), false).with_errors(get.verbose);
     rows.row(time, &query)?;
     if get.verbose {
         let mut stale = HashSet::new();

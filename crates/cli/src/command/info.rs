@@ -4,21 +4,23 @@ use std::io::{self, Write};
 
 use serde_json::json;
 use tallymon::clock::rfc3339;
-use tallymon::log::info::{Info, info};
+use tallymon::log::info::{Info, info_of};
 
-use super::relog::reading;
+use super::relog::{in_range, reading};
 use crate::arguments::{self, Common};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::progress::Progress;
+use crate::words::visible;
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), Failure> {
     let options = reading(&arguments.reading);
     let progress = Progress::of(&options.bytes_read, &[&arguments.log], 1);
-    let info = info(&arguments.log, &options)?;
+    let info = info_of(&arguments.log, &in_range(&arguments.range)?, &options)?;
     drop(progress);
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if arguments.json {
-        writeln!(out, "{}", as_json(&info, arguments.columns))?;
+        writeln!(out, "{}", border::json(&as_json(&info, arguments.columns)))?;
     } else {
         print(&mut out, &info, arguments.columns)?;
     }
@@ -29,13 +31,14 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), F
 const LARGEST: usize = 10;
 
 fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
-    let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {text}");
+    let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {}", visible(&text));
     line("log", format!("{}, {}", info.path.display(), info.format.info().description))?;
     line("size", format!("{} bytes", info.bytes))?;
     let (zone, bias) = &info.zone;
-    line("zone", format!("{zone}, UTC = local time {bias:+} minutes"))?;
+    let unknown = if info.zone_unknown { "unknown, taken as " } else { "" };
+    line("zone", format!("{unknown}{zone}, UTC = local time {bias:+} minutes"))?;
     if let Some((first, last)) = info.first.zip(info.last) {
-        line("range", format!("{} to {}", rfc3339(first), rfc3339(last)))?;
+        line("range", format!("{} to {}", info.clock.text(first), info.clock.text(last)))?;
     }
     let interval = info.interval.map_or(String::new(), |seconds| format!(", usually {seconds:.3} s apart"));
     line("records", format!("{}{interval}", info.records))?;
@@ -45,7 +48,7 @@ fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
         let name = if host.name.is_empty() { "(no name)" } else { &host.name };
         line("host", format!("{name}: {} columns", host.columns))?;
         for restart in &host.restarts {
-            line("", format!("restarted before {}", rfc3339(*restart)))?;
+            line("", format!("restarted before {}", info.clock.text(*restart)))?;
         }
     }
     for object in &info.objects {
@@ -75,7 +78,7 @@ fn print(out: &mut impl Write, info: &Info, columns: bool) -> io::Result<()> {
         line("backward", format!("{} records are older than the one before them", info.backward_records))?;
     }
     for gap in &info.gaps {
-        line("gap", format!("{:.3} s after {}", gap.seconds, rfc3339(gap.after)))?;
+        line("gap", format!("{:.3} s after {}", gap.seconds, info.clock.text(gap.after)))?;
     }
     let untold = info.gap_count.saturating_sub(info.gaps.len() as u64);
     if untold > 0 {
@@ -102,6 +105,7 @@ fn as_json(info: &Info, columns: bool) -> serde_json::Value {
         "bytes": info.bytes,
         "zone": info.zone.0,
         "bias": info.zone.1,
+        "zone_unknown": info.zone_unknown,
         "first": info.first.map(rfc3339),
         "last": info.last.map(rfc3339),
         "records": info.records,

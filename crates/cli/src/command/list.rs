@@ -1,6 +1,6 @@
 //! `tally list`: lists objects, or the counters or instances of one object.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use serde_json::{Value as Json, json};
 use tallymon::core::path::Part;
@@ -9,13 +9,18 @@ use tallymon::{CatalogObject, Query};
 use unicode_width::UnicodeWidthStr;
 
 use crate::arguments::{Common, List};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
 use crate::paths;
-use crate::words::{terminal_width, visible};
+use crate::words::{say, terminal_width, visible};
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
-    if let Some(mut log) = LogHosts::of(common, &list.of_log)? {
+    if let Some(mut log) = LogHosts::at(common, &list.of_log, &list.time)? {
+        if list.time.at.is_some() {
+            let time = log.collect()?;
+            log.say_record(time, &list.time);
+        }
         let (hosts, wanted) = log.meant(list.object.as_deref().unwrap_or_default());
         return each(hosts.map(|host| (host.prefix.as_str(), &mut host.query)), wanted, list);
     }
@@ -52,7 +57,7 @@ fn each<'q>(
         }
     }
     if list.json && result.is_ok() {
-        writeln!(io::stdout(), "{}", json!(rows))?;
+        writeln!(border::stdout(), "{}", border::json(&json!(rows)))?;
     }
     result.map_err(|failure| failure.unwrap_or_else(|| Failure::new(Kind::NotFound, "there is no host")))
 }
@@ -61,7 +66,8 @@ fn objects(prefix: &str, query: &Query, as_json: bool, all: &mut Vec<Json>) -> R
     let mut objects: Vec<(String, &CatalogObject)> =
         query.catalog().objects().iter().map(|object| (query.names().name(object.name), object)).collect();
     objects.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
+    let mut registered = registered(query);
     if as_json {
         all.extend(objects.iter().map(|(name, object)| {
             json!({
@@ -74,22 +80,60 @@ fn objects(prefix: &str, query: &Query, as_json: bool, all: &mut Vec<Json>) -> R
                 "help": query.names().help(object.help),
             })
         }));
+        all.extend(registered.iter().map(|(name, object)| {
+            json!({
+                "name": format!("{}{name}", before(prefix)),
+                "english": query.names().english(*object),
+                "index": object.0,
+                "registered": true,
+                "trouble": query.trouble_of(*object),
+            })
+        }));
         return Ok(());
     }
-    let width = objects.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
-    let digits = digits(objects.iter().map(|(_, object)| object.name));
+    let names = objects.iter_mut().map(|(name, _)| name).chain(registered.iter_mut().map(|(name, _)| name));
+    for name in names {
+        *name = visible(name).into_owned();
+    }
+    let all_names = objects.iter().map(|(name, _)| name).chain(registered.iter().map(|(name, _)| name));
+    let width = all_names.map(|name| name.width()).max().unwrap_or(0);
+    let indexes = objects.iter().map(|(_, object)| object.name);
+    let digits = digits(indexes.chain(registered.iter().map(|(_, object)| *object)));
     for (name, object) in objects {
         let counters = object.visible_counters().count();
         let kind = if object.has_instances { "instances" } else { "" };
         let gap = " ".repeat(width - name.width());
         let line = format!(
             "{}{name}{gap}  {:>digits$}  {counters:>3} counters  {kind}",
-            before(prefix),
+            visible(&before(prefix)),
             object.name.0
         );
         writeln!(out, "{}", line.trim_end())?;
     }
+    for (name, object) in registered {
+        let gap = " ".repeat(width - name.width());
+        let state = query.trouble_of(object).unwrap_or_else(|| "registered".to_string());
+        writeln!(out, "{}{name}{gap}  {:>digits$}  {}", before(prefix), object.0, visible(&state))?;
+    }
+    for service in &query.catalog().registered().unlisted {
+        say(format_args!(
+            "service {0} does not list its objects ([objects] in its INI file); 'tally provider check {0}' \
+             loads its library and lists them",
+            service.service
+        ));
+    }
     Ok(())
+}
+
+/// Name and index of the objects that libraries have registered, sorted by name. No library is started to
+/// list them, so their counters are not known.
+fn registered(query: &Query) -> Vec<(String, TitleIndex)> {
+    let catalog = query.catalog();
+    let listed = catalog.registered().listed.iter().filter(|object| catalog.object(**object).is_none());
+    let mut registered: Vec<(String, TitleIndex)> =
+        listed.map(|object| (query.names().name(*object), *object)).collect();
+    registered.sort();
+    registered
 }
 
 /// The host before the name of an object; empty if there is only one host.
@@ -107,13 +151,13 @@ fn counters(
     let Some(object) = query.catalog().object(name) else { return Ok(()) };
     let object_name = query.names().name(name);
     let instance = if object.has_instances { "(*)" } else { "" };
-    let rows: Vec<(String, &_)> = object
+    let mut rows: Vec<(String, &_)> = object
         .visible_counters()
         .map(|counter| {
             (format!("{prefix}\\{object_name}{instance}\\{}", query.names().name(counter.name)), counter)
         })
         .collect();
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if as_json {
         all.extend(rows.iter().map(|(path, counter)| {
             json!({
@@ -128,6 +172,9 @@ fn counters(
             })
         }));
         return Ok(());
+    }
+    for (path, _) in &mut rows {
+        *path = visible(path).into_owned();
     }
     let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0);
     let digits = digits(rows.iter().map(|(_, counter)| counter.name));
@@ -166,7 +213,7 @@ fn instances(
         return Err(Failure::new(Kind::Usage, format_args!("{object_name} has no instances")));
     }
     let keys = query.instances(name)?;
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if as_json {
         all.extend(keys.iter().map(|key| {
             json!({
@@ -176,8 +223,7 @@ fn instances(
         return Ok(());
     }
     for key in keys {
-        let key = key.to_string();
-        writeln!(out, "{prefix}\\{object_name}({})", visible(&key))?;
+        writeln!(out, "{}", visible(&format!("{prefix}\\{object_name}({key})")))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod analyze;
 pub(crate) mod browse;
 pub(crate) mod compare;
 pub(crate) mod doctor;
@@ -16,7 +17,9 @@ pub(crate) mod prof;
 pub(crate) mod provider;
 pub(crate) mod relog;
 pub(crate) mod report;
+pub(crate) mod stat;
 pub(crate) mod stats;
+pub(crate) mod top;
 pub(crate) mod watch;
 
 use std::thread;

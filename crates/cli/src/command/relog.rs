@@ -3,19 +3,20 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use tallymon::clock::LocalZone;
-use tallymon::clock::rfc3339;
+use tallymon::clock::{LocalZone, parse_log_time, rfc3339};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::csv::LineEnd;
 use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
-use tallymon::log::{FORMATS, Format, Notes, ReadOptions, Selection};
+use tallymon::log::{FORMATS, Format, LogClock, LogTime, Notes, ReadOptions, Selection};
 use tallymon::{Log, Overlap, PathError};
 
-use crate::arguments::{Choice, Common, Reading, Relog};
+use crate::arguments::{Choice, Common, Reading, Relog, TimeChoice};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::progress::Progress;
-use crate::stop::without_half;
+use crate::stop::without_half_files;
+use crate::words::{shown, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     let mut rename_host = Vec::new();
@@ -35,19 +36,21 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         strip_path: arguments.strip_path,
         line_end: if arguments.lf { LineEnd::Lf } else { LineEnd::CrLf },
         digits: arguments.digits,
+        no_formulas: arguments.no_formulas,
         read: ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) },
+        overwrite: arguments.replacing.overwrite(),
     };
     // Each input is read for its columns, and then for its records.
     let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);
     let report = match &arguments.output {
         Some(output) => {
-            without_half(output)?;
+            without_half_files()?;
             relog(&arguments.inputs, output, &options)?
         }
-        None => relog_to(&arguments.inputs, io::stdout().lock(), &options)?,
+        None => relog_to(&arguments.inputs, border::data(), &options)?,
     };
     drop(progress);
-    say(&report, arguments.output.as_deref())?;
+    say(&report, arguments.output.as_deref(), options.utc)?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
 }
@@ -58,9 +61,25 @@ pub(crate) fn selection(choice: &Choice) -> Result<Selection, Failure> {
     for path in &choice.counter {
         counters.push(CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path);
     }
-    let from = choice.from.as_deref().map(time).transpose()?;
-    let to = choice.to.as_deref().map(time).transpose()?;
-    Ok(Selection { counters, from, to })
+    Ok(Selection { counters, ..in_range(&choice.range)? })
+}
+
+/// The records of a range, with all counters.
+pub(crate) fn in_range(range: &TimeChoice) -> Result<Selection, Failure> {
+    let from = range.from.as_deref().map(log_time).transpose()?;
+    let to = range.to.as_deref().map(log_time).transpose()?;
+    Ok(Selection { from, to, ..Selection::default() })
+}
+
+/// A time in a log. Every command parses it here.
+pub(crate) fn log_time(text: &str) -> Result<LogTime, Failure> {
+    parse_log_time(text).ok_or_else(|| {
+        let words = format!(
+            "no time {text:?}: write '2026-11-21 09:30' (by the log's own clock), 2026-11-21T08:30Z, \
+             '2026-11-21 17:30+09:00' or -2h (before the end of the log)"
+        );
+        Failure::new(Kind::Usage, words)
+    })
 }
 
 /// How to read logs by the options.
@@ -80,8 +99,8 @@ fn format(arguments: &Relog) -> Result<Format, Failure> {
     Ok(extension.and_then(|name| Format::from_name(&name)).unwrap_or(Format::Csv))
 }
 
-/// A time with an offset from UTC, or a local one, also as Windows writes it (M/d/yyyy h:mm:ss[AM|PM]); a
-/// date alone is its first moment.
+/// A time of this machine: with an offset from UTC, or local, also as Windows writes it (M/d/yyyy
+/// h:mm:ss[AM|PM]); a date alone is its first moment.
 pub(crate) fn time(text: &str) -> Result<FileTime, Failure> {
     LocalZone::system().parse(text).ok_or_else(|| {
         let words = format!("no time {text:?}: write '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
@@ -90,21 +109,23 @@ pub(crate) fn time(text: &str) -> Result<FileTime, Failure> {
 }
 
 /// What was done, as words on standard error.
-fn say(report: &Report, output: Option<&Path>) -> io::Result<()> {
-    let mut words = io::stderr().lock();
-    for InputReport { path, format, records, first, last, notes } in &report.inputs {
-        let range = range(*first, *last);
-        writeln!(words, "in   {}: {}, {records} records{range}", path.display(), format.info().name)?;
+fn say(report: &Report, output: Option<&Path>, utc: bool) -> io::Result<()> {
+    let mut words = border::stderr();
+    let mut all = LogClock::default();
+    for InputReport { path, format, records, first, last, clock, notes } in &report.inputs {
+        let range = range(*first, *last, |time| clock.text(time));
+        all.add(clock);
+        writeln!(words, "in   {}: {}, {records} records{range}", shown(path), format.info().name)?;
         say_notes(&mut words, notes)?;
     }
-    let name = output.map_or_else(|| "standard output".to_string(), |path| path.display().to_string());
-    let range = range(report.first, report.last);
+    let name = output.map_or_else(|| "standard output".to_string(), shown);
+    let range = range(report.first, report.last, |time| if utc { rfc3339(time) } else { all.text(time) });
     writeln!(words, "out  {name}: {} records of {} counters{range}", report.records, report.columns)?;
     for path in &report.not_found {
-        writeln!(words, "     not in the logs: {path}")?;
+        writeln!(words, "     not in the logs: {}", visible(path))?;
     }
     for remark in &report.remarks {
-        writeln!(words, "     {remark}")?;
+        writeln!(words, "     {}", visible(remark))?;
     }
     Ok(())
 }
@@ -112,23 +133,23 @@ fn say(report: &Report, output: Option<&Path>) -> io::Result<()> {
 /// The faults and remarks of one log.
 fn say_notes(words: &mut impl Write, notes: &Notes) -> io::Result<()> {
     for damage in &notes.damage {
-        writeln!(words, "     damaged: {damage}")?;
+        writeln!(words, "     damaged: {}", visible(&damage.to_string()))?;
     }
     let untold = notes.damage_count.saturating_sub(notes.damage.len() as u64);
     if untold > 0 {
         writeln!(words, "     damaged: {untold} more faults")?;
     }
     for remark in &notes.remarks {
-        writeln!(words, "     {remark}")?;
+        writeln!(words, "     {}", visible(remark))?;
     }
     Ok(())
 }
 
 /// The faults and remarks of a log that was read, on standard error, if there are any.
 pub(crate) fn say_damage(path: &Path, notes: &Notes) -> io::Result<()> {
-    let mut words = io::stderr().lock();
+    let mut words = border::stderr();
     if notes.damage_count > 0 || !notes.remarks.is_empty() {
-        writeln!(words, "in   {}", path.display())?;
+        writeln!(words, "in   {}", shown(path))?;
     }
     say_notes(&mut words, notes)
 }
@@ -140,18 +161,19 @@ pub(crate) fn say_notes_of(log: &Log) -> io::Result<()> {
         say_damage(part.path(), &part.summary().notes)?;
     }
     for Overlap { taken, other, counters, first, last } in log.overlaps() {
-        let (first, last) = (rfc3339(*first), rfc3339(*last));
-        let (taken, other) = (taken.display(), other.display());
+        let clock = &log.summary().clock;
+        let (first, last) = (clock.text(*first), clock.text(*last));
+        let (taken, other) = (shown(taken), shown(other));
         let words =
             format!("counters in {taken} and {other}: {counters}, taken from {taken} from {first} to {last}");
-        writeln!(io::stderr(), "{words}")?;
+        writeln!(border::stderr(), "{words}")?;
     }
     Ok(())
 }
 
-fn range(first: Option<FileTime>, last: Option<FileTime>) -> String {
+fn range(first: Option<FileTime>, last: Option<FileTime>, text: impl Fn(FileTime) -> String) -> String {
     match first.zip(last) {
-        Some((first, last)) => format!(", {} to {}", rfc3339(first), rfc3339(last)),
+        Some((first, last)) => format!(", {} to {}", text(first), text(last)),
         None => String::new(),
     }
 }

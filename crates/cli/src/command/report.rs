@@ -1,12 +1,12 @@
 //! `tally` without a command and without a terminal: prints one report of the default counters.
 
-use std::io;
 use std::time::Duration;
 
 use tallymon::Query;
 
 use super::collect;
 use crate::arguments::{Common, Form};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::missing_values::{SEE_DOCTOR, is_curable};
 use crate::output::Rows;
@@ -52,7 +52,7 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
         );
         return Err(Failure::new(Kind::NotFound, words));
     }
-    let mut rows = Rows::new(io::stdout().lock(), Form::Table, query.system_name(), true);
+    let mut rows = Rows::new(border::rows(Form::Table), Form::Table, query.system_name(), true);
     rows.row(time, &query)?;
     let curable =
         readings.iter().any(|reading| reading.cell.value.as_ref().is_err_and(|why| is_curable(*why)));

@@ -11,6 +11,7 @@ use tallymon::log::stats::{ColumnStats, PERCENTILES, Stats, Summary, stats};
 
 use super::relog::{reading, say_damage, selection};
 use crate::arguments::{self, Common, SortKey};
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::progress::Progress;
 use crate::words::{say, table, visible};
@@ -25,9 +26,9 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), 
     }
     let hidden = arguments.top.map_or(0, |top| stats.columns.len().saturating_sub(top));
     stats.columns.truncate(stats.columns.len().saturating_sub(hidden));
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if arguments.json {
-        writeln!(out, "{}", as_json(&stats))?;
+        writeln!(out, "{}", border::json(&as_json(&stats)))?;
     } else {
         print(&mut out, &stats, hidden)?;
     }
@@ -69,7 +70,8 @@ fn sort(columns: &mut [ColumnStats], key: SortKey) {
 
 fn print(out: &mut impl Write, stats: &Stats, hidden: usize) -> io::Result<()> {
     if let Some((first, last)) = stats.first.zip(stats.last) {
-        writeln!(out, "{} records, {} to {}", stats.records, rfc3339(first), rfc3339(last))?;
+        let (first, last) = (stats.clock.text(first), stats.clock.text(last));
+        writeln!(out, "{} records, {first} to {last}", stats.records)?;
     }
     let mut rows = Vec::new();
     let mut approximate = false;

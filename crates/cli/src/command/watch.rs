@@ -1,15 +1,14 @@
 //! `tally watch`: the values of some counters, row after row, on the terminal or into a log.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use tallymon::RowValues;
 use tallymon::core::counter::Format;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
-use tallymon::log::Format as LogFormat;
+use tallymon::log::{Format as LogFormat, Moment};
 use tallymon::record::format_of;
 
-use super::relog::time;
+use super::relog::log_time;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
@@ -35,11 +34,12 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     if let Some(output) = &watch.output {
         let format = format_of(watch.log_format.as_deref(), output, LogFormat::Tally)?;
         let pace = Pace { interval, most: watch.count };
-        record(&mut query, output, format, pace)?;
+        let output = (output.as_path(), watch.replacing.overwrite());
+        record(&mut query, output, format, pace, watch.format.no_formulas)?;
         return end();
     }
     let stop = Stop::on_signals()?;
-    let mut rows = Rows::new(io::stdout().lock(), watch.format.form(), query.system_name(), true);
+    let mut rows = Rows::to_stdout(&watch.format, query.system_name(), true);
     let mut ticks = Ticks::start(interval);
     let mut time = query.collect()?;
     if query.needs_two_samples() {
@@ -59,6 +59,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
             return end();
         }
+        query.add_awaited();
         time = query.collect()?;
     }
 }
@@ -68,12 +69,16 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
 fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     hosts.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     hosts.add(&watch.paths)?;
-    let from = watch.range.from.as_deref().map(time).transpose()?.unwrap_or(FileTime(0));
-    let to = watch.range.to.as_deref().map(time).transpose()?.unwrap_or(FileTime(u64::MAX));
+    let clock = hosts.log().summary().clock.clone();
+    let bound = |text: &Option<String>, which| -> Result<Option<FileTime>, Failure> {
+        Ok(text.as_deref().map(log_time).transpose()?.map(|time| clock.moment(time, which)))
+    };
+    let from = bound(&watch.range.from, Moment::First)?.unwrap_or(FileTime(0));
+    let to = bound(&watch.range.to, Moment::Last)?.unwrap_or(FileTime(u64::MAX));
     let every =
         watch.interval.map_or(0, |interval| u64::try_from(interval.as_nanos() / 100).unwrap_or(u64::MAX));
     let stop = Stop::on_signals()?;
-    let mut rows = Rows::new(io::stdout().lock(), watch.format.form(), hosts.host(), true);
+    let mut rows = Rows::to_stdout(&watch.format, hosts.host(), true).with_clock(clock.clone());
     let mut done = 0u64;
     let mut before: Option<(FileTime, Instant)> = None;
     let log = hosts.log().clone();
@@ -105,7 +110,8 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         }
     }
     if done == 0 {
-        let words = format!("{}: no record in that range", log.path().display());
+        let words =
+            format!("{}: no record in that range; the log has {}", log.path().display(), clock.range_text());
         return Err(Failure::new(Kind::NoData, words));
     }
     // It is said and no failure, as for values of the machine.

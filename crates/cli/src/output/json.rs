@@ -6,6 +6,8 @@ use serde_json::{Map, Value as Json, json};
 use tallymon::clock::rfc3339;
 use tallymon::core::flow::{Cell, Column, Row, Sink, Value};
 
+use crate::border;
+
 /// Writes each row as a line of JSON. Numbers are as measured: whole numbers are exact. A missing value is
 /// null, with the reason beside it.
 pub(super) struct JsonLines<W> {
@@ -56,7 +58,7 @@ impl<W: Write> Sink for JsonLines<W> {
         self.line.clear();
         let object = json!({ "time": rfc3339(row.time), "host": self.host, "values": values });
         // One write a row, also on standard output.
-        writeln!(self.line, "{object}")?;
+        writeln!(self.line, "{}", border::json(&object))?;
         self.out.write_all(&self.line)
     }
 

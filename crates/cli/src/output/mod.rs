@@ -2,15 +2,22 @@
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
+use std::path::Path;
 
 use tallymon::clock::LocalZone;
 use tallymon::core::counter::TextStyle;
 use tallymon::core::flow::Sink;
 use tallymon::core::time::FileTime;
+use tallymon::log::LogClock;
 use tallymon::log::csv::{CsvOptions, CsvWriter};
+use tallymon::log::new_file::write_file;
+use tallymon::log::zone::Zone;
 use tallymon::{LiveRows, RowValues};
 
-use crate::arguments::Form;
+use crate::arguments::{Form, FormatOptions, Replacing};
+use crate::border;
+use crate::exit::Failure;
+use crate::stop::without_half_files;
 use crate::words::say;
 
 mod json;
@@ -22,6 +29,12 @@ pub(crate) use json::json_value;
 use plain::PlainLines;
 use table::Table;
 
+/// Writes a file for the user, whole or not at all.
+pub(crate) fn save(file: &Path, replacing: Replacing, bytes: &[u8]) -> Result<(), Failure> {
+    without_half_files()?;
+    write_file(file, replacing.overwrite(), bytes).map_err(|error| Failure::file(file, &error))
+}
+
 /// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms
 /// follow the instances that exist.
 pub(crate) struct Rows<'w> {
@@ -32,14 +45,25 @@ pub(crate) struct Rows<'w> {
     style: TextStyle,
     with_time: bool,
     with_errors: bool,
+    no_formulas: bool,
     /// Loaded when a local time is first needed: that reads a folder of hundreds of zones.
     zone: OnceCell<LocalZone>,
+    /// The clock of the log that the rows are from.
+    clock: Option<LogClock>,
 }
 
 enum Output<'w> {
     /// The sink is created with the first row: the first line of a CSV has the zone of its first row.
     New(Option<Box<dyn Write + 'w>>),
     Open(Box<dyn Sink<Error = io::Error> + 'w>),
+}
+
+impl Rows<'_> {
+    /// Rows on standard output, as the options say.
+    pub(crate) fn to_stdout(options: &FormatOptions, host: &str, with_time: bool) -> Rows<'static> {
+        let form = options.form();
+        Rows::new(border::rows(form), form, host, with_time).without_formulas(options.no_formulas)
+    }
 }
 
 impl<'w> Rows<'w> {
@@ -58,8 +82,16 @@ impl<'w> Rows<'w> {
             style: TextStyle::default(),
             with_time,
             with_errors: false,
+            no_formulas: false,
             zone: OnceCell::new(),
+            clock: None,
         }
+    }
+
+    /// Shows local times by the clock of a log.
+    pub(crate) fn with_clock(mut self, clock: LogClock) -> Self {
+        self.clock = Some(clock);
+        self
     }
 
     /// Shows in a table how far rates and shares may be off.
@@ -68,6 +100,12 @@ impl<'w> Rows<'w> {
             self.rows = self.rows.with_errors(with_errors);
         }
         self.with_errors = with_errors;
+        self
+    }
+
+    /// In CSV and TSV, puts `'` before text that a spreadsheet would take for a formula.
+    pub(crate) const fn without_formulas(mut self, no_formulas: bool) -> Self {
+        self.no_formulas = no_formulas;
         self
     }
 
@@ -83,7 +121,11 @@ impl<'w> Rows<'w> {
     /// them in English.
     pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<RowValues<'v>>) -> io::Result<()> {
         let needs_local = matches!(self.form, Form::Csv | Form::Tsv) || self.with_time;
-        let minutes = if needs_local { self.zone().minutes(time) } else { 0 };
+        let minutes = match &self.clock {
+            _ if !needs_local => 0,
+            Some(clock) => clock.minutes(time),
+            None => self.zone().minutes(time),
+        };
         let mut sink = match std::mem::replace(&mut self.sink, Output::New(None)) {
             Output::Open(sink) => sink,
             Output::New(out) => {
@@ -109,10 +151,16 @@ impl<'w> Rows<'w> {
     ) -> Box<dyn Sink<Error = io::Error> + 'w> {
         match self.form {
             Form::Csv | Form::Tsv => {
-                let zone_name = self.zone().at(time).zone;
+                let zone_name = match &self.clock {
+                    Some(_) => Zone::default().label(minutes).0,
+                    None => self.zone().at(time).zone,
+                };
                 let (tabs, style) = (self.form == Form::Tsv, self.style);
                 // UTC = local time + bias, in minutes.
-                let options = CsvOptions { tabs, zone_name, bias: -minutes, style, ..CsvOptions::default() };
+                let bias = -minutes;
+                let no_formulas = self.no_formulas;
+                let options =
+                    CsvOptions { tabs, zone_name, bias, style, no_formulas, ..CsvOptions::default() };
                 Box::new(CsvWriter::new(out, options))
             }
             Form::Json => Box::new(JsonLines::new(out, &self.host)),

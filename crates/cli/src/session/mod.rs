@@ -11,27 +11,77 @@ use std::process::Command;
 use std::time::Duration;
 
 use tallymon::log::Report;
-use tallymon::record::session::{self, SessionError, SessionSettings, SessionStore};
-use tallymon::{Query, TierChoice, open};
+use tallymon::log::new_file::Overwrite;
+use tallymon::record::session::{self, SessionError, SessionQuery, SessionSettings, SessionStore};
+use tallymon::{PathError, PathProblem, Query, TierChoice, open};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::Progress;
-use crate::stop::{Stop, without_half};
+use crate::stop::{Stop, without_half_files};
+use crate::words::say;
 
 #[cfg_attr(unix, path = "detach/unix.rs")]
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;
 mod unit;
 
-/// The query of a session, with its counters.
+/// The query of a session, with its counters. Counters whose provider does not answer are named, and those
+/// that are missing are counted by the reason; the session records them as soon as they are here.
 fn query(common: &Common, settings: &SessionSettings) -> Result<Query, Failure> {
     let mut query = paths::query(common)?;
-    if !settings.all_objects {
-        paths::add_all(&mut query, &settings.counters)?;
+    if settings.all_objects {
+        return Ok(query);
+    }
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    let missing = add_counters(&mut query, settings, |error| {
+        if matches!(error.problem, PathProblem::NotAnswering(_)) {
+            say(format_args!("{error}; the session records this counter as soon as its provider answers"));
+            return;
+        }
+        let reason = error.problem_words();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count = count.saturating_add(1),
+            None => reasons.push((reason, 1)),
+        }
+    })?;
+    for (reason, count) in &reasons {
+        say(format_args!("{reason} ({count} of {} counters)", settings.counters.len()));
+    }
+    if missing > 0 {
+        if missing == settings.counters.len() {
+            return Err(Failure::new(Kind::NotFound, "none of the counters of this session is here"));
+        }
+        say("the session records the other counters, and these as soon as they are here");
     }
     Ok(query)
+}
+
+/// Adds the counters of a session, and returns how many are missing, if the session may begin without them.
+/// Those whose provider does not answer wait in the query.
+fn add_counters(
+    query: &mut Query,
+    settings: &SessionSettings,
+    mut waits: impl FnMut(&PathError),
+) -> Result<usize, PathError> {
+    let mut missing = 0usize;
+    for path in &settings.counters {
+        match paths::try_add(query, path) {
+            Err(error) if matches!(error.problem, PathProblem::NotAnswering(_)) => waits(&error),
+            Err(error) if settings.await_missing && !matches!(error.problem, PathProblem::Source(_)) => {
+                missing = missing.saturating_add(1);
+                waits(&error);
+            }
+            added => drop(added?),
+        }
+    }
+    Ok(missing)
+}
+
+/// Names the counters of a session that are not here. It fails where the session can not begin without one.
+pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
+    query(common, settings).map(drop)
 }
 
 /// Bytes that an hour of a session takes at most. It fails where a counter does not exist.
@@ -42,16 +92,15 @@ pub(crate) fn bytes_an_hour(common: &Common, settings: &SessionSettings) -> Resu
 /// Records a session in this process.
 pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Result<(), Failure> {
     let stop = Stop::on_signals()?;
-    let language = paths::language(common)?;
+    let locale = paths::locale(common)?;
     let location = paths::location(common);
-    let open = |settings: &SessionSettings| -> Result<Query, SessionError> {
-        let mut query = Query::new(open(&location)?, language)?;
-        if !settings.all_objects {
-            for path in &settings.counters {
-                paths::try_add(&mut query, path)?;
-            }
-        }
-        Ok(query)
+    let open = |settings: &SessionSettings| -> Result<SessionQuery, SessionError> {
+        let mut query = Query::new(open(&location)?, locale)?;
+        let missing = match settings.all_objects {
+            true => 0,
+            false => add_counters(&mut query, settings, |_| {})?,
+        };
+        Ok(SessionQuery { query, missing })
     };
     Ok(session::record(store, name, open, |time| stop.wait_until(time))?)
 }
@@ -84,6 +133,9 @@ pub(crate) fn start(
 
 /// Keeps the settings of a session, and has it started with the machine or not.
 pub(crate) fn keep(store: &SessionStore, settings: &SessionSettings) -> Result<(), Failure> {
+    if settings.at_boot {
+        unit::check(store)?;
+    }
     store.write(settings)?;
     if settings.at_boot { unit::install(store, &settings.name) } else { unit::remove(store, &settings.name) }
 }
@@ -106,9 +158,10 @@ pub(crate) fn snapshot(
     name: &str,
     output: Option<&Path>,
     last: Option<Duration>,
+    overwrite: Overwrite,
 ) -> Result<(PathBuf, Report), Failure> {
-    let copy = store.copy(name, output, last)?;
-    without_half(copy.output())?;
+    let copy = store.copy(name, output, last, overwrite)?;
+    without_half_files()?;
     let report = copy.make(|logs| Progress::of(&copy.reading().bytes_read, logs, 2))?;
     Ok((copy.output().to_path_buf(), report))
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tallymon::record::session::{SessionStore, replace_file};
+use tallymon::log::new_file::{Overwrite, write_file};
+use tallymon::record::session::SessionStore;
 
 use crate::exit::{Failure, Kind};
 
@@ -41,21 +42,29 @@ fn folder(store: &SessionStore) -> Result<PathBuf, Failure> {
     Ok(settings.join("systemd").join("user"))
 }
 
+/// Fails where no unit can be installed, before anything is changed.
+pub(crate) fn check(store: &SessionStore) -> Result<(), Failure> {
+    if is_there(store) {
+        return Ok(());
+    }
+    let words = "--at-boot needs systemd, which does not run here: start the session from this machine's start \
+                 scripts";
+    Err(Failure::new(Kind::Other, words))
+}
+
 /// Installs a unit that starts a session with the machine; a session of a user starts when the user logs
 /// in, or with the machine if the user may linger.
 pub(crate) fn install(store: &SessionStore, session: &str) -> Result<(), Failure> {
-    if !is_there(store) {
-        let words = "--at-boot needs systemd, which does not run here: start the session from this \
-                     machine's start scripts";
-        return Err(Failure::new(Kind::Other, words));
-    }
+    check(store)?;
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Other, format_args!("this program is not found: {error}")))?;
     let folder = folder(store)?;
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let unit = name_of(session);
     let text = text(&program, session, store.is_system());
-    replace_file(&folder.join(&unit), &text)?;
+    let file = folder.join(&unit);
+    let written = write_file(&file, Overwrite::Replace, text.as_bytes());
+    written.map_err(|error| Failure::file(&file, &error))?;
     control(store, &["daemon-reload"])?;
     control(store, &["enable", &unit])
 }

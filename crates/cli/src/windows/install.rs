@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{PROGRAMS, Program};
 use crate::exit::{Failure, Kind};
+use crate::words::note;
 
 /// Creates a link for each program in a folder. Replaces no other file.
 pub(crate) fn install(folder: Option<&Path>) -> Result<(), Failure> {
@@ -25,12 +26,15 @@ pub(crate) fn install(folder: Option<&Path>) -> Result<(), Failure> {
         if !is_ours(link, &own) {
             make_link(&own, link).map_err(|error| Failure::file(link, &error))?;
         }
-        eprintln!("{} -> {}", link.display(), own.display());
+        note(format_args!("{} -> {}", link.display(), own.display()));
     }
     let in_path =
         std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|at| at == folder));
     if !in_path {
-        eprintln!("{} is not in PATH: add it, or call the programs by their full paths", folder.display());
+        note(format_args!(
+            "{} is not in PATH: add it, or call the programs by their full paths",
+            folder.display()
+        ));
     }
     Ok(())
 }
@@ -43,7 +47,7 @@ pub(crate) fn remove(folder: Option<&Path>) -> Result<(), Failure> {
         let link = link_of(&folder, program);
         if is_ours(&link, &own) {
             fs::remove_file(&link).map_err(|error| Failure::file(&link, &error))?;
-            eprintln!("{} is removed", link.display());
+            note(format_args!("{} is removed", link.display()));
         }
     }
     Ok(())

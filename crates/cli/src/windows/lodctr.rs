@@ -11,12 +11,14 @@ use tallymon::registry::{
     read_text,
 };
 
+use crate::border;
 use crate::command::provider::log;
 use crate::exit::{Failure, Kind};
+use crate::words::{note, visible};
 
 const LODCTR_USAGE: &str = "\
 lodctr FILE.ini           install the names of a registered service
-lodctr /S:FILE            save all names and settings
+lodctr /S:FILE [/Y]       save all names and settings; /Y replaces a file without asking
 lodctr /R:FILE            restore them from a file
 lodctr /R                 restore the newest undamaged version if the current one is damaged
 lodctr /T:SERVICE         mark the library of a service as trusted
@@ -67,14 +69,17 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
     let roots = Roots::of_environment();
     let writer = || Writer::open(&roots, None);
     let writer_of = |service: &str| Writer::of_service(&roots, None, service);
-    let parsed: Vec<Word<'_>> = words.iter().map(|text| word(text)).collect();
+    let mut parsed: Vec<Word<'_>> = words.iter().map(|text| word(text)).collect();
+    let given = parsed.len();
+    parsed.retain(|word| *word != Word::Option('Y', None));
+    let yes = parsed.len() < given;
     match parsed.as_slice() {
         [Word::Option('?', None)] | [] => usage(LODCTR_USAGE, parsed.is_empty()),
         [Word::Name(file)] => {
             let log = log();
             let package = Package::read_to_install(Path::new(file), &log)?;
             for warning in &package.warnings {
-                eprintln!("lodctr: {warning}");
+                note(format_args!("lodctr: {warning}"));
             }
             let range = writer_of(&package.service)?.reporting(&log).install_names(&package)?;
             loaded(&package.service, range);
@@ -83,18 +88,18 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('S', Some(file))] => {
             let file = Path::new(file);
             let text = writer()?.export()?;
-            fs::write(file, text).map_err(|error| Failure::file(file, &error))?;
-            eprintln!("lodctr: names and settings are saved in {}", file.display());
+            super::relog::save_as(file, yes, text.as_bytes())?;
+            note(format_args!("lodctr: names and settings are saved in {}", file.display()));
             Ok(())
         }
         [Word::Option('R', Some(file))] => {
             let file = Path::new(file);
             let text = fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
             let services = writer()?.restore(file, &text)?;
-            eprintln!(
+            note(format_args!(
                 "lodctr: names and settings of {services} services are restored from {}",
                 file.display()
-            );
+            ));
             Ok(())
         }
         [Word::Option('R', None)] => {
@@ -102,20 +107,20 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
             let scope = writer.scope().word();
             match writer.reporting(&log()).repair()? {
                 Some((from, to)) => {
-                    eprintln!(
+                    note(format_args!(
                         "lodctr: version {from} of the {scope} registry is damaged; restored version {to}"
-                    );
+                    ));
                 }
-                None => eprintln!("lodctr: the {scope} registry is undamaged; nothing to rebuild"),
+                None => note(format_args!("lodctr: the {scope} registry is undamaged; nothing to rebuild")),
             }
             Ok(())
         }
         [Word::Option('T', Some(service))] => {
             if writer_of(service)?.trust(service)? != Trust::Trusted {
-                eprintln!(
+                note(format_args!(
                     "lodctr: the library of {service} has no absolute path, so changes of the file can not be \
                      detected; it is not loaded in process"
-                );
+                ));
             }
             Ok(())
         }
@@ -130,7 +135,7 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
             match update(options)? {
                 Some((language, texts)) => {
                     let n = writer()?.update_texts(language, &texts)?;
-                    eprintln!("lodctr: {n} texts in {language} are in use");
+                    note(format_args!("lodctr: {n} texts in {language} are in use"));
                     Ok(())
                 }
                 None => wrong("lodctr", words, LODCTR_USAGE),
@@ -148,23 +153,23 @@ pub(crate) fn unlodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('?', None)] | [] => usage(UNLODCTR_USAGE, parsed.is_empty()),
         [Word::Name(service)] => {
             let range = writer_of(service)?.reporting(&log()).remove_names(service)?;
-            eprintln!(
+            note(format_args!(
                 "unlodctr: the names of {service} are removed: {} to {}",
                 range.first_counter, range.last_help
-            );
+            ));
             Ok(())
         }
         [Word::Option('M', Some(file))] => {
             let manifest = Manifest::read(Path::new(file), None)?;
             let guid = manifest.providers.first().map_or("", |provider| provider.guid());
             for removed in writer_of(guid)?.reporting(&log()).remove_manifest(&manifest)? {
-                eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
+                note(format_args!("unlodctr: the counter sets of {} are removed", removed.service));
             }
             Ok(())
         }
         [Word::Option('G' | 'P', Some(provider))] => {
             let removed = writer_of(provider)?.reporting(&log()).remove(provider)?;
-            eprintln!("unlodctr: the counter sets of {} are removed", removed.service);
+            note(format_args!("unlodctr: the counter sets of {} are removed", removed.service));
             Ok(())
         }
         _ => wrong("unlodctr", words, UNLODCTR_USAGE),
@@ -223,7 +228,7 @@ fn usage(text: &str, is_mistake: bool) -> Result<(), Failure> {
     if is_mistake {
         return Err(Failure::new(Kind::Usage, format_args!("an option or a file is needed:\n{text}")));
     }
-    writeln!(io::stdout().lock(), "{text}")?;
+    writeln!(border::stdout(), "{text}")?;
     Ok(())
 }
 
@@ -232,11 +237,11 @@ fn wrong(command: &str, words: &[String], text: &str) -> Result<(), Failure> {
 }
 
 fn loaded(service: &str, range: TitleRange) {
-    eprintln!(
+    note(format_args!(
         "lodctr: the names of {service} are installed: First Counter {}, Last Counter {}, First Help {}, \
          Last Help {}",
         range.first_counter, range.last_counter, range.first_help, range.last_help
-    );
+    ));
 }
 
 fn install_manifest(
@@ -255,7 +260,7 @@ fn install_manifest(
 /// What `lodctr /Q` prints on Windows.
 fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
     let installed = Installed::read(roots)?;
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     // If the user's registry has services, its indexes are higher than the system's.
     let shown = if installed.user.services().next().is_some() { &installed.user } else { &installed.system };
     writeln!(out, "Performance Counter ID Queries [PERFLIB]:")?;
@@ -286,7 +291,7 @@ fn query(roots: &Roots, only: Option<&str>) -> Result<(), Failure> {
 
 fn one_service(out: &mut impl Write, service: &Service) -> io::Result<()> {
     let state = if service.disabled { "Disabled" } else { "Enabled" };
-    writeln!(out, "[{}] Performance Counters ({state})", service.name)?;
+    writeln!(out, "[{}] Performance Counters ({state})", visible(&service.name))?;
     let rows = [
         ("DLL Name", &service.library),
         ("Open Procedure", &service.open),
@@ -295,12 +300,12 @@ fn one_service(out: &mut impl Write, service: &Service) -> io::Result<()> {
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            writeln!(out, "    {name}: {value}")?;
+            writeln!(out, "    {name}: {}", visible(value))?;
         }
     }
     if let Some(manifest) = &service.manifest {
-        writeln!(out, "    Provider Name: {}", manifest.name)?;
-        writeln!(out, "    Application Identity: {}", manifest.application)?;
+        writeln!(out, "    Provider Name: {}", visible(&manifest.name))?;
+        writeln!(out, "    Application Identity: {}", visible(&manifest.application))?;
     }
     if let Some(range) = service.titles {
         number(out, "First Counter ID", range.first_counter.0)?;

@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::exit::{Failure, Kind};
+use crate::words::note;
 
 /// A program of Windows.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +71,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<(), Failure> {
 
 /// Prints the last line of every Windows program. It is a message, not data, so it goes to standard error.
 fn completed() {
-    eprintln!("The command completed successfully.");
+    note(format_args!("The command completed successfully."));
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `perfmon`: opens the monitor.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::arguments::{Common, Mon};
+use crate::border;
 use crate::command::mon;
 use crate::exit::{Failure, Kind};
 
@@ -18,7 +19,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     for word in line {
         match word.strip_prefix(['/', '-']).map(str::to_ascii_lowercase).as_deref() {
             Some("sys") => {}
-            Some("?") => return Ok(writeln!(io::stdout(), "{USAGE}")?),
+            Some("?") => return Ok(writeln!(border::stdout(), "{USAGE}")?),
             // A path that is written with slashes begins with two of them.
             Some(rest) if !rest.starts_with('/') => {
                 return Err(Failure::new(Kind::Usage, format_args!("Argument '{word}' is unknown.")));
@@ -26,5 +27,5 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             _ => counters.push(word.clone()),
         }
     }
-    mon::run(&Common::default(), &Mon { paths: counters, ..Mon::default() })
+    mon::run(&Common::default(), &Mon { paths: counters, chart: true, ..Mon::default() })
 }

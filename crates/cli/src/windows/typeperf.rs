@@ -1,7 +1,6 @@
 //! `typeperf`: writes the values of counters to the terminal or into a log, or lists counters.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use tallymon::Query;
@@ -14,11 +13,13 @@ use super::completed;
 use super::words::{Known, Takes, Words};
 use crate::arguments::Form;
 use crate::arguments::parse::interval;
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::paths;
 use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
+use crate::words::note;
 
 const USAGE: &str = "\
 typeperf { COUNTER... | -cf FILE | -q [OBJECT] | -qx [OBJECT] } [OPTIONS]
@@ -56,26 +57,23 @@ const KNOWN: &[Known] = &[
 pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     let words = Words::parse("typeperf", KNOWN, line)?;
     if words.has("?") {
-        writeln!(io::stdout().lock(), "{USAGE}")?;
+        writeln!(border::stdout(), "{USAGE}")?;
         return Ok(());
     }
     let mut query = Query::new(tallymon::open(&tallymon::Location::Local)?, Language::ENGLISH)?;
     for (option, with_instances) in [("q", false), ("qx", true)] {
         if words.has(option) {
-            list(&mut query, words.one(option), with_instances, output(&words)?)?;
+            let mut text = Vec::new();
+            list(&mut query, words.one(option), with_instances, &mut text)?;
+            match words.output()? {
+                Some(file) => super::relog::save_as(file, words.has("y"), &text)?,
+                None => border::data().write_all(&text)?,
+            }
             completed();
             return Ok(());
         }
     }
     watch(&mut query, &words)
-}
-
-/// Where the data goes.
-fn output(words: &Words) -> Result<Box<dyn Write>, Failure> {
-    let Some(file) = words.output()? else { return Ok(Box::new(io::stdout())) };
-    super::relog::may_replace(file, words.has("y"))?;
-    let file = File::create(file).map_err(|error| Failure::file(file, &error))?;
-    Ok(Box::new(BufWriter::new(file)))
 }
 
 fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
@@ -125,23 +123,24 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     };
     match (words.output()?, form) {
         (Some(output), _) => {
-            super::relog::may_replace(output, words.has("y"))?;
-            record(query, output, format_of(Some(name), output, log_form)?, Pace { interval: every, most })?;
+            let overwrite = super::relog::may_replace(output, words.has("y"))?;
+            let format = format_of(Some(name), output, log_form)?;
+            record(query, (output, overwrite), format, Pace { interval: every, most }, false)?;
         }
         (None, Some(form)) => console(query, form, every, most)?,
         (None, None) => {
             return Err(Failure::new(Kind::Usage, format_args!("-f {name}: say with -o into which file")));
         }
     }
-    eprintln!("Exiting, please wait...                         ");
+    note(format_args!("Exiting, please wait...                         "));
     completed();
     Ok(())
 }
 
 /// Writes rows to the console. Unlike a file it begins with the second sample, so that every row has rates.
 fn console(query: &mut Query, form: Form, every: Duration, most: Option<u64>) -> Result<(), Failure> {
-    let mut rows = Rows::new(io::stdout(), form, query.system_name(), true).for_console();
-    eprintln!();
+    let mut rows = Rows::new(border::rows(form), form, query.system_name(), true).for_console();
+    note("");
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(every);
     query.collect()?;
@@ -163,7 +162,10 @@ fn list(
 ) -> Result<(), Failure> {
     let objects: Vec<TitleIndex> = match wanted {
         Some(wanted) => vec![query.object(wanted, &Part::parse(wanted.trim_matches('\\')))?],
-        None => query.catalog().objects().iter().map(|object| object.name).collect(),
+        None => {
+            query.define_registered()?;
+            query.catalog().objects().iter().map(|object| object.name).collect()
+        }
     };
     for object in objects {
         let Some(found) = query.catalog().object(object) else { continue };

@@ -13,7 +13,7 @@ use tallymon::registry::Service;
 use tallymon::{Host, LibraryOptions};
 use tallymon_provider::{CollectRequest, Provider, ProviderError};
 
-use crate::support::{Place, ask, objects, options};
+use crate::support::{Place, ask, objects, options, options_of};
 
 /// One experiment: a library, a registration, some queries, and what comes of them.
 struct Experiment {
@@ -245,8 +245,7 @@ pub(crate) fn reader(place: &Place) -> Host {
 fn make(experiment: &Experiment) -> Option<(Vec<String>, Vec<u64>, bool)> {
     let place = Place::new();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/provider.c");
-    let options =
-        [format!("-DLOG=\"{}\"", place.log("MyPerf").display()), format!("-DFAULT={}", experiment.library)];
+    let options = options_of(&place.log("MyPerf"), experiment.library);
     let library = place.compile(&source, "myperf.so", &options)?;
     let name = |name: &str| Some(name.to_string());
     // As in the article: a key in the registry, and no names.
@@ -298,6 +297,23 @@ compares the two.
 
 The library records its calls: `attach` when it is loaded, its functions with their parameters, `detach`
 when it is unloaded. In a list of queries, a semicolon separates programs.
+
+## What starts a library
+
+`Global`, `Costly` and the words of the same kind call every library, as on NT. A list of indexes calls those
+libraries whose Object List has one of them, or that installed the name with this index. Only for an index that
+is in no list, and that no service has a name for, every library without Object List is called, as on NT; NT does
+that also for indexes that belong to a service.
+
+Commands that name counters request indexes, never `Global`: names are looked up in the registry's tables. So
+`tally get`, `watch`, `explain`, `log` and the C interface start a library when a path names one of its objects,
+and no other. `tally list` shows registered objects without starting anything; `find`, `typeperf -q`, the dialogs
+and the monitor show all counters, for which they start all libraries.
+
+A request waits for a library that was just started for a second if it names one of its objects, else for the
+`Deadline` of the library (50 ms); with `OpenProcedureWaitTime` in both cases for that. It waits once: later
+requests take an answer when it has come, and do not wait for a library that is still busy with an earlier
+request.
 ";
 
 fn page() -> String {

@@ -5,8 +5,11 @@
 mod experiments;
 mod faults;
 mod health;
+mod hostile;
 mod listings;
 mod rights;
 mod settings;
 mod support;
+mod touches;
+mod unsafe_places;
 mod wrapping;

@@ -2,6 +2,7 @@
  * and can be told to do what a library must not do.
  *
  * LOG    path of the file that it writes down its calls in
+ * SICK_FILE  with the fault SICK: it crashes as long as this file is there
  * FAULT  a word from the list below, or GOOD
  */
 #define _GNU_SOURCE
@@ -24,6 +25,7 @@ enum fault {
     CRASH,          /* Collect reads at address 0 */
     CRASH_OPEN,     /* Open does */
     CRASH_CLOSE,    /* Close does */
+    HANG_CLOSE,     /* Close sleeps for an hour */
     ABORT,
     LOOP,           /* Collect loops for ever */
     SLEEP,          /* Collect sleeps for 300 ms from its second call on */
@@ -44,6 +46,9 @@ enum fault {
     GROWS,          /* Collect wants 300 KB, and gives them */
     NEVER_ENOUGH,   /* Collect always wants more */
     UNALIGNED,      /* Collect answers with 4 bytes more than a multiple of 8 */
+    NO_ATTACH,      /* DllMain returns FALSE */
+    MESSAGES,       /* its functions show message boxes, as in the article */
+    SICK,           /* Open crashes as long as the file SERVICE.sick is beside LOG */
     PARENT          /* its instance names object 2, instance 0, as its parent */
 };
 
@@ -62,8 +67,13 @@ static void note(const char *format, ...)
     }
 }
 
-__attribute__((constructor)) static void attach(void) { note("attach\n"); }
-__attribute__((destructor)) static void detach(void) { note("detach\n"); }
+BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, LPVOID reserved)
+{
+    static const char *const names[] = {"detach", "attach", "thread attach", "thread detach"};
+    (void)instance;
+    note("%s%s\n", reason < 4 ? names[reason] : "unknown reason", reserved ? " at the end of the process" : "");
+    return FAULT != NO_ATTACH;
+}
 
 static DWORD calls;
 /* The compiler must not know that it is 0. */
@@ -105,6 +115,10 @@ DWORD CALLBACK Open(LPWSTR context)
         for (size_t i = 0; i < sizeof text - 1 && (text[i] = (char)context[i]) != 0; i++)
             ;
     note("Open %s\n", text);
+    if (FAULT == MESSAGES) {
+        MessageBoxA(NULL, "Open", "Open from counter.dll", MB_OK);
+        OutputDebugStringA("debug text\n");
+    }
     answer.type.TotalByteLength = sizeof answer;
     answer.type.DefinitionLength = sizeof answer.type + sizeof answer.counter;
     answer.type.HeaderLength = sizeof answer.type;
@@ -130,7 +144,7 @@ DWORD CALLBACK Open(LPWSTR context)
         answer.instance.ParentObjectTitleIndex = 2;
     if (FAULT == OPEN_SLEEPS)
         sleep(3600);
-    if (FAULT == CRASH_OPEN)
+    if (FAULT == CRASH_OPEN || (FAULT == SICK && access(SICK_FILE, F_OK) == 0))
         *nowhere = 1;
     return FAULT == OPEN_ERROR ? ERROR_ACCESS_DENIED : ERROR_SUCCESS;
 }
@@ -170,7 +184,11 @@ static void misbehave(char *data, DWORD size)
         break;
     case FORK:
         if (fork() == 0) {
-            note("forked %d\n", (int)getpid());
+            /* Its number outside of a PID namespace. */
+            char number[16] = {0};
+            if (readlink("/proc/self", number, sizeof number - 1) < 0)
+                abort();
+            note("forked %s\n", number);
             sleep(3600);
         }
         break;
@@ -187,6 +205,7 @@ static void misbehave(char *data, DWORD size)
         exit(3);
     case NOISE: {
         char bytes[16];
+        setvbuf(stdout, NULL, _IOLBF, 0);
         for (int i = 0; i < 1000; i++) {
             printf("noise\n");
             fprintf(stderr, "noise\n");
@@ -220,6 +239,8 @@ DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
     text[sizeof text - 1] = 0;
     note("Collect %s\n", text);
     calls++;
+    if (FAULT == MESSAGES)
+        MessageBoxW(NULL, query, u"Collect from counter.dll", MB_OK);
     misbehave(*data, size);
     if (FAULT == SIZES_LEFT)
         return ERROR_SUCCESS;
@@ -255,6 +276,10 @@ DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
 DWORD WINAPI Close(void)
 {
     note("Close\n");
+    if (FAULT == MESSAGES)
+        MessageBoxA(NULL, "Close", "Close from counter.dll", MB_OK);
+    if (FAULT == HANG_CLOSE)
+        sleep(3600);
     if (FAULT == CRASH_CLOSE)
         *nowhere = 1;
     return ERROR_SUCCESS;

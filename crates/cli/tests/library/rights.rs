@@ -58,10 +58,17 @@ fn root_can_have_a_library_loaded_by_nobody() {
     }
     assert!(words(&status, "Groups:").is_empty(), "{status}");
     assert_eq!(words(&status, "CapEff:"), ["0000000000000000"], "{status}");
-    // Without the option it has the rights of whoever asks.
+    // Without the option it has a user of its own, and with another one the rights of whoever asks.
     let other = Provider { service: "Other", ..Provider::default() };
     place.writer().remove("MyPerf").unwrap();
     place.install(&other).unwrap();
+    ask(&mut host, "Global");
+    let status = of_process(&host, "status");
+    let user: u32 = words(&status, "Uid:")[0].parse().unwrap();
+    assert!((61_184..65_519).contains(&user), "{status}");
+    assert_eq!(words(&status, "CapEff:"), ["0000000000000000"], "{status}");
+    let registration = Service { name: "Other".to_string(), as_caller: true, ..Service::default() };
+    place.writer().register(&[registration]).unwrap();
     ask(&mut host, "Global");
     assert_eq!(words(&of_process(&host, "status"), "Uid:"), ["0"; 4]);
 }

@@ -50,7 +50,9 @@ fn a_trusted_library_runs_in_process_until_it_is_changed() {
     assert!(doctor.contains("in the process of whoever asks"), "{doctor}");
     // Another library under its name is another one.
     let library = place.0.join("MyPerf.so");
-    fs::copy(&library, place.0.join("copy")).unwrap();
+    let mut bytes = fs::read(&library).unwrap();
+    bytes.push(0);
+    fs::write(place.0.join("copy"), bytes).unwrap();
     fs::rename(place.0.join("copy"), &library).unwrap();
     assert_eq!(
         Installed::read(&place.roots()).unwrap().system.service("MyPerf").unwrap().trust(),

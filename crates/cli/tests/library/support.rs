@@ -1,6 +1,7 @@
 //! A folder with registries, libraries that are compiled from C, and a host that asks them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -34,7 +35,12 @@ impl Default for Provider<'_> {
 
 impl Place {
     pub(crate) fn new() -> Place {
-        Place(Scratch::in_memory())
+        let folder = Scratch::in_memory();
+        let calls = folder.join("calls");
+        fs::create_dir(&calls).unwrap();
+        // Libraries of root have users of their own, and write down their calls here.
+        fs::set_permissions(&calls, fs::Permissions::from_mode(0o777)).unwrap();
+        Place(folder)
     }
 
     pub(crate) fn roots(&self) -> Roots {
@@ -76,7 +82,7 @@ impl Place {
     pub(crate) fn install(&self, provider: &Provider<'_>) -> Option<u32> {
         let Provider { service, fault, listed, deadline } = *provider;
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/provider.c");
-        let options = [format!("-DLOG=\"{}\"", self.log(service).display()), format!("-DFAULT={fault}")];
+        let options = options_of(&self.log(service), fault);
         let library = self.compile(&source, &format!("{service}.so"), &options)?;
         let name = |name: &str| Some(name.to_string());
         let registration = Service {
@@ -110,8 +116,9 @@ impl Place {
         ini
     }
 
+    /// The file with the calls of a service.
     pub(crate) fn log(&self, service: &str) -> PathBuf {
-        self.0.join(format!("{service}.calls"))
+        self.0.join(format!("calls/{service}.calls"))
     }
 
     /// The calls that the library of a service has written down.
@@ -136,6 +143,16 @@ impl Place {
     pub(crate) fn disabled(&self, service: &str) -> bool {
         Installed::read(&self.roots()).unwrap().system.service(service).unwrap().disabled
     }
+}
+
+/// The options that `provider.c` is compiled with.
+pub(crate) fn options_of(log: &Path, fault: &str) -> [String; 3] {
+    let sick = log.with_extension("sick");
+    [
+        format!("-DLOG=\"{}\"", log.display()),
+        format!("-DSICK_FILE=\"{}\"", sick.display()),
+        format!("-DFAULT={fault}"),
+    ]
 }
 
 pub(crate) fn options() -> LibraryOptions {

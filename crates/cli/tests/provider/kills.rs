@@ -75,7 +75,7 @@ fn killed_processes_leave_whole_tables() {
         .filter(|name| !name.starts_with("v0"))
         .collect();
     left.sort();
-    assert_eq!(left, ["current", "lock"]);
+    assert_eq!(left, ["current", "private"]);
     for service in place.installed().system.services().map(|service| service.name.clone()) {
         place.ok(&["provider", "remove", &service]);
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use super::support::{AVAILABLE, Folder, Ran, TALLY, clean, has, has_object, ran, tally, tally_with};
@@ -27,6 +28,13 @@ pub(crate) fn nobody() -> Option<Nobody> {
 impl Nobody {
     /// The command with arguments, as that user.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.running(self.folder.file("tally").as_ref());
+        command.args(arguments);
+        command
+    }
+
+    /// A program, as that user.
+    fn running(&self, program: &Path) -> Command {
         let mut command = clean("setpriv");
         command.args([
             "--reuid=65534",
@@ -35,7 +43,7 @@ impl Nobody {
             "--inh-caps=-all",
             "--no-new-privs",
         ]);
-        command.arg(self.folder.file("tally")).args(arguments).current_dir("/");
+        command.arg(program).current_dir("/");
         command
     }
 }
@@ -102,6 +110,104 @@ fn an_empty_proc_is_reported() {
     }
 }
 
+/// Numbers that do not come from `/proc` or `/sys`: from netlink, the clock, `/run`, and what is 0 on Linux
+/// by its definition.
+const WITHOUT_FILES: [&str; 9] = [
+    r"\Network Interface(",
+    r"\Tallymon Provider(",
+    r"\RAS ",
+    r"\Terminal Services\",
+    r"\TCPv6\Connections Established",
+    r"\System\System Up Time",
+    r"\System\Alignment Fixups/sec",
+    r"\System\Floating Emulations/sec",
+    r"\System\% Registry Quota In Use",
+];
+
+#[test]
+fn nothing_is_a_silent_zero_without_proc_and_sys() {
+    let prepare = format!("{EMPTY_PROC} mount -t tmpfs none /sys &&");
+    let Some(list) = within(&prepare, "list --json") else { return };
+    let list = list.json();
+    let objects = list.as_array().unwrap().iter().filter(|object| object["counters"].is_number());
+    let paths: Vec<String> = objects
+        .map(|object| {
+            let instances = if object["instances"] == true { "(*)" } else { "" };
+            format!(r"'\{}{instances}\*'", object["english"].as_str().unwrap())
+        })
+        .collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    let get = within(&prepare, &format!("get --json -i 50ms {}", paths.join(" "))).unwrap();
+    assert!(matches!(get.code, Some(3 | 4)), "{:?}: {}", get.code, get.err);
+    let rows: serde_json::Value = serde_json::from_str(&get.out).unwrap();
+    let values = rows["values"].as_array().unwrap();
+    assert!(values.len() > 300, "{}", values.len());
+    for value in values {
+        let path = value["path"].as_str().unwrap();
+        if value["value"].is_null() {
+            assert!(!value["reason"].as_str().unwrap().is_empty(), "{value}");
+        } else {
+            assert!(WITHOUT_FILES.iter().any(|start| path.starts_with(start)), "{path}: {}", value["value"]);
+        }
+    }
+}
+
+#[test]
+fn hidden_processes_are_reported() {
+    let Some(nobody) = nobody() else {
+        skip("no right to become another user");
+        return;
+    };
+    let tally = nobody.folder.file("tally");
+    let user = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --no-new-privs";
+    let prepare = format!(
+        "mount -t proc -o hidepid=2 none /proc && run() {{ shift; {user} '{tally}' \"$@\"; }} && run"
+    );
+    let Some(doctor) = within(&prepare, "doctor") else { return };
+    has(&doctor.data(), &["hidepid", "-> run as root"]);
+    for arguments in ["", "list", r"get '\Process(*)\ID Process'", "dump"] {
+        assert_eq!(within(&prepare, arguments).unwrap().code, Some(0), "{arguments}");
+    }
+}
+
+#[test]
+fn small_limits_end_in_values_or_words() {
+    let Some(bash) = peer("bash") else { return };
+    let Some(nobody) = nobody() else {
+        skip("no right to become another user, whose number of threads can be limited");
+        return;
+    };
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/log/tally");
+    let log = nobody.folder.write("log.tally", &fs::read(log).unwrap());
+    fs::set_permissions(&log, fs::Permissions::from_mode(0o644)).unwrap();
+    let get = format!("get '{AVAILABLE}'");
+    let (info, stats, relog) = (format!("info {log}"), format!("stats {log}"), format!("relog {log}"));
+    // Kilobytes of stack; descriptors; threads of this user; kilobytes of address space: a program that is
+    // not optimised takes most of them itself.
+    for limit in ["-s 64", "-s 128", "-n 8", "-n 16", "-u 1", "-v 400000"] {
+        for arguments in [
+            "--help",
+            "list",
+            "find cpu",
+            "doctor",
+            "dump",
+            &get,
+            &info,
+            &stats,
+            &relog,
+            r"watch '\Process(*)\ID Process' -c 1",
+            r"get 'no path'",
+        ] {
+            let line = format!("ulimit {limit} && exec '{}' {arguments}", nobody.folder.file("tally"));
+            let ran = ran(nobody.running(&bash).args(["-c", &line]).output().unwrap());
+            let code = ran.code.unwrap_or_else(|| panic!("{limit}: {arguments} was killed: {}", ran.err));
+            assert!((0..=7).contains(&code), "{limit}: {arguments}: {code}: {}", ran.err);
+            assert!(!ran.err.contains("panicked"), "{limit}: {arguments}: {}", ran.err);
+            assert!(code == 0 || !ran.err.is_empty(), "{limit}: {arguments}: {code} without words");
+        }
+    }
+}
+
 #[test]
 fn a_missing_proc_is_reported() {
     // A root that has programs and libraries, and nothing else.
@@ -133,7 +239,7 @@ fn a_saved_block_needs_no_proc() {
 #[test]
 fn the_language_comes_from_option_and_environment() {
     let list = |arguments: &[&str], variables: &[(&str, &str)]| {
-        let ran = tally_with(&[&["list"], arguments].concat(), |command| {
+        let ran = tally_with(&[&["list", "--names", "translated"], arguments].concat(), |command| {
             command.envs(variables.iter().copied());
         });
         ran.data()

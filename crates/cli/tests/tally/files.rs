@@ -54,7 +54,8 @@ fn dump_takes_queries() {
 fn dump_prints_the_names() {
     let out = tally(&["dump", "Counter 009"]).data();
     has(&out, &["2\tSystem\n", "6\t% Processor Time\n", "238\tProcessor\n"]);
-    has(&tally(&["dump", "Counter 012"]).data(), &["238\t프로세서\n"]);
+    has(&tally(&["dump", "Counter 012"]).data(), &["238\tProcessor\n"]);
+    has(&tally(&["dump", "Counter 019"]).data(), &["238\tПроцессор\n"]);
     has(&tally(&["dump", "Counter"]).data(), &["238\tProcessor\n"]);
     let out = tally(&["dump", "Help 019"]).data();
     assert!(

@@ -36,9 +36,15 @@ fn whole_records(log: &str) -> u64 {
     let ran = tally(&["info", "--json", log]);
     let about: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     let damage = about["damage"].as_array().unwrap();
-    // A row of text that is cut has fewer values; nothing else may be wrong.
+    // A row of text that is cut has fewer values. A recording says which records it lost, and a copy of one
+    // that is just written may end in the middle of its last record. Nothing else may be wrong.
     let is_text = about["format"] == "csv" || about["format"] == "tsv";
-    assert!(damage.is_empty() || is_text && damage.len() == 1, "{log}: {damage:?}");
+    let is_told = |damage: &serde_json::Value| {
+        let words = damage.as_str().unwrap_or_default();
+        words.contains("records are gone") || words.contains("the last record is cut")
+    };
+    let is_expected = is_text && damage.len() == 1 || damage.iter().all(is_told);
+    assert!(is_expected, "{log}: {damage:?}");
     let records = about["records"].as_u64().unwrap();
     assert!(records >= 10, "{log}: {records} records");
     // All of them can be copied, too.
@@ -73,7 +79,8 @@ fn a_copy_that_finds_no_room_leaves_what_was_there() {
     let Some(log) = shared("logs/PAL_SampleLog.blg") else { return };
     for format in ["csv", "tsv", "tally", "blg", "sqlite", "parquet"] {
         let folder = Folder::new();
-        let script = format!("echo before > copy; \"$TALLY\" relog {} -f {format} -o copy", log.display());
+        let script =
+            format!("echo before > copy; \"$TALLY\" relog {} -f {format} --force -o copy", log.display());
         let Some(ran) = with_a_small_disk(&folder, &script) else { return };
         assert_eq!(ran.code, Some(1), "{format}: {}", ran.err);
         has(&ran.err, &["tally: copy: "]);
@@ -100,9 +107,11 @@ fn a_session_waits_for_room() {
             "mkdir ../first; cp * ../first",
             // Someone makes room.
             "mount -o remount,size=64m none .; sleep 1",
-            "\"$TALLY\" log stop full",
+            "\"$TALLY\" log stop full; \"$TALLY\" log show full --json > ../ended",
         ];
         let Some(ran) = with_a_small_disk(&folder, &script.join("; ")) else { return };
+        let ended: serde_json::Value =
+            serde_json::from_slice(&fs::read(folder.path().join("ended")).unwrap()).unwrap();
         let shown: serde_json::Value =
             serde_json::from_slice(&fs::read(folder.path().join("shown")).unwrap()).unwrap();
         assert!(shown["errors"].as_u64().unwrap() > 0, "{shown}");
@@ -115,7 +124,11 @@ fn a_session_waits_for_room() {
         let first = whole_records(&folder.file(&format!("first/{name}")));
         let log = folder.file(&format!("kept/full_000001.{format}"));
         assert!(whole_records(&log) > first);
-        let info = tally(&["info", "--json", &log]).json();
-        assert!(info["gap_count"].as_u64().unwrap() > 0, "what was lost is shown: {info}");
+        // `info` ends with a code of its own where records were lost, which this session may have.
+        let info: serde_json::Value = serde_json::from_str(&tally(&["info", "--json", &log]).out).unwrap();
+        // Records that found no room wait in memory; those that were lost leave a gap.
+        // A sample that came late is a gap, too.
+        let (lost, gaps) = (ended["lost"].as_u64().unwrap(), info["gap_count"].as_u64().unwrap());
+        assert!(lost == 0 || gaps > 0, "{ended}: {info}");
     }
 }

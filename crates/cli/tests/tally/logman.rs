@@ -175,3 +175,50 @@ fn every_option_is_understood() {
         assert!(found.trim_matches('"').starts_with(value), "{options:?}: {field} is {found} in {shown}");
     }
 }
+
+/// A set of a machine with programs that are not here records what is here.
+#[test]
+fn a_set_of_windows_begins_with_the_counters_that_are_here() {
+    let sessions = Sessions::new();
+    let text = r"<?xml version='1.0' encoding='UTF-16'?><DataCollectorSet><Name>SQL</Name>
+        <RootPath>%systemdrive%\PerfLogs\Admin\SQL</RootPath>
+        <TraceDataCollector><Name>NT Kernel</Name></TraceDataCollector>
+        <PerformanceCounterDataCollector><FileName>SQL</FileName><SampleInterval>1</SampleInterval>
+        <LogFileFormat>3</LogFileFormat>
+        <Counter>\SQLServer:Buffer Manager\Page life expectancy</Counter>
+        <Counter>\SQLServer:Buffer Manager\Lazy writes/sec</Counter>
+        <Counter>\ASP.NET\Requests Queued</Counter><Counter>\Memory\Available MBytes</Counter>
+        </PerformanceCounterDataCollector></DataCollectorSet>";
+    let units = [0xfeff].into_iter().chain(text.encode_utf16());
+    let set = sessions.0.write("set.xml", &units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    let imported = logman(&sessions, &["import", "sql", "-xml", &set]);
+    assert_eq!(imported.code, Some(0), "{}", imported.err);
+    has(
+        &imported.err,
+        &["\"NT Kernel\" is left out", r"RootPath %systemdrive%\PerfLogs\Admin\SQL: logs are in"],
+    );
+    let started = logman(&sessions, &["start", "sql"]);
+    assert_eq!(started.code, Some(0), "{}", started.err);
+    let words = [
+        "SQLServer:Buffer Manager",
+        "(2 of 4 counters)",
+        "ASP.NET",
+        "(1 of 4 counters)",
+        "as soon as they are here",
+    ];
+    has(&started.err, &words);
+    assert_eq!(started.err.matches("Buffer Manager").count(), 1, "{}", started.err);
+    done(logman(&sessions, &["stop", "sql"]));
+    let shown = |name: &str| logman(&sessions, &["query", name]).out;
+    let log = shown("sql");
+    let log = log.lines().find_map(|line| line.strip_prefix("Output Location:")).unwrap().trim();
+    has(&tally(&["info", "--columns", log]).data(), &[r"\Memory\Available MBytes"]);
+    // A set without any counter that is here does not begin.
+    let none = text.replace(r"<Counter>\Memory\Available MBytes</Counter>", "");
+    let set = sessions.0.write("none.xml", none.replace("UTF-16", "UTF-8").as_bytes());
+    assert_eq!(logman(&sessions, &["import", "none", "-xml", &set]).code, Some(0));
+    has(&logman(&sessions, &["start", "none"]).words(3), &["none of the counters"]);
+    // A counter that is mistyped on the command line is an error.
+    let mistyped = logman(&sessions, &["create", "counter", "x", "-c", r"\Memory\Avail"]);
+    assert_eq!(mistyped.code, Some(3), "{}", mistyped.err);
+}

@@ -3,19 +3,26 @@
 // A test that can not go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
+mod analyze;
 mod browse;
 mod dotnet;
 mod environment;
 mod files;
 mod forms;
 mod full;
+mod hostile;
+mod log_times;
 mod logman;
 mod logs;
+mod mutants;
+mod names;
 mod options;
+mod overwrite;
 mod paths;
 mod prof;
 mod record;
 mod screens;
+mod stat;
 mod support;
 mod tables;
 mod terminal;

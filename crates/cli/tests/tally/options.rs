@@ -99,7 +99,7 @@ fn every_option_of_relog() {
             &[][..],
             &[
                 "code 0",
-                "(Binary)\n\nBegin:    11/26/2016 21:46:30\nEnd:      11/26/2016 21:47:42\nSamples:  25",
+                "(Binary)\n\nBegin:    11/26/2016 13:46:30\nEnd:      11/26/2016 13:47:42\nSamples:  25",
             ][..],
         ),
         (&[text], &["code 0", "(Binary)\n", "(CSV)\n", "Samples:  50"]),
@@ -123,8 +123,8 @@ fn every_option_of_relog() {
         (&["-cf", "list", "-o", "out"], &["code 0", r#""name":"charlieparker","columns":2"#]),
         (&["-t", "4", "-o", "out"], &["code 0", r#""records":7"#, "Samples:  7"]),
         (&["-t", "0", "-o", "out"], &["code 2", "-t: \"0\" is no number of records"]),
-        (&["-b", "11/26/2016 9:47:00PM", "-o", "out"], &["code 0", r#""first":"2016-11-26T21:47:00.923Z""#]),
-        (&["-e", "11/26/2016 9:47:00PM", "-o", "out"], &["code 0", r#""last":"2016-11-26T21:46:57.918Z""#]),
+        (&["-b", "11/26/2016 1:47:00PM", "-o", "out"], &["code 0", r#""first":"2016-11-26T21:47:00.923Z""#]),
+        (&["-e", "11/26/2016 1:47:00PM", "-o", "out"], &["code 0", r#""last":"2016-11-26T21:46:57.918Z""#]),
         (&["-b", "tomorrow", "-o", "out"], &["code 2", "tomorrow"]),
         (&["-a", "-o", "binary"], &["code 0", "Samples:  50"]),
         (
@@ -215,7 +215,7 @@ fn every_option_of_copying_in_every_format() {
             (&["--strip-path"], "/records", 25.into()),
             (&["--lf"], "/records", 25.into()),
         ] {
-            let ran = tally(&[&["relog", sample, "-o", &log], options].concat());
+            let ran = tally(&[&["relog", sample, "--force", "-o", &log], options].concat());
             assert_eq!(ran.code, Some(0), "{format} {options:?}: {}", ran.err);
             let Some(about) = about(&log) else { break };
             let found = about.pointer(pointer).unwrap_or(&Json::Null);

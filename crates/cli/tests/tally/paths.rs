@@ -167,9 +167,13 @@ fn suggestions_are_in_the_language_of_the_question() {
 fn a_table_is_in_the_language_of_the_user() {
     let path = r"\Processor(_Total)\% User Time";
     let local = r"\프로세서(_Total)\% 사용자 시간";
-    assert!(tally(&["get", path, "-i", "20ms", "--lang", "ko"]).data().starts_with(local));
+    assert!(
+        tally(&["get", path, "-i", "20ms", "--lang", "ko", "--names", "translated"])
+            .data()
+            .starts_with(local)
+    );
     let ran = tally_with(&["get", path, "-i", "20ms"], |command| {
-        command.env("LANG", "ko_KR.UTF-8");
+        command.env("TALLY_NAMES", "translated").env("LANG", "ko_KR.UTF-8");
     });
     assert!(ran.data().starts_with(local));
     // What programs read is in English everywhere.

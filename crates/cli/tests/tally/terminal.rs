@@ -23,7 +23,7 @@ pub(crate) trait Session {
 impl Session for Terminal {
     #[track_caller]
     fn start(&self, prefix: &str, title: &str) -> String {
-        self.start_with(prefix, title, "")
+        self.start_with(prefix, title, "mon --chart")
     }
 
     #[track_caller]
@@ -84,6 +84,42 @@ fn the_monitor_shows_changing_values() {
     // The clock and the time line go on.
     let title = screen.lines().next().unwrap().to_string();
     terminal.wait("another time", |screen| screen.lines().next() != Some(title.as_str()));
+    terminal.key("q");
+    terminal.is_restored();
+}
+
+/// The word before another word on a screen.
+fn before<'s>(screen: &'s str, word: &str) -> Option<&'s str> {
+    let words: Vec<&str> = screen.split_whitespace().collect();
+    words.iter().position(|found| *found == word).and_then(|at| words.get(at.checked_sub(1)?)).copied()
+}
+
+#[test]
+fn the_first_page_is_an_overview_of_this_machine() {
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.tmux(&["resize-window", "-x", "200", "-y", "50"]);
+    terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; echo before");
+    terminal.line(&format!("'{TALLY}'; echo \"ended with $?\""));
+    // The second sample has rates.
+    let screen = terminal.wait("rates", |screen| screen.contains("CPU %") && screen.contains("switches "));
+    has(&screen, &["1 Processors", "2 Memory", "3 Disks", "4 Network", "5 Pressure", "6 Processes", "PID"]);
+    // What the kernel says in its own words.
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let total: f64 = before(&meminfo, "kB").unwrap().parse().unwrap();
+    if super::support::has_object("NUMA Node Memory") {
+        let shown = screen.split(" of ").nth(1).and_then(|text| text.split_whitespace().next());
+        let shown: f64 = shown.unwrap().parse().unwrap();
+        assert!((shown - total / 1_048_576.0).abs() < 0.1, "{shown} GiB of {total} kB");
+    }
+    let alive = std::fs::read_dir("/proc").unwrap().flatten();
+    let alive = alive.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count();
+    let shown: usize = before(&screen, "processes").unwrap().parse().unwrap();
+    assert!(shown.abs_diff(alive) < alive / 2 + 20, "{shown} of {alive} processes");
+    // The chart and back.
+    terminal.key("g");
+    terminal.wait("the chart", |screen| screen.contains("% Processor Time"));
+    terminal.key("o");
+    terminal.wait("the overview", |screen| screen.contains("6 Processes"));
     terminal.key("q");
     terminal.is_restored();
 }
@@ -222,7 +258,7 @@ fn a_log_and_properties_in_a_session() {
         &log,
     ]);
     terminal.start_with("", "Context Switches/sec", SWITCHES);
-    terminal.types("o");
+    terminal.types("O");
     terminal.wait("the question", |screen| screen.contains("open logs or settings:"));
     terminal.types(&log);
     terminal.key("Enter");
@@ -244,7 +280,7 @@ fn a_log_and_properties_in_a_session() {
     terminal.key("Escape");
     terminal.wait("no dialog", |screen| !screen.contains("Properties") && screen.contains("Busy mornings"));
     // What is no log says so and changes nothing.
-    terminal.types("o");
+    terminal.types("O");
     terminal.types("/dev/null");
     terminal.key("Enter");
     terminal.wait_for(&["/dev/null: ", "─ live ▶ ─", "Busy mornings"]);
@@ -340,7 +376,7 @@ fn a_path_that_does_not_exist_is_shown_with_what_does() {
 #[test]
 fn the_monitor_speaks_korean() {
     let Some(terminal) = Terminal::open() else { return };
-    let screen = terminal.start_with("TALLY_LANG=ko", "컨텍스트 전환/초", SWITCHES);
+    let screen = terminal.start_with("TALLY_LANG=ko TALLY_NAMES=translated", "컨텍스트 전환/초", SWITCHES);
     has(&screen, &["프로세서", "시스템", "카운터"]);
     // Wide letters do not move the values: every line of the legend ends in the same column.
     let widths: Vec<usize> = screen

@@ -95,15 +95,15 @@ fn relog_copies_logs() {
         &ran.out,
         &[
             "Input\n----------------\nFile(s):",
-            "(Binary)\n\nBegin:    11/26/2016 21:46:30\nEnd:      11/26/2016 21:47:42\nSamples:  25",
+            "(Binary)\n\nBegin:    11/26/2016 13:46:30\nEnd:      11/26/2016 13:47:42\nSamples:  25",
             "Output\n----------------\nFile:     all.csv",
         ],
     );
     let twin = fs::read_to_string(shared("logs/PowerShell_CounterSamples.csv").unwrap()).unwrap();
     assert_eq!(fs::read_to_string(folder.path().join("all.csv")).unwrap().replace("\r\n", "\n"), twin);
 
-    let cut = [log, "-o", "cut.blg", "/c", r"\memory\*", "-t", "2", "/b", "11/26/2016 9:46:40PM"];
-    has(&relog(&cut).out, &["Begin:    11/26/2016 21:46:42", "Samples:  11"]);
+    let cut = [log, "-o", "cut.blg", "/c", r"\memory\*", "-t", "2", "/b", "11/26/2016 1:46:40PM"];
+    has(&relog(&cut).out, &["Begin:    11/26/2016 13:46:42", "Samples:  11"]);
     assert_eq!(relog(&["cut.blg", "-q"]).out.lines().count(), 2);
     // Appending keeps what was there.
     assert_eq!(relog(&[log, "-a", "-o", "cut.blg", "-c", r"\memory\*"]).code, Some(0));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::arguments::Replacing;
 use crate::arguments::parse::interval;
 
 #[derive(Debug, Args)]
@@ -59,6 +60,8 @@ pub(crate) enum LogAction {
         name: String,
         /// The file.
         file: Option<PathBuf>,
+        #[command(flatten)]
+        replacing: Replacing,
     },
     /// Copy what a session has recorded so far into one log, which no ring removes.
     Snapshot {
@@ -70,6 +73,8 @@ pub(crate) enum LogAction {
         /// Copy the last part only, such as 10m.
         #[arg(long, value_parser = interval, value_name = "TIME")]
         last: Option<Duration>,
+        #[command(flatten)]
+        replacing: Replacing,
     },
     /// Record a session in this process, until stopped. 'start' runs this.
     Run {
@@ -101,6 +106,9 @@ pub(crate) struct SessionOptions {
     /// Time between two records, 15 s by default.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
+    /// Sync the log to the disk this often, 10 s by default: what a power failure can cost.
+    #[arg(long, value_parser = interval, value_name = "TIME")]
+    pub(crate) sync: Option<Duration>,
     /// Folder of the logs.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,

@@ -3,21 +3,23 @@
 pub(crate) mod arguments;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::absolute;
 
 use serde_json::json;
 use tallymon::clock::rfc3339;
 use tallymon::log::{FORMATS, Format};
-use tallymon::record::session::{SessionSettings, SessionStatus, SessionStore, replace_file};
+use tallymon::record::session::{SessionSettings, SessionStatus, SessionStore};
 use unicode_width::UnicodeWidthStr;
 
 use self::arguments::{Log, LogAction, SessionOptions, Start};
 use super::relog::time;
 use crate::arguments::Common;
+use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::output::save;
 use crate::session::{self, detach};
-use crate::words::say;
+use crate::words::{say, visible};
 
 pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
     let store = SessionStore::of_environment()?;
@@ -50,15 +52,16 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
             new_only(&store, &settings.name)?;
             session::keep(&store, &settings)
         }
-        LogAction::Export { name, file } => {
+        LogAction::Export { name, file, replacing } => {
             let text = store.read(name)?.to_text();
             match file {
-                Some(file) => Ok(replace_file(file, &text)?),
-                None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+                Some(file) => save(file, *replacing, text.as_bytes()),
+                None => Ok(border::data().write_all(text.as_bytes())?),
             }
         }
-        LogAction::Snapshot { name, output, last } => {
-            let (output, report) = session::snapshot(&store, name, output.as_deref(), *last)?;
+        LogAction::Snapshot { name, output, last, replacing } => {
+            let overwrite = replacing.overwrite();
+            let (output, report) = session::snapshot(&store, name, output.as_deref(), *last, overwrite)?;
             say(format_args!("{}: {} records", output.display(), report.records));
             Ok(())
         }
@@ -136,6 +139,7 @@ pub(crate) fn changed(
         settings.folder = absolute(folder).map_err(|error| Failure::file(folder, &error))?;
     }
     settings.interval = options.interval.unwrap_or(settings.interval);
+    settings.sync = options.sync.unwrap_or(settings.sync);
     settings.max_size = options.max_size.or(settings.max_size);
     settings.rotate_size = options.rotate_size.or(settings.rotate_size);
     settings.rotate_time = options.rotate_time.or(settings.rotate_time);
@@ -174,10 +178,10 @@ fn list(store: &SessionStore, as_json: bool) -> Result<(), Failure> {
             Err(error) => say(error),
         }
     }
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if as_json {
         let rows: Vec<_> = sessions.iter().map(|settings| described(store, settings)).collect();
-        writeln!(out, "{}", json!(rows))?;
+        writeln!(out, "{}", border::json(&json!(rows)))?;
         return Ok(());
     }
     let width = sessions.iter().map(|settings| settings.name.width()).max().unwrap_or(0);
@@ -192,7 +196,7 @@ fn list(store: &SessionStore, as_json: bool) -> Result<(), Failure> {
             status.records,
             settings.folder.display()
         );
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out, "{}", visible(line.trim_end()))?;
     }
     Ok(())
 }
@@ -213,6 +217,8 @@ fn described(store: &SessionStore, settings: &SessionSettings) -> serde_json::Va
         object.insert("process".into(), json!(status.process));
         object.insert("started".into(), json!(status.started.map(rfc3339)));
         object.insert("records".into(), json!(status.records));
+        object.insert("held".into(), json!(status.held));
+        object.insert("lost".into(), json!(status.lost));
         object.insert("last".into(), json!(status.last.map(rfc3339)));
         object.insert("errors".into(), json!(status.errors));
         object.insert("last_error".into(), json!(status.last_error));
@@ -223,15 +229,16 @@ fn described(store: &SessionStore, settings: &SessionSettings) -> serde_json::Va
 
 fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> {
     let settings = store.read(name)?;
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     if as_json {
-        writeln!(out, "{}", described(store, &settings))?;
+        writeln!(out, "{}", border::json(&described(store, &settings)))?;
         return Ok(());
     }
     let status = store.status(name);
-    let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {text}");
+    let mut line = |title: &str, text: String| writeln!(out, "{title:>10}  {}", visible(&text));
     line("session", format!("{name}, {}", store.state(&settings.name).word()))?;
     line("records", format!("one every {:.3} s", settings.interval.as_secs_f64()))?;
+    line("synced", format!("to the disk every {:.3} s", settings.sync.as_secs_f64()))?;
     if settings.all_objects {
         line("counters", "all of all objects that are not costly".to_owned())?;
     }
@@ -256,6 +263,12 @@ fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> 
         line("process", format!("{}, since {}", status.process, rfc3339(started)))?;
         let last = status.last.map_or(String::new(), |last| format!(", the last at {}", rfc3339(last)));
         line("recorded", format!("{} records{last}", status.records))?;
+        if status.held > 0 {
+            line("waiting", format!("{} records, until the disk has room for them", status.held))?;
+        }
+        if status.lost > 0 {
+            line("lost", format!("{} records, which the disk had no room for", status.lost))?;
+        }
     }
     if let Some(error) = status.last_error {
         line("errors", format!("{}, the last one: {error}", status.errors))?;

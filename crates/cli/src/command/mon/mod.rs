@@ -11,9 +11,11 @@ use tallymon::clock::LocalZone;
 use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::core::title::TitleIndex;
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::{Query, Sampler};
+use tallymon_monitor::model::overview::{OverviewLook, Pane};
 use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
@@ -38,15 +40,37 @@ const DEFAULT_COUNTERS: &[&str] = &[
 /// The longest time that a source may take to list its objects before the screen opens.
 const OPENING: Duration = Duration::from_secs(10);
 
+/// Runs the monitor with the overview of processors and processes only, as `top` shows them.
+pub(crate) fn processes(common: &Common, wanted: &Mon) -> Result<(), Failure> {
+    let look = OverviewLook { panes: vec![Pane::Processors, Pane::Processes], ..OverviewLook::default() };
+    let counters = vec![r"\Processor(_Total)\% Processor Time".to_string()];
+    let settings = Settings {
+        counters,
+        view: Some("overview".to_string()),
+        overview: Some(look),
+        ..Settings::default()
+    };
+    run_with(common, wanted, Some(settings))
+}
+
 /// Runs the monitor until the user quits.
 pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
+    let settings = wanted.settings.as_deref().map(Settings::open).transpose();
+    run_with(common, wanted, settings.map_err(|error| Failure::new(Kind::BadFile, error))?)
+}
+
+fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result<(), Failure> {
     if !io::stdout().is_terminal() {
         let words = "the monitor needs a terminal; 'tally get' and 'tally watch' print values without one";
         return Err(Failure::new(Kind::Usage, words));
     }
-    let language = paths::language(common)?;
-    let settings = wanted.settings.as_deref().map(Settings::open).transpose();
-    let settings = settings.map_err(|error| Failure::new(Kind::BadFile, error))?;
+    if let Some(settings) = settings.as_ref().filter(|settings| !settings.left_out.is_empty()) {
+        say(format_args!("left out of the view: {}", settings.left_out.join(", ")));
+    }
+    let mut locale = paths::locale(common)?;
+    if let (None, Some(names)) = (common.name_form, settings.as_ref().and_then(|settings| settings.names)) {
+        locale.names = names;
+    }
     let (logs, chosen) = logs_and_paths(wanted);
     if !logs.is_empty() && common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
@@ -55,24 +79,30 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let log = is_log.then(|| open_logs(&logs, &reading(&wanted.reading))).transpose()?;
     let (mut query, mut options) = match log.clone() {
         Some(log) => {
-            let open = move || Query::new(Box::new(log.source()), language);
+            let open = move || Query::new(Box::new(log.source()), locale);
             (open()?, Options::new(open))
         }
         None => {
             let location = paths::location(common);
             let sampler = Sampler::start(move || tallymon::open(&location))?;
-            let info = sampler.info(language).wait(OPENING).unwrap_or_else(|| Err(no_answer()))?;
+            let info = sampler.info(locale).wait(OPENING).unwrap_or_else(|| Err(no_answer()))?;
             (Query::over(info), Options::live(sampler))
         }
     };
     let stop = stop::with_full_screen()?;
     if settings.is_none() || !chosen.is_empty() {
         options.paths = match (&log, chosen.is_empty()) {
-            (Some(log), false) => meant_of_log(log, language, &repaired(chosen))?,
-            (None, false) => repaired(chosen),
-            (Some(log), true) => usual_of_log(log, language, DEFAULT_COUNTERS)?,
+            (Some(log), false) => meant_of_log(log, locale, &repaired(chosen.clone()))?,
+            (None, false) => repaired(chosen.clone()),
+            (Some(log), true) => usual_of_log(log, locale, DEFAULT_COUNTERS)?,
             (None, true) => defaults(&mut query),
         };
+    }
+    // Counters or settings of the user's own are shown in the chart, and so is a log without a whole machine.
+    let has_choice = settings.is_some() || !chosen.is_empty() || wanted.chart;
+    options.overview = !has_choice && is_whole_machine(&query);
+    if common.file.is_none() && !is_log {
+        options.processes = tallymon::Host::processes();
     }
     options.settings = settings;
     options.log = log;
@@ -98,6 +128,12 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     let zone = LocalZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
+}
+
+/// Whether a source has what an overview of a machine needs: processors, memory and processes.
+fn is_whole_machine(query: &Query) -> bool {
+    const NEEDED: [TitleIndex; 3] = [TitleIndex(238), TitleIndex(4), TitleIndex(230)];
+    NEEDED.iter().all(|object| query.catalog().object(*object).is_some())
 }
 
 fn no_answer() -> SourceError {

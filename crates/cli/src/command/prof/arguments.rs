@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::arguments::Replacing;
 use crate::arguments::parse::interval;
 
 #[derive(Debug, Args)]
@@ -138,6 +139,8 @@ pub(crate) struct ProfReport {
     /// HTML file to write.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
 }
 
 #[derive(Debug, Args)]

@@ -7,16 +7,19 @@ mod publish;
 mod run;
 mod top;
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use tallymon::log::new_file::NewFile;
 use tallymon_clr::export::{self, TreeOptions, Weight};
 use tallymon_clr::reader::ReadError;
 use tallymon_clr::settings::Filter;
 
+use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::stop::without_half_files;
+use crate::words::shown;
 use arguments::{Prof, ProfAction, ProfDiff, ProfExport, ProfForm, ProfReport, ProfStatus, ProfTree};
 use locate::open;
 
@@ -46,7 +49,7 @@ fn tree(arguments: &ProfTree) -> Result<(), Failure> {
 
 fn print_tree(file: &Path, options: &TreeOptions) -> Result<(), Failure> {
     let profile = open(file)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(border::stdout());
     export::summary(&profile, &mut out)?;
     export::tree(&profile, options, &mut out)?;
     Ok(out.flush()?)
@@ -55,20 +58,23 @@ fn print_tree(file: &Path, options: &TreeOptions) -> Result<(), Failure> {
 fn report(arguments: &ProfReport) -> Result<(), Failure> {
     let profile = open(&locate::find(Some(&arguments.program))?)?;
     let failed = |error| Failure::file(&arguments.output, &error);
-    let mut out = BufWriter::new(File::create(&arguments.output).map_err(failed)?);
-    export::html(&profile, &mut out).and_then(|()| out.flush()).map_err(failed)
+    without_half_files()?;
+    let new = NewFile::create(&arguments.output, arguments.replacing.overwrite()).map_err(failed)?;
+    let mut out = BufWriter::new(new.file().map_err(failed)?);
+    export::html(&profile, &mut out).and_then(|()| out.flush()).map_err(failed)?;
+    new.keep().map_err(failed)
 }
 
 fn diff(arguments: &ProfDiff) -> Result<(), Failure> {
     let (before, after) = (open(&arguments.before)?, open(&arguments.after)?);
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(border::stdout());
     export::diff(&before, &after, arguments.rows, &mut out)?;
     Ok(out.flush()?)
 }
 
 fn export(arguments: &ProfExport) -> Result<(), Failure> {
     let profile = open(&arguments.file)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(border::data());
     match arguments.format {
         ProfForm::Speedscope => export::speedscope(&profile, &mut out)?,
         ProfForm::Chrome => export::chrome(&profile, &mut out)?,
@@ -85,8 +91,8 @@ fn export(arguments: &ProfExport) -> Result<(), Failure> {
 fn status(arguments: &ProfStatus) -> Result<(), Failure> {
     let file = locate::find(arguments.program.as_deref())?;
     let profile = open(&file)?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    writeln!(out, "file     {}", file.display())?;
+    let mut out = BufWriter::new(border::stdout());
+    writeln!(out, "file     {}", shown(&file))?;
     export::summary(&profile, &mut out)?;
     let (hooks, life) = (profile.hooks_on, locate::is_running(&profile));
     writeln!(out, "hooks    {}", if hooks { "on" } else { "off" })?;
@@ -133,5 +139,5 @@ fn switch_file(file: &Path, on: bool, filter: &Filter) -> Result<(), ReadError> 
 
 #[cfg(not(unix))]
 fn switch_file(_file: &Path, _on: bool, _filter: &Filter) -> Result<(), ReadError> {
-    Err(ReadError::Io(io::Error::from(io::ErrorKind::Unsupported)))
+    Err(ReadError::Io(std::io::Error::from(std::io::ErrorKind::Unsupported)))
 }

@@ -16,6 +16,7 @@ use super::arguments::ProfPublish;
 use super::locate;
 use crate::exit::{Failure, Kind};
 use crate::stop::{Stop, Ticks};
+use crate::words::say;
 
 const METHODS: &str = ".NET Methods";
 const PROFILER: &str = ".NET Profiler";
@@ -31,10 +32,10 @@ pub(super) fn run(arguments: &ProfPublish) -> Result<(), Failure> {
     let profile = locate::open(&file)?;
     let filter = Filter { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let mut live = Live::start(&profile, filter, arguments.methods)?;
-    eprintln!(
-        "tally: publishing process {}; try 'tally watch \"\\.NET Methods(*)\\Calls/sec\"'",
+    say(format_args!(
+        "publishing process {}; try 'tally watch \"\\.NET Methods(*)\\Calls/sec\"'",
         profile.pid
-    );
+    ));
     let stop = Stop::on_signals()?;
     let mut ticks = Ticks::start(PERIOD);
     loop {

@@ -11,6 +11,7 @@ use super::arguments::{ProfMode, ProfRun};
 use super::locate;
 use super::publish::{self, Live};
 use crate::exit::{Failure, Kind};
+use crate::words::say;
 
 /// How long a program may take to end after SIGTERM before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,7 +32,7 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
         .spawn()
         .map_err(|error| Failure::file(Path::new(name), &error))?;
     if settings.mode == Mode::Dormant {
-        eprintln!("tally: the profiler is dormant; 'tally prof on {}' switches it on", child.id());
+        say(format_args!("the profiler is dormant; 'tally prof on {}' switches it on", child.id()));
     }
     let file = settings.file_of(child.id());
     let mut live = arguments.publish.then(|| LiveFile { file, live: None, next: Instant::now() });
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     for (profile, file) in &found {
         let whose =
             if profile.pid == child.id() { String::new() } else { format!(" of process {}", profile.pid) };
-        eprintln!("tally: the profile{whose} is in {}", file.display());
+        say(format_args!("the profile{whose} is in {}", file.display()));
     }
     let Some((_, file)) = found.first() else {
         let words = format!(
@@ -148,7 +149,7 @@ impl LiveFile {
             None => Live::start(&profile, Filter::default(), 25).map(|live| self.live = Some(live)),
         };
         if let Err(failure) = result {
-            eprintln!("tally: {}", failure.message.unwrap_or_default());
+            say(format_args!("{}", failure.message.unwrap_or_default()));
             self.next += Duration::from_secs(u32::MAX.into());
         }
     }

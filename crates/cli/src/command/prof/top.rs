@@ -15,8 +15,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::arguments::{ProfSort, ProfTop};
 use super::locate;
+use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::stop::{self, Stop, Ticks};
+use crate::words::visible;
 
 /// Rows of an update if standard output is not a terminal.
 const ROWS: usize = 20;
@@ -196,12 +198,11 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Cuts a line to a width, with dots for what does not fit. Control characters, which could move the cursor,
-/// become blanks.
+/// Cuts a line to a width, with dots for what does not fit.
 fn cut(line: &str, width: usize) -> String {
-    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean = visible(line);
     if clean.width() <= width {
-        return clean;
+        return clean.into_owned();
     }
     let dots = DOTS.get(..width).unwrap_or(DOTS);
     let mut left = width.saturating_sub(dots.len());
@@ -241,7 +242,7 @@ impl Output {
             Output::Stream(_) => {
                 let mut text = page((usize::MAX, ROWS + HEAD + 1)).join("\n");
                 text.push_str("\n\n");
-                let mut out = io::stdout().lock();
+                let mut out = border::stdout();
                 out.write_all(text.as_bytes())?;
                 out.flush()
             }
@@ -316,7 +317,7 @@ mod tests {
         let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
         let page = page(&before, &after, ProfSort::Own, 5, 80);
         assert_eq!(page.len(), HEAD + 1);
-        assert_eq!(page[4], "      100    25.0    50.0    128 ns    128 ns      0  N.C.Run() [2J");
+        assert_eq!(page[4], "      100    25.0    50.0    128 ns    128 ns      0  N.C.Run()\u{fffd}[2J");
         assert!(page.iter().all(|line| line.chars().count() <= 80), "{page:?}");
         assert_eq!(cut(&page[4], 60), "      100    25.0    50.0    128 ns    128 ns      0  N.C...");
         assert_eq!(

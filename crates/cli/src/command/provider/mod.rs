@@ -2,7 +2,6 @@
 
 mod set;
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -17,7 +16,10 @@ use tallymon::registry::{
 use tallymon::{LibraryOptions, LibraryTrial, try_library};
 
 use crate::arguments::{Provider, ProviderAction, ProviderAdd, ProviderFiles, ScopeOptions};
+use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::output::save;
+use crate::words::{say, visible};
 
 pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
     let roots = Roots::of_environment();
@@ -42,11 +44,11 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
             Ok(())
         }
         ProviderAction::List { json } => list(&roots, scope, *json),
-        ProviderAction::Export { file } => {
+        ProviderAction::Export { file, replacing } => {
             let text = writer()?.export()?;
             match file {
-                Some(file) => fs::write(file, text).map_err(|error| Failure::file(file, &error)),
-                None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+                Some(file) => save(file, *replacing, text.as_bytes()),
+                None => Ok(border::data().write_all(text.as_bytes())?),
             }
         }
         ProviderAction::Enable { services } => set_enabled(writer_of, services, true),
@@ -56,7 +58,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
                 let package = Package::read(file, code_page.map(CodePage))?;
                 let languages = writer_of(&package.service)?.translate(&package)?;
                 let codes: Vec<String> = languages.iter().map(|language| language.code()).collect();
-                eprintln!("tally: {} now has texts in {}", package.service, codes.join(", "));
+                say(format_args!("{} now has texts in {}", package.service, codes.join(", ")));
             }
             Ok(())
         }
@@ -65,10 +67,10 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
         ProviderAction::Rollback { to, list: false } => {
             let writer = writer()?;
             let (from, to) = writer.rollback(*to)?;
-            eprintln!(
-                "tally: the {} registry is restored to version {to}; it was version {from}",
+            say(format_args!(
+                "the {} registry is restored to version {to}; it was version {from}",
                 writer.scope().word()
-            );
+            ));
             Ok(())
         }
     }
@@ -113,7 +115,7 @@ fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
         } else {
             let package = Package::read(file, code_page)?;
             for warning in &package.warnings {
-                eprintln!("tally: {warning}");
+                say(format_args!("{warning}"));
             }
             inputs.push(Input::Names(package));
         }
@@ -141,6 +143,8 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
         open_timeout: add.open_timeout,
         collect_timeout: add.collect_timeout,
         as_nobody: add.as_nobody,
+        as_caller: add.as_caller,
+        unprotected: add.unprotected,
         wrapped_objects: add.wraps.iter().copied().map(TitleIndex).collect(),
         ..Service::default()
     };
@@ -158,16 +162,16 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
             Input::Registrations(services) => {
                 writer.writer().register(services)?;
                 for service in services {
-                    eprintln!("tally: {} is registered in the {scope} registry", service.name);
+                    say(format_args!("{} is registered in the {scope} registry", service.name));
                 }
             }
             Input::Names(package) => {
                 let range = writer.install(package, &registration)?;
-                eprintln!(
-                    "tally: {} is installed in the {scope} registry: {}",
+                say(format_args!(
+                    "{} is installed in the {scope} registry: {}",
                     package.service,
                     words(range)
-                );
+                ));
                 if let Some(service) = writer.writer().contents()?.service(&package.service) {
                     warn_of_library(service);
                 }
@@ -176,7 +180,7 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
                 let ranges = writer.install_manifest(manifest)?;
                 for (range, provider) in ranges.into_iter().zip(&manifest.providers) {
                     let (name, guid) = (provider.name(), provider.guid());
-                    eprintln!("tally: {name} {guid} is installed in the {scope} registry: {}", words(range));
+                    say(format_args!("{name} {guid} is installed in the {scope} registry: {}", words(range)));
                 }
             }
         }
@@ -189,13 +193,16 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
 fn warn_of_library(service: &Service) {
     let Some(library) = &service.library else { return };
     if library.contains('/') && !std::path::Path::new(library).is_file() {
-        eprintln!("tally: {library} does not exist yet; {} is loaded when the file appears", service.name);
+        say(format_args!("{library} does not exist yet; {} is loaded when the file appears", service.name));
+    }
+    if let Err(untrusted) = service.check_place() {
+        say(format_args!("{library} is not loaded as it is now: {untrusted}"));
     }
     if [&service.open, &service.collect, &service.close].into_iter().any(Option::is_none) {
-        eprintln!(
-            "tally: {} is not loaded without its three functions: --open, --collect, --close",
+        say(format_args!(
+            "{} is not loaded without its three functions: --open, --collect, --close",
             service.name
-        );
+        ));
     }
 }
 
@@ -220,8 +227,8 @@ fn words(range: TitleRange) -> String {
 
 fn say_removed(removed: &Removed) {
     match removed.titles {
-        Some(range) => eprintln!("tally: {} is removed: {}", removed.service, words(range)),
-        None => eprintln!("tally: {} is removed; it had no names", removed.service),
+        Some(range) => say(format_args!("{} is removed: {}", removed.service, words(range))),
+        None => say(format_args!("{} is removed; it had no names", removed.service)),
     }
 }
 
@@ -236,23 +243,23 @@ fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Fa
     if let Some(services) = services {
         return services.into_iter().try_for_each(try_out);
     }
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     for input in read(files)? {
         match input {
             Input::Registrations(services) => {
                 for service in services {
-                    writeln!(out, "service {}", service.name)?;
+                    writeln!(out, "service {}", visible(&service.name))?;
                     registration(&mut out, &service)?;
                 }
             }
             Input::Names(package) => {
                 let range = writer.check(&package)?;
-                writeln!(out, "service {}: {}", package.service, words(range))?;
+                writeln!(out, "service {}: {}", visible(&package.service), words(range))?;
                 for title in &package.titles {
                     let index = range.first_counter.0.saturating_add(title.offset);
                     let kind = if title.is_object { "object" } else { "counter" };
                     for (language, name) in &title.names {
-                        writeln!(out, "  {index}  {language}  {kind:7}  {name}")?;
+                        writeln!(out, "  {index}  {language}  {kind:7}  {}", visible(name))?;
                     }
                 }
             }
@@ -260,30 +267,43 @@ fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Fa
                 for (range, provider) in
                     writer.check_manifest(&manifest)?.into_iter().zip(&manifest.providers)
                 {
-                    writeln!(out, "provider {} {}: {}", provider.name(), provider.guid(), words(range))?;
+                    writeln!(
+                        out,
+                        "provider {} {}: {}",
+                        visible(provider.name()),
+                        provider.guid(),
+                        words(range)
+                    )?;
                     for (set, counters) in provider.sets() {
-                        writeln!(out, "  object   {set}")?;
+                        writeln!(out, "  object   {}", visible(set))?;
                         for counter in counters {
-                            writeln!(out, "  counter  {counter}")?;
+                            writeln!(out, "  counter  {}", visible(counter))?;
                         }
                     }
                 }
             }
         }
     }
-    eprintln!("tally: no errors found; nothing was installed");
+    say(format_args!("no errors found; nothing was installed"));
     Ok(())
 }
 
 /// Loads the library of a service in its child process. Prints its answers and what is wrong with them.
 fn try_out(service: &Service) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "service {}", service.name)?;
+    let mut out = border::stdout();
+    writeln!(out, "service {}", visible(&service.name))?;
     registration(&mut out, service)?;
     let trials = try_library(service, &LibraryOptions::default());
     let mut faults = 0usize;
+    if let Some(protections) = trials.iter().find_map(|trial| trial.protections) {
+        writeln!(out, "  protected by {}", listed(&protections.words()))?;
+        let missing = protections.missing();
+        if !missing.is_empty() {
+            writeln!(out, "  not active here: {} (docs/security.md says why)", listed(&missing))?;
+        }
+    }
     for trial in &trials {
-        let LibraryTrial { query, objects, bytes, calls, time, events } = trial;
+        let LibraryTrial { query, objects, bytes, calls, time, events, protections: _ } = trial;
         let indexes: Vec<String> = objects.iter().map(ToString::to_string).collect();
         let objects = if indexes.is_empty() {
             "no objects".to_string()
@@ -292,8 +312,15 @@ fn try_out(service: &Service) -> Result<(), Failure> {
         };
         writeln!(out, "  {query:8} {objects}, {bytes} bytes, {calls} calls of Collect, {time:.0?}")?;
         for event in events {
-            faults = faults.saturating_add(1);
-            writeln!(out, "    {} {}: {event}", event.kind.level.word(), event.kind.id)?;
+            // What a library prints is no fault.
+            faults = faults.saturating_add(usize::from(event.kind.level.word() != "information"));
+            writeln!(
+                out,
+                "    {} {}: {}",
+                event.kind.level.word(),
+                event.kind.id,
+                visible(&event.to_string())
+            )?;
         }
     }
     if trials.is_empty() {
@@ -305,8 +332,13 @@ fn try_out(service: &Service) -> Result<(), Failure> {
     if faults > 0 {
         return Err(Failure::new(Kind::BadFile, format_args!("{faults} faults in {}", service.name)));
     }
-    eprintln!("tally: no errors found");
+    say(format_args!("no errors found"));
     Ok(())
+}
+
+/// Words as a list; "nothing" when there are none.
+fn listed(words: &[&str]) -> String {
+    if words.is_empty() { "nothing".to_string() } else { words.join(", ") }
 }
 
 fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
@@ -318,7 +350,7 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            writeln!(out, "  {name:8} {value}")?;
+            writeln!(out, "  {name:8} {}", visible(value))?;
         }
     }
     let shown = |setting: &ServiceSetting| *setting != ServiceSetting::Disabled;
@@ -332,9 +364,13 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
         Trust::Changed => writeln!(
             out,
             "  changed since it was trusted; 'tally lodctr /T:{}' trusts it again",
-            service.name
+            visible(&service.name)
         ),
         _ => Ok(()),
+    }?;
+    match service.check_place() {
+        Ok(()) => Ok(()),
+        Err(untrusted) => writeln!(out, "  not loaded: {untrusted}"),
     }
 }
 
@@ -343,6 +379,7 @@ fn trust_word(trust: Trust) -> &'static str {
     match trust {
         Trust::Trusted => "trusted",
         Trust::Changed => "changed",
+        Trust::Unsafe => "unsafe",
         _ => "unmarked",
     }
 }
@@ -353,7 +390,7 @@ where
 {
     for service in services {
         writer_of(service)?.set_enabled(service, enabled)?;
-        eprintln!("tally: {service} is {}", if enabled { "enabled" } else { "disabled" });
+        say(format_args!("{service} is {}", if enabled { "enabled" } else { "disabled" }));
     }
     Ok(())
 }
@@ -361,7 +398,7 @@ where
 fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failure> {
     let installed = Installed::read(roots)?;
     let english = installed.titles(tallymon::core::title::Language::ENGLISH);
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     let mut rows = Vec::new();
     for (of, service) in installed.services().filter(|(of, _)| scope.is_none_or(|scope| scope == *of)) {
         let objects: Vec<String> = service
@@ -390,6 +427,8 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
                 "trust": trust_word(service.trust()),
                 "in_process": service.in_process,
                 "as_nobody": service.as_nobody,
+                "as_caller": service.as_caller,
+                "unprotected": service.unprotected,
                 "deadline": service.deadline,
                 "open_timeout": service.open_timeout,
                 "collect_timeout": service.collect_timeout,
@@ -399,8 +438,14 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
         }
         let state = if service.disabled { ", disabled" } else { "" };
         match &service.manifest {
-            Some(manifest) => writeln!(out, "{} {} ({}{state})", manifest.name, service.name, of.word())?,
-            None => writeln!(out, "{} ({}{state})", service.name, of.word())?,
+            Some(manifest) => writeln!(
+                out,
+                "{} {} ({}{state})",
+                visible(&manifest.name),
+                visible(&service.name),
+                of.word()
+            )?,
+            None => writeln!(out, "{} ({}{state})", visible(&service.name), of.word())?,
         }
         registration(&mut out, service)?;
         match service.titles {
@@ -408,24 +453,26 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
             None => writeln!(out, "  indexes  none; 'tally provider add FILE.ini' installs its names")?,
         }
         if !objects.is_empty() {
-            writeln!(out, "  objects  {}", objects.join(", "))?;
+            writeln!(out, "  objects  {}", visible(&objects.join(", ")))?;
         }
     }
     if as_json {
-        writeln!(out, "{}", json!(rows))?;
+        writeln!(out, "{}", border::json(&json!(rows)))?;
     } else if installed.services().next().is_none() {
-        eprintln!("tally: nothing is installed; 'tally provider add FILE.ini' installs a provider");
+        say(format_args!("nothing is installed; 'tally provider add FILE.ini' installs a provider"));
     }
     Ok(())
 }
 
 fn versions(writer: &Writer) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     for version in writer.versions()? {
         let mark = if version.current { '*' } else { ' ' };
         match version.change {
-            Ok(change) => writeln!(out, "{mark} {:6}  {change}", version.number)?,
-            Err(error) => writeln!(out, "{mark} {:6}  damaged: {error}", version.number)?,
+            Ok(change) => writeln!(out, "{mark} {:6}  {}", version.number, visible(&change.to_string()))?,
+            Err(error) => {
+                writeln!(out, "{mark} {:6}  damaged: {}", version.number, visible(&error.to_string()))?
+            }
         }
     }
     Ok(())

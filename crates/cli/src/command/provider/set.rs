@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
+use tallymon::core::title::TitleIndex;
 use tallymon::registry::{
     Installed, PerflibSetting, Roots, Scope, Service, ServiceSetting, SettingText, Writer,
 };
 
 use crate::arguments::ProviderSet;
+use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::words;
 
 /// Sets the given values. Without values, shows all settings with their current values.
 pub(crate) fn run(roots: &Roots, scope: Option<Scope>, set: &ProviderSet) -> Result<(), Failure> {
@@ -17,9 +20,18 @@ pub(crate) fn run(roots: &Roots, scope: Option<Scope>, set: &ProviderSet) -> Res
     // Parse all values before the first is set.
     match &set.service {
         Some(service) => {
+            let (lists, numbers): (Vec<String>, Vec<String>) =
+                set.values.iter().cloned().partition(|word| list_of(word).is_some());
             let values =
-                parse(&set.values, ServiceSetting::of_name, &ServiceSetting::ALL.map(|one| one.text()))?;
+                parse(&numbers, ServiceSetting::of_name, &ServiceSetting::ALL.map(|one| one.text()))?;
+            let lists: Vec<Vec<TitleIndex>> =
+                lists.iter().filter_map(|word| list_of(word)).map(objects).collect::<Result<_, _>>()?;
             let writer = Writer::of_service(roots, scope, service)?;
+            for list in lists {
+                writer.set_object_list(service, &list)?;
+                let list: Vec<String> = list.iter().map(ToString::to_string).collect();
+                words::say(format_args!("{OBJECT_LIST} of {service} is {:?}", list.join(" ")));
+            }
             for (setting, value) in values {
                 writer.set(service, setting, value)?;
                 say(&setting.text(), value, service);
@@ -36,6 +48,23 @@ pub(crate) fn run(roots: &Roots, scope: Option<Scope>, set: &ProviderSet) -> Res
         }
     }
     Ok(())
+}
+
+/// Windows' name of the indexes of a service's objects.
+const OBJECT_LIST: &str = "Object List";
+
+/// The indexes in an argument `Object List=2 230`; `None` for another setting.
+fn list_of(word: &str) -> Option<&str> {
+    let (name, list) = word.split_once('=')?;
+    name.trim().eq_ignore_ascii_case(OBJECT_LIST).then_some(list)
+}
+
+fn objects(list: &str) -> Result<Vec<TitleIndex>, Failure> {
+    let index = |word: &str| {
+        let wrong = |_| Failure::new(Kind::Usage, format_args!("{OBJECT_LIST}: {word:?} is not an index"));
+        word.parse().map(TitleIndex).map_err(wrong)
+    };
+    list.split_whitespace().map(index).collect()
 }
 
 /// Parses arguments `NAME=NUMBER`. `NAME=` removes a value.
@@ -69,14 +98,14 @@ fn parse<S>(
 
 fn say(text: &SettingText, value: Option<u32>, of: &str) {
     match value {
-        Some(value) => eprintln!("tally: {} of {of} is {value}", text.name),
-        None => eprintln!("tally: {} of {of} is not set", text.name),
+        Some(value) => words::say(format_args!("{} of {of} is {value}", text.name)),
+        None => words::say(format_args!("{} of {of} is not set", text.name)),
     }
 }
 
 fn show(roots: &Roots, service: Option<&str>) -> Result<(), Failure> {
     let installed = Installed::read(roots)?;
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     match service {
         None => {
             for setting in PerflibSetting::ALL {
@@ -92,6 +121,9 @@ fn show(roots: &Roots, service: Option<&str>) -> Result<(), Failure> {
             for setting in ServiceSetting::ALL {
                 line(&mut out, &setting.text(), setting.get(service))?;
             }
+            let list: Vec<String> = service.object_list.iter().map(ToString::to_string).collect();
+            let list = if list.is_empty() { "not set".to_string() } else { list.join(" ") };
+            writeln!(out, "{OBJECT_LIST:28}  {list:>8}  indexes of its objects, with blanks between")?;
         }
     }
     Ok(())

@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tallymon::log::Format;
-use tallymon::record::session::{SessionSettings, SessionState, SessionStore, replace_file};
+use tallymon::record::session::{SessionSettings, SessionState, SessionStore};
 
 use super::completed;
 use super::words::{Known, Takes, Words};
 use crate::arguments::Common;
 use crate::arguments::parse::interval;
+use crate::border;
 use crate::command::relog::time;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::session;
+use crate::words::{say, visible};
 
 const USAGE: &str = "\
 logman VERB [counter] NAME [OPTIONS]
@@ -43,7 +45,8 @@ logman VERB [counter] NAME [OPTIONS]
   -v nnnnnn             number the logs; they always are here
   -m [start] [stop]     start or stop by hand, not at the times of -b and -e
   -s COMPUTER           this computer; no other can be reached
-  -a, -ow, -as, -y      accepted and ignored: a session that was killed continues its log, and every log has its own
+  -y                    replace a file or a session without asking
+  -a, -ow, -as          accepted and ignored: a session that was killed continues its log, and every log has its own
                         number
   -config FILE          read options from a file
 Options begin with - or /; --max, --cnf, --sc, --rf, --b and --e remove a setting.";
@@ -155,7 +158,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         line.iter().cloned().partition(|word| NEGATED.iter().any(|known| known.eq_ignore_ascii_case(word)));
     let words = Words::parse("logman", KNOWN, &line)?;
     if words.has("?") || line.is_empty() {
-        writeln!(io::stdout().lock(), "{USAGE}")?;
+        writeln!(border::stdout(), "{USAGE}")?;
         return Ok(());
     }
     let mut names = words.names.iter().map(String::as_str);
@@ -201,7 +204,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         }
         "update" => session::keep(&store, &changed(store.read(name)?, &words, &negated)?)?,
         "query" => describe(&store, &store.read(name)?)?,
-        "start" => session::start(&common, &store, &store.read(name)?)?,
+        "start" => start(&common, &store, name)?,
         "stop" => {
             if !store.stop(name)? {
                 let words = format!("Error: Data Collector Set is not running: {name}");
@@ -210,21 +213,33 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         }
         "delete" => drop(session::delete(&store, name)?),
         "import" => {
-            let settings = xml::read(file(&words)?, name, store.default_folder(name))?;
+            let (settings, dropped) = xml::read(file(&words)?, name, store.default_folder(name))?;
             if store.has(name) && !words.has("y") {
                 let words = format!("session {name:?} is there already; -y replaces it");
                 return Err(Failure::new(Kind::Usage, words));
             }
             session::keep(&store, &settings)?;
+            let file = file(&words)?.display();
+            dropped.iter().for_each(|dropped| say(format_args!("{file}: {dropped}")));
         }
         "export" => {
             let settings = store.read(name)?;
-            replace_file(file(&words)?, &xml::write(&settings, store.is_running(name)))?;
+            let xml = xml::write(&settings, store.is_running(name));
+            super::relog::save_as(file(&words)?, words.has("y"), xml.as_bytes())?;
         }
         _ => return Err(Failure::new(Kind::Usage, format_args!("logman: no verb {verb:?}\n{USAGE}"))),
     }
     completed();
     Ok(())
+}
+
+/// Starts a session, and says once which of its counters are not here.
+fn start(common: &Common, store: &SessionStore, name: &str) -> Result<(), Failure> {
+    let settings = store.read(name)?;
+    if settings.await_missing {
+        session::say_missing(common, &settings)?;
+    }
+    session::start(common, store, &settings)
 }
 
 /// Refuses any other computer than this one.
@@ -350,10 +365,11 @@ fn status(store: &SessionStore, settings: &SessionSettings) -> &'static str {
 }
 
 fn list(store: &SessionStore) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     writeln!(out, "\n{:<40}{:<30}Status\n{}", "Data Collector Set", "Type", "-".repeat(79))?;
     for name in store.names()? {
         let settings = store.read(&name)?;
+        let name = visible(&name);
         writeln!(out, "{name:<40}{:<30}{}", "Counter", status(store, &settings))?;
     }
     writeln!(out)?;
@@ -362,13 +378,14 @@ fn list(store: &SessionStore) -> Result<(), Failure> {
 }
 
 fn describe(store: &SessionStore, settings: &SessionSettings) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = border::stdout();
     let on = |is: bool| if is { "On" } else { "Off" };
     let new_logs = settings.rotate_size.is_some() || settings.rotate_time.is_some();
     let SessionSettings { name, .. } = settings;
     let user = std::env::var("USER").unwrap_or_default();
     writeln!(out)?;
-    let mut line = |title: &str, text: &str| writeln!(out, "{}", format!("{title:<22}{text}").trim_end());
+    let mut line =
+        |title: &str, text: &str| writeln!(out, "{}", visible(format!("{title:<22}{text}").trim_end()));
     line("Name:", name)?;
     line("Status:", status(store, settings))?;
     line("Root Path:", &settings.folder.to_string_lossy())?;

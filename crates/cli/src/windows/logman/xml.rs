@@ -17,17 +17,25 @@ use crate::exit::{Failure, Kind};
 /// `LogFileFormat`, by its number.
 const FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Sqlite, Format::Blg];
 
+/// A session, and what of its data collector set it leaves out, in words.
+type Imported = (SessionSettings, Vec<String>);
+
 /// Reads a data collector set as a session of a name.
-pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<SessionSettings, Failure> {
+pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Imported, Failure> {
     let text = read_text(path, None)?;
     parse(&text, name, folder)
         .map_err(|words| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display())))
 }
 
-fn parse(text: &str, name: &str, folder: PathBuf) -> Result<SessionSettings, String> {
-    let (fields, counters) = elements(text)?;
-    if !fields.contains_key("PerformanceCounterDataCollector") {
+fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
+    let Elements { fields, counters, collectors, others } = elements(text)?;
+    if collectors == 0 {
         return Err("it has no collector of performance counters".to_owned());
+    }
+    let mut dropped: Vec<String> = others;
+    if collectors > 1 {
+        let words = format!("{collectors} collectors of counters are one session, as the first is set");
+        dropped.push(words);
     }
     let number = |key: &str| match fields.get(key).map(|text| text.trim()) {
         None | Some("" | "0") => Ok(None),
@@ -40,11 +48,17 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<SessionSettings, Str
     let seconds = |key: &str| number(key).map(|number| number.map(Duration::from_secs));
     let mut settings = SessionSettings::new(name, folder);
     settings.counters = counters;
-    // A folder of Windows does not exist here.
-    if let Some(root) =
-        fields.get("RootPath").map(|root| PathBuf::from(root.trim())).filter(|root| root.is_absolute())
-    {
-        settings.folder = root;
+    settings.await_missing = true;
+    match fields.get("RootPath").map(|root| root.trim()).filter(|root| !root.is_empty()) {
+        Some(root) if Path::new(root).is_absolute() => settings.folder = PathBuf::from(root),
+        // A folder of Windows does not exist here.
+        Some(root) => dropped.push(format!("RootPath {root}: logs are in {}", settings.folder.display())),
+        None => {}
+    }
+    for (key, words) in NOT_TAKEN {
+        if is(key) {
+            dropped.push(format!("{key}: {words}"));
+        }
     }
     if let Some(base) = fields.get("FileName").map(|base| base.trim()).filter(|base| !base.is_empty()) {
         settings.base = base.to_owned();
@@ -70,14 +84,69 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<SessionSettings, Str
         settings.max_size = size;
     }
     settings.check().map_err(|fault| fault.to_string())?;
-    Ok(settings)
+    Ok((settings, dropped))
 }
 
-/// The texts of all elements by their names, the first of each, and the counters.
-fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String> {
+/// Elements of a set that sessions do not have, and what to do instead.
+const NOT_TAKEN: [(&str, &str); 3] = [
+    ("Schedule", "no schedule is taken over; 'logman update NAME -b TIME -e TIME' sets begin and end"),
+    ("Task", "no program is run when a log ends"),
+    ("DataManager", "no report is made, and no old log is deleted"),
+];
+
+/// What the end of the name of a collector's element is, whatever it collects.
+const COLLECTOR: &str = "DataCollector";
+
+/// The collector that becomes a session.
+const OF_COUNTERS: &str = "PerformanceCounterDataCollector";
+
+/// What a set has.
+#[derive(Default)]
+struct Elements {
+    /// The texts of the elements of the set and of its first collector of counters, by their names.
+    fields: HashMap<String, String>,
+    counters: Vec<String>,
+    /// How many collectors of counters there are.
+    collectors: usize,
+    /// Collectors of something else, in words.
+    others: Vec<String>,
+}
+
+impl Elements {
+    /// Takes the text of an element that ended inside the elements `open`.
+    fn end(&mut self, open: &[String], name: String, text: String) {
+        if let Some(other) = open.iter().find(|name| name.ends_with(COLLECTOR) && *name != OF_COUNTERS) {
+            // The collector's own name comes early in it.
+            if name == "Name" && open.last() == Some(other) {
+                self.others
+                    .push(format!("the {other} {:?} is left out: only counters are recorded", text.trim()));
+            }
+            return;
+        }
+        if name == "Counter" {
+            self.counters.push(text.trim().to_owned());
+            return;
+        }
+        // What is deeper in the set than in its collectors is no setting, but says that its element is used.
+        if let Some((known, _)) = NOT_TAKEN.iter().find(|(known, _)| open.iter().any(|name| name == known)) {
+            let is_on = *known != "DataManager" || name == "Enabled" && !matches!(text.trim(), "" | "0");
+            if is_on && !text.trim().is_empty() {
+                self.fields.insert((*known).to_owned(), "-1".to_owned());
+            }
+            return;
+        }
+        if name == OF_COUNTERS {
+            self.collectors = self.collectors.saturating_add(1);
+        }
+        // Elements of the set come before those of its collectors, so the first one counts.
+        self.fields.entry(name).or_insert(text);
+    }
+}
+
+/// Reads the elements of a set.
+fn elements(text: &str) -> Result<Elements, String> {
     let mut reader = Reader::from_str(text);
-    let mut fields: HashMap<String, String> = HashMap::new();
-    let mut counters = Vec::new();
+    let mut found = Elements::default();
     // The names of the open elements, and the text of the innermost.
     let mut open: Vec<String> = Vec::new();
     let mut inside = String::new();
@@ -91,7 +160,7 @@ fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String
             }
             Event::Empty(empty) => {
                 let name = String::from_utf8_lossy(empty.local_name().as_ref()).into_owned();
-                fields.entry(name).or_default();
+                found.end(&open, name, String::new());
             }
             Event::Text(text) => inside.push_str(&text.decode().map_err(|error| wrong(&error, at))?),
             Event::CData(text) => inside.push_str(&text.decode().map_err(|error| wrong(&error, at))?),
@@ -103,14 +172,9 @@ fn elements(text: &str) -> Result<(HashMap<String, String>, Vec<String>), String
             Event::End(_) => {
                 let name = open.pop().unwrap_or_default();
                 let text = std::mem::take(&mut inside);
-                if name == "Counter" {
-                    counters.push(text.trim().to_owned());
-                } else {
-                    // Elements of the set come before those of its collectors, so the first one counts.
-                    fields.entry(name).or_insert(text);
-                }
+                found.end(&open, name, text);
             }
-            Event::Eof if open.is_empty() => return Ok((fields, counters)),
+            Event::Eof if open.is_empty() => return Ok(found),
             Event::Eof => return Err(format!("the element {:?} does not end", open.join("/"))),
             _ => {}
         }
@@ -177,12 +241,13 @@ mod tests {
         settings.rotate_time = Some(Duration::from_secs(60));
         settings.rotate_size = Some(5 * MEGABYTE);
         settings.samples = Some(9);
+        settings.await_missing = true;
         let read =
             |settings: &SessionSettings| parse(&write(settings, true), "a", PathBuf::from("/elsewhere"));
-        assert_eq!(read(&settings), Ok(settings.clone()));
+        assert_eq!(read(&settings), Ok((settings.clone(), Vec::new())));
         (settings.format, settings.segments, settings.rotate_time) = (Format::Blg, Some(RING), None);
         settings.rotate_size = Some(MEGABYTE);
-        assert_eq!(read(&settings), Ok(settings.clone()));
+        assert_eq!(read(&settings), Ok((settings.clone(), Vec::new())));
     }
 
     #[test]
@@ -195,11 +260,38 @@ mod tests {
             <Counter>\\Processor(*)\\% Processor Time</Counter><Counter>\\Memory\\Pages/sec</Counter>\
             <CounterDisplayName>\\Processor(*)\\% Processor Time</CounterDisplayName>\
             </PerformanceCounterDataCollector></DataCollectorSet>";
-        let settings = parse(text, "x", PathBuf::from("/logs/x")).unwrap();
+        let (settings, dropped) = parse(text, "x", PathBuf::from("/logs/x")).unwrap();
+        assert_eq!(dropped, [r"RootPath %systemdrive%\PerfLogs\Admin\x: logs are in /logs/x"]);
         assert_eq!(settings.counters, [r"\Processor(*)\% Processor Time", r"\Memory\Pages/sec"]);
         assert_eq!((settings.folder.to_str(), settings.base.as_str()), (Some("/logs/x"), "DataCollector01"));
         assert_eq!((settings.interval.as_secs(), settings.duration), (5, Some(Duration::from_secs(3600))));
         assert_eq!((settings.format, settings.rotate_size), (Format::Blg, Some(10 * MEGABYTE)));
+    }
+
+    #[test]
+    fn other_collectors_and_schedules_are_left_out_and_named() {
+        let text = r"<DataCollectorSet><Name>x</Name>
+            <Schedule><StartDate>1/1/2020</StartDate><Days>127</Days></Schedule>
+            <TraceDataCollector><DataCollectorType>1</DataCollectorType><Name>NT Kernel</Name>
+            <FileName>Kernel</FileName><TraceDataProvider><DisplayName>{9E}</DisplayName></TraceDataProvider>
+            <LogFileFormat>9</LogFileFormat></TraceDataCollector>
+            <ConfigurationDataCollector><Name>Registry</Name><SampleInterval>x</SampleInterval>
+            </ConfigurationDataCollector>
+            <PerformanceCounterDataCollector><Name>Counters</Name><FileName>Performance Counter</FileName>
+            <SampleInterval>3</SampleInterval><LogFileFormat>3</LogFileFormat><Counter>\Memory\*</Counter>
+            </PerformanceCounterDataCollector>
+            <PerformanceCounterDataCollector><SampleInterval>9</SampleInterval><Counter>\System\*</Counter>
+            </PerformanceCounterDataCollector>
+            <DataManager><Enabled>-1</Enabled></DataManager></DataCollectorSet>";
+        let (settings, dropped) = parse(text, "x", PathBuf::from("/x")).unwrap();
+        assert_eq!((settings.base.as_str(), settings.interval.as_secs()), ("Performance Counter", 3));
+        assert_eq!(settings.counters, [r"\Memory\*", r"\System\*"]);
+        for words in ["NT Kernel", "Registry", "2 collectors", "Schedule: ", "DataManager: "] {
+            assert!(dropped.iter().any(|dropped| dropped.contains(words)), "{words}: {dropped:?}");
+        }
+        assert_eq!(dropped.len(), 5, "{dropped:?}");
+        let without = text.replace("<Enabled>-1", "<Enabled>0");
+        assert_eq!(parse(&without, "x", PathBuf::from("/x")).unwrap().1.len(), 4);
     }
 
     #[test]

@@ -1,0 +1,86 @@
+//! The arguments of `tally analyze` and `tally why`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tallymon::analyze::Severity;
+
+use crate::arguments::{Choice, Reading};
+
+#[derive(Debug, Args)]
+pub(crate) struct Analyze {
+    /// Logs of any format. Several are read as one.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    #[command(flatten)]
+    pub(crate) rules: RuleChoice,
+    /// Show only the first N findings.
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
+    pub(crate) top: usize,
+    /// Show the course of each finding's counter, its other instances, and rules that were not used.
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) verbose: bool,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output", conflicts_with = "markdown")]
+    pub(crate) json: bool,
+    /// Print Markdown.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) markdown: bool,
+    /// End with exit code 8 if there is a finding of this severity or above.
+    #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
+    pub(crate) fail_on: Option<Least>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// The moment, such as 12:10, '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z. A time of day is one of
+    /// the last day of the log.
+    #[arg(value_name = "TIME")]
+    pub(crate) time: String,
+    /// Logs of any format. Several are read as one.
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Which rules are used.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Rules")]
+pub(crate) struct RuleChoice {
+    /// Use the rules of a file too: TOML, or a threshold file of PAL (.xml); or of all such files in a
+    /// folder.
+    #[arg(long, value_name = "FILE|FOLDER")]
+    pub(crate) rules: Vec<PathBuf>,
+    /// Use only the rules of --rules, not those that come with tally.
+    #[arg(long, requires = "rules")]
+    pub(crate) only_rules: bool,
+    /// Give a parameter of the rules a value, such as memory_mb=16384 or busy=95.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// The least severity of `--fail-on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Least {
+    Note,
+    Warning,
+    Critical,
+}
+
+impl Least {
+    pub(crate) const fn severity(self) -> Severity {
+        match self {
+            Least::Note => Severity::Note,
+            Least::Warning => Severity::Warning,
+            Least::Critical => Severity::Critical,
+        }
+    }
+}

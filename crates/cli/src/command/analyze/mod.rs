@@ -1,0 +1,125 @@
+//! `tally analyze`: says what is wrong in performance logs. `tally why`: one moment of a log in words.
+
+pub(crate) mod arguments;
+mod json;
+mod text;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use tallymon::analyze::{self, Analysis, RuleSet};
+use tallymon::clock::LocalZone;
+use tallymon::core::time::FileTime;
+use tallymon::log::{Notes, ReadOptions, Selection, open};
+
+use super::relog::{reading, say_damage, selection, time};
+use crate::arguments::Common;
+use crate::border;
+use crate::exit::{Failure, Kind};
+use crate::progress::Progress;
+use arguments::{Analyze, RuleChoice, Why};
+
+pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> {
+    let rules = rules(&arguments.rules)?;
+    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) };
+    let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
+    let found = analyze::analyze(&arguments.logs, rules, &selection(&arguments.choice)?, &options)?;
+    drop(progress);
+    if found.records == 0 {
+        return Err(Failure::new(Kind::NoData, "the logs have no record in this time"));
+    }
+    let mut out = border::stdout();
+    if arguments.json {
+        writeln!(out, "{}", border::json(&json::analysis(&found)))?;
+    } else if arguments.markdown {
+        text::markdown(&mut out, &found, arguments.top)?;
+    } else {
+        text::print(&mut out, &found, arguments.top, arguments.verbose)?;
+    }
+    let damaged = say_faults(&found.notes)?;
+    if damaged {
+        return Err(Failure::silent(Kind::BadFile));
+    }
+    let is_bad = |least: arguments::Least| worst(&found) >= Some(least.severity());
+    if arguments.fail_on.is_some_and(is_bad) { Err(Failure::silent(Kind::Findings)) } else { Ok(()) }
+}
+
+/// `tally why`.
+pub(crate) fn why(_common: &Common, arguments: &Why) -> Result<(), Failure> {
+    let options = reading(&arguments.reading);
+    let moment = moment(&arguments.time, &arguments.logs, &options)?;
+    let found = analyze::why(&arguments.logs, built_in()?, moment, &Selection::default(), &options)?;
+    let Some(found) = found else {
+        let at = tallymon::clock::rfc3339(moment);
+        return Err(Failure::new(Kind::NoData, format_args!("the logs have no record at {at}")));
+    };
+    let mut out = border::stdout();
+    if arguments.json {
+        writeln!(out, "{}", border::json(&json::moment(&found)))?;
+    } else {
+        text::moment(&mut out, &found)?;
+    }
+    Ok(())
+}
+
+fn worst(found: &Analysis) -> Option<analyze::Severity> {
+    found.findings.iter().map(|finding| finding.severity).max()
+}
+
+fn built_in() -> Result<RuleSet, Failure> {
+    RuleSet::built_in().map_err(|error| Failure::new(Kind::Other, error))
+}
+
+fn rules(choice: &RuleChoice) -> Result<RuleSet, Failure> {
+    let mut rules = if choice.only_rules { RuleSet::default() } else { built_in()? };
+    for path in &choice.rules {
+        rules.add(path).map_err(|error| Failure::new(Kind::BadFile, error))?;
+    }
+    for pair in &choice.set {
+        let usage = |words: String| Failure::new(Kind::Usage, format_args!("--set {pair:?}: {words}"));
+        let (name, value) = pair.split_once('=').ok_or_else(|| usage("write it as NAME=VALUE".to_owned()))?;
+        let value: f64 = value.parse().map_err(|_| usage(format!("{value:?} is no number")))?;
+        rules.set(name, value).map_err(usage)?;
+    }
+    Ok(rules)
+}
+
+/// Says the faults of the logs on standard error; whether there is damage.
+fn say_faults(notes: &[(PathBuf, Notes)]) -> io::Result<bool> {
+    for (path, notes) in notes {
+        say_damage(path, notes)?;
+    }
+    Ok(notes.iter().any(|(_, notes)| notes.damage_count > 0))
+}
+
+/// The time that is asked for. A time of day is the last one in the logs.
+fn moment(text: &str, logs: &[PathBuf], options: &ReadOptions) -> Result<FileTime, Failure> {
+    const DAY: u64 = 86_400 * tallymon::core::time::UNITS_PER_SECOND;
+    if text.contains('-') || text.contains('/') {
+        return time(text);
+    }
+    let mut last: Option<(FileTime, i32)> = None;
+    for path in logs {
+        let mut log = open(path, options)?;
+        log.scan(&mut |record| {
+            if last.is_none_or(|(time, _)| record.time > time) {
+                last = Some((record.time, record.local_minutes));
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+    }
+    let Some((last, minutes)) = last else {
+        return Err(Failure::new(Kind::NoData, "the logs have no record"));
+    };
+    let zone = LocalZone::utc();
+    let local = FileTime(last.0.saturating_add_signed(i64::from(minutes).saturating_mul(600_000_000)));
+    let day = zone.at(local).time;
+    let whole = format!("{:04}-{:02}-{:02} {text}", day.year, day.month, day.day);
+    let parsed = zone.parse(&whole).ok_or_else(|| {
+        let words =
+            format!("no time {text:?}: write 12:10, '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
+        Failure::new(Kind::Usage, words)
+    })?;
+    let utc = parsed.0.saturating_add_signed(i64::from(minutes).saturating_mul(-600_000_000));
+    Ok(FileTime(if utc > last.0 { utc.saturating_sub(DAY) } else { utc }))
+}

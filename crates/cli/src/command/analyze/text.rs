@@ -1,0 +1,279 @@
+//! Findings as text for people, and as Markdown.
+
+use std::io::{self, Write};
+
+use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, Moment, Range};
+use tallymon::clock::rfc3339;
+use tallymon::core::counter::CounterType;
+use tallymon::human::Unit;
+
+use crate::words::{line_width, visible, wrap};
+
+/// The ranges that are listed of one instance.
+const RANGES: usize = 3;
+/// The instances that are listed of one finding.
+const INSTANCES: usize = 3;
+/// The width of a small chart.
+const CHART: usize = 60;
+
+pub(super) fn print(out: &mut impl Write, found: &Analysis, top: usize, verbose: bool) -> io::Result<()> {
+    writeln!(out, "{}", summary(found))?;
+    for (at, finding) in found.findings.iter().take(top).enumerate() {
+        writeln!(out)?;
+        let host =
+            if finding.host.is_empty() { String::new() } else { format!(" on {}", visible(&finding.host)) };
+        let title = visible(&finding.title);
+        writeln!(out, "{}. {}: {title}{host}", at.saturating_add(1), finding.severity.name())?;
+        details(out, finding, verbose)?;
+    }
+    let hidden = found.findings.len().saturating_sub(top);
+    if hidden > 0 {
+        writeln!(out, "\n{hidden} more findings; use a larger --top to show them")?;
+    }
+    if verbose {
+        for skipped in &found.skipped {
+            let (rule, origin) = (visible(&skipped.rule), visible(&skipped.origin));
+            writeln!(out, "not used: {rule} ({origin}): {}", visible(&skipped.reason))?;
+        }
+    } else if !found.skipped.is_empty() {
+        writeln!(
+            out,
+            "\n{} rules were not used; --verbose lists them with the reasons",
+            found.skipped.len()
+        )?;
+    }
+    Ok(())
+}
+
+/// What was looked at, and what was found, in one paragraph.
+fn summary(found: &Analysis) -> String {
+    let range = found
+        .first
+        .zip(found.last)
+        .map_or(String::new(), |(first, last)| format!(", {} to {}", rfc3339(first), rfc3339(last)));
+    let looked = format!(
+        "{} records of {} counters{range}. {} rules had their counters here, {} had not.",
+        found.records, found.counters, found.rules_applied, found.rules_without_counters
+    );
+    let machine: Vec<String> = found
+        .parameters
+        .iter()
+        .filter(|(name, _)| tallymon::analyze::MACHINE_PARAMETERS.contains(&name.as_str()))
+        .map(|(name, value)| match value {
+            Some(value) => format!("{name} {value:.0}"),
+            None => format!("{name} unknown"),
+        })
+        .collect();
+    let findings = match found.findings.len() {
+        0 => "Nothing was found.".to_owned(),
+        1 => "One finding.".to_owned(),
+        count => format!("{count} findings, those that hurt most first."),
+    };
+    format!("{looked}\nTaken for the machine: {} (change with --set).\n{findings}", machine.join(", "))
+}
+
+fn details(out: &mut impl Write, finding: &Finding, verbose: bool) -> io::Result<()> {
+    let shown = if verbose { usize::MAX } else { INSTANCES };
+    for evidence in finding.instances.iter().take(shown) {
+        writeln!(out, "   {}", visible(&evidence.path))?;
+        writeln!(out, "     {}", numbers(evidence))?;
+        for range in evidence.ranges.iter().take(if verbose { usize::MAX } else { RANGES }) {
+            writeln!(out, "     {}", range_of(range, evidence))?;
+        }
+        let more = (evidence.ranges.len().saturating_sub(if verbose { usize::MAX } else { RANGES })) as u64;
+        let more = more.saturating_add(evidence.more_ranges);
+        if more > 0 {
+            writeln!(out, "     {more} more times")?;
+        }
+        if verbose || finding.instances.len() == 1 {
+            writeln!(out, "     {}", chart(&evidence.course))?;
+        }
+    }
+    let hidden = finding.instances.len().saturating_sub(shown);
+    if hidden > 0 {
+        writeln!(out, "   {hidden} more instances")?;
+    }
+    for cause in &finding.causes {
+        writeln!(out, "   busy: {}", cause_of(cause))?;
+    }
+    for other in &finding.together {
+        writeln!(out, "   {}", together(other))?;
+    }
+    for text in [&finding.means, &finding.next].into_iter().filter(|text| !text.is_empty()) {
+        for line in wrap(&visible(text), 3, line_width()) {
+            writeln!(out, "   {line}")?;
+        }
+    }
+    match &finding.kind {
+        FindingKind::Rule { id, origin, condition } => {
+            writeln!(out, "   rule {} ({}): {}", visible(id), visible(origin), visible(condition))
+        }
+        FindingKind::Shift | FindingKind::Trend => {
+            writeln!(out, "   found without a rule, {:.0} % sure", finding.certainty * 100.0)
+        }
+    }
+}
+
+fn together(other: &tallymon::analyze::Together) -> String {
+    let way = if other.correlation > 0.0 { "rises and falls with it" } else { "rises when it falls" };
+    let lag = match other.lag {
+        lag if lag > 0.0 => format!(", {} later", duration(lag)),
+        lag if lag < 0.0 => format!(", {} earlier", duration(-lag)),
+        _ => String::new(),
+    };
+    format!("{} {way}{lag} (correlation {:.2})", visible(&other.path), other.correlation)
+}
+
+/// The worst and the usual value, and how long it was so.
+fn numbers(evidence: &Evidence) -> String {
+    let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
+    let usual = evidence.usual.map_or(String::new(), |usual| format!(", usually {}", shown(usual)));
+    let share = if evidence.observed > 0.0 { 100.0 * evidence.seconds / evidence.observed } else { 100.0 };
+    let limit = evidence.until_limit.map_or(String::new(), |seconds| {
+        format!("; used up in {} if it goes on like this", duration(seconds))
+    });
+    format!(
+        "{}{usual}; {} of the time ({share:.0} %){limit}",
+        shown(evidence.worst),
+        duration(evidence.seconds)
+    )
+}
+
+fn range_of(range: &Range, evidence: &Evidence) -> String {
+    let worst = value(range.worst, &evidence.path, evidence.counter_type);
+    let way = if evidence.usual.is_some_and(|usual| range.worst < usual) { "down to" } else { "up to" };
+    format!("{} to {}, {way} {worst}", rfc3339(range.from), rfc3339(range.to))
+}
+
+fn cause_of(cause: &Cause) -> String {
+    let shown = |number: f64| value(number, &cause.path, cause.counter_type);
+    let otherwise = cause.otherwise.map_or(String::new(), |mean| format!(", otherwise {}", shown(mean)));
+    let instance = if cause.instance.is_empty() { cause.path.as_str() } else { cause.instance.as_str() };
+    format!("{}  {}{otherwise} ({:.0} %)", visible(instance), shown(cause.during), cause.share * 100.0)
+}
+
+/// A number of a counter with its unit.
+fn value(number: f64, path: &str, counter_type: CounterType) -> String {
+    let name = path.rsplit('\\').next().unwrap_or(path);
+    let (unit, factor) = Unit::of(name, counter_type);
+    unit.text(number * factor)
+}
+
+/// Seconds in the unit that people use.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds if seconds < 172_800.0 => format!("{:.1} h", seconds / 3600.0),
+        seconds => format!("{:.1} days", seconds / 86_400.0),
+    }
+}
+
+/// A course as a line of blocks: the mean of each stretch, from the smallest to the largest one.
+fn chart(course: &[Option<f64>]) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let step = course.len().div_ceil(CHART).max(1);
+    let mean = |chunk: &[Option<f64>]| {
+        let known: Vec<f64> = chunk.iter().flatten().copied().collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let means: Vec<Option<f64>> = course.chunks(step).map(mean).collect();
+    let low = means.iter().flatten().fold(f64::INFINITY, |low, value| low.min(*value));
+    let high = means.iter().flatten().fold(f64::NEG_INFINITY, |high, value| high.max(*value));
+    let block = |value: f64| {
+        let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+        BLOCKS.get((share * 7.0).round() as usize).copied().unwrap_or(' ')
+    };
+    means.iter().map(|mean| mean.map_or(' ', block)).collect()
+}
+
+/// The findings as a Markdown document.
+pub(super) fn markdown(out: &mut impl Write, found: &Analysis, top: usize) -> io::Result<()> {
+    writeln!(out, "# Findings\n\n{}\n", summary(found).replace('\n', "\n\n"))?;
+    for (at, finding) in found.findings.iter().take(top).enumerate() {
+        let on =
+            if finding.host.is_empty() { String::new() } else { format!(" on {}", escaped(&finding.host)) };
+        let (severity, title) = (finding.severity.name(), escaped(&finding.title));
+        writeln!(out, "## {}. {severity}: {title}{on}\n", at.saturating_add(1))?;
+        writeln!(out, "| counter | worst | usual | time | first seen |\n|---|---|---|---|---|")?;
+        for evidence in &finding.instances {
+            let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
+            let usual = evidence.usual.map_or_else(|| "-".to_owned(), shown);
+            let first = evidence.ranges.first().map_or_else(|| "-".to_owned(), |range| rfc3339(range.from));
+            let (worst, time) = (shown(evidence.worst), duration(evidence.seconds));
+            writeln!(out, "| {} | {worst} | {usual} | {time} | {first} |", escaped(&evidence.path))?;
+        }
+        writeln!(out)?;
+        for cause in &finding.causes {
+            writeln!(out, "- busy: {}", escaped(&cause_of(cause)))?;
+        }
+        for other in &finding.together {
+            writeln!(out, "- {}", escaped(&together(other)))?;
+        }
+        writeln!(out, "\n{} {}\n", escaped(&finding.means), escaped(&finding.next))?;
+    }
+    let hidden = found.findings.len().saturating_sub(top);
+    if hidden > 0 { writeln!(out, "{hidden} more findings.") } else { Ok(()) }
+}
+
+/// Text that is not taken for Markdown or HTML.
+fn escaped(text: &str) -> String {
+    let mut safe = String::new();
+    for c in visible(text).chars() {
+        if "\\`*_{}[]<>()#|!~".contains(c) {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}
+
+/// One moment in words.
+pub(super) fn moment(out: &mut impl Write, found: &Moment) -> io::Result<()> {
+    writeln!(out, "{} to {}", rfc3339(found.from), rfc3339(found.to))?;
+    if found.deviations.is_empty() {
+        writeln!(out, "None of the {} counters that were looked at was unlike the rest.", found.looked_at)?;
+    } else {
+        writeln!(out, "Unlike the rest of the log:")?;
+    }
+    for deviation in &found.deviations {
+        let shown = |number: f64| value(number, &deviation.path, deviation.counter_type);
+        let (value, usual) = (shown(deviation.value), shown(deviation.usual));
+        writeln!(out, "   {}  {value}, usually {usual}", visible(&deviation.path))?;
+    }
+    for (resource, causes) in &found.busiest {
+        writeln!(out, "Busiest ({}):", resource.name())?;
+        for cause in causes {
+            writeln!(out, "   {}", cause_of(cause))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_the_unit_that_people_use() {
+        for (seconds, words) in
+            [(0.4, "0 s"), (90.0, "90 s"), (600.0, "10 min"), (9000.0, "2.5 h"), (432_000.0, "5.0 days")]
+        {
+            assert_eq!(duration(seconds), words);
+        }
+    }
+
+    #[test]
+    fn charts_are_as_wide_as_a_line() {
+        let course: Vec<Option<f64>> = (0..512).map(|at| Some(f64::from(at))).collect();
+        let chart = chart(&course);
+        assert!(chart.starts_with('▁') && chart.ends_with('█') && chart.chars().count() <= CHART, "{chart}");
+        assert_eq!(super::chart(&[Some(1.0), None, Some(1.0)]), "▁ ▁");
+        assert_eq!(super::chart(&[]), "");
+    }
+
+    #[test]
+    fn names_are_no_markdown() {
+        assert_eq!(escaped("<b>*x*|\u{1b}"), "\\<b\\>\\*x\\*\\|\u{fffd}");
+    }
+}

@@ -1,0 +1,172 @@
+//! `tally stat`: everyday reports by name, live or from a log, a line for each processor, disk or process.
+
+mod reports;
+mod table;
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use tallymon::Reading;
+use tallymon::core::flow::Value;
+use tallymon::core::time::FileTime;
+
+pub(crate) use self::reports::Name;
+use self::reports::Report;
+use self::table::{Line, Printer};
+use super::relog::time;
+use crate::arguments::{Common, Stat};
+use crate::exit::{Failure, Kind};
+use crate::log_hosts::LogHosts;
+use crate::paths;
+use crate::stop::{Stop, Ticks};
+use crate::words::say;
+
+/// How many processes are printed without `--top`.
+const MOST_PROCESSES: usize = 10;
+
+pub(crate) fn run(common: &Common, wanted: &Stat) -> Result<(), Failure> {
+    if common.file.is_some() {
+        let words = "a saved data block has one moment; 'tally get --file FILE PATH' prints its values";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    match LogHosts::of(common, &wanted.of_log)? {
+        Some(log) => of_log(log, wanted),
+        None => live(common, wanted),
+    }
+}
+
+/// The reports of this machine, one after each interval; without an interval one of a second.
+fn live(common: &Common, wanted: &Stat) -> Result<(), Failure> {
+    let report = wanted.report.report();
+    let mut query = paths::query(common)?;
+    let mut lacking = Vec::new();
+    for column in report.columns {
+        if let Err(failure) = paths::add(&mut query, &report.path(column)) {
+            lacking.push((column.title, failure));
+        }
+    }
+    check(report, lacking)?;
+    let interval = wanted.interval.unwrap_or(Duration::from_secs(1));
+    let most = wanted.count.or_else(|| wanted.interval.is_none().then_some(1));
+    let stop = Stop::on_signals()?;
+    let mut printer = Printer::new(report, query.system_name(), io::stdout().is_terminal());
+    let mut ticks = Ticks::start(interval);
+    query.collect()?;
+    let mut done = 0u64;
+    while most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
+        let time = query.collect()?;
+        printer.sample(time, &lines(report, &query.readings(), wanted))?;
+        done = done.saturating_add(1);
+    }
+    Ok(printer.average()?)
+}
+
+/// The reports of the records of a log.
+fn of_log(mut hosts: LogHosts, wanted: &Stat) -> Result<(), Failure> {
+    let report = wanted.report.report();
+    let mut lacking = Vec::new();
+    for column in report.columns {
+        if let Err(failure) = hosts.add(&[report.path(column)]) {
+            lacking.push((column.title, failure));
+        }
+    }
+    check(report, lacking)?;
+    let from = wanted.range.from.as_deref().map(time).transpose()?.unwrap_or(FileTime(0));
+    let to = wanted.range.to.as_deref().map(time).transpose()?.unwrap_or(FileTime(u64::MAX));
+    let every = wanted.interval.map_or(0, |every| u64::try_from(every.as_nanos() / 100).unwrap_or(u64::MAX));
+    let stop = Stop::on_signals()?;
+    let log = hosts.log().clone();
+    let mut printer = Printer::new(report, log.host(), io::stdout().is_terminal());
+    log.rewind();
+    let mut done = 0u64;
+    // The record before the range is what the first rates in it are from.
+    while let Some(time) = log.advance(FileTime(0), FileTime(u64::MAX), every)? {
+        if time < from || time > to {
+            continue;
+        }
+        hosts.collect()?;
+        let lines = lines(report, &hosts.readings()?, wanted);
+        // The first record of most logs has no rates, and so no line.
+        if !lines.is_empty() {
+            printer.sample(time, &lines)?;
+            done = done.saturating_add(1);
+        }
+        if wanted.count.is_some_and(|count| done >= count) || stop.is_wanted() {
+            break;
+        }
+    }
+    if done == 0 {
+        let words = format!("{}: no record with values in that range", log.path().display());
+        return Err(Failure::new(Kind::NoData, words));
+    }
+    Ok(printer.average()?)
+}
+
+/// Names the columns without a counter; all of them missing is a failure.
+fn check(report: &Report, lacking: Vec<(&'static str, Failure)>) -> Result<(), Failure> {
+    if lacking.len() < report.columns.len() {
+        let titles: Vec<&str> = lacking.iter().map(|(title, _)| *title).collect();
+        if !titles.is_empty() {
+            say(format_args!("no counter for {}", titles.join(", ")));
+        }
+        return Ok(());
+    }
+    lacking.into_iter().next().map_or(Ok(()), |(_, failure)| Err(failure))
+}
+
+/// A line for each instance that has a value, in the order of the report.
+fn lines(report: &Report, readings: &[Reading], wanted: &Stat) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for reading in readings {
+        let Some(nth) = report.columns.iter().position(|column| column.counter == reading.counter.0) else {
+            continue;
+        };
+        let instance = reading.instance.as_ref().map(ToString::to_string).unwrap_or_default();
+        let host = reading.path.strip_prefix("\\\\").and_then(|path| path.split('\\').next());
+        let key = (host.map(str::to_string), instance);
+        let place = *places.entry(key.clone()).or_insert_with(|| {
+            lines.push(Line::new(key.0, key.1, report.columns.len()));
+            lines.len().saturating_sub(1)
+        });
+        let column = report.columns.get(nth);
+        let number = reading.cell.value.as_ref().ok().and_then(Value::as_f64);
+        if let (Some(line), Some(column), Some(number)) = (lines.get_mut(place), column, number) {
+            line.set(nth, column.number(number));
+        }
+    }
+    lines.retain(|line| line.has_values() && is_wanted(report, &line.instance, wanted));
+    if wanted.report == Name::Proc {
+        let busy = |line: &Line| (line.number(1).unwrap_or(0.0), line.number(4).unwrap_or(0.0));
+        lines.sort_by(|one, other| {
+            let (one, other) = (busy(one), busy(other));
+            other.0.total_cmp(&one.0).then(other.1.total_cmp(&one.1))
+        });
+        lines.truncate(wanted.top.unwrap_or(MOST_PROCESSES));
+    }
+    lines
+}
+
+/// Whether a report has a line for an instance: all processors together, each disk, each process.
+fn is_wanted(report: &Report, instance: &str, wanted: &Stat) -> bool {
+    let is_total = instance.ends_with("_Total");
+    match wanted.report {
+        Name::Cpu => wanted.all || is_total && !instance.contains(','),
+        Name::Proc => !is_total && !instance.eq_ignore_ascii_case("idle"),
+        _ => report.rows.is_none() || !is_total || wanted.all,
+    }
+}
+
+/// The processes of one interval, as `tally top` prints them without a terminal.
+pub(crate) fn processes(common: &Common, interval: Duration, most: usize) -> Result<(), Failure> {
+    let wanted = Stat {
+        report: Name::Proc,
+        interval: Some(interval),
+        count: Some(1),
+        top: Some(most),
+        all: false,
+        of_log: crate::arguments::OfLog::default(),
+        range: crate::arguments::LogRange::default(),
+    };
+    live(common, &wanted)
+}

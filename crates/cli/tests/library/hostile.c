@@ -1,0 +1,230 @@
+/* A provider library that attacks its reader. Each attack is a number, ATTACK; the library answers correctly if it is
+ * still there after the attack, and RESULT says what the attack achieved: a line of text in the file LOG.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <windows.h>
+
+enum attack {
+    NONE,
+    FORK_KEEPS_PIPE,  /* forks a process that keeps every descriptor, and ends */
+    OUTLIVES,         /* forks twice with setsid, and the grandchild sleeps for an hour */
+    STOPS_READER,     /* SIGSTOP to the reader */
+    KILLS_READER,     /* SIGKILL to the reader */
+    KILLS_ALL,        /* SIGKILL to everybody that it may send signals to */
+    TRACES_READER,    /* ptrace of the reader */
+    WRITES_MEMORY,    /* opens /proc/READER/mem for writing, and process_vm_readv */
+    CLOSES_ALL,       /* closes every descriptor */
+    EATS_MEMORY,      /* allocates 8 GB, and touches them */
+    MANY_OBJECTS,     /* answers with 60 MB of 80,000 valid objects */
+    CHANGES_ANSWER,   /* a process changes the answer after Collect has returned */
+    PRINTS,           /* megabytes on standard output and standard error */
+    LIMITS_READER,    /* prlimit of the reader's descriptors to 0 */
+    CHANGES_FOLDER,   /* removes the folder of its executable, changes the current one */
+    WRITES_FILES,     /* creates a file in the user's home and in /etc */
+    FORKS_MANY,       /* a fork bomb of at most 2000 processes */
+    HANGS_CLOSE,      /* Close sleeps for an hour */
+    CRASHES_CLOSE     /* Close crashes */
+};
+
+static int *volatile nowhere;
+
+/* The numbers of the reader and its supervisor as the file system /proc shows them: READER is compiled in. */
+static pid_t reader(void)
+{
+    const char *text = getenv("ATTACKED");
+    return text ? (pid_t)atoi(text) : 0;
+}
+
+static void note(const char *what, long result)
+{
+    char line[128];
+    int file = open(LOG, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    int length = snprintf(line, sizeof line, "%s %s\n", what, result < 0 ? "refused" : "done");
+    if (file >= 0) {
+        if (write(file, line, (size_t)length) < 0)
+            abort();
+        close(file);
+    }
+}
+
+#pragma pack(push, 4)
+static struct {
+    PERF_OBJECT_TYPE type;
+    PERF_COUNTER_DEFINITION counter;
+    DWORD block_length;
+    DWORD value;
+} answer;
+#pragma pack(pop)
+
+DWORD CALLBACK Open(LPWSTR context)
+{
+    const char *first = getenv("TALLYMON_FIRST_COUNTER");
+    (void)context;
+    answer.type.TotalByteLength = sizeof answer;
+    answer.type.DefinitionLength = sizeof answer.type + sizeof answer.counter;
+    answer.type.HeaderLength = sizeof answer.type;
+    answer.type.ObjectNameTitleIndex = first ? (DWORD)strtoul(first, NULL, 10) : 0;
+    answer.type.DetailLevel = PERF_DETAIL_NOVICE;
+    answer.type.NumCounters = 1;
+    answer.type.NumInstances = PERF_NO_INSTANCES;
+    answer.counter.ByteLength = sizeof answer.counter;
+    answer.counter.CounterNameTitleIndex = answer.type.ObjectNameTitleIndex + 2;
+    answer.counter.DetailLevel = PERF_DETAIL_NOVICE;
+    answer.counter.CounterType = PERF_COUNTER_RAWCOUNT;
+    answer.counter.CounterSize = sizeof(DWORD);
+    answer.counter.CounterOffset = 4;
+    answer.block_length = 8;
+    return ERROR_SUCCESS;
+}
+
+static void attack(char *data)
+{
+    pid_t victim = reader();
+    struct iovec here = {data, 16}, there = {(void *)0x10000, 16};
+    struct rlimit none = {0, 0};
+    char path[64];
+    switch ((enum attack)ATTACK) {
+    case FORK_KEEPS_PIPE:
+        if (fork() == 0) {
+            for (;;)
+                sleep(3600);
+        }
+        _exit(0);
+    case OUTLIVES:
+        if (fork() == 0) {
+            setsid();
+            if (fork() == 0) {
+                char number[16] = {0};
+                prctl(PR_SET_PDEATHSIG, 0);
+                if (readlink("/proc/self", number, sizeof number - 1) > 0) {
+                    int file = open(LOG, O_WRONLY | O_APPEND | O_CREAT, 0666);
+                    if (write(file, "survivor ", 9) < 0 || write(file, number, strlen(number)) < 0)
+                        abort();
+                    close(file);
+                }
+                for (;;)
+                    sleep(3600);
+            }
+            _exit(0);
+        }
+        break;
+    case STOPS_READER:
+        note("stop", kill(victim, SIGSTOP));
+        break;
+    case KILLS_READER:
+        note("kill", kill(victim, SIGKILL));
+        break;
+    case KILLS_ALL:
+        kill(-1, SIGKILL);
+        break;
+    case TRACES_READER:
+        note("trace", ptrace(PTRACE_ATTACH, victim, NULL, NULL));
+        break;
+    case WRITES_MEMORY:
+        snprintf(path, sizeof path, "/proc/%d/mem", (int)victim);
+        note("open memory", open(path, O_RDWR));
+        note("read memory", syscall(SYS_process_vm_readv, victim, &here, 1UL, &there, 1UL, 0UL));
+        break;
+    case CLOSES_ALL:
+        for (int i = 0; i < 1024; i++)
+            close(i);
+        break;
+    case EATS_MEMORY:
+        for (int i = 0; i < 128; i++)
+            memset(malloc(64 << 20), 1, 64 << 20);
+        break;
+    case CHANGES_ANSWER:
+        if (fork() == 0) {
+            for (;;)
+                memset(data, 0xff, sizeof answer);
+        }
+        break;
+    case PRINTS:
+        for (int i = 0; i < 100000; i++) {
+            printf("noise on standard output %d\n", i);
+            fprintf(stderr, "noise on standard error %d\n", i);
+        }
+        break;
+    case LIMITS_READER:
+        note("limit", prlimit(victim, RLIMIT_NOFILE, &none, NULL));
+        break;
+    case CHANGES_FOLDER:
+        if (chdir("/") < 0)
+            abort();
+        break;
+    case WRITES_FILES:
+        note("write", open("/etc/tallymon-attack", O_WRONLY | O_CREAT, 0666));
+        snprintf(path, sizeof path, "%.40s/tallymon-attack", getenv("HOME") ? getenv("HOME") : "/root");
+        note("write", open(path, O_WRONLY | O_CREAT, 0666));
+        break;
+    case FORKS_MANY:
+        for (int i = 0; i < 2000; i++) {
+            pid_t child = fork();
+            if (child == 0) {
+                for (;;)
+                    sleep(3600);
+            }
+            if (child < 0)
+                break;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
+{
+    DWORD first = answer.type.ObjectNameTitleIndex;
+    DWORD size = *bytes, count = ATTACK == MANY_OBJECTS ? 80000 : 1, length = sizeof answer;
+    (void)query;
+    if (ATTACK == MANY_OBJECTS)
+        length = 784;
+    *bytes = *objects = 0;
+    if (size < count * length)
+        return ERROR_MORE_DATA;
+    if (ATTACK != CHANGES_ANSWER)
+        attack(*data);
+    answer.value = 42;
+    answer.type.TotalByteLength = length;
+    for (DWORD i = 0; i < count; i++) {
+        memcpy((char *)*data + i * length, &answer, sizeof answer);
+        if (ATTACK == MANY_OBJECTS)
+            answer.type.ObjectNameTitleIndex += 2;
+    }
+    answer.type.ObjectNameTitleIndex = first;
+    if (ATTACK == CHANGES_ANSWER)
+        attack(*data);
+    *data = (char *)*data + count * length;
+    *bytes = count * length;
+    *objects = count;
+    return ERROR_SUCCESS;
+}
+
+DWORD WINAPI Close(void)
+{
+    if (ATTACK == HANGS_CLOSE)
+        sleep(3600);
+    if (ATTACK == CRASHES_CLOSE)
+        *nowhere = 1;
+    return ERROR_SUCCESS;
+}
