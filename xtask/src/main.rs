@@ -11,12 +11,14 @@
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
-//! | `miri` | `core` and the unsafe code of publishing under miri; needs a nightly compiler |
+//! | `miri` | `core` and unsafe code of publishing and profiling under miri; needs a nightly compiler |
+//! | `attack [--short] [--write] [TEST]` | the attacks of the tests, in namespaces; the table of `docs/security.md` |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
 
 mod api;
+mod attack;
 mod bench;
 mod big_endian;
 mod features;
@@ -65,7 +67,16 @@ const TASKS: &[Task] = &[
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },
-    Task { name: "miri", summary: "core and the unsafe code of publishing under miri", run: models::miri },
+    Task {
+        name: "miri",
+        summary: "core and unsafe code of publishing and profiling under miri",
+        run: models::miri,
+    },
+    Task {
+        name: "attack",
+        summary: "attacks in namespaces of their own, and their table [--short] [--write] [TEST]",
+        run: attack::run,
+    },
     Task {
         name: "bench",
         summary: "whole jobs beside their peers, and functions [NAME [PART...]]",

@@ -1,6 +1,6 @@
 //! `cargo xtask loom` and `cargo xtask miri`: the code between writers and readers of published counters, in
-//! every order in which words become visible; and `core` and the unsafe code of `provider` under the checks
-//! of miri.
+//! every order in which words become visible; and `core` and the unsafe code of `provider` and `clr` under
+//! the checks of miri.
 
 use std::process::Command;
 
@@ -12,8 +12,9 @@ const TOO_LONG: [&str; 3] = ["digits", "every_day_of_800_years", "any_bytes"];
 /// Tests of `provider` that miri runs: what needs no file to be mapped and no other process. Memory that is
 /// mapped elsewhere comes from the allocator there. `library::author` keeps definitions for ever, which miri
 /// calls a leak.
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "library::check::tests::every_fault",
+    "library::export",
     "library::protocol",
     "shm::check",
     "shm::map",
@@ -21,6 +22,9 @@ const PURE: [&str; 7] = [
     "shm::shared",
     "status",
 ];
+
+/// The test of `clr` that miri runs: memory that needs no file.
+const MEMORY: [&str; 1] = ["map::tests::memory_of_a_thread"];
 
 /// Every order, which takes some seconds.
 pub(crate) fn loom(arguments: &[String]) -> Result<(), String> {
@@ -50,7 +54,8 @@ pub(crate) fn miri(arguments: &[String]) -> Result<(), String> {
     core.args(["test", "--quiet", "--package", "tallymon-core", "--lib", "--"]);
     core.args(TOO_LONG.iter().flat_map(|test| ["--skip", test]));
     execute(&mut core)?;
-    execute(nightly().args(["test", "--quiet", "--package", "tallymon-provider", "--lib", "--"]).args(PURE))
+    execute(nightly().args(["test", "--quiet", "--package", "tallymon-provider", "--lib", "--"]).args(PURE))?;
+    execute(nightly().args(["test", "--quiet", "--package", "tallymon-clr", "--lib", "--"]).args(MEMORY))
 }
 
 /// `cargo miri` of the nightly compiler.

@@ -39,6 +39,7 @@ pub(super) fn check() -> Result<(), String> {
     problems.extend(files.iter().flat_map(|file| test_file_names(file, &files)));
     problems.extend(files.iter().filter_map(|file| module_file(file, &files)));
     problems.extend(long_lines(&files));
+    problems.extend(files.iter().flat_map(direct_output));
     let (unfinished, failed): (Vec<_>, Vec<_>) =
         problems.into_iter().partition(|problem| UNFINISHED.contains(&crate_of(&problem.path)));
     let mut failed: Vec<String> = failed.into_iter().map(|problem| problem.words).collect();
@@ -146,6 +147,31 @@ fn module_file(file: &SourceFile, files: &[SourceFile]) -> Option<Problem> {
         path: file.path.clone(),
         words: format!("{}: a module with a folder is the file {folder}mod.rs", file.path),
     })
+}
+
+/// The files of the faces that may use the standard streams: the borders to the terminal.
+const BORDERS: &[&str] = &["crates/cli/src/border.rs", "crates/monitor/src/term/terminal.rs"];
+
+/// Places in a face that write past its border, so that a name from outside would reach the terminal as it
+/// is.
+fn direct_output(file: &SourceFile) -> Vec<Problem> {
+    let is_face = ["crates/cli/src/", "crates/monitor/src/"].iter().any(|face| file.path.starts_with(face));
+    if !is_face || BORDERS.contains(&file.path.as_str()) {
+        return Vec::new();
+    }
+    let writes = |line: &&str| {
+        let code = line.split("//").next().unwrap_or_default();
+        let code = code.replace("io::stdout().is_terminal", "").replace("io::stderr().is_terminal", "");
+        ["println!", "eprint", "io::stdout()", "io::stderr()", " print!"]
+            .iter()
+            .any(|word| code.contains(word))
+    };
+    let lines = file.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).filter(writes);
+    let problem = |line: &str| Problem {
+        path: file.path.clone(),
+        words: format!("{}: writes past border.rs: {}", file.path, line.trim()),
+    };
+    lines.map(problem).collect()
 }
 
 /// Whether a line does not fit, and could be broken: tables of documentation and raw strings can not.
