@@ -12,7 +12,7 @@ use std::time::Duration;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use tallymon::Query;
+use tallymon::{Location, Query};
 use tallymon_bench::cpu_time;
 use tallymon_core::block::{
     BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
@@ -116,7 +116,51 @@ fn main() {
     ] {
         measure(series, points, scroll);
     }
+    overview();
     programs::measure();
+}
+
+/// The overview of this machine, one sample a second as for a person.
+fn overview() {
+    const UPDATES: usize = 30;
+    let open = || Query::open(&Location::Local);
+    let mut options = Options::new(open);
+    options.glyphs = Glyphs::Braille;
+    options.colours = Colours::True;
+    options.overview = true;
+    options.processes = tallymon::Host::processes();
+    let mut app = App::new(open().expect("it opens"), options);
+    let sent = Counted::default();
+    let viewport = Viewport::Fixed(Rect::new(0, 0, 200, 50));
+    let backend = CrosstermBackend::new(sent.clone());
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).expect("it opens");
+    let mut measured: [Vec<f64>; 3] = Default::default();
+    for update in 0..UPDATES + 5 {
+        std::thread::sleep(Duration::from_secs(1));
+        let before = cpu_time();
+        app.sample();
+        let sample = cpu_time() - before;
+        sent.0.set(0);
+        let before = cpu_time();
+        terminal.draw(|frame| app.draw(frame)).expect("it draws");
+        let draw = cpu_time() - before;
+        while app.has_jobs() {
+            app.jobs_end(Duration::from_millis(20));
+        }
+        // The first updates draw everything.
+        if update >= 5 {
+            let numbers = [sample.as_secs_f64() * 1e3, draw.as_secs_f64() * 1e3, sent.0.get() as f64];
+            for (list, number) in measured.iter_mut().zip(numbers) {
+                list.push(number);
+            }
+        }
+    }
+    let [sample, draw, bytes] = measured.map(|mut list| {
+        list.sort_by(f64::total_cmp);
+        list.get(UPDATES / 2).copied().unwrap_or_default()
+    });
+    println!("\nthe overview of this machine at 200x50, medians of {UPDATES} updates, one a second");
+    println!("{sample:>7.3} ms sample {draw:>7.3} ms draw {bytes:>8.0} bytes");
 }
 
 fn measure(series: u64, points: usize, scroll: bool) {

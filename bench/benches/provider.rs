@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tallymon_provider::library::child;
-use tallymon_provider::library::client::{self, Client, Outcome, Settings, Times};
+use tallymon_provider::library::client::{self, Client, Isolation, Meant, Outcome, Settings, Times};
 use tallymon_provider::library::client::{InProcess, Indexes};
 use tallymon_provider::library::protocol::Load;
 
@@ -102,13 +102,19 @@ fn through_child(load: &Load) -> f64 {
     let mut client = Client::new(Settings {
         program: std::env::current_exe().expect("it has a path"),
         load: load.clone(),
-        as_nobody: false,
+        isolation: Isolation::SameUser,
         in_process: None,
         environment: vec![(CHILD.to_string(), "1".to_string())],
-        times: Times { answer: patience, first_answer: patience, collect: patience, open: patience },
+        times: Times {
+            answer: patience,
+            first_answer: patience,
+            first_of_all: patience,
+            collect: patience,
+            open: patience,
+        },
     });
     median(|| {
-        client.ask("Global");
+        client.ask("Global", Meant::ByName);
         client::wait(&mut [&mut client]);
         match client.outcome() {
             Outcome::Answered(answered) => black_box(answered),

@@ -8,6 +8,7 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, Cell, NoValue, Row, Sample, Sink};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::native::{NativeReader, NativeSink, NativeWriter, WriteOptions};
+use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::Options;
 use tallymon_log::{Column, Format, LogReader, ReadOptions, open, relog};
 
@@ -168,18 +169,14 @@ pub(crate) fn run(folder: &Path) {
         let bytes = size(path) as f64 / values;
         println!("{name:34} {bytes:9.3} {:14.1} {:14.1}", values / written / 1e6, values / seconds / 1e6);
     };
-    let second = folder.join("second.tally");
     let live = folder.join("live.tally");
     let sealed = folder.join("sealed.tally");
-    let options = WriteOptions { flush_seconds: 1, ..WriteOptions::default() };
-    let seconds = write(&second, options, &rows, false);
-    line("tally, written every second", &second, seconds);
     let seconds = write(&live, WriteOptions::default(), &rows, false);
-    line("tally, written every 10 seconds", &live, seconds);
-    let options = WriteOptions { flush_seconds: 60, ..WriteOptions::default() };
-    let minute = folder.join("minute.tally");
-    let seconds = write(&minute, options, &rows, false);
-    line("tally, written every minute", &minute, seconds);
+    line("tally, recorded: each row at once", &live, seconds);
+    let options = WriteOptions { write_through: false, ..WriteOptions::default() };
+    let chunks = folder.join("chunks.tally");
+    let seconds = write(&chunks, options, &rows, false);
+    line("tally, chunks only", &chunks, seconds);
     let seconds = write(&sealed, WriteOptions::sealed(), &rows, true);
     line("tally, sealed", &sealed, seconds);
     for (name, path) in [("live", &live), ("sealed", &sealed)] {
@@ -190,8 +187,12 @@ pub(crate) fn run(folder: &Path) {
     for format in [Format::Blg, Format::Csv] {
         let path = folder.join(format!("other.{}", format.info().extension));
         let start = cpu_time();
-        relog(std::slice::from_ref(&sealed), &path, &Options { format, ..Options::default() })
-            .expect("it is copied");
+        relog(
+            std::slice::from_ref(&sealed),
+            &path,
+            &Options { format, overwrite: Overwrite::Replace, ..Options::default() },
+        )
+        .expect("it is copied");
         let seconds = (cpu_time() - start).as_secs_f64();
         line(format.info().name, &path, seconds);
         let _ = std::fs::remove_file(path);

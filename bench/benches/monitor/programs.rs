@@ -77,6 +77,7 @@ fn programs(folder: &Path) -> Vec<Program> {
     let paths = WATCHED.map(|path| format!("'{path}'")).join(" ");
     let ours = format!("'{}' mon {paths} -i 1s", tally.display());
     let mut programs = vec![
+        Program { name: "tally", command: format!("'{}'", tally.display()) },
         Program { name: "tally mon", command: ours.clone() },
         Program { name: "tally mon --no-top", command: format!("{ours} --no-top") },
     ];

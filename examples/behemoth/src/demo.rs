@@ -90,12 +90,13 @@ pub(crate) fn install(folder: &Path, library: Option<&Path>) -> Result<String, S
     let failed = |error: io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(failed)?;
     let library = library.display().to_string().replace('\\', r"\\");
+    // The library asks the service through a socket that only the user of the service may open.
     let registration = format!(
         "Windows Registry Editor Version 5.00\r\n\r\n\
          [HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Services\\Behemoth\\Performance]\r\n\
          \"Library\"=\"{library}\"\r\n\
          \"Open\"=\"BehemothOpen\"\r\n\"Collect\"=\"BehemothCollect\"\r\n\"Close\"=\"BehemothClose\"\r\n\
-         \"Deadline\"=dword:000003e8\r\n"
+         \"Deadline\"=dword:000003e8\r\n\"Run As Caller\"=dword:00000001\r\n"
     );
     for (name, text) in [("behemoth.ini", INI), ("behemoth.h", SYMBOLS), ("behemoth.reg", &registration)] {
         fs::write(folder.join(name), text).map_err(failed)?;
