@@ -7,6 +7,7 @@
 mod arguments;
 mod border;
 mod command;
+mod command_line;
 mod exit;
 mod log_hosts;
 mod missing_values;
@@ -30,7 +31,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use tallymon::core::title::nearest;
 
-use arguments::{Arguments, Command, CompatCommand, Mon};
+use arguments::{CompatCommand, Mon};
+use command_line::{Arguments, Command};
 use exit::Failure;
 use windows::Program;
 use words::visible;

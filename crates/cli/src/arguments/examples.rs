@@ -1,121 +1,121 @@
 //! Examples at the end of each command's help.
 
-pub(super) const MON: &str = r"Examples:
+pub(crate) const MON: &str = r"Examples:
   tally mon
   tally mon '\Processor(*)\% Processor Time' --interval 500ms
   tally mon yesterday.blg";
 
-pub(super) const GET: &str = r"Examples:
+pub(crate) const GET: &str = r"Examples:
   tally get '\Processor(_Total)\% Processor Time'
   tally get '\Memory\*' --json
   tally get '\Memory\*' --log yesterday.blg --at '2026-11-21 09:30'";
 
-pub(super) const WATCH: &str = r"Examples:
+pub(crate) const WATCH: &str = r"Examples:
   tally watch '\Processor(*)\% Processor Time'
   tally watch '\PhysicalDisk(*)\Disk Bytes/sec' --interval 5s --csv > disks.csv
   tally watch '\Memory\*' --count 60 --output memory.blg";
 
-pub(super) const STAT: &str = r"Examples:
+pub(crate) const STAT: &str = r"Examples:
   tally stat cpu 1 5
   tally stat disk 10
   tally stat proc --log yesterday.blg --from '2026-11-21 09:30'";
 
-pub(super) const TOP: &str = r"Examples:
+pub(crate) const TOP: &str = r"Examples:
   tally top
   tally top -n 5
   tally top --once --interval 10s > busy.txt";
 
-pub(super) const LIST: &str = r"Examples:
+pub(crate) const LIST: &str = r"Examples:
   tally list
   tally list Processor
   tally list Process --instances";
 
-pub(super) const FIND: &str = r"Examples:
+pub(crate) const FIND: &str = r"Examples:
   tally find cpu
   tally find disk latency
   tally find memory --json";
 
-pub(super) const BROWSE: &str = r#"Examples:
+pub(crate) const BROWSE: &str = r#"Examples:
   tally browse
   tally browse '\PhysicalDisk(*)\Disk Bytes/sec'
   tally get "$(tally browse --one)""#;
 
-pub(super) const EXPLAIN: &str = r"Examples:
+pub(crate) const EXPLAIN: &str = r"Examples:
   tally explain '\PhysicalDisk(*)\% Idle Time'
   tally explain '\Memory\Available MBytes' --lang ko
   tally explain '\Processor(_Total)\% User Time' --log yesterday.blg";
 
-pub(super) const DUMP: &str = r"Examples:
+pub(crate) const DUMP: &str = r"Examples:
   tally dump
   tally dump '238 230'
   tally dump Global --raw block.bin && tally dump block.bin";
 
-pub(super) const RELOG: &str = r"Examples:
+pub(crate) const RELOG: &str = r"Examples:
   tally relog yesterday.blg -o yesterday.csv
   tally relog *.blg -o week.parquet -c '\Processor(*)\*'
   tally relog yesterday.blg -o morning.tally --to '2026-11-21 12:00'";
 
-pub(super) const INFO: &str = r"Examples:
+pub(crate) const INFO: &str = r"Examples:
   tally info yesterday.blg
   tally info yesterday.blg --columns
   tally info yesterday.csv --code-page shift_jis";
 
-pub(super) const STATS: &str = r"Examples:
+pub(crate) const STATS: &str = r"Examples:
   tally stats yesterday.blg
   tally stats yesterday.blg --sort 95 --top 10
   tally stats *.blg -c '\Processor(*)\% Processor Time' --json";
 
-pub(super) const COMPARE: &str = r"Examples:
+pub(crate) const COMPARE: &str = r"Examples:
   tally compare before.blg after.blg
   tally compare monday.blg tuesday.blg --top 10
   tally compare web1.blg web2.blg --align clock";
 
-pub(super) const ANALYZE: &str = r"Examples:
+pub(crate) const ANALYZE: &str = r"Examples:
   tally analyze customer.blg
   tally analyze customer.blg --set memory_mb=16384 --verbose
   tally analyze nightly.tally --fail-on warning";
 
-pub(super) const WHY: &str = r"Examples:
+pub(crate) const WHY: &str = r"Examples:
   tally why 12:10 yesterday.blg
   tally why '2026-11-21 09:30' customer.blg
   tally why 2026-11-21T08:30:00Z *.tally --json";
 
-pub(super) const LOG: &str = r"Examples:
+pub(crate) const LOG: &str = r"Examples:
   tally log start web -c '\Processor(*)\*' --interval 5s
   tally log list
   tally log stop web";
 
-pub(super) const PROF: &str = r"Examples:
+pub(crate) const PROF: &str = r"Examples:
   tally prof run -- dotnet shop.dll
   tally prof top
   tally prof report shop.prof -o shop.html";
 
-pub(super) const DOCTOR: &str = r"Examples:
+pub(crate) const DOCTOR: &str = r"Examples:
   tally doctor
   tally doctor --verbose
   tally doctor --json";
 
-pub(super) const EVENTS: &str = r"Examples:
+pub(crate) const EVENTS: &str = r"Examples:
   tally events
   tally events --last 20
   tally events --provider MyService --follow";
 
-pub(super) const PROVIDER: &str = r"Examples:
+pub(crate) const PROVIDER: &str = r"Examples:
   tally provider check myservice.ini
   tally provider add myservice.ini
   tally provider list";
 
-pub(super) const LODCTR: &str = r"Examples:
+pub(crate) const LODCTR: &str = r"Examples:
   tally lodctr myservice.ini
   tally lodctr /Q
   tally lodctr /S:saved.ini";
 
-pub(super) const UNLODCTR: &str = r"Examples:
+pub(crate) const UNLODCTR: &str = r"Examples:
   tally unlodctr MyService
   tally unlodctr /M:myservice.man
   tally unlodctr /P:MyProvider";
 
-pub(super) const COMPAT: &str = r"Examples:
+pub(crate) const COMPAT: &str = r"Examples:
   tally compat typeperf '\Processor(_Total)\% Processor Time' -sc 5
   tally compat logman /?
   tally compat install --dir ~/.local/bin";

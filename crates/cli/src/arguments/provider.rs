@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Replacing;
+use super::writing::Replacing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Provider {

@@ -10,11 +10,10 @@ use tallymon::Reading;
 use tallymon::core::flow::Value;
 use tallymon::core::time::FileTime;
 
-pub(crate) use self::reports::Name;
 use self::reports::Report;
 use self::table::{Line, Printer};
 use super::relog::time;
-use crate::arguments::{Common, Stat};
+use crate::arguments::{Common, LogRange, OfLog, Stat, StatReport};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
 use crate::paths;
@@ -136,7 +135,7 @@ fn lines(report: &Report, readings: &[Reading], wanted: &Stat) -> Vec<Line> {
         }
     }
     lines.retain(|line| line.has_values() && is_wanted(report, &line.instance, wanted));
-    if wanted.report == Name::Proc {
+    if wanted.report == StatReport::Proc {
         let busy = |line: &Line| (line.number(1).unwrap_or(0.0), line.number(4).unwrap_or(0.0));
         lines.sort_by(|one, other| {
             let (one, other) = (busy(one), busy(other));
@@ -151,8 +150,8 @@ fn lines(report: &Report, readings: &[Reading], wanted: &Stat) -> Vec<Line> {
 fn is_wanted(report: &Report, instance: &str, wanted: &Stat) -> bool {
     let is_total = instance.ends_with("_Total");
     match wanted.report {
-        Name::Cpu => wanted.all || is_total && !instance.contains(','),
-        Name::Proc => !is_total && !instance.eq_ignore_ascii_case("idle"),
+        StatReport::Cpu => wanted.all || is_total && !instance.contains(','),
+        StatReport::Proc => !is_total && !instance.eq_ignore_ascii_case("idle"),
         _ => report.rows.is_none() || !is_total || wanted.all,
     }
 }
@@ -160,13 +159,13 @@ fn is_wanted(report: &Report, instance: &str, wanted: &Stat) -> bool {
 /// The processes of one interval, as `tally top` prints them without a terminal.
 pub(crate) fn processes(common: &Common, interval: Duration, most: usize) -> Result<(), Failure> {
     let wanted = Stat {
-        report: Name::Proc,
+        report: StatReport::Proc,
         interval: Some(interval),
         count: Some(1),
         top: Some(most),
         all: false,
-        of_log: crate::arguments::OfLog::default(),
-        range: crate::arguments::LogRange::default(),
+        of_log: OfLog::default(),
+        range: LogRange::default(),
     };
     live(common, &wanted)
 }

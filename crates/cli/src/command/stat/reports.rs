@@ -1,23 +1,9 @@
 //! The reports of `tally stat`: which counters they have, under which headings.
 
-use clap::ValueEnum;
 use tallymon::human::Unit;
 use tallymon_monitor::model::overview::Limits;
 
-/// A report by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Name {
-    /// Processors: user, kernel, interrupts, idle (sar -u).
-    Cpu,
-    /// Memory: available, used, committed, paging (sar -r).
-    Mem,
-    /// Disks: transfers, bytes, queue, latency, busy (sar -d).
-    Disk,
-    /// Network interfaces: packets and bytes in and out (sar -n DEV).
-    Net,
-    /// The largest processes: processor time, memory, I/O (pidstat).
-    Proc,
-}
+use crate::arguments::StatReport;
 
 /// A column of a report.
 #[derive(Debug, Clone, Copy)]
@@ -114,14 +100,14 @@ const PROC: Report = Report {
     ],
 };
 
-impl Name {
+impl StatReport {
     pub(crate) const fn report(self) -> &'static Report {
         match self {
-            Name::Cpu => &CPU,
-            Name::Mem => &MEM,
-            Name::Disk => &DISK,
-            Name::Net => &NET,
-            Name::Proc => &PROC,
+            StatReport::Cpu => &CPU,
+            StatReport::Mem => &MEM,
+            StatReport::Disk => &DISK,
+            StatReport::Net => &NET,
+            StatReport::Proc => &PROC,
         }
     }
 }

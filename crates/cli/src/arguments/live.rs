@@ -1,0 +1,245 @@
+//! Arguments of the commands that show values, names and texts of this machine or of a log.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tallymon_monitor::chart::Glyphs;
+
+use super::parse::{glyphs, interval};
+use super::reading::{AtTime, LogRange, OfLog, OverTime, Reading};
+use super::writing::{FormatOptions, Replacing};
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct Mon {
+    /// Counter paths to show first, or performance logs (as with --log).
+    #[arg(value_name = "PATH|LOG")]
+    pub(crate) paths: Vec<String>,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+    /// Show a performance log of any format instead of live values. Repeat for several logs on one time axis.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file", help_heading = "Reading logs")]
+    pub(crate) log: Vec<PathBuf>,
+    /// Load counters and view from a settings file saved by the monitor (.tallymon), or from a view that
+    /// Windows' Performance Monitor saved (HTML); of a data collector set (XML), the counters.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+    /// Begin with the chart. Without counters and settings, the monitor begins with the overview.
+    #[arg(long)]
+    pub(crate) chart: bool,
+    /// Characters to draw charts with: braille, octant or ascii. The default suits the terminal.
+    #[arg(long, value_parser = glyphs, value_name = "NAME")]
+    pub(crate) glyphs: Option<Glyphs>,
+    /// Do not record the top processes of each sample. Spikes are then shown without their cause.
+    #[arg(long)]
+    pub(crate) no_top: bool,
+    /// Memory for history in MiB, 64 by default; the oldest samples are dropped when it is full.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) memory: Option<u16>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// Counter paths. Instance and counter may contain wildcards.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Time between the two samples that a rate needs, such as 500ms, 2s, 1m or 00:00:05.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
+    /// Show error bounds of rates and percentages (from read time and counter resolution), and why values are
+    /// old.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
+    #[command(flatten)]
+    pub(crate) format: FormatOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Counter paths. Instance and counter may contain wildcards; new instances are added as they appear.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 1s by default. With --log: the least time
+    /// between two records; every record by default.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+    /// Stop after this many rows.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// Record into this file instead of printing. Rates of the first row are blank, because they need two
+    /// samples. All formats but csv and tsv add columns for instances that appear later.
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],
+        help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format of --output: tally (native), csv, tsv, blg, sqlite or parquet. Default: by file name, else
+    /// tally.
+    #[arg(long, short = 'f', value_name = "FORMAT", requires = "output", help_heading = "Output")]
+    pub(crate) log_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) range: OverTime,
+    #[command(flatten)]
+    pub(crate) format: FormatOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stat {
+    /// The report.
+    #[arg(value_enum, value_name = "REPORT")]
+    pub(crate) report: StatReport,
+    /// Time between two lines, such as 1, 500ms or 1m. Without it: one line of a second. With --log: the
+    /// least time between two records; every record by default.
+    #[arg(value_parser = interval, value_name = "INTERVAL")]
+    pub(crate) interval: Option<Duration>,
+    /// Stop after this many lines, and print their mean.
+    #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// Print every processor, and the sums of disks.
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// How many processes to print; 10 by default.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) top: Option<usize>,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) range: LogRange,
+}
+
+/// A report by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatReport {
+    /// Processors: user, kernel, interrupts, idle (sar -u).
+    Cpu,
+    /// Memory: available, used, committed, paging (sar -r).
+    Mem,
+    /// Disks: transfers, bytes, queue, latency, busy (sar -d).
+    Disk,
+    /// Network interfaces: packets and bytes in and out (sar -n DEV).
+    Net,
+    /// The largest processes: processor time, memory, I/O (pidstat).
+    Proc,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    /// Print this many processes once, instead of opening the monitor.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) number: Option<usize>,
+    /// Print once, also on a terminal.
+    #[arg(long, short = '1')]
+    pub(crate) once: bool,
+    /// Time between two samples, such as 500ms or 2s; 1s by default.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Object to list, by name in any language or by index. Without it, list all objects.
+    #[arg(value_name = "OBJECT")]
+    pub(crate) object: Option<String>,
+    /// List the object's current instances instead of its counters.
+    #[arg(long, requires = "object")]
+    pub(crate) instances: bool,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `tally browse`.
+#[derive(Debug, Args)]
+pub(crate) struct Browse {
+    /// Counter path to select first.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Close the dialog after the first choice.
+    #[arg(long, short = '1')]
+    pub(crate) one: bool,
+    /// Choose among the counters of a performance log of any format. Repeat for several logs.
+    #[arg(long, short, value_name = "FILE", conflicts_with = "file", help_heading = "Reading logs")]
+    pub(crate) log: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Find {
+    /// Words to look for. Each must occur in the object's name, the counter's name or its help text.
+    #[arg(required = true, value_name = "TEXT")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Counter path to explain.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: String,
+    /// Time between the two samples that a rate needs.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
+    #[command(flatten)]
+    pub(crate) of_log: OfLog,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// A query such as Global, Costly, '238 230' or 'Counter 009', or the file of a saved data block.
+    #[arg(default_value = "Global", value_name = "QUERY|FILE")]
+    pub(crate) what: String,
+    /// Save the raw bytes of the block to this file instead of printing its fields.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) raw: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// List everything that works, too.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print JSON.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// Show only the last N events.
+    #[arg(long, short, value_name = "N")]
+    pub(crate) last: Option<usize>,
+    /// Show only the events of this service.
+    #[arg(long, value_name = "SERVICE")]
+    pub(crate) provider: Option<String>,
+    /// Keep printing new events until stopped.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Print one JSON object per event.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,97 @@
+//! Options that say which logs, counters and records are read, and how.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::parse::speed;
+
+/// What a log may not say about itself: its code page and its time zone.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub(crate) struct Reading {
+    /// Code page of a text log, such as windows-1252, shift_jis or 949. It is guessed from the text if this
+    /// option is missing, and the guess is reported.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) code_page: Option<String>,
+    /// Time zone of a log that names none: minutes to add to its local time for UTC, such as -540 for Japan.
+    #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
+    pub(crate) bias: Option<i32>,
+}
+
+/// A log to read instead of the running system.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub(crate) struct OfLog {
+    /// Read a performance log of any format instead of the running system. Repeat to join several logs.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) log: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// One time in a log.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub(crate) struct AtTime {
+    /// Use the last record at or before this time: '2026-11-21 09:30' by the log's own clock,
+    /// 2026-11-21T08:30Z, '2026-11-21 17:30+09:00', or -2h (before the end of the log). Default: the last
+    /// record of the log.
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
+    pub(crate) at: Option<String>,
+}
+
+/// A time range of a log, and its playback speed.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub(crate) struct OverTime {
+    /// Show records from this time on: '2026-11-21 09:30' by the log's own clock, 2026-11-21T08:30Z,
+    /// '2026-11-21 17:30+09:00', or -2h (before the end of the log).
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Show records up to this time, written as for --from.
+    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
+    /// Playback speed; 1 is real time. Default: print all records at once.
+    #[arg(long, value_name = "X", requires = "log", value_parser = speed)]
+    pub(crate) speed: Option<f64>,
+}
+
+/// A time range of a log.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Reading logs")]
+pub(crate) struct LogRange {
+    /// Print records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) from: Option<String>,
+    /// Print records up to this time.
+    #[arg(long, value_name = "TIME", requires = "log")]
+    pub(crate) to: Option<String>,
+}
+
+/// Selects records of a log by their times.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct TimeChoice {
+    /// Use records from this time on: '2026-11-21 09:30' by the log's own clock, 2026-11-21T08:30Z,
+    /// '2026-11-21 17:30+09:00', or -2h (before the end of the log).
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Use records up to this time, written as for --from.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
+}
+
+/// Selects counters and records of a log.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct Choice {
+    /// Use only these counters; wildcards are allowed. Repeat for several paths.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) counter: Vec<String>,
+    #[command(flatten)]
+    pub(crate) range: TimeChoice,
+    /// Limit percentages to 100. Windows writes larger ones unchanged.
+    #[arg(long)]
+    pub(crate) cap: bool,
+}
