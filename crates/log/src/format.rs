@@ -29,6 +29,8 @@ pub enum Format {
     Sqlite,
     /// Parquet file.
     Parquet,
+    /// Binary file of sysstat.
+    Sysstat,
 }
 
 /// One line of [`FORMATS`].
@@ -116,6 +118,16 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: false,
         writes: cfg!(feature = "parquet"),
         detect: |head| head.starts_with(b"PAR1"),
+    },
+    FormatInfo {
+        format: Format::Sysstat,
+        name: "sysstat",
+        aliases: &["sar"],
+        extension: "sa",
+        description: "binary file of sysstat (sadc)",
+        reads: true,
+        writes: false,
+        detect: crate::import::sysstat::detect,
     },
 ];
 
@@ -268,6 +280,10 @@ pub fn read<'a>(
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::new(input, options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::new(input)?)),
         Some(format @ (Format::Sqlite | Format::Parquet)) => Err(unreadable(format)),
+        Some(format) => match crate::import::open(format, input) {
+            Some(log) => log,
+            None => Err(unreadable(format)),
+        },
         None => Err(LogError::new(LogErrorKind::NotALog(format!(
             "it begins with {shown}, and is none of: {}; logs of NT 4's Performance Monitor are not read",
             FORMATS.iter().map(|info| info.description).collect::<Vec<_>>().join("; ")

@@ -30,6 +30,7 @@
 //! | [`blg`] | Windows' binary logs, read and written |
 //! | [`native`] | the native log, `.tally`, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
+//! | `import` | logs of other collectors, such as sysstat |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files, written; with the feature `parquet` |
 //! | [`zone`] | local times of logs and UTC |
@@ -55,6 +56,7 @@ pub mod csv;
 pub mod error;
 mod file;
 pub mod format;
+mod import;
 pub mod info;
 pub mod native;
 pub mod new_file;

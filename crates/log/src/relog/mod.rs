@@ -16,7 +16,7 @@ use tallymon_core::time::FileTime;
 use crate::clock::LogClock;
 use crate::csv::LineEnd;
 use crate::error::{LogError, LogErrorKind, Notes};
-use crate::format::{Format, ReadOptions};
+use crate::format::{Format, FormatInfo, ReadOptions};
 use crate::new_file::{NewFile, Overwrite, is_same_file};
 use crate::select::Selection;
 
@@ -163,8 +163,7 @@ fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Re
         Format::Sqlite => plan.copy(&mut plan.sqlite_sink(new.path(), output)?, options),
         #[cfg(feature = "parquet")]
         Format::Parquet => plan.copy(&mut crate::parquet::ParquetSink::new(file)?, options),
-        #[cfg(not(all(feature = "sqlite", feature = "parquet")))]
-        format => Err(not_in_this_build(format)),
+        format => Err(not_written(format)),
     }
 }
 
@@ -178,6 +177,9 @@ const fn needs_file(format: Format) -> Option<&'static str> {
         Format::Sqlite => Some("a SQLite database can be written to a file only"),
         Format::Parquet => Some("a Parquet file can be written to a file only"),
         Format::Csv | Format::Tsv => None,
+        _ => Some(
+            "logs of other collectors are read, but not written; write csv, tsv, blg, tally, sqlite or parquet",
+        ),
     }
 }
 
@@ -196,9 +198,15 @@ pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Resu
     Ok(plan.report)
 }
 
-#[cfg(not(all(feature = "sqlite", feature = "parquet")))]
-fn not_in_this_build(format: Format) -> LogError {
-    let words =
-        format!("this program was built without the feature that writes a {}", format.info().description);
-    LogError::new(LogErrorKind::Request(words))
+/// Why a format can not be written.
+fn not_written(format: Format) -> LogError {
+    let FormatInfo { description, writes, .. } = format.info();
+    LogError::new(LogErrorKind::Request(match (format, writes) {
+        (Format::Sqlite | Format::Parquet, false) => {
+            format!("this program was built without the feature that writes a {description}")
+        }
+        _ => {
+            format!("a {description} is read, but not written; write csv, tsv, blg, tally, sqlite or parquet")
+        }
+    }))
 }
