@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::arguments::{
-    Browse, Common, Compare, Compat, Doctor, Dump, Events, Explain, Find, Get, Info, List, Mon, Provider,
-    Relog, Stat, Stats, Top, Watch, WindowsWords, examples,
+    Browse, Common, Compare, Compat, Complete, Completions, Doctor, Dump, Events, Explain, Find, Get, Info,
+    List, Man, Mon, Provider, Relog, Stat, Stats, Top, Watch, WindowsWords, examples,
 };
 use crate::command::analyze::arguments as analyze;
 use crate::command::log::arguments as log;
@@ -100,6 +100,15 @@ pub(crate) enum Command {
     /// Install, remove and configure counter providers.
     #[command(after_help = examples::PROVIDER)]
     Provider(Provider),
+    /// Print the script that completes commands, counter paths and logs in a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(Completions),
+    /// Answer the script of a shell.
+    #[command(name = "__complete", hide = true)]
+    Complete(Complete),
+    /// Print the manual page of a command, or write all pages.
+    #[command(after_help = examples::MAN)]
+    Man(Man),
     /// Install counter names with the options of Windows' lodctr.
     #[command(after_help = examples::LODCTR)]
     Lodctr(WindowsWords),

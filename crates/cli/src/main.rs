@@ -144,6 +144,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
         Some(Command::Events(events)) => command::events::run(common, events),
         Some(Command::Provider(provider)) => command::provider::run(provider),
+        Some(Command::Completions(shell)) => command::complete::script(shell),
+        Some(Command::Complete(line)) => command::complete::answer(common, line),
+        Some(Command::Man(page)) => command::man::run(page),
         Some(Command::Lodctr(words)) => windows::lodctr::lodctr(&words.words),
         Some(Command::Unlodctr(words)) => windows::lodctr::unlodctr(&words.words),
         Some(Command::Compat(compat)) => match &compat.command {

@@ -119,3 +119,16 @@ pub(crate) const COMPAT: &str = r"Examples:
   tally compat typeperf '\Processor(_Total)\% Processor Time' -sc 5
   tally compat logman /?
   tally compat install --dir ~/.local/bin";
+
+pub(crate) const COMPLETIONS: &str = r"Examples:
+  tally completions bash > ~/.local/share/bash-completion/completions/tally
+  tally completions zsh > ~/.local/share/zsh/site-functions/_tally
+  tally completions fish > ~/.config/fish/completions/tally.fish
+
+In zsh, the folder must be in fpath. PowerShell reads the script in its profile:
+tally completions powershell >> $PROFILE";
+
+pub(crate) const MAN: &str = r"Examples:
+  tally man | man -l -
+  tally man watch | man -l -
+  tally man --output ~/.local/share/man/man1";

@@ -8,6 +8,7 @@ mod logs;
 pub(crate) mod parse;
 mod provider;
 mod reading;
+mod shell;
 mod writing;
 
 pub(crate) use common::*;
@@ -15,4 +16,5 @@ pub(crate) use live::*;
 pub(crate) use logs::*;
 pub(crate) use provider::*;
 pub(crate) use reading::*;
+pub(crate) use shell::*;
 pub(crate) use writing::*;

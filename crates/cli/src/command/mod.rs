@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod browse;
 pub(crate) mod compare;
+pub(crate) mod complete;
 pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod events;
@@ -12,6 +13,7 @@ pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod mon;
 pub(crate) mod prof;
 pub(crate) mod provider;

@@ -5,6 +5,7 @@
 
 mod analyze;
 mod browse;
+mod complete;
 mod dotnet;
 mod environment;
 mod files;
@@ -14,6 +15,7 @@ mod hostile;
 mod log_times;
 mod logman;
 mod logs;
+mod man;
 mod mutants;
 mod names;
 mod options;

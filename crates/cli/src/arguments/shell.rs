@@ -1,0 +1,34 @@
+//! Arguments of the commands for shells and manuals.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::command::complete::Shell;
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Complete {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+    /// The words of the line up to the cursor; for bash the line.
+    #[arg(value_name = "WORD", last = true)]
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Command to describe. Default: tally itself.
+    #[arg(value_name = "COMMAND", conflicts_with = "output")]
+    pub(crate) command: Option<String>,
+    /// Write the pages of all commands into this folder, as tally-COMMAND.1.
+    #[arg(long, short, value_name = "FOLDER", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
