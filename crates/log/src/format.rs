@@ -31,6 +31,8 @@ pub enum Format {
     Parquet,
     /// Binary file of sysstat.
     Sysstat,
+    /// Archive of Performance Co-Pilot.
+    Pcp,
 }
 
 /// One line of [`FORMATS`].
@@ -129,6 +131,16 @@ pub const FORMATS: &[FormatInfo] = &[
         writes: false,
         detect: crate::import::sysstat::detect,
     },
+    FormatInfo {
+        format: Format::Pcp,
+        name: "pcp",
+        aliases: &[],
+        extension: "meta",
+        description: "archive of Performance Co-Pilot (pmlogger)",
+        reads: true,
+        writes: false,
+        detect: crate::import::pcp::detect,
+    },
 ];
 
 impl Format {
@@ -183,6 +195,10 @@ impl BytesRead {
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn add(&self, read: u64) {
+        self.0.fetch_add(read, Ordering::Relaxed);
+    }
 }
 
 /// All counters are equal: they do not change what is read.
@@ -203,7 +219,7 @@ struct Counted {
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        self.count.0.fetch_add(read as u64, Ordering::Relaxed);
+        self.count.add(read as u64);
         Ok(read)
     }
 }
@@ -224,7 +240,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Lo
 }
 
 fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    let file = log_file(path)?;
+    let file = match log_file(path) {
+        // The name of an archive of several files is not that of a file.
+        Err(error) => match crate::import::pcp::metadata_of(path) {
+            Some(metadata) => return of_file(&metadata, options),
+            None => return Err(error),
+        },
+        file => file?,
+    };
     let mut input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
     let mut head = Vec::new();
     input.get_mut().file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -235,7 +258,11 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
         Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(input)?)),
         #[cfg(feature = "sqlite")]
         Some(Format::Sqlite) => Ok(Box::new(crate::sqlite::SqliteReader::open(path, options)?)),
-        _ => read(input, options),
+        Some(format) => match crate::import::open_files(format, path, &options.bytes_read) {
+            Some(log) => log,
+            None => read(input, options),
+        },
+        None => read(input, options),
     }
 }
 
@@ -296,6 +323,7 @@ fn unreadable(format: Format) -> LogError {
     let what = format.info().description;
     LogError::new(LogErrorKind::Request(match format {
         Format::Sqlite if format.info().reads => format!("a {what} can be read from a file only"),
+        Format::Pcp => "an archive of PCP is several files; give the path of one of them".to_owned(),
         Format::Parquet => "Parquet is written here, but not read; read it with DuckDB or pandas".to_owned(),
         _ => format!("this program was built without the feature that reads a {what}"),
     }))

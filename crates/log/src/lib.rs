@@ -78,6 +78,7 @@ pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use file::open_regular;
 pub use format::{BytesRead, FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
+pub use import::open_pcp;
 pub use info::{Info, info};
 pub use reader::{About, Column, Cooker, LogReader, Record, RecordPosition, Records, ScannedRecord};
 pub use relog::{Report, relog, relog_to};

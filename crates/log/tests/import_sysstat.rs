@@ -442,7 +442,7 @@ fn a_file_of_this_machine_has_the_values_that_sadf_prints() {
         command.env("LC_ALL", "C").args(["-p", "-U"]).arg(&file).arg("--").args(options);
         let out = command.output().unwrap();
         for line in String::from_utf8(out.stdout).unwrap().lines() {
-            printed.push_str(&line.splitn(3, '\t').last().unwrap());
+            printed.push_str(line.splitn(3, '\t').last().unwrap());
             printed.push('\n');
         }
     }

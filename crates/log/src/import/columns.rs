@@ -1,6 +1,6 @@
 //! Turns foreign records into columns and samples, by the tables of their formats.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, Sample};
@@ -39,7 +39,7 @@ pub(crate) struct Columns {
     /// The host in the paths, if the log says it.
     pub(crate) host: Option<String>,
     /// The targets by table, layout and instance.
-    plans: HashMap<(&'static str, u64), HashMap<String, Vec<Target>>>,
+    plans: HashMap<String, HashMap<u64, HashMap<String, Vec<Target>>>>,
     by_path: HashMap<String, usize>,
     /// The instances of an object that share a name, in the order of their `#n`.
     same_name: HashMap<(String, String), Vec<String>>,
@@ -48,6 +48,16 @@ pub(crate) struct Columns {
     time: FileTime,
     clock: u64,
     left_out: u64,
+    /// Records do not always have all fields: counters of missing fields keep their last sample, as stale.
+    pub(crate) keeps_old: bool,
+    /// The fields of each column, if the log keeps old samples.
+    sources: Vec<Vec<u32>>,
+    /// The fields of this record.
+    seen: HashSet<u32>,
+    last: Vec<Option<Sample>>,
+    stale: Vec<bool>,
+    /// The texts of this record.
+    texts: HashMap<usize, String>,
 }
 
 impl Columns {
@@ -63,6 +73,12 @@ impl Columns {
             time: FileTime(0),
             clock: 0,
             left_out: 0,
+            keeps_old: false,
+            sources: Vec::new(),
+            seen: HashSet::new(),
+            last: Vec::new(),
+            stale: Vec::new(),
+            texts: HashMap::new(),
         }
     }
 
@@ -71,10 +87,62 @@ impl Columns {
         self.cells.clear();
         self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
         (self.time, self.clock) = (time, clock);
+        self.seen.clear();
+        self.texts.clear();
+    }
+
+    /// A part of the record was taken at another time.
+    pub(crate) const fn at(&mut self, time: FileTime, clock: u64) {
+        (self.time, self.clock) = (time, clock);
+    }
+
+    /// The record has this field.
+    pub(crate) fn seen(&mut self, source: u32) {
+        self.seen.insert(source);
+    }
+
+    pub(crate) fn is_seen(&self, source: u32) -> bool {
+        self.seen.contains(&source)
+    }
+
+    /// Forgets the samples of earlier records, behind an interruption.
+    pub(crate) fn forget_old(&mut self) {
+        self.last.clear();
+    }
+
+    /// Whether a value of the last record is older than the record.
+    pub(crate) fn is_stale(&self, column: usize) -> bool {
+        self.stale.get(column).copied().unwrap_or(false)
+    }
+
+    /// The text of a text counter in the last record.
+    pub(crate) fn text(&self, column: usize) -> Option<&str> {
+        self.texts.get(&column).map(String::as_str)
+    }
+
+    /// Gives the counters whose fields this record does not have their last sample again.
+    fn keep_old(&mut self) {
+        self.last.resize(self.cells.len(), None);
+        self.stale.clear();
+        self.stale.resize(self.cells.len(), false);
+        let rows = self.cells.iter_mut().zip(&mut self.last).zip(&mut self.stale).zip(&self.sources);
+        for (((cell, last), stale), sources) in rows {
+            if cell.is_err() && !sources.iter().any(|source| self.seen.contains(source)) {
+                if let Some(sample) = last {
+                    *cell = Ok(*sample);
+                    *stale = true;
+                }
+            } else {
+                *last = cell.ok();
+            }
+        }
     }
 
     /// Ends a record: its cells.
     pub(crate) fn end(&mut self) -> Vec<Result<Sample, NoValue>> {
+        if self.keeps_old {
+            self.keep_old();
+        }
         self.about.records = self.about.records.saturating_add(1);
         std::mem::take(&mut self.cells)
     }
@@ -83,19 +151,20 @@ impl Columns {
     /// (a process id); else it is the name. Records with other fields have another `layout`.
     pub(crate) fn put(
         &mut self,
-        table: &Table,
+        table: &Table<'_>,
         layout: u64,
         instance: Option<(&str, &str)>,
         fields: &[Field<'_>],
     ) {
         let key = instance.map_or("", |(key, _)| key);
-        let plans = self.plans.entry((table.group, layout)).or_default();
-        if !plans.contains_key(key) {
+        let known = self.plans.get(table.group).and_then(|layouts| layouts.get(&layout));
+        if known.is_none_or(|plans| !plans.contains_key(key)) {
             let targets = self.plan(table, instance, fields);
-            self.plans.entry((table.group, layout)).or_default().insert(key.to_owned(), targets);
+            let layouts = self.plans.entry(table.group.to_owned()).or_default();
+            layouts.entry(layout).or_default().insert(key.to_owned(), targets);
         }
-        let Some(targets) = self.plans.get_mut(&(table.group, layout)).and_then(|plans| plans.get_mut(key))
-        else {
+        let layouts = self.plans.get_mut(table.group);
+        let Some(targets) = layouts.and_then(|layouts| layouts.get_mut(&layout)?.get_mut(key)) else {
             return;
         };
         for target in targets {
@@ -136,14 +205,16 @@ impl Columns {
                     *used = true;
                 }
             }
-            if let Some(column) = self.column(row.object, instance, row.counter, row.kind) {
+            if let Some(column) = self.column(row.object, instance, row.counter, counter_type(row.kind)) {
+                self.fill_from(column, fields, sum.iter().chain(&base));
                 targets.push(Target { column, sum, base, kind: row.kind, before: None });
             }
         }
         let unused = fields.iter().enumerate().filter(|(at, _)| used.get(*at) == Some(&false));
         for (at, field) in unused.filter(|_| !table.own.is_empty()) {
             let base = field.own.base().map_or(Some(Sum::new()), resolve).unwrap_or_default();
-            if let Some(column) = self.column(table.own, instance, field.name, field.own) {
+            if let Some(column) = self.column(table.own, instance, field.name, counter_type(field.own)) {
+                self.fill_from(column, fields, [(false, at)].iter());
                 targets.push(Target { column, sum: vec![(false, at)], base, kind: field.own, before: None });
             }
         }
@@ -156,7 +227,7 @@ impl Columns {
         object: &str,
         instance: Option<(&str, &str)>,
         counter: &str,
-        kind: Kind,
+        counter_type: CounterType,
     ) -> Option<usize> {
         let instance = instance.map(|(key, name)| {
             let same = self.same_name.entry((object.to_owned(), name.to_owned())).or_default();
@@ -187,7 +258,7 @@ impl Columns {
         self.about.columns.push(Column {
             path: text.clone(),
             parts: Some(path),
-            counter_type: counter_type(kind),
+            counter_type,
             scale: 0,
             time_base: TICKS,
             group,
@@ -196,7 +267,41 @@ impl Columns {
         });
         self.by_path.insert(text, place);
         self.cells.push(Err(NoValue::NoData(Absence::Other)));
+        self.sources.push(Vec::new());
         Some(place)
+    }
+
+    /// Notes the fields of a column, for logs that keep old samples.
+    fn fill_from<'s>(
+        &mut self,
+        column: usize,
+        fields: &[Field<'_>],
+        terms: impl Iterator<Item = &'s (bool, usize)>,
+    ) {
+        if let Some(sources) = self.sources.get_mut(column).filter(|_| self.keeps_old) {
+            sources.clear();
+            sources.extend(terms.filter_map(|(_, at)| fields.get(*at)).map(|field| field.source));
+        }
+    }
+
+    /// Adds a text.
+    pub(crate) fn put_text(
+        &mut self,
+        object: &str,
+        instance: Option<(&str, &str)>,
+        counter: &str,
+        source: u32,
+        text: String,
+    ) {
+        let column = self.column(object, instance, counter, CounterType::PERF_COUNTER_TEXT);
+        let Some(column) = column else { return };
+        if let Some(sources) = self.sources.get_mut(column).filter(|sources| sources.is_empty()) {
+            sources.push(source);
+        }
+        if let Some(cell) = self.cells.get_mut(column) {
+            *cell = Err(NoValue::NotNumeric);
+        }
+        self.texts.insert(column, text);
     }
 
     /// Reports the counters that did not fit, once at the end.
@@ -219,7 +324,7 @@ const fn counter_type(kind: Kind) -> CounterType {
         Kind::Level(..) => CounterType::PERF_COUNTER_LARGE_RAWCOUNT,
         Kind::Value(_) => CounterType::PERF_DOUBLE_RAW,
         Kind::Rate(..) => CounterType::PERF_COUNTER_BULK_COUNT,
-        Kind::Busy(_) => CounterType::PERF_100NSEC_TIMER,
+        Kind::Busy(_) | Kind::BusyPart(_) => CounterType::PERF_100NSEC_TIMER,
         Kind::Idle(_) => CounterType::PERF_100NSEC_TIMER_INV,
         Kind::Share(_) => CounterType::PERF_PRECISION_100NS_TIMER,
         Kind::Fraction(_) => CounterType::PERF_LARGE_RAW_FRACTION,
@@ -342,6 +447,7 @@ impl Target {
             }
             (Kind::Level(number, divisor) | Kind::Rate(number, divisor), _) => (number, divisor),
             (Kind::Busy(number) | Kind::Idle(number) | Kind::Queue(number), _) => (number, 1),
+            (Kind::BusyPart(divisor), _) => (1, divisor),
             (Kind::TimePer(number, _) | Kind::AmountPer(number, _), _) => (number, 1),
             (Kind::Share(_) | Kind::Fraction(_), _) => (1, 1),
         };

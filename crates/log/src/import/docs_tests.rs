@@ -4,7 +4,7 @@ use std::path::Path;
 use super::table::Table;
 
 /// The tables of a program.
-fn program(out: &mut String, name: &str, tables: &[Table]) {
+fn program(out: &mut String, name: &str, tables: &[Table<'_>]) {
     writeln!(out, "\n### {name}").unwrap();
     for table in tables {
         let rest = match table.own {
@@ -28,6 +28,7 @@ fn the_page_has_the_tables_of_the_code() {
     let (words, tables) = page.split_once(mark).unwrap();
     let mut expected = String::new();
     program(&mut expected, "sysstat", &super::sysstat::tables());
+    program(&mut expected, "PCP", &super::pcp::tables());
     if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(&path, [words, mark, &expected].concat()).unwrap();
         return;

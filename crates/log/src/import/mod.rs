@@ -1,4 +1,4 @@
-//! Imports the logs of other collectors: sysstat, and more to come.
+//! Imports the logs of other collectors.
 //!
 //! Each format has a decoder, and one table that says which counter each of its metrics becomes. A metric
 //! with a counter of Windows, or of this project for Linux, becomes that counter with its raw values; every
@@ -11,18 +11,21 @@
 //! | `columns` | columns and samples, made of foreign records by the tables |
 //! | `reader` | the reader of an imported log, around any decoder |
 //! | `sysstat` | binary files of `sadc` |
+//! | `pcp` | archives of Performance Co-Pilot |
 
 mod columns;
 #[cfg(test)]
 mod docs_tests;
+pub(crate) mod pcp;
 mod reader;
 pub(crate) mod sysstat;
 mod table;
 
 use std::io::Read;
+use std::path::Path;
 
 use crate::error::LogError;
-use crate::format::Format;
+use crate::format::{BytesRead, Format};
 use crate::reader::LogReader;
 
 /// Opens an imported format that is one stream.
@@ -34,6 +37,34 @@ pub(crate) fn open<'a>(
         Format::Sysstat => Some(sysstat::SysstatDecoder::open(input).and_then(boxed)),
         _ => None,
     }
+}
+
+/// Opens a format that is several files, by the path of one of them.
+pub(crate) fn open_files(
+    format: Format,
+    path: &Path,
+    count: &BytesRead,
+) -> Option<Result<Box<dyn LogReader>, LogError>> {
+    match format {
+        Format::Pcp => Some(pcp::open(path, count).and_then(boxed)),
+        _ => None,
+    }
+}
+
+/// Opens an archive of PCP from the bytes of its `.meta` file and of its volumes.
+///
+/// # Errors
+///
+/// The bytes are not those of an archive.
+pub fn open_pcp<'a>(
+    metadata: &'a [u8],
+    volumes: &'a [&'a [u8]],
+) -> Result<Box<dyn LogReader + 'a>, LogError> {
+    let next: pcp::Volumes<'a> = Box::new(move |nth| {
+        let volume = usize::try_from(nth).ok().and_then(|nth| volumes.get(nth));
+        Ok(volume.map(|bytes| Box::new(*bytes) as Box<dyn Read + Send + 'a>))
+    });
+    pcp::PcpDecoder::open(Box::new(metadata), next).and_then(boxed)
 }
 
 fn boxed<'a, D: reader::Decoder + 'a>(

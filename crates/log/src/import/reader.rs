@@ -62,6 +62,14 @@ impl<D: Decoder> LogReader for ImportReader<D> {
         &self.columns.about
     }
 
+    fn text(&self, column: usize) -> Option<&str> {
+        self.columns.text(column)
+    }
+
+    fn is_stale(&self, column: usize) -> bool {
+        self.columns.is_stale(column)
+    }
+
     fn next_record(&mut self) -> Result<Option<Record>, LogError> {
         let Some(mut first) = self.first.take() else { return self.read() };
         self.columns.about.records = 1;

@@ -8,6 +8,8 @@ pub(crate) enum Number {
     U32(u32),
     /// 64 bits.
     U64(u64),
+    /// Signed.
+    I64(i64),
     /// With fractions.
     F64(f64),
 }
@@ -18,6 +20,8 @@ impl Number {
             Number::U32(number) => f64::from(number),
             #[allow(clippy::cast_precision_loss, reason = "a value that is shown, not a count to subtract")]
             Number::U64(number) => number as f64,
+            #[allow(clippy::cast_precision_loss, reason = "a value that is shown, not a count to subtract")]
+            Number::I64(number) => number as f64,
             Number::F64(number) => number,
         }
     }
@@ -27,6 +31,7 @@ impl Number {
         match self {
             Number::U32(number) => Some(i128::from(number)),
             Number::U64(number) => Some(i128::from(number)),
+            Number::I64(number) => Some(i128::from(number)),
             Number::F64(_) => None,
         }
     }
@@ -45,6 +50,8 @@ pub(crate) enum Kind {
     Rate(u64, u64),
     /// Counts up in units of so many 100 ns: the share of the time in percent.
     Busy(u64),
+    /// As [`Kind::Busy`], with so many units in 100 ns.
+    BusyPart(u64),
     /// Counts up in units of so many 100 ns: what the share leaves of 100 %.
     Idle(u64),
     /// Counts up: the share of the growth of another sum, in percent.
@@ -92,6 +99,7 @@ impl Kind {
             Kind::Value(factor) => format!("PERF_DOUBLE_RAW, × {factor}"),
             Kind::Rate(number, divisor) => scaled("PERF_COUNTER_BULK_COUNT", number, divisor),
             Kind::Busy(number) => scaled("PERF_100NSEC_TIMER", number, 1),
+            Kind::BusyPart(divisor) => scaled("PERF_100NSEC_TIMER", 1, divisor),
             Kind::Idle(number) => scaled("PERF_100NSEC_TIMER_INV", number, 1),
             Kind::Share(base) => format!("PERF_PRECISION_100NS_TIMER of {base}"),
             Kind::Fraction(base) => format!("PERF_LARGE_RAW_FRACTION of {base}"),
@@ -125,11 +133,11 @@ pub(crate) const fn row(from: &'static str, object: &'static str, counter: &'sta
 
 /// The counters of one kind of foreign record.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Table {
+pub(crate) struct Table<'a> {
     /// What the foreign program calls the record.
-    pub(crate) group: &'static str,
+    pub(crate) group: &'a str,
     /// The object for fields that no line uses; empty if another table has them.
-    pub(crate) own: &'static str,
+    pub(crate) own: &'a str,
     /// The lines.
     pub(crate) rows: &'static [Row],
 }
@@ -143,6 +151,8 @@ pub(crate) struct Field<'a> {
     pub(crate) number: Option<Number>,
     /// What becomes of it where no line of the table uses it.
     pub(crate) own: Kind,
+    /// Identifies it among all fields of a log whose records do not always have all fields; else 0.
+    pub(crate) source: u32,
 }
 
 /// The terms of a sum: whether each is subtracted, its field, and whether the field may be missing.

@@ -50,7 +50,7 @@ pub(super) struct Activity {
     /// How its items are named.
     pub(super) items: Items,
     /// Its counters.
-    pub(super) table: Table,
+    pub(super) table: Table<'static>,
 }
 
 macro_rules! activity {
@@ -93,7 +93,7 @@ const PROCESSOR: &[Row] = &[
 ];
 
 /// What the sum of all processors becomes besides.
-pub(super) const MACHINE: Table = Table {
+pub(super) const MACHINE: Table<'static> = Table {
     group: "A_CPU, all processors",
     own: "",
     rows: &[
@@ -105,7 +105,7 @@ pub(super) const MACHINE: Table = Table {
 };
 
 /// What the sum over all interrupts of a processor becomes.
-pub(super) const INTERRUPT_SUM: Table = Table {
+pub(super) const INTERRUPT_SUM: Table<'static> = Table {
     group: "A_IRQ, sum",
     own: "Processor",
     rows: &[row("interrupts", "Processor", "Interrupts/sec", RATE)],

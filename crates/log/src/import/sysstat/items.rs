@@ -109,13 +109,13 @@ impl ItemReader<'_> {
         }
     }
 
-    fn item(&self, columns: &mut Columns, table: &Table, name: Option<&str>, numbers: &[Number]) {
+    fn item(&self, columns: &mut Columns, table: &Table<'_>, name: Option<&str>, numbers: &[Number]) {
         let fields: Vec<Field<'_>> = self
             .stored
             .fields
             .iter()
             .zip(numbers)
-            .map(|((name, own, _), number)| Field { name, number: Some(*number), own: *own })
+            .map(|((name, own, _), number)| Field { name, number: Some(*number), own: *own, source: 0 })
             .collect();
         columns.put(table, 0, name.map(|name| (name, name)), &fields);
     }
@@ -149,10 +149,10 @@ impl ItemReader<'_> {
 }
 
 /// Puts a battery: its number, its capacity in percent and its status, a byte each.
-fn battery(columns: &mut Columns, table: &Table, item: &[u8]) {
+fn battery(columns: &mut Columns, table: &Table<'_>, item: &[u8]) {
     let byte = |at: usize| item.get(at).map(|byte| Number::U32(u32::from(*byte)));
     let name = byte(0).and_then(Number::as_whole).unwrap_or_default().to_string();
-    let field = |name, at| Field { name, number: byte(at), own: LEVEL };
+    let field = |name, at| Field { name, number: byte(at), own: LEVEL, source: 0 };
     columns.put(table, 0, Some((&name, &name)), &[field("capacity", 1), field("status", 2)]);
 }
 

@@ -27,8 +27,9 @@ pub(crate) fn detect(head: &[u8]) -> bool {
 
 /// The tables of the documentation.
 #[cfg(test)]
-pub(crate) fn tables() -> Vec<Table> {
-    let mut tables: Vec<Table> = activities::ACTIVITIES.iter().map(|activity| activity.table).collect();
+pub(crate) fn tables() -> Vec<Table<'static>> {
+    let mut tables: Vec<Table<'static>> =
+        activities::ACTIVITIES.iter().map(|activity| activity.table).collect();
     tables.extend([activities::MACHINE, activities::INTERRUPT_SUM]);
     tables
 }
