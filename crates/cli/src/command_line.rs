@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::arguments::{
-    Browse, Common, Compare, Compat, Complete, Completions, Doctor, Dump, Events, Explain, Find, Get, Info,
-    List, Man, Mon, Provider, Relog, Stat, Stats, Top, Watch, WindowsWords, examples,
+    Browse, Check, Common, Compare, Compat, Complete, Completions, Doctor, Dump, Events, Explain, Find, Get,
+    Info, List, Man, Mon, Provider, Relog, Stat, Stats, Top, Watch, WindowsWords, examples,
 };
 use crate::command::analyze::arguments as analyze;
 use crate::command::log::arguments as log;
@@ -43,6 +43,9 @@ pub(crate) enum Command {
     /// Print the values of counters once.
     #[command(after_help = examples::GET)]
     Get(Get),
+    /// Compare counters with ranges, as a Monitoring Plugin (Nagios, Icinga).
+    #[command(after_help = examples::CHECK)]
+    Check(Check),
     /// Print or record the values of counters repeatedly, until stopped.
     #[command(after_help = examples::WATCH)]
     Watch(Watch),

@@ -16,7 +16,7 @@ use crate::path_message::{Home, drawn};
 /// Why the command ends without success. `message` is `None` if it was printed already.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    kind: Kind,
+    code: u8,
     pub(crate) message: Option<String>,
 }
 
@@ -46,16 +46,21 @@ pub(crate) enum Kind {
 
 impl Failure {
     pub(crate) fn new(kind: Kind, message: impl fmt::Display) -> Failure {
-        Failure { kind, message: Some(message.to_string()) }
+        Failure { code: kind as u8, message: Some(message.to_string()) }
     }
 
     /// A failure whose message was printed already.
     pub(crate) const fn silent(kind: Kind) -> Failure {
-        Failure { kind, message: None }
+        Failure { code: kind as u8, message: None }
+    }
+
+    /// An answer that was printed, with an exit code that others prescribe.
+    pub(crate) const fn with_code(code: u8) -> Failure {
+        Failure { code, message: None }
     }
 
     pub(crate) fn code(&self) -> ExitCode {
-        ExitCode::from(self.kind as u8)
+        ExitCode::from(self.code)
     }
 
     /// A failure to read or write a file.

@@ -92,6 +92,9 @@ fn usage(mut error: clap::Error) -> ExitCode {
     }
     // Whoever reads standard error may be gone.
     let _ = write!(border::stderr(), "{}", error.render());
+    if std::env::args_os().nth(1).is_some_and(|word| word == "check") {
+        return command::check::unknown("the arguments are wrong; 'tally check --help' lists them").code();
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
 
@@ -125,6 +128,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Some(Command::Mon(mon)) => command::mon::run(common, mon),
         Some(Command::Get(get)) => command::get::run(common, get),
+        Some(Command::Check(check)) => command::check::run(common, check),
         Some(Command::Watch(watch)) => command::watch::run(common, watch),
         Some(Command::Stat(stat)) => command::stat::run(common, stat),
         Some(Command::Top(top)) => command::top::run(common, top),

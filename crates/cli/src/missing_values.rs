@@ -11,12 +11,28 @@ use crate::words::say;
 /// Reports each path that has no value, and why. Returns the failure of the first such path. `live` means
 /// that the values are of this machine, whose setup the user can change.
 pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
+    missing_but(query, handles, live, &[NoValue::NoOperations])
+}
+
+/// As [`missing`], of raw samples: rates need no value.
+pub(crate) fn missing_samples(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
+    missing_but(query, handles, live, &[NoValue::NoOperations, NoValue::FirstSample])
+}
+
+/// Reports each path without a value, unless the reason is one of those that are `allowed`.
+fn missing_but(
+    query: &Query,
+    handles: &[CounterHandle],
+    live: bool,
+    allowed: &[NoValue],
+) -> Result<(), Failure> {
     // Whether a path has any value, else the first reason why not.
     let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();
     query.for_each(|value| {
         let has = match value.cell.value {
             // An average without operations is a result, not a missing value.
-            Ok(_) | Err(NoValue::NoOperations) => Ok(()),
+            Ok(_) => Ok(()),
+            Err(why) if allowed.contains(&why) => Ok(()),
             Err(why) => Err(why),
         };
         let known = found.entry(value.handle).or_insert(has);

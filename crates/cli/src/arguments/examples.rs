@@ -10,6 +10,14 @@ pub(crate) const GET: &str = r"Examples:
   tally get '\Memory\*' --json
   tally get '\Memory\*' --log yesterday.blg --at '2026-11-21 09:30'";
 
+pub(crate) const CHECK: &str = r"Examples:
+  tally check '\Processor(_Total)\% Processor Time' -w 80 -c 95
+  tally check '\LogicalDisk(*)\% Free Space' -w 10: -c 5:
+  tally check '\Memory\Pages/sec' -w 1000 --since-last 15m
+
+Output and exit code are those of Monitoring Plugins: 0 ok, 1 warning, 2 critical,
+3 unknown, also for wrong arguments.";
+
 pub(crate) const WATCH: &str = r"Examples:
   tally watch '\Processor(*)\% Processor Time'
   tally watch '\PhysicalDisk(*)\Disk Bytes/sec' --interval 5s --csv > disks.csv

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tallymon_export::check::Range;
 use tallymon_monitor::chart::Glyphs;
 
 use super::parse::{glyphs, interval};
@@ -53,6 +54,12 @@ pub(crate) struct Get {
     /// old.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+    /// Print raw values for Prometheus and other engines, in the format OpenMetrics 1.0.
+    #[arg(long, conflicts_with_all = ["form", "prometheus"], help_heading = "Output")]
+    pub(crate) openmetrics: bool,
+    /// Print raw values in Prometheus' text format 0.0.4, as the textfile collector of node_exporter reads it.
+    #[arg(long, conflicts_with = "form", help_heading = "Output")]
+    pub(crate) prometheus: bool,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]
@@ -242,4 +249,26 @@ pub(crate) struct Events {
     /// Print one JSON object per event.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+/// Arguments of `tally check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Counter paths. Instance and counter may contain wildcards; the worst value decides.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Range without a warning: 10 (0 to 10), 10: (10 and more), ~:10 (10 and less), 10:20, or @10:20 (a warning
+    /// inside of it). Once for all paths, or once for each.
+    #[arg(long, short, value_name = "RANGE", allow_hyphen_values = true)]
+    pub(crate) warning: Vec<Range>,
+    /// Range without an error, written as for --warning.
+    #[arg(long, short, value_name = "RANGE", allow_hyphen_values = true)]
+    pub(crate) critical: Vec<Range>,
+    /// Time between the two samples that a rate needs, when no earlier call left one.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    pub(crate) interval: Duration,
+    /// Take rates since the call before, if that was not longer ago than this. Its samples are kept in a file
+    /// of the user.
+    #[arg(long, value_parser = interval, value_name = "TIME")]
+    pub(crate) since_last: Option<Duration>,
 }

@@ -2,14 +2,18 @@
 
 use std::collections::HashSet;
 
-use tallymon::RowValues;
 use tallymon::core::counter::Format;
+use tallymon::core::flow::Sink;
+use tallymon::core::time::FileTime;
+use tallymon::{LiveRows, RowValues};
+use tallymon_export::openmetrics::{Exposition, TextFormat};
 
 use super::collect;
 use crate::arguments::{Common, Get};
+use crate::border;
 use crate::exit::Failure;
 use crate::log_hosts::LogHosts;
-use crate::missing_values::missing;
+use crate::missing_values::{missing, missing_samples};
 use crate::output::Rows;
 use crate::paths;
 use crate::words::say;
@@ -19,6 +23,12 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         log.set_format(Format { cap100: get.format.cap, ..Format::default() });
         log.add(&get.paths)?;
         let time = log.collect()?;
+        if let Some(format) = text_format(get) {
+            log.say_record(time, &get.time);
+            let readings = log.readings()?;
+            expose(format, log.host(), time, RowValues::Readings(&readings, log.names()), true)?;
+            return log.missing();
+        }
         let clock = log.log().summary().clock.clone();
         log.say_record(time, &get.time);
         let mut rows =
@@ -27,6 +37,14 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         return log.missing();
     }
     let mut query = paths::query(common)?;
+    if let Some(format) = text_format(get) {
+        let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
+        // The engine takes rates itself, so one sample is enough.
+        let time = query.collect()?;
+        expose(format, query.system_name(), time, RowValues::Query(&query), false)?;
+        missing_samples(&query, &handles, common.file.is_none())?;
+        return bad_path.map_or(Ok(()), Err);
+    }
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
     let time = collect(&mut query, common.file.is_none(), get.interval)?;
@@ -47,4 +65,23 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     }
     missing(&query, &handles, common.file.is_none())?;
     bad_path.map_or(Ok(()), Err)
+}
+
+/// The format for engines that an option names.
+fn text_format(get: &Get) -> Option<TextFormat> {
+    let open = get.openmetrics.then_some(TextFormat::OpenMetrics);
+    open.or(get.prometheus.then_some(TextFormat::Prometheus))
+}
+
+/// Prints raw values for engines; those of a log with their time.
+fn expose(
+    format: TextFormat,
+    host: &str,
+    time: FileTime,
+    values: RowValues<'_>,
+    with_times: bool,
+) -> Result<(), Failure> {
+    let mut sink = Exposition::new(border::data(), format, host).with_times(with_times);
+    LiveRows::changing(host).write(time, 0, values, &mut sink)?;
+    Ok(sink.finish()?)
 }

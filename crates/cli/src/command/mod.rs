@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod browse;
+pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod complete;
 pub(crate) mod doctor;

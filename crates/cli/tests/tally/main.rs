@@ -8,6 +8,7 @@ mod browse;
 mod complete;
 mod dotnet;
 mod environment;
+mod export;
 mod files;
 mod forms;
 mod full;

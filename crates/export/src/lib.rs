@@ -1,0 +1,18 @@
+//! Counters for other engines, with what only a counter knows: its type, its base and its unit.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`metric`] | which metrics a counter type becomes, and how its raw sample becomes their numbers |
+//! | [`name`] | names of metrics |
+//! | [`openmetrics`] | a sink that writes OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
+//! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
+//!
+//! It writes text and does nothing else: no network, no files.
+#![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+pub mod check;
+pub mod metric;
+pub mod name;
+pub mod openmetrics;
