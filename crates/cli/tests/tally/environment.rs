@@ -165,9 +165,28 @@ fn hidden_processes_are_reported() {
     );
     let Some(doctor) = within(&prepare, "doctor") else { return };
     has(&doctor.data(), &["hidepid", "-> run as root"]);
-    for arguments in ["", "list", r"get '\Process(*)\ID Process'", "dump"] {
+    for arguments in ["list", r"get '\Process(*)\ID Process'", "dump"] {
         assert_eq!(within(&prepare, arguments).unwrap().code, Some(0), "{arguments}");
     }
+    // What is hidden is in no sum, so that there is none.
+    for path in [
+        r"\Process(_Total)\Working Set",
+        r"\Process(_Total)\% Processor Time",
+        r"\Process(_Total)\Thread Count",
+        r"\Process(_Total)\Handle Count",
+        r"\Thread(_Total/_Total)\% Processor Time",
+        r"\System\Processes",
+        r"\System\File Read Bytes/sec",
+        r"\Objects\Processes",
+    ] {
+        let get = within(&prepare, &format!("get '{path}' -i 20ms")).unwrap();
+        has(&get.out, &["more rights are needed"]);
+    }
+    // The kernel counts the threads of all.
+    let threads = within(&prepare, r"get '\System\Threads' '\Process(Idle)\Thread Count' --plain").unwrap();
+    let threads = threads.data();
+    let numbers: Vec<u64> = threads.lines().map(|line| line.trim().parse().unwrap()).collect();
+    assert!(numbers.len() == 2 && numbers[0] > 1 && numbers[1] > 0, "{threads}");
 }
 
 #[test]

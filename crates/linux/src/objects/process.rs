@@ -273,6 +273,9 @@ impl Object for Process {
             }
         }
         total.add_exited(table.exited_programs());
+        if table.is_partial() {
+            total.add(&ProcessValues::absent(Absence::AccessDenied));
+        }
         write(&mut object.instance("_Total", None, None), &total, machine(0));
     }
 }

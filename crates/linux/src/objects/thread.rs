@@ -146,6 +146,11 @@ impl Object for Thread {
                 writer.write(ordinal, position, &of(thread, false, &running), Identity::new(row.pid, thread));
             }
         }
+        if let Some(total) = writer.total.as_mut().filter(|_| table.is_partial()) {
+            let denied = Absence::AccessDenied;
+            let unknown = ThreadValues { cpu: Err(denied), stat: Err(denied), switches: Err(denied) };
+            add(total, &unknown);
+        }
         writer.finish(positions.total, &table.exited_threads(), boot_time);
     }
 }

@@ -6,7 +6,7 @@ use rustix::thread::CapabilitySet;
 use tallymon_provider::{Finding, FindingState};
 
 use super::descriptors::{DescriptorBudget, FileKind};
-use super::table::ProcessTable;
+use super::table::{ProcessTable, hides_others};
 use crate::kernel::reusable_file::{Buffer, ReusableFile};
 use crate::kernel::root::Root;
 
@@ -65,14 +65,14 @@ impl ProcessTable {
     }
 
     fn finding_of_hidden(&self) -> Finding {
-        // Process 1 exists in every pid namespace, and belongs to us only if we are root there.
-        let hidden = ReusableFile::pinned(&self.folder, Path::new("1/stat")).is_err();
+        let hidden = hides_others(&self.folder);
         let subject = "other users' processes".to_string();
         if hidden {
             Finding {
                 subject,
                 state: FindingState::Limited,
-                detail: "/proc is mounted with hidepid: only our own user's processes are visible"
+                detail: "/proc is mounted with hidepid: only our own user's processes are visible, and \
+                         no sum over all processes is known"
                     .to_string(),
                 remedy: "run as root or in the group of the mount option gid, or mount /proc without hidepid"
                     .to_string(),

@@ -1,6 +1,7 @@
 //! All rows, matched with the existing processes and refreshed once a request.
 
 use std::mem;
+use std::path::Path;
 
 use tallymon_provider::{Absence, FileTime, Tier, TierChoice};
 
@@ -19,7 +20,7 @@ use crate::kernel::clock::process_clocks_show_runs;
 use crate::kernel::number_folder::NumberFolder;
 use crate::kernel::proc::SystemFacts;
 use crate::kernel::proc::stat::Stat;
-use crate::kernel::reusable_file::Buffer;
+use crate::kernel::reusable_file::{Buffer, ReadError, ReusableFile};
 use crate::sources::absence::absence;
 use crate::sources::monotonic::MonotonicCounter;
 
@@ -30,6 +31,8 @@ pub(crate) struct ProcessTable {
     pub(super) has_clocks: bool,
     /// Whether an unchanged CPU clock shows that a process has not run.
     pub(super) clocks_show_runs: bool,
+    /// Whether `/proc` shows this user its own processes only (mount option `hidepid`).
+    hides_others: bool,
     pub(super) idle_filter: IdleFilter,
     pub(super) bpf: BpfPass,
     pub(super) descriptors: DescriptorBudget,
@@ -49,6 +52,13 @@ pub(crate) struct ProcessTable {
     /// Whether this kernel has reported the number of open files for any process.
     pub(super) has_handle_counts: bool,
     pub(super) scratch: Scratch,
+}
+
+/// Process 1 exists in every PID namespace, and everybody may read its `stat`, except where `hidepid` or a
+/// security module hides the processes of others.
+pub(super) fn hides_others(folder: &NumberFolder) -> bool {
+    let denied = |error: &ReadError| error.is_gone() || error.is_denied();
+    ReusableFile::pinned(folder, Path::new("1/stat")).is_err_and(|error| denied(&error))
 }
 
 /// A CPU as a thread of NT's process Idle.
@@ -72,6 +82,7 @@ impl ProcessTable {
             if is_proc { DescriptorBudget::of_this_process() } else { DescriptorBudget::of_copies() };
         let clocks_show_runs = has_clocks && process_clocks_show_runs();
         ProcessTable {
+            hides_others: has_clocks && hides_others(&folder),
             idle_filter: IdleFilter::new(&folder, clocks_show_runs),
             folder,
             has_clocks,
@@ -112,6 +123,12 @@ impl ProcessTable {
         self.descriptors.begin();
     }
 
+    /// Whether processes are missing from the rows because this user may not see them. Then no sum over all
+    /// processes is known.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.hides_others && !self.bpf.is_active()
+    }
+
     /// What this request needs.
     pub(crate) fn wants(&self) -> &ProcessNeeds {
         &self.wants
@@ -124,6 +141,9 @@ impl ProcessTable {
         now: FileTime,
         buffer: &mut Buffer,
     ) -> Result<u64, Absence> {
+        if self.is_partial() {
+            return Err(Absence::AccessDenied);
+        }
         if self.wants == ProcessNeeds::default() && self.refreshed.is_none() {
             // No object needs a value of a process in this request, so they need not be listed.
             return self.folder.count(&mut self.pids).map_err(|error| absence(&error));
@@ -142,9 +162,12 @@ impl ProcessTable {
     }
 
     /// How many threads all processes have, without Idle, as sampled in this request; `None` when `stat` was
-    /// not needed or could not be read of one of them.
+    /// not needed, could not be read of one of them, or some of them are hidden.
     pub(crate) fn thread_count(&self) -> Option<u64> {
         self.refreshed?.ok()?;
+        if self.is_partial() {
+            return None;
+        }
         self.rows.iter().map(|row| row.values.stat.ok().map(|stat| stat.threads)).sum()
     }
 
@@ -352,9 +375,12 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// The I/O of one of them can not be read.
+    /// The I/O of one of them can not be read, or some of them are hidden.
     pub(crate) fn io_totals(&self) -> Result<IoTotals, Absence> {
         self.refreshed.unwrap_or(Err(Absence::NotRequested))?;
+        if self.is_partial() {
+            return Err(Absence::AccessDenied);
+        }
         let mut sum = self.exited.programs.io;
         sum.add(self.exited.kernel.io);
         for row in &self.rows {

@@ -77,6 +77,18 @@ impl ProcessValues {
         }
     }
 
+    /// No value is known, for this reason.
+    pub(crate) fn absent(absence: Absence) -> ProcessValues {
+        ProcessValues {
+            cpu: Err(absence),
+            stat: Err(absence),
+            memory: Err(absence),
+            io: Err(absence),
+            status: Err(absence),
+            handles: Err(absence),
+        }
+    }
+
     /// A sum is absent as soon as one summand is.
     pub(crate) fn add(&mut self, other: &ProcessValues) {
         fn add<T: Copy>(sum: &mut Available<T>, other: &Available<T>, add: impl Fn(&mut T, T)) {
