@@ -140,6 +140,14 @@ const ATTACKS: &[Attack] = &[
         result: "changes its own only",
     },
     Attack {
+        code: "READS_SECRET",
+        what: "environment of the reader, also in /proc/PID/environ",
+        refused: &["secret refused", "environ refused"],
+        there: Some(true),
+        event: None,
+        result: "variables are not passed on, the file is refused by the kernel",
+    },
+    Attack {
         code: "WRITES_FILES",
         what: "writes to /etc and to the home folder",
         refused: &["write refused", "write refused"],
@@ -216,7 +224,7 @@ const NO_NAMESPACES: &str =
 fn read(place: &Place, caller: Caller) -> (Option<i32>, String) {
     let paths = [r"\Hostile\Answer", r"\MyPerf Object(one)\MyPerf Calls", r"\Memory\Available MBytes"];
     // The shell's number becomes that of the reader, so that the library knows whom to attack.
-    let script = r#"export ATTACKED=$$; exec "$0" "$@""#;
+    let script = r#"export TALLYMON_ATTACKED=$$ SECRET_KEY=hunter2; exec "$0" "$@""#;
     let mut command = Command::new(if caller == Caller::NoNamespace { "unshare" } else { "sh" });
     if caller == Caller::NoNamespace {
         command.args(["--user", "--map-root-user", "sh", "-c", &format!("{NO_NAMESPACES}{script}")]);

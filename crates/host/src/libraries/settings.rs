@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::client::Indexes;
-use tallymon_provider::library::client::{Isolation, Registered, Settings, Times};
+use tallymon_provider::library::client::{Isolation, Registered, SERVICE, Settings, Times};
 use tallymon_provider::library::program::find_program;
 use tallymon_provider::library::protocol::Load;
 
@@ -104,7 +104,7 @@ fn is_for_all(library: &Path) -> bool {
 /// The environment of a library: its name and first indexes, for libraries that can not read the registry. A
 /// library that is installed again gets other indexes, and is loaded again.
 fn environment(service: &Service) -> Vec<(String, String)> {
-    let mut all = vec![("TALLYMON_SERVICE".to_string(), service.name.clone())];
+    let mut all = vec![(SERVICE.to_string(), service.name.clone())];
     if let Some(range) = service.titles {
         all.push(("TALLYMON_FIRST_COUNTER".to_string(), range.first_counter.to_string()));
         all.push(("TALLYMON_FIRST_HELP".to_string(), range.first_help.to_string()));

@@ -21,6 +21,9 @@ pub use super::process::Exit;
 use super::process::Process;
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Protections, Stage, wide_of};
 
+/// The environment variable with the name of a library's service.
+pub const SERVICE: &str = "TALLYMON_SERVICE";
+
 /// How a library is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -33,7 +36,7 @@ pub struct Settings {
     /// The indexes that it gets when it is loaded into this process, where it can do harm; `None` for a
     /// library with a process of its own.
     pub in_process: Option<Indexes>,
-    /// Environment variables of its own process, in addition to those of this process.
+    /// Environment variables of its own process, in addition to those of this process that it gets.
     pub environment: Vec<(String, String)>,
     /// Its time limits.
     pub times: Times,

@@ -3,6 +3,7 @@
 //! One thread starts all of them, and lives as long as this process: the kernel kills a child when the thread
 //! that started it ends, and a thread of the reader may end long before the reader.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +18,7 @@ use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::PipeFlags;
 
-use super::client::{Isolation, Settings};
+use super::client::{Isolation, SERVICE, Settings};
 use super::program::own_file;
 use super::protocol::Protections;
 use crate::trust::check_path;
@@ -36,6 +37,33 @@ fn check_program(program: &Path) -> io::Result<()> {
         return Ok(());
     }
     Ok(check_path(program)?)
+}
+
+/// Variables of the reader that every library gets: where files are, language and time zone.
+const PASSED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "LOGNAME",
+    "PATH",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Whether a library gets a variable of the reader: one of [`PASSED`], those that begin with `LC_`, `TALLY_` or
+/// `TALLYMON_`, and those that begin with the name of its service in capitals and `_`.
+fn is_passed(name: &OsStr, settings: &Settings) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let own = settings.environment.iter().find(|(variable, _)| variable == SERVICE).map(|(_, name)| name);
+    let capital =
+        |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
+    let own = own.map(|service| service.chars().map(capital).chain(['_']).collect::<String>());
+    PASSED.contains(&name)
+        || ["LC_", "TALLY_", "TALLYMON_"].into_iter().any(|start| name.starts_with(start))
+        || own.is_some_and(|start| name.starts_with(&start))
 }
 
 /// A child process with its socket and the memory that it writes to. Dropping it kills it.
@@ -68,6 +96,10 @@ impl Process {
         let memory = File::from(rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC)?);
         check_program(&settings.program)?;
         let mut command = Command::new(&settings.program);
+        if settings.isolation != Isolation::None {
+            // The reader's environment may have passwords and keys.
+            command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_passed(name, settings)));
+        }
         command.envs(settings.environment.iter().map(|(name, value)| (name, value)));
         // A library that prints more than fits loses it; it is never made to wait.
         let (printed, print) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
@@ -183,5 +215,38 @@ fn reap(child: std::process::Child) {
     if let Some(thread) = thread() {
         // Without the thread it stays a zombie until this process ends.
         let _ = thread.send(Job::Wait(child));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::client::Times;
+    use crate::library::protocol::Load;
+
+    #[test]
+    fn a_library_gets_no_other_variables() {
+        let settings = Settings {
+            program: Default::default(),
+            load: Load::default(),
+            isolation: Isolation::SameUser,
+            in_process: None,
+            environment: vec![(SERVICE.to_string(), "My-Service".to_string())],
+            times: Times::of(&Default::default()),
+        };
+        for (name, wanted) in [
+            ("PATH", true),
+            ("TZ", true),
+            ("LC_ALL", true),
+            ("TALLYMON_ROOT", true),
+            ("MY_SERVICE_SOCKET", true),
+            ("MY_SERVICES", false),
+            ("AWS_SECRET_ACCESS_KEY", false),
+            ("LD_PRELOAD", false),
+            ("SSH_AUTH_SOCK", false),
+            ("", false),
+        ] {
+            assert_eq!(is_passed(OsStr::new(name), &settings), wanted, "{name}");
+        }
     }
 }
