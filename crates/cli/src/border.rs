@@ -31,10 +31,16 @@ pub(crate) fn data() -> Box<dyn Write> {
     if io::stdout().is_terminal() { Box::new(stdout()) } else { Box::new(io::stdout().lock()) }
 }
 
+/// As [`data`], for cells in quotes (CSV, TSV). On a terminal a line end within quotes is replaced too, because
+/// what follows could look like a line of ours.
+pub(crate) fn cells() -> Box<dyn Write> {
+    if io::stdout().is_terminal() { Box::new(Shown::cells(io::stdout().lock())) } else { data() }
+}
+
 /// Standard output for rows of values.
 pub(crate) fn rows(form: Form) -> Box<dyn Write> {
     match form {
-        Form::Csv | Form::Tsv => data(),
+        Form::Csv | Form::Tsv => cells(),
         Form::Table | Form::Plain | Form::Json => Box::new(stdout()),
     }
 }
@@ -117,18 +123,27 @@ pub(crate) struct Shown<W: Write> {
     inspector: Inspector,
     /// The first bytes of a character whose other bytes are still to come.
     part: Vec<u8>,
+    /// Whether the text is within quotes; `None` where quotes mean nothing.
+    in_quotes: Option<bool>,
 }
 
 impl<W: Write> Shown<W> {
     pub(crate) fn new(out: W) -> Shown<W> {
-        Shown { out, inspector: Inspector::default(), part: Vec::new() }
+        Shown { out, inspector: Inspector::default(), part: Vec::new(), in_quotes: None }
+    }
+
+    /// For cells in quotes: a quote in a cell is written twice.
+    fn cells(out: W) -> Shown<W> {
+        let mut shown = Shown::new(out);
+        shown.in_quotes = Some(false);
+        shown
     }
 }
 
 impl<W: Write> Write for Shown<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-        if self.part.is_empty() && bytes.iter().all(is_plain) {
+        if self.part.is_empty() && self.in_quotes.is_none() && bytes.iter().all(is_plain) {
             self.inspector = Inspector::default();
             self.out.write_all(bytes)?;
             return Ok(bytes.len());
@@ -139,7 +154,10 @@ impl<W: Write> Write for Shown<W> {
         let mut chunks = self.part.utf8_chunks().peekable();
         while let Some(chunk) = chunks.next() {
             for letter in chunk.valid().chars() {
-                let passes = matches!(letter, '\n' | '\t');
+                if letter == '"' {
+                    self.in_quotes = self.in_quotes.map(|within| !within);
+                }
+                let passes = letter == '\t' || letter == '\n' && self.in_quotes != Some(true);
                 let deceives = self.inspector.deceives(letter) && !passes;
                 text.push(if deceives { char::REPLACEMENT_CHARACTER } else { letter });
             }
@@ -194,6 +212,17 @@ mod tests {
         assert_eq!(shown(&["\u{9b}31m\u{202e}x\u{2028}".as_bytes()]), "\u{fffd}31m\u{fffd}x\u{fffd}");
         // Bytes that are no text: a C1 control in Latin-1, and half a character at the end.
         assert_eq!(shown(&[b"a\x9b2Jb", "я".as_bytes(), b"\xe2\x80"]), "a\u{fffd}2Jbя\u{fffd}");
+    }
+
+    #[test]
+    fn a_line_end_within_a_cell_is_replaced() {
+        let rows = "\"a \"\"b\"\" \n\"\"FORGED\",\"1\"\n\"c\nd\"\n";
+        let expected = "\"a \"\"b\"\" \u{fffd}\"\"FORGED\",\"1\"\n\"c\u{fffd}d\"\n";
+        let mut out = Vec::new();
+        let mut shown = Shown::cells(&mut out);
+        rows.as_bytes().chunks(3).for_each(|piece| shown.write_all(piece).unwrap());
+        drop(shown);
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]

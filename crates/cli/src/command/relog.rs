@@ -47,7 +47,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
             without_half_files()?;
             relog(&arguments.inputs, output, &options)?
         }
-        None => relog_to(&arguments.inputs, border::data(), &options)?,
+        None => relog_to(&arguments.inputs, border::cells(), &options)?,
     };
     drop(progress);
     say(&report, arguments.output.as_deref(), options.utc)?;
