@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use tallymon::core::flow::NoValue;
 use tallymon::log::Report;
 use tallymon::log::new_file::Overwrite;
 use tallymon::record::session::{self, SessionError, SessionQuery, SessionSettings, SessionStore};
-use tallymon::{PathError, PathProblem, Query, TierChoice, open};
+use tallymon::{CounterValue, PathError, PathProblem, Query, TierChoice, open};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -84,10 +85,27 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
     query(common, settings).map(drop)
 }
 
-/// Bytes that an hour of a session takes at most. It fails where a counter does not exist.
+/// Bytes that an hour of a session takes at most. It names the instances that are not here yet, and fails where
+/// a counter does not exist.
 pub(crate) fn bytes_an_hour(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
-    Ok(settings.bytes_an_hour(&mut query(common, settings)?)?)
+    let mut query = query(common, settings)?;
+    let bytes = settings.bytes_an_hour(&mut query)?;
+    if !settings.all_objects {
+        let is_later = |value: &CounterValue<'_>| matches!(value.cell.value, Err(NoValue::NoInstance));
+        let later = query.readings_if(is_later);
+        for reading in later.iter().take(NAMED) {
+            let words = "no such instance yet; the session records it as soon as it appears";
+            say(format_args!("{}: {words}", reading.path));
+        }
+        if let Some(more) = later.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            say(format_args!("and {more} more counters of instances that are not here yet"));
+        }
+    }
+    Ok(bytes)
 }
+
+/// How many instances that are not here yet are named.
+const NAMED: usize = 5;
 
 /// Records a session in this process.
 pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Result<(), Failure> {

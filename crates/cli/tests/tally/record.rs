@@ -108,13 +108,20 @@ fn a_text_log_says_what_came_too_late() {
         let tally = start(&["watch", r"\Process(*)\Working Set", "-i", "50ms", "-o", &log]);
         let begun = || fs::read(&log).is_ok_and(|bytes| !bytes.is_empty());
         until("the first record", begun);
-        // Two intervals later the list of columns is there for sure.
-        thread::sleep(Duration::from_millis(500));
+        let length = || fs::metadata(&log).unwrap().len();
+        // Each record changes the length. The first change may be of a sample that was already being taken.
+        let some_records = || {
+            for _ in 0..4 {
+                let before = length();
+                until("the next record", || length() != before);
+            }
+        };
+        some_records();
         // A name that no process of this machine has.
         let late = folder.file("latecomer");
         fs::copy("/bin/sleep", &late).unwrap();
-        let mut sleep = Command::new(&late).arg("60").spawn().unwrap();
-        thread::sleep(Duration::from_millis(500));
+        let mut sleep = Command::new(&late).arg("600").spawn().unwrap();
+        some_records();
         signal(&tally, "INT");
         let ran = crate::support::ran(tally.wait_with_output().unwrap());
         sleep.kill().unwrap();
@@ -287,6 +294,21 @@ fn a_session_records_until_it_is_stopped() {
     assert_eq!(sessions.log(&["list", "--json"]).data(), "[]\n");
 }
 
+/// What may come later is named and waited for; what no object has is refused, and leaves no session.
+#[test]
+fn a_counter_that_does_not_exist_yet_is_named() {
+    let sessions = Sessions::new();
+    let later = r"\Process(none yet)\Working Set";
+    let said = words_of(sessions.log(&["start", "w", "-c", AVAILABLE, "-c", later, "-i", "10m"]));
+    has(&said, &[later, "no such instance yet; the session records it as soon as it appears"]);
+    assert_eq!(said.matches("no such instance").count(), 1, "{said}");
+    for (path, fault) in [(r"\None Yet(*)\x", "no object \"None Yet\""), (r"\Memory\None Yet", "no counter")]
+    {
+        has(&sessions.log(&["start", "x", "-c", AVAILABLE, "-c", path]).words(3), &[fault]);
+    }
+    has(&sessions.log(&["show", "x"]).words(3), &["no session"]);
+}
+
 /// It begins with its first record, however long the second one takes.
 #[test]
 fn a_session_that_is_slow_begins_at_once() {
@@ -332,13 +354,15 @@ fn a_ring_keeps_the_last_logs_and_a_snapshot_keeps_them_all() {
         logs.iter().map(|log| log["number"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     until("the first log to go", || numbers().first().is_some_and(|first| *first > 2));
-    assert!(numbers().len() <= 3);
+    // A list that is made while one log goes and the next one comes may have both.
+    until("at most three logs", || numbers().len() <= 3);
     let kept = sessions.0.file("kept.csv");
     let said = words_of(sessions.log(&["snapshot", "ring", "-o", &kept]));
     has(&said, &["kept.csv"]);
     let (count, format) = records(&kept);
     assert_eq!(format, "csv");
-    assert!((8..=40).contains(&count), "two or three logs of ten records: {count}");
+    // A busy machine takes fewer than ten records in 200 ms, but at least one for each log.
+    assert!((2..=40).contains(&count), "two or three logs of at most ten records: {count}");
     let little = sessions.0.file("little.tally");
     words_of(sessions.log(&["snapshot", "ring", "-o", &little, "--last", "100ms"]));
     assert!(records(&little).0 < count);
