@@ -103,7 +103,7 @@ fn nothing_wrong_is_left(scratch: &Scratch, when: &str) {
 }
 
 /// Runs something while readers look at a directory, one that stays and ever new ones.
-fn watched(scratch: &Scratch, job: impl FnOnce()) -> u64 {
+fn watched(scratch: &Scratch, job: impl FnOnce(&AtomicU64)) -> u64 {
     let (stop, values) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let watching = scope.spawn(|| {
@@ -114,7 +114,7 @@ fn watched(scratch: &Scratch, job: impl FnOnce()) -> u64 {
                 std::thread::sleep(Duration::from_micros(300));
             }
         });
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(&values)));
         stop.store(true, Ordering::Relaxed);
         watching.join().unwrap();
         result.unwrap();
@@ -130,7 +130,7 @@ fn a_publisher_that_dies_before_any_system_call_leaves_nothing_that_is_wrong() {
     assert!(calls.iter().any(|(name, _)| name.starts_with("rename")), "{calls:?}");
     assert!(calls.len() > 30, "{calls:?}");
     let mut killed = 0;
-    let values = watched(&scratch, || {
+    let values = watched(&scratch, |_| {
         for (name, count) in &calls {
             let mut command = Command::new(&strace);
             command.args(["-qqq", "-o", "/dev/null", "-e", &format!("trace={name}")]);
@@ -151,14 +151,17 @@ fn a_publisher_that_is_killed_at_any_time_leaves_nothing_that_is_wrong() {
     let asked = std::env::var("TALLYMON_KILLS").ok().and_then(|number| number.parse::<u64>().ok());
     let kills = asked.unwrap_or(40);
     let scratch = Scratch::new();
-    let values = watched(&scratch, || {
-        for round in 0..kills {
+    let values = watched(&scratch, |values| {
+        let mut round = 0;
+        // On a busy machine the readers may begin late.
+        while round < kills || values.load(Ordering::Relaxed) == 0 && round < 100 * kills {
             let mut child = life(Command::new("env"), &program, &scratch).arg("1000").spawn().unwrap();
             // The start takes some milliseconds; the times are spread over it and what follows.
             std::thread::sleep(Duration::from_micros(round * 7919 % 40_000));
             child.kill().unwrap();
             child.wait().unwrap();
             nothing_wrong_is_left(&scratch, &format!("round {round}"));
+            round += 1;
         }
     });
     println!("{kills} were killed; {values} values were seen");

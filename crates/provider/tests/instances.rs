@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tallymon_provider::CounterType;
@@ -18,6 +18,18 @@ const KIND: CounterType = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
 /// How many live at most at once, and how many there are in all.
 const ALIVE: usize = 3_000;
 const ALL: i32 = 20_000;
+
+/// Instead of the number of readings, when there are no more.
+const ENDED: u64 = u64::MAX;
+
+/// Says that there are no more readings when it is dropped.
+struct Ends<'a>(&'a AtomicU64);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(ENDED, Ordering::Relaxed);
+    }
+}
 
 fn born(publisher: &Publisher, id: i32, parent: Option<&Instance>) -> (Instance, Gauge) {
     let name = format!("n{id}");
@@ -38,12 +50,21 @@ fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
     let mut reader = reader_of(&scratch);
     reader.scan();
     let publication = reader.publications_mut().first_mut().unwrap();
-    let done = AtomicBool::new(false);
+    let (done, looks) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
-        let done = &done;
+        let (done, looks) = (&done, &looks);
+        // Also when a check fails: nobody waits for a reader that has ended.
+        let _ends = Ends(looks);
         scope.spawn(move || {
             let mut alive = VecDeque::new();
             for id in 1..=ALL {
+                // On a busy machine the reader may be slow: it looks at least once every 1,000 instances.
+                if id % 1_000 == 0 {
+                    let before = looks.load(Ordering::Relaxed);
+                    while looks.load(Ordering::Relaxed) == before && before != ENDED {
+                        std::thread::yield_now();
+                    }
+                }
                 let parent = alive.back().map(|(instance, _)| instance);
                 let new = born(&publisher, id, parent);
                 alive.push_back(new);
@@ -77,6 +98,7 @@ fn twenty_thousand_instances_are_never_mistaken_for_each_other() {
             most = most.max(ids.len());
             seen.extend(ids);
             readings += 1;
+            looks.store(readings, Ordering::Relaxed);
             if last {
                 break;
             }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -196,20 +198,22 @@ fn a_session_goes_on_looking_for_missing_counters() {
     };
     let (path, other) = (PATH.replace("Processor Time", "User Time"), PATH);
     let (asking, block_of) = (store.clone(), block.clone());
+    // How many counters are there, and how often somebody looked when both were.
+    let (there, complete) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (is_there, looks) = (there.clone(), complete.clone());
     let recorder = thread::spawn(move || {
-        let mut opened = 0;
         let open = |_: &SessionSettings| {
-            opened += 1;
-            // At first none of the counters is there, then one, then both.
+            let there = is_there.load(Ordering::SeqCst);
+            looks.fetch_add(usize::from(there == 2), Ordering::SeqCst);
             let mut query = Query::open(&Location::File(block_of.clone()))?;
-            let here = [&path[..], other].into_iter().take(opened - 1);
-            for path in here {
+            for path in [&path[..], other].into_iter().take(there) {
                 query.add(path).unwrap();
             }
-            Ok(SessionQuery { query, missing: 3_usize.saturating_sub(opened) })
+            // The first one comes after the first look.
+            is_there.fetch_max(1, Ordering::SeqCst);
+            Ok(SessionQuery { query, missing: 2 - there })
         };
         record(&asking, "later", open, wait).unwrap();
-        opened
     });
     let columns = || {
         let logs = store.logs(&settings).unwrap_or_default();
@@ -221,10 +225,12 @@ fn a_session_goes_on_looking_for_missing_counters() {
     };
     until("the first counter", || store.status("later").records > 0);
     assert!(columns().unwrap().iter().all(|path| path.contains("User Time")));
+    there.store(2, Ordering::SeqCst);
     until("both counters", || {
         columns().is_some_and(|paths| paths.iter().any(|path| path.contains("Processor Time")))
     });
     store.stop("later").unwrap();
+    recorder.join().unwrap();
     // Once everything is there, nobody looks again.
-    assert_eq!(recorder.join().unwrap(), 3);
+    assert_eq!(complete.load(Ordering::SeqCst), 1);
 }

@@ -68,10 +68,10 @@ impl Terminal {
     ///
     /// # Panics
     ///
-    /// When that takes longer than half a minute.
+    /// When that takes longer than a minute.
     #[track_caller]
     pub fn wait(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + Duration::from_secs(60);
         loop {
             let screen = self.screen();
             if wanted(&screen) {

@@ -153,7 +153,7 @@ fn one_line_in_main_is_enough() {
     let start = Instant::now();
     let is_there = || paths.iter().all(|path| query(&directory).check(path).is_ok());
     while !is_there() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it publishes nothing");
+        assert!(start.elapsed() < Duration::from_secs(60), "it publishes nothing");
         thread::sleep(Duration::from_millis(10));
     }
     // The first sample may be older than the first span.
@@ -161,7 +161,7 @@ fn one_line_in_main_is_enough() {
         let found = read(&directory, &paths, || thread::sleep(Duration::from_millis(100)));
         match &found[1].1 {
             Ok(time) => break time.as_f64().unwrap(),
-            Err(why) => assert!(start.elapsed() < Duration::from_secs(30), "no span ended: {why:?}"),
+            Err(why) => assert!(start.elapsed() < Duration::from_secs(60), "no span ended: {why:?}"),
         }
     };
     assert!(time >= 0.005, "{time}");

@@ -2,7 +2,7 @@
  * and can be told to do what a library must not do.
  *
  * LOG    path of the file that it writes down its calls in
- * SICK_FILE  with the fault SICK: it crashes as long as this file is there
+ * SICK_FILE  with the fault SICK: it crashes as long as this file is there; with SLEEP: it sleeps until it is there
  * FAULT  a word from the list below, or GOOD
  */
 #define _GNU_SOURCE
@@ -28,7 +28,7 @@ enum fault {
     HANG_CLOSE,     /* Close sleeps for an hour */
     ABORT,
     LOOP,           /* Collect loops for ever */
-    SLEEP,          /* Collect sleeps for 300 ms from its second call on */
+    SLEEP,          /* Collect sleeps from its second call on, until the file SERVICE.sick is beside LOG */
     LONG_SLEEP,     /* Collect sleeps for an hour from its second call on */
     OPEN_SLEEPS,    /* Open sleeps for an hour */
     OVERRUN,        /* Collect writes 64 bytes behind its buffer */
@@ -162,8 +162,8 @@ static void misbehave(char *data, DWORD size)
         for (volatile int i = 0;; i++)
             ;
     case SLEEP:
-        if (calls > 1)
-            usleep(300 * 1000);
+        while (calls > 1 && access(SICK_FILE, F_OK) != 0)
+            usleep(1000);
         break;
     case LONG_SLEEP:
         if (calls > 1)

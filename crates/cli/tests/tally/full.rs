@@ -105,8 +105,9 @@ fn a_session_waits_for_room() {
             "for turn in $(seq 300); do \"$TALLY\" log show full --json > ../shown",
             "grep -q '\"errors\":0,' ../shown || break; sleep 0.1; done",
             "mkdir ../first; cp * ../first",
-            // Someone makes room.
-            "mount -o remount,size=64m none .; sleep 1",
+            // Someone makes room, and the recording grows.
+            "before=$(cat full_* | wc -c); mount -o remount,size=64m none .",
+            "for turn in $(seq 600); do [ $(cat full_* | wc -c) -gt $before ] && break; sleep 0.1; done",
             "\"$TALLY\" log stop full; \"$TALLY\" log show full --json > ../ended",
         ];
         let Some(ran) = with_a_small_disk(&folder, &script.join("; ")) else { return };

@@ -300,7 +300,7 @@ fn a_dormant_program_is_switched_on_and_off() {
         for (number, (filter, seen)) in turns.into_iter().enumerate() {
             if number > 0 {
                 reader::switch(&file, filter.is_some(), &filter.clone().unwrap_or_default()).unwrap();
-                let deadline = Instant::now() + Duration::from_secs(20);
+                let deadline = Instant::now() + Duration::from_secs(60);
                 while Profile::open(&file).unwrap().asked {
                     assert!(Instant::now() < deadline, "the program did not answer");
                     std::thread::sleep(Duration::from_millis(20));

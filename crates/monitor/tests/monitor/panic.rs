@@ -62,7 +62,7 @@ fn puts_the_terminal_back() {
     );
     tmux(&["send-keys", "-l", &line]);
     tmux(&["send-keys", "Enter"]);
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_secs(60);
     let mut was_open = false;
     let screen = loop {
         let screen = tmux(&["capture-pane", "-p"]);

@@ -63,9 +63,16 @@ const OF_JOBS: [At; 6] = [
 ];
 
 /// How long a request waits for an answer.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long the thread waits for the answer.
-const DEADLINE: Duration = Duration::from_secs(5);
+#[cfg(not(test))]
+fn patience() -> Duration {
+    Duration::from_millis(100)
+}
+
+#[cfg(test)]
+use print_queue_tests::patience;
+
+/// How long the thread waits for the answer; longer in tests, whose machine may be busy.
+const DEADLINE: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 5 });
 /// The counts of one queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
@@ -128,7 +135,7 @@ impl PrintQueue {
                     let _ = send.send(query(&socket, wants_jobs.then_some(first), deadline_in(DEADLINE)));
                 };
                 thread.spawn(asks).map_err(|error| CupsError::Socket(error.kind()))?;
-                (open, PATIENCE)
+                (open, patience())
             }
         };
         match open.recv_timeout(patience) {

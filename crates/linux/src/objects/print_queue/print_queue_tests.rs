@@ -14,6 +14,15 @@ use crate::kernel::cups::ipp::{Question, decode};
 use crate::kernel::cups::print_server::{Job, Printer, job, plain, printer, text};
 use crate::kernel::proc::fixture::fixture;
 
+thread_local! {
+    /// How long a request of this test waits for an answer: an answer that comes is waited for.
+    static PATIENCE: std::cell::Cell<Duration> = const { std::cell::Cell::new(DEADLINE) };
+}
+
+pub(super) fn patience() -> Duration {
+    PATIENCE.get()
+}
+
 const JOB: &str = "ipp://localhost/printers/Lab%20%281%29";
 
 fn job_of(number: i32, state: i32, reason: &str) -> Job {
@@ -141,6 +150,8 @@ fn a_hanging_server_is_waited_for_once() {
     serve(&machine.folder, vec![printers, Some(fixture("cups-2.4/jobs")), None]);
     let fresh = machine.read(1450);
     assert_eq!(named(&instance(&fresh, "Paper"), 1458), Ok(1));
+    PATIENCE.set(Duration::from_millis(100));
+    // Who waited for the server would not be here before its deadline.
     let start = Instant::now();
     for _ in 0..5 {
         let stale = machine.read(1450);
@@ -203,7 +214,7 @@ impl Server {
             .spawn()
             .unwrap();
         let mut server = Server { process, socket };
-        for _ in 0..100 {
+        for _ in 0..1200 {
             if Path::new(&server.socket).exists() {
                 return Some(server);
             }
@@ -259,7 +270,7 @@ fn a_print_server_started_by_the_test() {
     server.run("lp", &["-d", "Paper", "-H", "hold", "-"], "later");
     server.run("lp", &["-d", "Lab_2", "-"], "y");
     // Printing takes a moment.
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if total(&mut machine, ALL)[0] == Ok(2) {
             break;
         }

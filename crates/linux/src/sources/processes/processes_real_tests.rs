@@ -93,8 +93,9 @@ fn a_busy_child_uses_cpu_time() {
     let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let id = child.id();
     let wanted = interest(&[CPU]);
-    let first = value(&collect(&mut system, &[PROCESS], &wanted), id, CPU).unwrap();
+    // Before the first sample: this thread may lose its processor between the two.
     let start = Instant::now();
+    let first = value(&collect(&mut system, &[PROCESS], &wanted), id, CPU).unwrap();
     let used = loop {
         std::thread::sleep(Duration::from_millis(20));
         let used = value(&collect(&mut system, &[PROCESS], &wanted), id, CPU).unwrap() - first;

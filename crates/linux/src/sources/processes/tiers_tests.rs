@@ -231,8 +231,9 @@ fn forks_and_exits_keep_the_table_correct() {
         let mut last = sums(&table);
         let mut is_over = false;
         let mut samples = 0;
-        while !is_over {
-            is_over = forks.0.try_wait().unwrap().is_some();
+        // On a busy machine they may all have ended before the first look.
+        while !is_over || samples < 3 {
+            is_over = is_over || forks.0.try_wait().unwrap().is_some();
             refresh(&mut table, WANTS);
             samples += 1;
             let now = sums(&table);
@@ -285,7 +286,7 @@ fn processes_between_two_samples_are_in_the_sums() {
     // The kernel releases the program after a grace period on all CPUs.
     let start = Instant::now();
     let mut after = before;
-    while after.2 < before.2 + used && start.elapsed() < Duration::from_secs(10) {
+    while after.2 < before.2 + used && start.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(20));
         let now = cpu(&mut table);
         assert!(after.0 <= now.0 && after.1 <= now.1, "a sum stepped back: {after:?} {now:?}");
