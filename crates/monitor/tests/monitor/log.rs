@@ -311,7 +311,7 @@ fn opening_a_log_keeps_the_live_history() {
 #[test]
 fn keys_work_while_a_file_is_opened_and_escape_stops_it() {
     let folder = Folder::new("slow");
-    // Opening a pipe without a writer blocks.
+    // What comes of opening it, that a plain file is needed, is not taken: until then it is being opened.
     let pipe = folder.file("pipe.csv");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let mut bench = Bench::new(DEFAULTS);
@@ -320,7 +320,7 @@ fn keys_work_while_a_file_is_opened_and_escape_stops_it() {
         bench.app.event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     };
     key(&mut bench, KeyCode::Enter);
-    assert!(bench.app.is_opening() && !bench.app.file_comes(std::time::Duration::ZERO));
+    assert!(bench.app.is_opening());
     has(&bench.screen(), &["opening pipe.csv", "0 %", "Esc stops", "live"]);
     bench.run(3);
     assert_eq!(bench.app.monitor().rows(), 0..6);
