@@ -39,7 +39,7 @@ const MAX_FILES_OF_USER: usize = 256;
 const MAX_FILES_OF_OTHERS: usize = 2048;
 /// The most names in a directory that are looked at.
 const MAX_NAMES: usize = 1 << 18;
-/// A listing that took longer than this is not repeated before it is a twentieth of the time.
+/// A listing that took more processor time than this is not repeated before it is a twentieth of the time.
 const LONG_LISTING: Duration = Duration::from_millis(20);
 
 /// Finds publications and keeps them open.
@@ -74,6 +74,13 @@ struct Directory {
     was_there: bool,
     /// When it is listed again, after a listing that took long.
     next: Option<Instant>,
+}
+
+/// Processor time of this thread: a thread that waits for a processor has not worked.
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 impl Reader {
@@ -171,8 +178,9 @@ impl Reader {
         // Clocks of file systems stand still for some milliseconds; a change within them does not change the
         // time.
         directory.settled = time.filter(|(seconds, _)| now > seconds.saturating_add(1));
+        let begun = thread_time();
         let candidates = self.list(&path);
-        let took = start.elapsed();
+        let took = thread_time().saturating_sub(begun);
         if let Some(directory) = self.directories.get_mut(at) {
             let pause = took.saturating_mul(20);
             directory.next = (took > LONG_LISTING).then(|| start.checked_add(pause)).flatten();
