@@ -117,7 +117,7 @@ pub const FORMATS: &[FormatInfo] = &[
         aliases: &[],
         extension: "parquet",
         description: "Parquet file: one row a value",
-        reads: false,
+        reads: cfg!(feature = "parquet"),
         writes: cfg!(feature = "parquet"),
         detect: |head| head.starts_with(b"PAR1"),
     },
@@ -258,6 +258,8 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
         Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(input)?)),
         #[cfg(feature = "sqlite")]
         Some(Format::Sqlite) => Ok(Box::new(crate::sqlite::SqliteReader::open(path, options)?)),
+        #[cfg(feature = "parquet")]
+        Some(Format::Parquet) => Ok(Box::new(crate::parquet::ParquetReader::new(input, options)?)),
         Some(format) => match crate::import::open_files(format, path, &options.bytes_read) {
             Some(log) => log,
             None => read(input, options),
@@ -284,6 +286,10 @@ pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn 
         Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(Cursor::new(bytes), options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(Cursor::new(bytes), options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(Cursor::new(bytes))?)),
+        #[cfg(feature = "parquet")]
+        Some(Format::Parquet) => {
+            Ok(Box::new(crate::parquet::ParquetReader::new(Cursor::new(bytes), options)?))
+        }
         _ => read(bytes, options),
     }
 }
@@ -322,9 +328,8 @@ pub fn read<'a>(
 fn unreadable(format: Format) -> LogError {
     let what = format.info().description;
     LogError::new(LogErrorKind::Request(match format {
-        Format::Sqlite if format.info().reads => format!("a {what} can be read from a file only"),
         Format::Pcp => "an archive of PCP is several files; give the path of one of them".to_owned(),
-        Format::Parquet => "Parquet is written here, but not read; read it with DuckDB or pandas".to_owned(),
+        format if format.info().reads => format!("a {what} can be read from a file only"),
         _ => format!("this program was built without the feature that reads a {what}"),
     }))
 }

@@ -32,7 +32,7 @@
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
 //! | `import` | logs of other collectors, such as sysstat |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
-//! | `parquet` | Parquet files, written; with the feature `parquet` |
+//! | `parquet` | Parquet files; with the feature `parquet` |
 //! | [`zone`] | local times of logs and UTC |
 //! | [`clock`] | times by the clock of a log |
 //! | [`select`] | selects counters and records |

@@ -196,3 +196,10 @@ fn databases() {
     let folder = Scratch::in_memory();
     hurt("sqlite", &in_format(&folder, Format::Sqlite), 200);
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_files() {
+    let folder = Scratch::in_memory();
+    hurt("parquet", &in_format(&folder, Format::Parquet), 400);
+}

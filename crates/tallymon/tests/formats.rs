@@ -260,7 +260,7 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
         recorder.record(query.snapshot().unwrap(), 540, (time, time)).unwrap();
     }
     recorder.seal().unwrap();
-    for format in [Format::Tally, Format::Blg, Format::Sqlite] {
+    for format in [Format::Tally, Format::Blg, Format::Sqlite, Format::Parquet] {
         if format.info().writes {
             let copy = folder.join(format!("converted.{}", format.info().extension));
             relog(from_ref(&recording), &copy, &Options { format, ..Options::default() }).unwrap();
@@ -403,7 +403,7 @@ fn columns_have_the_order_of_the_paths_in_every_format() {
         recorder.record(query.snapshot().unwrap(), 540, (FileTime(START), FileTime(START))).unwrap();
         recorder.seal().unwrap();
         let mut logs = vec![recording.clone()];
-        for format in [Format::Csv, Format::Tally, Format::Blg, Format::Sqlite] {
+        for format in [Format::Csv, Format::Tally, Format::Blg, Format::Sqlite, Format::Parquet] {
             if format.info().writes && format.info().reads {
                 let copy = folder.join(format!("copy.{}", format.info().extension));
                 relog(from_ref(&recording), &copy, &Options { format, ..Options::default() }).unwrap();
@@ -425,7 +425,7 @@ fn text_stays_the_same_when_it_is_copied() {
     let live = live_text(false, false);
     let text = folder.join("live.csv");
     std::fs::write(&text, &live).unwrap();
-    for name in ["copy.tally", "copy.blg", "copy.sqlite"] {
+    for name in ["copy.tally", "copy.blg", "copy.sqlite", "copy.parquet"] {
         let format = Format::from_name(name.rsplit('.').next().unwrap()).unwrap();
         if !format.info().writes {
             continue;

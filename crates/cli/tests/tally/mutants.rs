@@ -153,6 +153,7 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     assert_eq!(recorded.code, Some(0), "{}", recorded.err);
     let mut formats = vec!["tally", "blg", "csv", "tsv"];
     formats.extend(cfg!(feature = "sqlite").then_some("sqlite"));
+    formats.extend(cfg!(feature = "parquet").then_some("parquet"));
     let read = |format: &'static str| {
         let log = folder.file(&format!("sound.{format}"));
         if format != "tally" {

@@ -131,7 +131,15 @@ fn duckdb_and_pandas_read_parquet() {
     let file = folder.file("log.parquet");
     let ran = tally(&["relog", log, "-o", &file]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    has(&tally(&["info", &file]).words(3), &["DuckDB"]);
+    // It is a log again, and gives what the first one gives.
+    for command in [&["relog"][..], &["stats", "--json"], &["get", r"\Processor(*)\*", "--log"]] {
+        let of = |file: &str| {
+            let ran = tally(&[command, &[file]].concat());
+            assert_eq!(ran.code, Some(0), "{command:?} {}", ran.err);
+            ran.out.replace(file, "LOG")
+        };
+        assert_eq!(of(&file), of(log), "{command:?}");
+    }
     let Some(found) = python(PARQUET, &[&file]) else { return };
     if is_missing(&found) {
         return;

@@ -2,7 +2,7 @@
 //! are computed from samples, and a [`Sink`] receives both as [`Row`]s.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -267,6 +267,41 @@ impl ValueState {
 }
 
 impl NoValue {
+    /// All reasons but those of [`NoValue::NoData`], which are in [`Absence::ALL`].
+    const WITHOUT_DATA: [NoValue; 17] = [
+        NoValue::FirstSample,
+        NoValue::NegativeValue,
+        NoValue::NegativeDenominator,
+        NoValue::NegativeTimebase,
+        NoValue::ZeroTimebase,
+        NoValue::ZeroDenominator,
+        NoValue::NoOperations,
+        NoValue::TypeMismatch,
+        NoValue::UnknownType,
+        NoValue::NotNumeric,
+        NoValue::NoBase,
+        NoValue::NoStartTime,
+        NoValue::NotFinite,
+        NoValue::NoMachine,
+        NoValue::NoObject,
+        NoValue::NoCounter,
+        NoValue::NoInstance,
+    ];
+
+    /// The reason with these words, as [`Display`](fmt::Display) writes them.
+    ///
+    /// ```
+    /// use tallymon_core::flow::{Absence, NoValue};
+    /// let reason = NoValue::NoData(Absence::Vanished);
+    /// assert_eq!(NoValue::from_words(&reason.to_string()), Some(reason));
+    /// assert_eq!(NoValue::from_words("no operations in the interval"), Some(NoValue::NoOperations));
+    /// assert_eq!(NoValue::from_words("no idea"), None);
+    /// ```
+    pub fn from_words(words: &str) -> Option<NoValue> {
+        let absences = Absence::ALL.into_iter().map(NoValue::NoData);
+        NoValue::WITHOUT_DATA.into_iter().chain(absences).find(|reason| reason.to_string() == words)
+    }
+
     /// The status with which the Performance Data Helper reports this.
     pub const fn pdh_status(self) -> PdhStatus {
         const fn status(code: u32, name: &'static str) -> PdhStatus {

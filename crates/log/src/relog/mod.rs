@@ -162,7 +162,10 @@ fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Re
         #[cfg(feature = "sqlite")]
         Format::Sqlite => plan.copy(&mut plan.sqlite_sink(new.path(), output)?, options),
         #[cfg(feature = "parquet")]
-        Format::Parquet => plan.copy(&mut crate::parquet::ParquetSink::new(file)?, options),
+        Format::Parquet => {
+            let (name, bias) = plan.zone_label();
+            plan.copy(&mut crate::parquet::ParquetSink::new(file)?.with_zone(&name, bias), options)
+        }
         format => Err(not_written(format)),
     }
 }

@@ -69,7 +69,7 @@ impl Plan {
     }
 
     /// Name and bias of the zone. An unknown zone has no name, and readers take that as unknown.
-    fn zone_label(&self) -> (String, i32) {
+    pub(super) fn zone_label(&self) -> (String, i32) {
         let (name, bias) = self.zone.label(self.minutes);
         (if self.zone.is_unknown() { String::new() } else { name }, bias)
     }

@@ -1,21 +1,4 @@
-//! Writes rows as Parquet files, for DuckDB, pandas, Spark and the like.
-//!
-//! One row is one value: the time, the parts of the counter path, the computed value, and its raw numbers.
-//! Such a table has room for new instances at any time, and its columns of names cost nearly nothing, because
-//! a row group is sorted by counter and names are stored once. An instance that does not exist at a time has
-//! no row; a value that can not be computed is NULL, and `missing` has the reason.
-//!
-//! | column | type | is |
-//! |---|---|---|
-//! | `time` | timestamp, microseconds, UTC | when the sample was taken |
-//! | `host`, `object`, `instance`, `counter` | text | the parts of the path; `host` and `instance` may be NULL |
-//! | `path` | text | the whole path |
-//! | `type` | text | the counter type by its name in `winperf.h`, or its number |
-//! | `value` | double | the computed value |
-//! | `first`, `second` | 64-bit integer | the raw value, and what it is divided by, as signed numbers |
-//! | `frequency` | 64-bit integer | ticks per second of `second` |
-//! | `multi_count` | 32-bit integer | how many resources were added up |
-//! | `missing` | text | why there is no value |
+//! Writes rows as Parquet files.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -23,12 +6,14 @@ use std::sync::Arc;
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink};
 
+use super::{BIAS_KEY, ZONE_KEY};
 use crate::error::{LogError, LogErrorKind};
 
 const SCHEMA: &str = "
@@ -119,6 +104,17 @@ impl<W: Write + Send> ParquetSink<W> {
         let properties = Arc::new(properties.build());
         let writer = SerializedFileWriter::new(out, Arc::new(schema), properties).map_err(failed)?;
         Ok(ParquetSink { writer: Some(writer), columns: Vec::new(), values: Vec::new() })
+    }
+
+    /// Writes the zone of the log's local times into the footer: its name, and the minutes to add to local time
+    /// to get UTC.
+    pub fn with_zone(mut self, name: &str, bias: i32) -> ParquetSink<W> {
+        if let Some(writer) = &mut self.writer {
+            for (key, value) in [(ZONE_KEY, name.to_owned()), (BIAS_KEY, bias.to_string())] {
+                writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+            }
+        }
+        self
     }
 
     /// Writes the values so far as a row group, sorted by counter and time.
