@@ -1,6 +1,6 @@
 //! The command line as a whole: every command with its arguments.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::arguments::{
     Browse, Check, Common, Compare, Compat, Complete, Completions, Doctor, Dump, Events, Explain, Find, Get,
@@ -22,6 +22,9 @@ A counter path is \Object(instance)\Counter. Put it in single quotes, because
 the shell removes backslashes, or use slashes: '//host/Object(instance)/Counter'.
 Names may be English, in any language of --lang, or numbers: '\238(_Total)\6'.
 
+Environment: TALLY_ROOT, TALLY_LANG, TALLY_NAMES, TALLY_TIER, TALLY_PROFILE and
+TALLY_HOST; docs/environment.md says what each does.
+
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 no value, 5 access denied,
 6 unreachable, 7 damaged file, 8 findings.";
 
@@ -33,6 +36,20 @@ pub(crate) struct Arguments {
     pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+impl Arguments {
+    /// The command line with all help texts.
+    pub(crate) fn whole_command() -> clap::Command {
+        examples::add(Arguments::command())
+    }
+
+    /// Parses the command line of this process.
+    pub(crate) fn parse_line() -> Result<Arguments, clap::Error> {
+        let mut command = Arguments::whole_command();
+        let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -126,10 +143,62 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
+        Arguments::whole_command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        fn look(command: &clap::Command, name: &str) {
+            for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+                look(inner, &format!("{name} {}", inner.get_name()));
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = help.strip_prefix("Examples:\n").unwrap_or_default();
+            // The first line is of this command, and not one that was copied from another.
+            assert!(examples.trim_start().starts_with(name), "{name}: {help:?}");
+            for line in examples.lines() {
+                assert!(line.len() <= 80, "{line}");
+            }
+        }
+        for command in Arguments::whole_command().get_subcommands() {
+            if !command.is_hide_set() {
+                look(command, &format!("tally {}", command.get_name()));
+            }
+        }
+    }
+
+    /// Each example is a command line that this program takes.
+    #[test]
+    fn examples_are_taken() {
+        fn look(command: &clap::Command, lines: &mut Vec<String>) {
+            command.get_subcommands().for_each(|inner| look(inner, lines));
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let help = help.split("\n\n").next().unwrap_or_default();
+            lines.extend(help.lines().filter_map(|line| Some(line.strip_prefix("  ")?.to_owned())));
+        }
+        let mut lines = Vec::new();
+        look(&Arguments::whole_command(), &mut lines);
+        assert!(lines.len() > 80, "{}", lines.len());
+        for line in lines {
+            for part in line.split(" && ").filter(|part| part.starts_with("tally ")) {
+                let part = part.split(['>', '|']).next().unwrap_or_default().trim_end();
+                let part = part.replace("\"$(tally browse --one)\"", "x");
+                let mut words = vec![String::new()];
+                let mut quoted = false;
+                for letter in part.chars() {
+                    match letter {
+                        '\'' => quoted = !quoted,
+                        ' ' if !quoted => words.push(String::new()),
+                        letter => words.last_mut().unwrap().push(letter),
+                    }
+                }
+                if let Err(error) = Arguments::whole_command().try_get_matches_from(&words) {
+                    panic!("{line}: {error}");
+                }
+            }
+        }
     }
 }

@@ -27,8 +27,8 @@ mod words;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 use tallymon::core::title::nearest;
 
 use arguments::{CompatCommand, Mon};
@@ -49,7 +49,7 @@ fn run_line() -> ExitCode {
         Some(program) => {
             program.run(&line.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>())
         }
-        None => match Arguments::try_parse() {
+        None => match Arguments::parse_line() {
             Ok(arguments) => run(&arguments),
             Err(error) => return usage(with_advice(error)),
         },

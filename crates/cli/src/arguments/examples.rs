@@ -140,3 +140,140 @@ pub(crate) const MAN: &str = r"Examples:
   tally man | man -l -
   tally man watch | man -l -
   tally man --output ~/.local/share/man/man1";
+
+/// Examples of the subcommands of commands.
+const NESTED: [(&str, &str, &str); 32] = [
+    (
+        "log",
+        "start",
+        r"  tally log start web -c '\Processor(*)\*' -c '\Memory\*' --interval 5s
+  tally log start night --all-objects --begin '2026-11-21 22:00' --samples 600
+  tally log start web",
+    ),
+    (
+        "log",
+        "stop",
+        "  tally log stop web
+  tally log stop web night",
+    ),
+    ("log", "list", "  tally log list"),
+    (
+        "log",
+        "show",
+        "  tally log show web
+  tally log show web --json",
+    ),
+    (
+        "log",
+        "update",
+        r"  tally log update web --interval 1s
+  tally log update web -c '\PhysicalDisk(*)\*'",
+    ),
+    ("log", "delete", "  tally log delete web"),
+    (
+        "log",
+        "import",
+        "  tally log import web.xml
+  tally log import baseline.xml --name web",
+    ),
+    (
+        "log",
+        "export",
+        "  tally log export web
+  tally log export web web.xml",
+    ),
+    (
+        "log",
+        "snapshot",
+        "  tally log snapshot web --last 10m
+  tally log snapshot web -o incident.tally",
+    ),
+    ("log", "run", "  tally log run web"),
+    (
+        "prof",
+        "run",
+        "  tally prof run -- dotnet shop.dll
+  tally prof run --duration 30s -o shop.prof -- dotnet shop.dll
+  tally prof run --include Shop. --publish -- dotnet shop.dll",
+    ),
+    (
+        "prof",
+        "tree",
+        "  tally prof tree shop.prof
+  tally prof tree shop.prof --depth 5 --corrected",
+    ),
+    ("prof", "report", "  tally prof report shop.prof -o shop.html"),
+    ("prof", "diff", "  tally prof diff before.prof after.prof --rows 10"),
+    ("prof", "export", "  tally prof export shop.prof -f speedscope > shop.json"),
+    (
+        "prof",
+        "top",
+        "  tally prof top
+  tally prof top 4711 --rows 20",
+    ),
+    (
+        "prof",
+        "publish",
+        "  tally prof publish
+  tally prof publish 4711 --include Shop. --methods 50",
+    ),
+    (
+        "prof",
+        "status",
+        "  tally prof status
+  tally prof status shop.prof",
+    ),
+    ("prof", "on", "  tally prof on 4711 --include Shop."),
+    ("prof", "off", "  tally prof off 4711"),
+    (
+        "provider",
+        "add",
+        "  tally provider add myservice.ini
+  tally provider add myservice.ini --library /usr/lib/libmyservice.so",
+    ),
+    ("provider", "remove", "  tally provider remove MyService"),
+    (
+        "provider",
+        "list",
+        "  tally provider list
+  tally provider list --json",
+    ),
+    (
+        "provider",
+        "check",
+        "  tally provider check myservice.ini
+  tally provider check old.ini --code-page 949",
+    ),
+    ("provider", "export", "  tally provider export saved.txt && tally lodctr /R:saved.txt"),
+    ("provider", "enable", "  tally provider enable MyService"),
+    ("provider", "disable", "  tally provider disable MyService"),
+    ("provider", "translate", "  tally provider translate myservice.ini"),
+    (
+        "provider",
+        "set",
+        "  tally provider set
+  tally provider set --service MyService 'Collect Timeout=500'",
+    ),
+    (
+        "provider",
+        "rollback",
+        "  tally provider rollback --list
+  tally provider rollback",
+    ),
+    ("compat", "install", "  tally compat install --dir ~/.local/bin"),
+    ("compat", "remove", "  tally compat remove --dir ~/.local/bin"),
+];
+
+/// Adds the examples of the subcommands to their help.
+pub(crate) fn add(command: clap::Command) -> clap::Command {
+    NESTED.iter().fold(command, |command, (outer, inner, examples)| {
+        let has = |command: &clap::Command, name: &str| command.find_subcommand(name).is_some();
+        command.mut_subcommands(|outer_command| {
+            if outer_command.get_name() != *outer || !has(&outer_command, inner) {
+                return outer_command;
+            }
+            outer_command
+                .mut_subcommand(*inner, |command| command.after_help(format!("Examples:\n{examples}")))
+        })
+    })
+}
