@@ -69,7 +69,7 @@ impl LogHosts {
     }
 
     fn open(common: &Common, of_log: &OfLog) -> Result<LogHosts, Failure> {
-        let log = open_logs(&of_log.log, &reading(&of_log.reading))?;
+        let log = open_logs(&of_log.log, &reading(&of_log.reading)?)?;
         let summary = log.summary();
         say_notes_of(&log)?;
         log.set_record(u64::MAX);

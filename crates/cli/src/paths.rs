@@ -2,7 +2,7 @@
 
 use tallymon::core::path::{CounterPath, InstancePath, Part};
 use tallymon::core::title::Language;
-use tallymon::{CounterHandle, Locale, Location, PathError, Query, open};
+use tallymon::{CounterHandle, Locale, Location, PathError, Profile, Query, TierChoice, open};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -11,19 +11,29 @@ use crate::words::say;
 
 /// Opens the source that the options name, as a query without paths.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
-    Ok(Query::new(open(&location(common))?, locale(common)?)?)
+    Ok(Query::new(open(&location(common)?)?, locale(common)?)?)
 }
 
 /// The source that the options name.
-pub(crate) fn location(common: &Common) -> Location {
-    match &common.file {
+pub(crate) fn location(common: &Common) -> Result<Location, Failure> {
+    Ok(match &common.file {
         Some(file) => Location::File(file.clone()),
-        // The options include the settings of the environment.
-        None => Location::Machine {
-            tier: common.tier.unwrap_or_default(),
-            profile: common.profile.unwrap_or_default(),
-        },
-    }
+        None => {
+            let (tier, profile) = machine(common)?;
+            Location::Machine { tier, profile }
+        }
+    })
+}
+
+/// How this machine is read, and what of it is shown: by the options, else by the environment.
+pub(crate) fn machine(common: &Common) -> Result<(TierChoice, Profile), Failure> {
+    let wrong = |name: &str, words: String| Failure::new(Kind::Usage, format_args!("{name}: {words}"));
+    let tier = common.tier.map_or_else(TierChoice::of_environment, Ok);
+    let profile = common.profile.map_or_else(Profile::of_environment, Ok);
+    Ok((
+        tier.map_err(|error| wrong(TierChoice::VARIABLE, error.to_string()))?,
+        profile.map_err(|error| wrong(Profile::VARIABLE, error.to_string()))?,
+    ))
 }
 
 /// The language of `--lang`, else of the environment, else English; and the names of `--names`.

@@ -10,6 +10,7 @@ use crate::blg::BlgReader;
 use crate::csv::CsvReader;
 use crate::error::{LogError, LogErrorKind};
 use crate::file::open_regular;
+use crate::names::{NameTable, Translated};
 use crate::native::NativeReader;
 use crate::reader::LogReader;
 
@@ -179,6 +180,8 @@ pub struct ReadOptions {
     pub bias: Option<i32>,
     /// The log set of a database to read; without a name all of them are read, one after another.
     pub log_set: Option<String>,
+    /// Shows the names of another language instead of those of the log.
+    pub names: Option<Arc<NameTable>>,
     /// Compute shares above 100 % as 100. Windows does not do so when it writes logs.
     pub cap: bool,
     /// Counts the bytes that are read, for a progress bar.
@@ -236,7 +239,16 @@ impl Seek for Counted {
 ///
 /// The file can not be read or is not a regular file, or its format is unknown.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    of_file(path, options).map_err(|error| error.in_file(path))
+    let log = of_file(path, options).map_err(|error| error.in_file(path))?;
+    Ok(translated(log, options))
+}
+
+/// The log with the names of another language, if they are asked for.
+fn translated<'r>(log: Box<dyn LogReader + 'r>, options: &ReadOptions) -> Box<dyn LogReader + 'r> {
+    match &options.names {
+        Some(table) => Box::new(Translated::new(log, Arc::clone(table))),
+        None => log,
+    }
 }
 
 fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {

@@ -33,6 +33,7 @@
 //! | `import` | logs of other collectors, such as sysstat |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files; with the feature `parquet` |
+//! | [`names`] | tables of names in other languages, and logs translated with them |
 //! | [`zone`] | local times of logs and UTC |
 //! | [`clock`] | times by the clock of a log |
 //! | [`select`] | selects counters and records |
@@ -58,6 +59,7 @@ mod file;
 pub mod format;
 mod import;
 pub mod info;
+pub mod names;
 pub mod native;
 pub mod new_file;
 pub mod quantile;

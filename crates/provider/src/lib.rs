@@ -48,6 +48,7 @@ pub mod library;
 #[cfg(target_os = "linux")]
 pub mod shm;
 
+pub mod environment;
 pub mod process;
 pub mod profile;
 pub mod status;

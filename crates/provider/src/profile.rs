@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::environment;
+
 /// Selects the built-in objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Profile {
@@ -16,7 +18,7 @@ pub enum Profile {
 
 impl Profile {
     /// The environment variable that names the profile.
-    pub const VARIABLE: &str = "TALLYMON_PROFILE";
+    pub const VARIABLE: &str = environment::PROFILE.name;
 
     /// The profile in the environment; [`Profile::LinuxHonest`] when the variable is not set.
     ///
@@ -24,9 +26,9 @@ impl Profile {
     ///
     /// The variable [`Profile::VARIABLE`] names no profile.
     pub fn of_environment() -> Result<Profile, UnknownProfile> {
-        match std::env::var(Profile::VARIABLE) {
-            Ok(word) if !word.is_empty() => word.parse(),
-            _ => Ok(Profile::LinuxHonest),
+        match environment::PROFILE.value() {
+            Some(word) => word.to_string_lossy().parse(),
+            None => Ok(Profile::LinuxHonest),
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::environment;
+
 /// How processes and threads are read, and what the kernel counts for each processor. All tiers give the same
 /// counters; a higher tier costs less and is denied fewer values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +30,7 @@ pub enum TierChoice {
 
 impl TierChoice {
     /// The environment variable that names the tier.
-    pub const VARIABLE: &str = "TALLYMON_TIER";
+    pub const VARIABLE: &str = environment::TIER.name;
 
     /// The tier in the environment; [`TierChoice::Auto`] when the variable is not set.
     ///
@@ -36,9 +38,9 @@ impl TierChoice {
     ///
     /// The variable [`TierChoice::VARIABLE`] names no tier.
     pub fn of_environment() -> Result<TierChoice, UnknownTier> {
-        match std::env::var(TierChoice::VARIABLE) {
-            Ok(word) if !word.is_empty() => word.parse(),
-            _ => Ok(TierChoice::Auto),
+        match environment::TIER.value() {
+            Some(word) => word.to_string_lossy().parse(),
+            None => Ok(TierChoice::Auto),
         }
     }
 }

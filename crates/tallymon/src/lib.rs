@@ -46,6 +46,7 @@ pub mod human;
 mod location;
 mod log_source;
 mod matching;
+mod name_tables;
 mod names;
 mod path_error;
 mod precision;
@@ -64,6 +65,7 @@ pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
 pub use log_source::{Log, LogReading, LogSource, LogSummary, Overlap};
 pub use matching::{InstanceIdentity, InstanceKey, Matching};
+pub use name_tables::show_names_in;
 pub use names::{Locale, NameForm, Names};
 pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use precision::Precision;
@@ -78,6 +80,7 @@ pub use timer::{Ticks, Timer};
 pub use tallymon_host::{
     Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, events, registry, try_library,
 };
+pub use tallymon_provider::environment;
 pub use tallymon_provider::library;
 pub use tallymon_provider::process;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 use tallymon_host::titles;
+use tallymon_provider::environment;
 
 /// Which names a user sees in a language in which Windows keeps the names of counters in English, as Korean
 /// and Japanese. Paths may always have either.
@@ -19,7 +20,7 @@ pub enum NameForm {
 
 impl NameForm {
     /// The environment variable that chooses it.
-    pub const VARIABLE: &str = "TALLY_NAMES";
+    pub const VARIABLE: &str = environment::NAMES.name;
 
     /// The form with a name: `nt` or `translated`.
     pub fn parse(name: &str) -> Option<NameForm> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tallymon::{NameForm, Profile, TierChoice};
+use tallymon::{NameForm, Profile, TierChoice, environment};
 
 use super::parse::names;
 
@@ -12,7 +12,7 @@ use super::parse::names;
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Common {
     /// Language of names and help texts: en, ko, ja, ru, or a Windows code such as 012.
-    #[arg(long, global = true, env = "TALLY_LANG", hide_env = true, value_name = "LANGUAGE")]
+    #[arg(long, global = true, env = environment::LANG.name, hide_env = true, value_name = "LANGUAGE")]
     pub(crate) lang: Option<String>,
     /// Names of counters in Korean and Japanese: nt (English, as Windows shows them) or translated. Paths may
     /// always have either.

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tallymon::core::counter::Digits;
+use tallymon::core::title::Language;
 
-use super::parse::digits;
+use super::parse::{digits, language};
 use super::reading::{Choice, Reading, TimeChoice};
 use super::writing::Replacing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, native. Several are joined in the order of their
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, native. Several are joined in the order of their
     /// first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
@@ -32,6 +33,10 @@ pub(crate) struct Relog {
     /// Write times in UTC instead of the log's local time.
     #[arg(long, help_heading = "Output")]
     pub(crate) utc: bool,
+    /// Write the names of objects and counters in this language, such as en. Without it, names stay as they are,
+    /// unless --name-table is given.
+    #[arg(long, value_name = "LANGUAGE", value_parser = language, help_heading = "Output")]
+    pub(crate) language: Option<Language>,
     /// Rename a host. Repeat for several hosts.
     #[arg(long, value_name = "OLD=NEW", help_heading = "Output")]
     pub(crate) rename_host: Vec<String>,

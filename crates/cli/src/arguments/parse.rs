@@ -5,6 +5,7 @@ use std::time::Duration;
 use tallymon::NameForm;
 use tallymon::clock::parse_seconds;
 use tallymon::core::counter::Digits;
+use tallymon::core::title::Language;
 use tallymon_monitor::chart::Glyphs;
 
 /// The longest interval: more than a year between two samples is a mistake.
@@ -18,6 +19,11 @@ pub(super) fn glyphs(text: &str) -> Result<Glyphs, String> {
         let names: Vec<&str> = Glyphs::NAMES.iter().map(|(name, _)| *name).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// Parses a language.
+pub(super) fn language(text: &str) -> Result<Language, String> {
+    Language::parse(text).ok_or_else(|| "expected en, ko, ja, ru, or a Windows code such as 012".to_string())
 }
 
 /// Parses a form of names.

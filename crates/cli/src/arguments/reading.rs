@@ -14,6 +14,10 @@ pub(crate) struct Reading {
     /// option is missing, and the guess is reported.
     #[arg(long, value_name = "NAME")]
     pub(crate) code_page: Option<String>,
+    /// Names of the log's system, to show a log of another language with English names: perfc007.dat,
+    /// PerfStringBackup.INI, or a backup of 'lodctr /S'. Repeat for several files.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) name_table: Vec<PathBuf>,
     /// Time zone of a log that names none: minutes to add to its local time for UTC, such as -540 for Japan.
     #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
     pub(crate) bias: Option<i32>,

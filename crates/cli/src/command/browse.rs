@@ -21,7 +21,7 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
     let mut query = if wanted.log.is_empty() {
         paths::query(common)?
     } else {
-        let log = open_logs(&wanted.log, &reading(&wanted.reading))?;
+        let log = open_logs(&wanted.log, &reading(&wanted.reading)?)?;
         Query::new(Box::new(log.source()), paths::locale(common)?)?
     };
     query.define_registered()?;

@@ -21,7 +21,7 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
         AlignBy::Clock => Align::Clock,
     };
     let paths = [arguments.first.as_path(), arguments.second.as_path()];
-    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) };
+    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
     let progress = Progress::of(&options.bytes_read, &paths, 1);
     let found = compare(paths, align, &selection(&arguments.choice)?, &options)?;
     drop(progress);

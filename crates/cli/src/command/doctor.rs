@@ -9,6 +9,7 @@ use tallymon::{Finding, FindingState, Host};
 use crate::arguments::{Common, Doctor};
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::paths;
 use crate::words::{line_width, visible, wrap};
 
 /// Columns that the text needs beside the subjects. With fewer the subjects get a line of their own.
@@ -24,7 +25,8 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "doctor checks the running system; leave out --file"));
     }
-    let mut host = Host::open_as(common.tier.unwrap_or_default(), common.profile.unwrap_or_default())?;
+    let (tier, profile) = paths::machine(common)?;
+    let mut host = Host::open_as(tier, profile)?;
     let findings = host.findings();
     let mut out = border::stdout();
     if doctor.json {

@@ -19,7 +19,7 @@ use crate::paths;
 use crate::words::visible;
 
 pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
-    let mut source = open(&paths::location(common))?;
+    let mut source = open(&paths::location(common)?)?;
     let path = Path::new(&dump.what);
     let request = Request::parse(&dump.what);
     let is_file = path.is_file();

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::words::visible;
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Info) -> Result<(), Failure> {
-    let options = reading(&arguments.reading);
+    let options = reading(&arguments.reading)?;
     let progress = Progress::of(&options.bytes_read, &[&arguments.log], 1);
     let info = info_of(&arguments.log, &in_range(&arguments.range)?, &options)?;
     drop(progress);

@@ -6,17 +6,18 @@ use std::path::Path;
 use tallymon::clock::{LocalZone, parse_log_time, rfc3339};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::core::title::Language;
 use tallymon::log::csv::LineEnd;
 use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
 use tallymon::log::{FORMATS, Format, LogClock, LogTime, Notes, ReadOptions, Selection};
-use tallymon::{Log, Overlap, PathError};
+use tallymon::{Log, Overlap, PathError, show_names_in};
 
 use crate::arguments::{Choice, Common, Reading, Relog, TimeChoice};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::progress::Progress;
 use crate::stop::without_half_files;
-use crate::words::{shown, visible};
+use crate::words::{say, shown, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     let mut rename_host = Vec::new();
@@ -37,7 +38,10 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         line_end: if arguments.lf { LineEnd::Lf } else { LineEnd::CrLf },
         digits: arguments.digits,
         no_formulas: arguments.no_formulas,
-        read: ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) },
+        read: ReadOptions {
+            cap: arguments.choice.cap,
+            ..reading_in(&arguments.reading, arguments.language)?
+        },
         overwrite: arguments.replacing.overwrite(),
     };
     // Each input is read for its columns, and then for its records.
@@ -50,7 +54,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         None => relog_to(&arguments.inputs, border::cells(), &options)?,
     };
     drop(progress);
-    say(&report, arguments.output.as_deref(), options.utc)?;
+    say_report(&report, arguments.output.as_deref(), options.utc)?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
 }
@@ -82,9 +86,22 @@ pub(crate) fn log_time(text: &str) -> Result<LogTime, Failure> {
     })
 }
 
-/// How to read logs by the options.
-pub(crate) fn reading(reading: &Reading) -> ReadOptions {
-    ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias, ..ReadOptions::default() }
+/// How to read logs by the options. Names of another language become English if there are tables for it.
+pub(crate) fn reading(reading: &Reading) -> Result<ReadOptions, Failure> {
+    reading_in(reading, None)
+}
+
+/// As [`reading`], with names in a language.
+fn reading_in(reading: &Reading, language: Option<Language>) -> Result<ReadOptions, Failure> {
+    let mut options =
+        ReadOptions { code_page: reading.code_page.clone(), bias: reading.bias, ..ReadOptions::default() };
+    if language.is_some() || !reading.name_table.is_empty() {
+        let language = language.unwrap_or(Language::ENGLISH);
+        for remark in show_names_in(language, &reading.name_table, &mut options)? {
+            say(visible(&remark));
+        }
+    }
+    Ok(options)
 }
 
 /// The format that is asked for, else the one of the output's name, else PDH-CSV.
@@ -109,7 +126,7 @@ pub(crate) fn time(text: &str) -> Result<FileTime, Failure> {
 }
 
 /// What was done, as words on standard error.
-fn say(report: &Report, output: Option<&Path>, utc: bool) -> io::Result<()> {
+fn say_report(report: &Report, output: Option<&Path>, utc: bool) -> io::Result<()> {
     let mut words = border::stderr();
     let mut all = LogClock::default();
     for InputReport { path, format, records, first, last, clock, notes } in &report.inputs {

@@ -111,7 +111,7 @@ const NAMED: usize = 5;
 pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Result<(), Failure> {
     let stop = Stop::on_signals()?;
     let locale = paths::locale(common)?;
-    let location = paths::location(common);
+    let location = paths::location(common)?;
     let open = |settings: &SessionSettings| -> Result<SessionQuery, SessionError> {
         let mut query = Query::new(open(&location)?, locale)?;
         let missing = match settings.all_objects {

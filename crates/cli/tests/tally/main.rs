@@ -13,6 +13,7 @@ mod files;
 mod forms;
 mod full;
 mod hostile;
+mod languages;
 mod log_times;
 mod logman;
 mod logs;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tallymon_core::time::FileTime;
+use tallymon_provider::environment::ROOT;
 use tallymon_provider::library::event::{Event, EventLevel, EventSource};
 use tallymon_provider::trust::{Lock, check_path, create_folders, open_to_append};
 
@@ -43,9 +44,9 @@ impl EventLog {
     /// Writes beside the registry of the system if the process may write there, else beside the registry of
     /// the user; and to the journal.
     ///
-    /// With `TALLYMON_ROOT` it leaves out the journal: that variable keeps everything in one folder.
+    /// With `TALLY_ROOT` it leaves out the journal: that variable keeps everything in one folder.
     pub fn of_environment(roots: &Roots) -> EventLog {
-        let journal = std::env::var_os("TALLYMON_ROOT").is_none_or(|root| root.is_empty());
+        let journal = ROOT.value().is_none();
         EventLog { journal, ..EventLog::of(roots) }
     }
 

@@ -441,7 +441,7 @@ impl Library {
                 let words = format!(
                     "the program {} that loads libraries can not be started ({error}); install it beside \
                     tally or set \
-                     TALLYMON_HOST",
+                     TALLY_HOST",
                     self.client.settings().program.display()
                 );
                 (vec![Event::new(&event::NOT_LOADED, [&path, ""]).with_detail(&words)], words)

@@ -1,8 +1,9 @@
 //! The folders of the registries of the system and of the user.
 
-use std::env;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+
+use tallymon_provider::environment::ROOT;
 
 use super::files::{default_state_folder, default_system_folder};
 
@@ -60,9 +61,9 @@ impl Roots {
     /// The folders that the environment names.
     ///
     /// `/var/lib/tallymon/registry` for the system and `$XDG_STATE_HOME/tallymon/registry` for the user;
-    /// `$TALLYMON_ROOT/registry` and `$TALLYMON_ROOT/user/registry` when that variable is set.
+    /// `$TALLY_ROOT/registry` and `$TALLY_ROOT/user/registry` when that variable is set.
     pub fn of_environment() -> Roots {
-        match env::var_os("TALLYMON_ROOT").filter(|root| !root.is_empty()) {
+        match ROOT.value() {
             Some(root) => Roots::in_folder(Path::new(&root)),
             None => Roots {
                 system: default_system_folder().join("registry"),
@@ -71,7 +72,7 @@ impl Roots {
         }
     }
 
-    /// Both in one folder, as with `TALLYMON_ROOT`.
+    /// Both in one folder, as with `TALLY_ROOT`.
     pub fn in_folder(root: &Path) -> Roots {
         Roots { system: root.join("registry"), user: Some(root.join("user").join("registry")) }
     }

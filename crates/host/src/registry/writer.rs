@@ -69,7 +69,7 @@ impl Writer {
         let writer = |scope: Scope| {
             let folder = roots.folder(scope).ok_or_else(|| {
                 let words = "there is no home folder for the user's registry; set HOME, XDG_STATE_HOME or \
-                    TALLYMON_ROOT";
+                    TALLY_ROOT";
                 RegistryError::new(RegistryErrorKind::NotFound, words)
             })?;
             Ok(Writer { scope, roots: roots.clone(), store: Store::new(scope, folder) })

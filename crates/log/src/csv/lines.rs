@@ -12,7 +12,7 @@ use crate::error::{LogError, LogErrorKind};
 pub(super) const LONGEST_LINE: u64 = 32 << 20;
 
 /// The encoding of a label such as `windows-1251`, or of the number of a Windows code page.
-pub(super) fn encoding(name: &str) -> Result<&'static Encoding, LogError> {
+pub(crate) fn encoding(name: &str) -> Result<&'static Encoding, LogError> {
     let name = name.trim();
     let number = name.to_ascii_lowercase();
     let number = number.strip_prefix("cp").unwrap_or(&number);

@@ -17,6 +17,7 @@ mod read;
 mod texts;
 mod write;
 
+pub(crate) use lines::encoding;
 pub use read::CsvReader;
 pub use write::{CsvOptions, CsvWriter, LineEnd};
 

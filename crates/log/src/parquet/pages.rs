@@ -195,7 +195,7 @@ impl Decoder {
         let count = present.iter().filter(|present| **present).count();
         let found = match page.encoding {
             0 => self.plain(input, count)?,
-            2 | 8 => self.from_dictionary(input, count)?,
+            2 | 8 => self.by_dictionary(input, count)?,
             5 if matches!(self.leaf.physical, INT32 | INT64) => {
                 deltas(input, count)?.into_iter().map(i64::cast_unsigned).collect()
             }
@@ -217,7 +217,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn from_dictionary(&self, input: &mut Input<'_>, count: usize) -> Result<Vec<u64>, Bad> {
+    fn by_dictionary(&self, input: &mut Input<'_>, count: usize) -> Result<Vec<u64>, Bad> {
         let dictionary = self.dictionary.as_ref().ok_or("positions in a dictionary that is missing")?;
         let mut values = Vec::with_capacity(count);
         if count == 0 {

@@ -29,7 +29,7 @@ const END: Duration = Duration::from_millis(200);
 const LAST: Duration = Duration::from_secs(5);
 
 /// Refuses a program that another user could change, unless it is beside this one, which runs already. `su`
-/// keeps `$TALLYMON_HOST` and `$PATH`.
+/// keeps `$TALLY_HOST` and `$PATH`.
 fn check_program(program: &Path) -> io::Result<()> {
     let own = [std::env::current_exe().ok(), own_file()];
     let mut homes = own.iter().flatten().filter_map(|home| home.parent());

@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::environment::HOST;
+
 /// Name of the program.
 const PROGRAM: &str = "tally-host";
-
-/// The variables that name the program; the second is the older name of the first.
-const VARIABLES: [&str; 2] = ["TALLY_HOST", "TALLYMON_HOST"];
 
 /// The program that loads libraries: `$TALLY_HOST`, else `tally-host` in the folder of this program or of the
 /// shared library with this code, in `../libexec/tallymon` or `../bin` from there, or in `$PATH`; `None` when
 /// it is in none of these places.
 pub fn find_program() -> Option<PathBuf> {
-    let given = VARIABLES.iter().find_map(|name| std::env::var_os(name).filter(|given| !given.is_empty()));
-    if let Some(given) = given {
+    if let Some(given) = HOST.value() {
         return Some(PathBuf::from(given));
     }
     // A C program may be anywhere: its library, which it has found by its RUNPATH, is where it was installed.

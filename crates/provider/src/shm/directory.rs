@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags};
 
+use crate::environment::ROOT;
+
 /// The end of a published file's name. An unfinished file has another name.
 pub(crate) const SUFFIX: &str = ".pub";
 
@@ -14,12 +16,12 @@ pub(crate) const MAX_FILES: usize = 4096;
 
 /// The directories that publications are looked for in, best first; they need not exist.
 ///
-/// With `$TALLYMON_ROOT` that is `$TALLYMON_ROOT/pub` and nothing else. Otherwise `/run/tallymon/pub`,
+/// With `$TALLY_ROOT` that is `$TALLY_ROOT/pub` and nothing else. Otherwise `/run/tallymon/pub`,
 /// `$XDG_RUNTIME_DIR/tallymon/pub` and `/tmp/tallymon-UID/pub`.
 pub fn directories() -> Vec<PathBuf> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(root) = given("TALLYMON_ROOT") {
-        return vec![root.join("pub")];
+    if let Some(root) = ROOT.value() {
+        return vec![PathBuf::from(root).join("pub")];
     }
     let user = rustix::process::geteuid().as_raw();
     let runtime = given("XDG_RUNTIME_DIR").map(|runtime| runtime.join("tallymon/pub"));

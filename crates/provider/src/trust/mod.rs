@@ -1,7 +1,7 @@
 //! Whether somebody else could change a file: its owner and mode, and those of every folder above it.
 //!
 //! A program that runs with the rights of root or of a user must not read its settings from, or load code
-//! from, a place where another user can put something else. `su` keeps `XDG_STATE_HOME` and `TALLYMON_ROOT`,
+//! from, a place where another user can put something else. `su` keeps `XDG_STATE_HOME` and `TALLY_ROOT`,
 //! so that root can be led to the folder of a user without noticing.
 //!
 //! ```

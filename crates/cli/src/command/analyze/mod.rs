@@ -21,7 +21,7 @@ use arguments::{Analyze, RuleChoice, Why};
 
 pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> {
     let rules = rules(&arguments.rules)?;
-    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading) };
+    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
     let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
     let found = analyze::analyze(&arguments.logs, rules, &selection(&arguments.choice)?, &options)?;
     drop(progress);
@@ -46,7 +46,7 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
 
 /// `tally why`.
 pub(crate) fn why(_common: &Common, arguments: &Why) -> Result<(), Failure> {
-    let options = reading(&arguments.reading);
+    let options = reading(&arguments.reading)?;
     let moment = moment(&arguments.time, &arguments.logs, &options)?;
     let found = analyze::why(&arguments.logs, built_in()?, moment, &Selection::default(), &options)?;
     let Some(found) = found else {

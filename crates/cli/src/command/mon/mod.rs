@@ -76,14 +76,15 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
         return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
     }
     let is_log = !logs.is_empty();
-    let log = is_log.then(|| open_logs(&logs, &reading(&wanted.reading))).transpose()?;
+    let read = reading(&wanted.reading)?;
+    let log = is_log.then(|| open_logs(&logs, &read)).transpose()?;
     let (mut query, mut options) = match log.clone() {
         Some(log) => {
             let open = move || Query::new(Box::new(log.source()), locale);
             (open()?, Options::new(open))
         }
         None => {
-            let location = paths::location(common);
+            let location = paths::location(common)?;
             let sampler = Sampler::start(move || tallymon::open(&location))?;
             let info = sampler.info(locale).wait(OPENING).unwrap_or_else(|| Err(no_answer()))?;
             (Query::over(info), Options::live(sampler))
@@ -113,7 +114,7 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
         let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });
         kept
     });
-    options.reading = reading(&wanted.reading);
+    options.reading = read;
     options.top = !wanted.no_top;
     if let Some(memory) = wanted.memory {
         options.budget = usize::from(memory).saturating_mul(1 << 20);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tallymon_host::registry::{Roots, Scope};
+use tallymon_provider::environment::ROOT;
 use tallymon_provider::trust::{Lock, LockError, check_path, create_file, create_folders, open_file};
 
 use super::SessionError;
@@ -37,14 +38,14 @@ pub struct SessionStore {
 }
 
 impl SessionStore {
-    /// The folders that the environment names: below `TALLYMON_ROOT` if that is set; else those of the
+    /// The folders that the environment names: below `TALLY_ROOT` if that is set; else those of the
     /// system if this process may write there; else those of the user.
     ///
     /// # Errors
     ///
     /// The user has no home directory.
     pub fn of_environment() -> Result<SessionStore, SessionError> {
-        if let Some(root) = std::env::var_os("TALLYMON_ROOT").filter(|root| !root.is_empty()) {
+        if let Some(root) = ROOT.value() {
             return Ok(SessionStore::in_folder(Path::new(&root)));
         }
         let roots = Roots::of_environment();
@@ -91,7 +92,7 @@ impl SessionStore {
         self.is_system
     }
 
-    /// The one folder that everything is in, if `TALLYMON_ROOT` names one: nothing outside of it is touched
+    /// The one folder that everything is in, if `TALLY_ROOT` names one: nothing outside of it is touched
     /// then.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
