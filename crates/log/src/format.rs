@@ -34,6 +34,12 @@ pub enum Format {
     Sysstat,
     /// Archive of Performance Co-Pilot.
     Pcp,
+    /// Report of `vmstat -t`.
+    Vmstat,
+    /// Report of `iostat -t`, `mpstat`, `pidstat` or `sar`.
+    SysstatText,
+    /// File of nmon.
+    Nmon,
 }
 
 /// One line of [`FORMATS`].
@@ -141,6 +147,36 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: true,
         writes: false,
         detect: crate::import::pcp::detect,
+    },
+    FormatInfo {
+        format: Format::Vmstat,
+        name: "vmstat",
+        aliases: &[],
+        extension: "vmstat",
+        description: "report of vmstat -t",
+        reads: true,
+        writes: false,
+        detect: crate::import::text::is_vmstat,
+    },
+    FormatInfo {
+        format: Format::SysstatText,
+        name: "sysstat-text",
+        aliases: &[],
+        extension: "txt",
+        description: "report of iostat -t, mpstat, pidstat or sar",
+        reads: true,
+        writes: false,
+        detect: crate::import::text::is_report,
+    },
+    FormatInfo {
+        format: Format::Nmon,
+        name: "nmon",
+        aliases: &[],
+        extension: "nmon",
+        description: "file of nmon",
+        reads: true,
+        writes: false,
+        detect: crate::import::text::is_nmon,
     },
 ];
 
@@ -325,7 +361,7 @@ pub fn read<'a>(
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::new(input, options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::new(input)?)),
         Some(format @ (Format::Sqlite | Format::Parquet)) => Err(unreadable(format)),
-        Some(format) => match crate::import::open(format, input) {
+        Some(format) => match crate::import::open(format, input, options) {
             Some(log) => log,
             None => Err(unreadable(format)),
         },

@@ -312,6 +312,11 @@ impl Columns {
         }
     }
 
+    pub(crate) fn damage_line(&mut self, byte: u64, line: u64, what: String) {
+        let record = Some(self.about.records.saturating_add(1));
+        self.about.notes.damage(Damage { byte, buffer: None, record, line: Some(line), what });
+    }
+
     pub(crate) fn damage(&mut self, byte: u64, what: String) {
         let record = Some(self.about.records.saturating_add(1));
         self.about.notes.damage(Damage { byte, buffer: None, record, line: None, what });

@@ -11,6 +11,7 @@
 //! | `columns` | columns and samples, made of foreign records by the tables |
 //! | `reader` | the reader of an imported log, around any decoder |
 //! | `sysstat` | binary files of `sadc` |
+//! | `text` | reports of vmstat, iostat, mpstat, pidstat and sar, and files of nmon |
 //! | `pcp` | archives of Performance Co-Pilot |
 
 mod columns;
@@ -20,21 +21,26 @@ pub(crate) mod pcp;
 mod reader;
 pub(crate) mod sysstat;
 mod table;
+pub(crate) mod text;
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 use crate::error::LogError;
-use crate::format::{BytesRead, Format};
+use crate::format::{BytesRead, Format, ReadOptions};
 use crate::reader::LogReader;
 
 /// Opens an imported format that is one stream.
 pub(crate) fn open<'a>(
     format: Format,
-    input: impl Read + Send + 'a,
+    input: impl BufRead + Send + 'a,
+    options: &ReadOptions,
 ) -> Option<Result<Box<dyn LogReader + 'a>, LogError>> {
     match format {
         Format::Sysstat => Some(sysstat::SysstatDecoder::open(input).and_then(boxed)),
+        Format::Vmstat => Some(text::VmstatDecoder::open(input, options.bias).and_then(boxed)),
+        Format::SysstatText => Some(text::ReportDecoder::open(input, options.bias).and_then(boxed)),
+        Format::Nmon => Some(text::NmonDecoder::open(input, options.bias).and_then(boxed)),
         _ => None,
     }
 }

@@ -70,6 +70,8 @@ pub(crate) enum Kind {
 pub(crate) const RATE: Kind = Kind::Rate(1, 1);
 /// A raw count as it is.
 pub(crate) const LEVEL: Kind = Kind::Level(1, 1);
+/// A computed value as it is.
+pub(crate) const VALUE: Kind = Kind::Value(1.0);
 /// KiB that become bytes.
 pub(crate) const KIB: Kind = Kind::Level(1024, 1);
 

@@ -1,0 +1,42 @@
+//! Lines of text of a bounded length.
+
+use std::io::{self, BufRead, Read};
+
+/// A longer line is cut, and reported.
+pub(super) const LONGEST: u64 = 1 << 20;
+
+/// A line, where it begins, and its number.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) byte: u64,
+    pub(super) number: u64,
+    pub(super) is_cut: bool,
+}
+
+/// Reads a text line by line.
+pub(super) struct Lines<R> {
+    input: R,
+    byte: u64,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) const fn new(input: R) -> Lines<R> {
+        Lines { input, byte: 0, number: 0 }
+    }
+
+    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? as u64;
+        if read == 0 {
+            return Ok(None);
+        }
+        let byte = self.byte;
+        self.byte = self.byte.saturating_add(read);
+        self.number = self.number.saturating_add(1);
+        let is_cut = read == LONGEST && bytes.last() != Some(&b'\n');
+        let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
+        Ok(Some(Line { text, byte, number: self.number, is_cut }))
+    }
+}

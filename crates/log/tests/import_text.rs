@@ -1,0 +1,316 @@
+//! Text reports of other programs: every value that they print is the value that is read.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tallymon_log::{Cooker, ReadOptions, open};
+use tallymon_testkit::{Scratch, peer};
+
+/// The program, a column of its report, our counter with `{}` for the instance, and the factor.
+const COLUMNS: &str = r"
+vmstat|r|System Extended\Tasks Running|1
+vmstat|b|System Extended\Tasks Blocked|1
+vmstat|swpd|Memory Details\Swap Used Bytes|1024
+vmstat|free|Memory\Free & Zero Page List Bytes|1024
+vmstat|buff|Memory Details\Buffer Bytes|1024
+vmstat|cache|Memory Details\Cached Bytes|1024
+vmstat|si|Memory Details\Swap In Bytes/sec|1024
+vmstat|so|Memory Details\Swap Out Bytes/sec|1024
+vmstat|bi|Memory Details\Page In Bytes/sec|1024
+vmstat|bo|Memory Details\Page Out Bytes/sec|1024
+vmstat|in|Processor(_Total)\Interrupts/sec|1
+vmstat|cs|System\Context Switches/sec|1
+vmstat|us|Processor(_Total)\% User Time|1
+vmstat|sy|Processor(_Total)\% Privileged Time|1
+vmstat|id|Processor States(_Total)\% Idle|1
+vmstat|wa|System Extended\% IO Wait Time|1
+vmstat|st|System Extended\% Steal Time|1
+mpstat|%usr|Processor States({})\% User|1
+mpstat|%nice|Processor States({})\% Nice|1
+mpstat|%sys|Processor States({})\% System|1
+mpstat|%iowait|Processor States({})\% IO Wait|1
+mpstat|%irq|Processor({})\% Interrupt Time|1
+mpstat|%soft|Processor({})\% DPC Time|1
+mpstat|%steal|Processor States({})\% Steal|1
+mpstat|%guest|Processor States({})\% Guest|1
+mpstat|%gnice|Processor States({})\% Guest Nice|1
+mpstat|%idle|Processor States({})\% Idle|1
+iostat|r/s|PhysicalDisk({})\Disk Reads/sec|1
+iostat|rkB/s|PhysicalDisk({})\Disk Read Bytes/sec|1024
+iostat|rrqm/s|Block Device({})\Read Merges/sec|1
+iostat|%rrqm|iostat({})\%rrqm|1
+iostat|r_await|PhysicalDisk({})\Avg. Disk sec/Read|0.001
+iostat|rareq-sz|PhysicalDisk({})\Avg. Disk Bytes/Read|1024
+iostat|w/s|PhysicalDisk({})\Disk Writes/sec|1
+iostat|wkB/s|PhysicalDisk({})\Disk Write Bytes/sec|1024
+iostat|wrqm/s|Block Device({})\Write Merges/sec|1
+iostat|%wrqm|iostat({})\%wrqm|1
+iostat|w_await|PhysicalDisk({})\Avg. Disk sec/Write|0.001
+iostat|wareq-sz|PhysicalDisk({})\Avg. Disk Bytes/Write|1024
+iostat|d/s|Block Device({})\Discards/sec|1
+iostat|dkB/s|Block Device({})\Discard Bytes/sec|1024
+iostat|drqm/s|iostat({})\drqm/s|1
+iostat|%drqm|iostat({})\%drqm|1
+iostat|d_await|iostat({})\d_await|1
+iostat|dareq-sz|iostat({})\dareq-sz|1
+iostat|f/s|Block Device({})\Flushes/sec|1
+iostat|f_await|iostat({})\f_await|1
+iostat|aqu-sz|PhysicalDisk({})\Avg. Disk Queue Length|1
+iostat|%util|Block Device({})\% Active Time|1
+iostat|%user|Processor(_Total)\% User Time|-
+iostat|%nice|Processor States(_Total)\% Nice|1
+iostat|%system|Processor(_Total)\% Privileged Time|1
+iostat|%iowait|Processor States(_Total)\% IO Wait|1
+iostat|%steal|Processor States(_Total)\% Steal|1
+iostat|%idle|Processor States(_Total)\% Idle|1
+pidstat|UID|pidstat({})\UID|1
+pidstat|PID|Process({})\ID Process|1
+pidstat|%usr|Process({})\% User Time|1
+pidstat|%system|Process({})\% Privileged Time|1
+pidstat|%guest|pidstat({})\%guest|1
+pidstat|%wait|pidstat({})\%wait|1
+pidstat|%CPU|Process({})\% Processor Time|1
+pidstat|CPU|pidstat({})\CPU|1
+pidstat|minflt/s|pidstat({})\minflt/s|1
+pidstat|majflt/s|pidstat({})\majflt/s|1
+pidstat|VSZ|Process({})\Virtual Bytes|1024
+pidstat|RSS|Process({})\Working Set|1024
+pidstat|%MEM|pidstat({})\%MEM|1
+pidstat|kB_rd/s|pidstat({})\kB_rd/s|1
+pidstat|kB_wr/s|pidstat({})\kB_wr/s|1
+pidstat|kB_ccwr/s|pidstat({})\kB_ccwr/s|1
+pidstat|iodelay|pidstat({})\iodelay|1
+";
+
+/// The values of each record by path, without the host, and the time of day of the record.
+fn read(path: &Path) -> Vec<(String, HashMap<String, f64>)> {
+    let mut log = open(path, &ReadOptions::default()).unwrap();
+    let mut cooker = Cooker::default();
+    let mut rows = Vec::new();
+    while let Some(record) = log.next_record().unwrap() {
+        let values = cooker.cook(&record);
+        let paths = log.about().columns.iter().map(|column| match column.path.strip_prefix(r"\\") {
+            Some(path) => path.split_once('\\').unwrap().1.to_owned(),
+            None => column.path[1..].to_owned(),
+        });
+        let named = paths.zip(values).filter_map(|(path, value)| Some((path, value.ok()?.as_f64()?)));
+        let time = record.time.system_time();
+        rows.push((format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second), named.collect()));
+    }
+    assert_eq!(log.about().notes.damage, []);
+    rows
+}
+
+/// Compares every number of a report with what is read of it.
+fn compare(program: &str, path: &Path) {
+    let known: HashMap<&str, (&str, &str)> = COLUMNS
+        .lines()
+        .filter_map(|line| {
+            let [of, column, path, factor] = line.split('|').collect::<Vec<_>>()[..] else { return None };
+            (of == program).then_some((column, (path, factor)))
+        })
+        .collect();
+    let rows = read(path);
+    let text = std::fs::read_to_string(path).unwrap();
+    let (mut names, mut row, mut compared): (Vec<String>, usize, usize) = (Vec::new(), usize::MAX, 0);
+    for line in text.lines().filter(|line| !line.starts_with("Average") && !line.starts_with("Linux")) {
+        let mut words: Vec<&str> = line.split_whitespace().filter(|word| *word != "#").collect();
+        // The time of a line finds the row.
+        let clock = |word: &str| word.split('T').next_back().unwrap()[..].get(..8).map(str::to_owned);
+        let time = words.iter().find(|word| word.matches(':').count() == 2).and_then(|word| clock(word));
+        if let Some(time) = &time {
+            words.retain(|word| word.matches(':').count() != 2 && word.matches('-').count() != 2);
+            if let Some(at) = rows.iter().position(|(known, _)| known == time) {
+                row = at;
+            }
+        }
+        if words.is_empty() || words[0] == "procs" {
+            continue;
+        }
+        if words.iter().any(|word| known.contains_key(word))
+            && !words.iter().any(|word| word.parse::<f64>().is_ok())
+        {
+            names = words
+                .iter()
+                .filter(|word| !matches!(**word, "UTC" | "Time" | "avg-cpu:"))
+                .map(|word| (*word).to_owned())
+                .collect();
+            continue;
+        }
+        let values = &rows[row].1;
+        let first = names[0].as_str();
+        let instance = match (first, program) {
+            ("CPU", _) if words[0] == "all" => "_Total".to_owned(),
+            ("CPU" | "Device", _) => words[0].to_owned(),
+            (_, "pidstat") => {
+                let at = names.iter().position(|name| name == "PID").unwrap();
+                let number: f64 = words[at].parse().unwrap();
+                let found =
+                    values.iter().find(|(path, value)| path.ends_with(r"\ID Process") && **value == number);
+                found
+                    .unwrap()
+                    .0
+                    .strip_prefix("Process(")
+                    .unwrap()
+                    .strip_suffix(r")\ID Process")
+                    .unwrap()
+                    .to_owned()
+            }
+            _ => String::new(),
+        };
+        for (name, word) in names.iter().zip(&words) {
+            let Ok(printed) = word.parse::<f64>() else { continue };
+            if matches!(first, "CPU" | "Device") && name == first {
+                continue;
+            }
+            let (path, factor) =
+                known.get(name.as_str()).unwrap_or_else(|| panic!("{program}: {name} is unknown"));
+            let path = path.replace("{}", &instance);
+            let ours = values.get(&path).unwrap_or_else(|| panic!("{line}: {path} is missing"));
+            // Windows' user time has the nice time in it.
+            let ours = match *factor {
+                "-" => ours - values[r"Processor States(_Total)\% Nice"],
+                factor => ours / factor.parse::<f64>().unwrap(),
+            };
+            assert!(
+                (ours - printed).abs() < 1e-6 * printed.abs().max(1.0),
+                "{line}: {path} is {ours}, not {printed}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 40, "{program}: only {compared} values");
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import").join(name)
+}
+
+#[test]
+fn recorded_reports_have_the_values_that_are_printed() {
+    for program in ["vmstat", "mpstat", "iostat", "pidstat"] {
+        compare(program, &fixture(&format!("{program}.txt")));
+    }
+}
+
+#[test]
+fn reports_of_this_machine_have_the_values_that_are_printed() {
+    let folder = Scratch::new();
+    let runs: [(&str, &[&str]); 4] = [
+        ("vmstat", &["-t", "1", "3"]),
+        ("mpstat", &["-P", "ALL", "1", "2"]),
+        ("iostat", &["-t", "-x", "1", "2"]),
+        ("pidstat", &["-u", "-r", "-d", "-h", "-p", "ALL", "1", "1"]),
+    ];
+    for (program, options) in runs {
+        let Some(found) = peer(program) else { continue };
+        let mut command = Command::new(found);
+        command.args(options).env("LC_ALL", "C").env("S_TIME_FORMAT", "ISO").env("TZ", "UTC");
+        let out = command.output().unwrap();
+        let path = folder.join(program);
+        std::fs::write(&path, out.stdout).unwrap();
+        compare(program, &path);
+    }
+}
+
+#[test]
+fn a_file_of_nmon_has_its_values() {
+    let path = fixture("nmon.nmon");
+    let rows = read(&path);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut titles: HashMap<&str, Vec<&str>> = HashMap::new();
+    let (mut row, mut compared) = (usize::MAX, 0);
+    for line in text.lines() {
+        let parts: Vec<&str> = line.split(',').collect();
+        match parts[..] {
+            ["AAA", ..] => {}
+            ["ZZZZ", _, ..] => row = row.wrapping_add(1),
+            [word, second, ..] if !second.starts_with("T0") => {
+                titles.insert(word, parts[2..].to_vec());
+            }
+            [word, ..] => {
+                for (title, value) in titles[word].iter().zip(&parts[2..]) {
+                    let Ok(printed) = value.parse::<f64>() else { continue };
+                    if printed < 0.0 || (printed == 0.0 && value.starts_with('-')) {
+                        continue;
+                    }
+                    let values = &rows[row].1;
+                    let fits = |path: String, factor: f64| {
+                        values.get(&path).is_some_and(|ours| (ours / factor - printed).abs() < 1e-6)
+                    };
+                    let processor = word.strip_prefix("CPU").map(|nth| match nth.parse::<u32>() {
+                        Ok(nth) => (nth - 1).to_string(),
+                        Err(_) => "_Total".to_owned(),
+                    });
+                    let found = match (word, processor) {
+                        (_, Some(cpu)) => {
+                            let name = match *title {
+                                "User%" => "Processor({})\\% User Time",
+                                "Sys%" => "Processor({})\\% Privileged Time",
+                                "Wait%" => "Processor States({})\\% IO Wait",
+                                "Idle%" => "Processor States({})\\% Idle",
+                                "Steal%" => "Processor States({})\\% Steal",
+                                other => &format!("nmon CPU({{}})\\{other}"),
+                            };
+                            fits(name.replace("{}", &cpu), 1.0)
+                        }
+                        ("NET" | "NETPACKET", None) => {
+                            let (interface, way) = title.split_once('-').unwrap();
+                            let name = match way {
+                                "read-KB/s" => "Bytes Received/sec",
+                                "write-KB/s" => "Bytes Sent/sec",
+                                "read/s" => "Packets Received/sec",
+                                _ => "Packets Sent/sec",
+                            };
+                            let factor = if word == "NET" { 1024.0 } else { 1.0 };
+                            fits(format!(r"Network Interface({interface})\{name}"), factor)
+                        }
+                        ("DISKBUSY", _) => fits(format!(r"Block Device({title})\% Active Time"), 1.0),
+                        ("DISKREAD", _) => {
+                            fits(format!(r"PhysicalDisk({title})\Disk Read Bytes/sec"), 1024.0)
+                        }
+                        ("DISKWRITE", _) => {
+                            fits(format!(r"PhysicalDisk({title})\Disk Write Bytes/sec"), 1024.0)
+                        }
+                        ("DISKXFER", _) => fits(format!(r"PhysicalDisk({title})\Disk Transfers/sec"), 1.0),
+                        ("DISKBSIZE", _) => {
+                            fits(format!(r"PhysicalDisk({title})\Avg. Disk Bytes/Transfer"), 1024.0)
+                        }
+                        ("MEM", _) => {
+                            let objects = ["Memory Details", "Memory", "nmon MEM"];
+                            objects.iter().any(|object| {
+                                values.iter().any(|(path, ours)| {
+                                    path.starts_with(&format!("{object}\\"))
+                                        && ((ours / 1_048_576.0 - printed).abs() < 1e-6
+                                            || (ours - printed).abs() < 1e-6)
+                                })
+                            })
+                        }
+                        ("PROC", _) => values.values().any(|ours| (ours - printed).abs() < 1e-6),
+                        _ => fits(format!(r"nmon {word}\{title}"), 1.0),
+                    };
+                    assert!(found, "{line}: {title} {value}");
+                    compared += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(compared > 150, "only {compared} values");
+    assert_eq!(rows.len(), 3);
+}
+
+#[test]
+fn reports_without_times_say_how_to_get_them() {
+    let folder = Scratch::new();
+    for (name, text, words) in [
+        ("v", "procs -----memory----\n r  b   swpd\n 1  0  0\n", "vmstat -t"),
+        ("i", "Linux 6.1 (host) \t22. November 2026 \t_x86_64_\t(2 CPU)\n", "S_TIME_FORMAT=ISO"),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+        let error = open(&folder.join(name), &ReadOptions::default()).err().unwrap().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
