@@ -29,7 +29,7 @@ fn hurt(bytes: &[u8], state: &mut u64) -> Vec<u8> {
             _ => u8::try_from(random(state) % 256).unwrap(),
         };
     }
-    if random(state) % 3 == 0 {
+    if random(state).is_multiple_of(3) {
         hurt.truncate(random(state) % hurt.len());
     }
     hurt
