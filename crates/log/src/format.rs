@@ -40,6 +40,8 @@ pub enum Format {
     SysstatText,
     /// File of nmon.
     Nmon,
+    /// Samples of Prometheus as text.
+    OpenMetrics,
 }
 
 /// One line of [`FORMATS`].
@@ -177,6 +179,16 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: true,
         writes: false,
         detect: crate::import::text::is_nmon,
+    },
+    FormatInfo {
+        format: Format::OpenMetrics,
+        name: "openmetrics",
+        aliases: &["prometheus"],
+        extension: "prom",
+        description: "OpenMetrics text with times, or the output of promtool tsdb dump",
+        reads: true,
+        writes: false,
+        detect: crate::import::openmetrics::detect,
     },
 ];
 

@@ -12,11 +12,15 @@
 //! | `reader` | the reader of an imported log, around any decoder |
 //! | `sysstat` | binary files of `sadc` |
 //! | `text` | reports of vmstat, iostat, mpstat, pidstat and sar, and files of nmon |
+//! | `openmetrics` | samples of Prometheus as text |
+//! | `lines` | lines of a bounded length |
 //! | `pcp` | archives of Performance Co-Pilot |
 
 mod columns;
 #[cfg(test)]
 mod docs_tests;
+mod lines;
+pub(crate) mod openmetrics;
 pub(crate) mod pcp;
 mod reader;
 pub(crate) mod sysstat;
@@ -40,6 +44,7 @@ pub(crate) fn open<'a>(
         Format::Sysstat => Some(sysstat::SysstatDecoder::open(input).and_then(boxed)),
         Format::Vmstat => Some(text::VmstatDecoder::open(input, options.bias).and_then(boxed)),
         Format::SysstatText => Some(text::ReportDecoder::open(input, options.bias).and_then(boxed)),
+        Format::OpenMetrics => Some(openmetrics::OpenMetricsDecoder::open(input).and_then(boxed)),
         Format::Nmon => Some(text::NmonDecoder::open(input, options.bias).and_then(boxed)),
         _ => None,
     }

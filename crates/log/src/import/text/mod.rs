@@ -2,7 +2,6 @@
 //!
 //! These programs print computed values, so every counter is a `PERF_DOUBLE_RAW`.
 
-mod lines;
 mod nmon;
 mod reports;
 mod tables;

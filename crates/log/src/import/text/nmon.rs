@@ -5,12 +5,12 @@ use std::io::BufRead;
 
 use tallymon_core::time::FileTime;
 
-use super::lines::Lines;
 use super::tables::{NMON_CPU, NMON_DISK, NMON_MACHINE, NMON_NET};
 use super::times::{date_with_name, join, time_of_day};
 use crate::error::LogError;
 use crate::format::Format;
 use crate::import::columns::Columns;
+use crate::import::lines::Lines;
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, Number, Table, VALUE};
 use crate::reader::About;

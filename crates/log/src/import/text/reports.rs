@@ -7,12 +7,12 @@ use std::io::BufRead;
 
 use tallymon_core::time::FileTime;
 
-use super::lines::{Line, Lines};
 use super::tables::{AVG_CPU, IOSTAT, MPSTAT, PIDSTAT};
 use super::times::{after, date, half_day, join, stamp, time_of_day};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
+use crate::import::lines::{Line, Lines};
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, Number, Table, VALUE};
 use crate::reader::About;

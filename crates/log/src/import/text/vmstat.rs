@@ -4,12 +4,12 @@ use std::io::BufRead;
 
 use tallymon_core::time::FileTime;
 
-use super::lines::Lines;
 use super::tables::{VMSTAT, VMSTAT_CPU};
 use super::times::{date, join, time_of_day};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
+use crate::import::lines::Lines;
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, Number, VALUE};
 use crate::reader::About;

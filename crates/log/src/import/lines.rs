@@ -3,30 +3,30 @@
 use std::io::{self, BufRead, Read};
 
 /// A longer line is cut, and reported.
-pub(super) const LONGEST: u64 = 1 << 20;
+pub(crate) const LONGEST: u64 = 1 << 20;
 
 /// A line, where it begins, and its number.
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) text: String,
-    pub(super) byte: u64,
-    pub(super) number: u64,
-    pub(super) is_cut: bool,
+pub(crate) struct Line {
+    pub(crate) text: String,
+    pub(crate) byte: u64,
+    pub(crate) number: u64,
+    pub(crate) is_cut: bool,
 }
 
 /// Reads a text line by line.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     input: R,
     byte: u64,
     number: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) const fn new(input: R) -> Lines<R> {
+    pub(crate) const fn new(input: R) -> Lines<R> {
         Lines { input, byte: 0, number: 0 }
     }
 
-    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line>> {
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? as u64;
         if read == 0 {

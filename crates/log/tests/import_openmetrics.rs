@@ -1,0 +1,92 @@
+//! Samples of Prometheus: the values and rates of a dump are those that its lines give.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use tallymon_log::{Cooker, Format, ReadOptions, open, read_bytes};
+
+/// Samples of each series by milliseconds, with the labels as in our paths.
+fn parse(dump: &str) -> HashMap<(String, String), Vec<(i64, f64)>> {
+    let mut series: HashMap<(String, String), Vec<(i64, f64)>> = HashMap::new();
+    for line in dump.lines() {
+        let (labels, rest) = line.rsplit_once("} ").unwrap();
+        let mut name = String::new();
+        let mut texts = Vec::new();
+        for label in labels.trim_start_matches('{').split("\", ") {
+            let (key, text) = label.split_once("=\"").unwrap();
+            let text = text.trim_end_matches('"');
+            if key == "__name__" { name = text.to_owned() } else { texts.push(format!("{key}={text}")) }
+        }
+        let (value, time) = rest.split_once(' ').unwrap();
+        let sample = (time.parse().unwrap(), value.parse().unwrap());
+        series.entry((name, texts.join(","))).or_default().push(sample);
+    }
+    series
+}
+
+#[test]
+fn a_dump_has_its_values_and_rates() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import/promtool.txt");
+    let series = parse(&std::fs::read_to_string(&path).unwrap());
+    let mut log = open(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(log.about().format, Format::OpenMetrics);
+    let mut cooker = Cooker::default();
+    let (mut values, mut rates) = (0, 0);
+    while let Some(record) = log.next_record().unwrap() {
+        let cooked = cooker.cook(&record);
+        for (at, column) in log.about().columns.iter().enumerate().filter(|(at, _)| !log.is_stale(*at)) {
+            let (Some(Ok(value)), Some(Ok(sample))) = (cooked.get(at), record.cells.get(at)) else {
+                continue;
+            };
+            let (object, rest) = column.path.trim_start_matches('\\').split_once('(').unwrap();
+            let (labels, counter) = rest.rsplit_once(")\\").unwrap();
+            let samples = &series[&(object.to_owned(), labels.to_owned())];
+            let time = i64::try_from(sample.time.unix_nanoseconds() / 1_000_000).unwrap();
+            let nth = samples.iter().position(|(known, _)| *known == time).unwrap();
+            let ours = value.as_f64().unwrap();
+            let expected = if counter == "Value" {
+                values += 1;
+                samples[nth].1
+            } else {
+                rates += 1;
+                (samples[nth].1 - samples[nth - 1].1) / ((time - samples[nth - 1].0) as f64 / 1000.0)
+            };
+            assert!(
+                (ours - expected).abs() <= 1e-6 * expected.abs().max(1e-3),
+                "{}: {ours}, {expected}",
+                column.path
+            );
+        }
+    }
+    assert_eq!(log.about().notes.damage, []);
+    assert!(values > 100 && rates > 100, "{values} values, {rates} rates");
+}
+
+#[test]
+fn openmetrics_with_and_without_times() {
+    let lines = [
+        "# TYPE jobs counter",
+        r#"jobs_total{a="x\"y"} 10 100.5"#,
+        r#"jobs_total{a="x\"y"} 30 110.5 # {id="1"} 1"#,
+        "# TYPE heat gauge",
+        "heat 1.5 100.5",
+        "heat 2.5 110.5",
+        "broken{",
+        "# EOF",
+    ];
+    let text = lines.join("\n");
+    let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let mut cooker = Cooker::default();
+    let mut rows = Vec::new();
+    while let Some(record) = log.next_record().unwrap() {
+        rows.push(cooker.cook(&record).iter().map(|value| value.as_ref().ok()?.as_f64()).collect::<Vec<_>>());
+    }
+    assert_eq!(rows, [[None, Some(1.5)], [Some(2.0), Some(2.5)]]);
+    let paths: Vec<&str> = log.about().columns.iter().map(|column| column.path.as_str()).collect();
+    assert_eq!(paths, [r#"\jobs_total(a=x"y)\Rate/sec"#, r"\heat\Value"]);
+    assert_eq!(log.about().notes.damage.len(), 1, "{:?}", log.about().notes);
+    let error =
+        read_bytes(b"# TYPE heat gauge\nheat 1.5\n", &ReadOptions::default()).err().unwrap().to_string();
+    assert!(error.contains("without times"), "{error}");
+}
