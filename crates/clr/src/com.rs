@@ -12,7 +12,7 @@
 #![allow(unsafe_code)]
 
 use crate::hooks::Hooks;
-use crate::{session, stubs};
+use crate::{compilations, session, stubs};
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::{NonNull, null, null_mut};
@@ -148,6 +148,13 @@ static CALLBACK_TABLE: Table<98> = Table({
     table[16] = module_unload_finished as *const c_void;
     table[17] = module_attached as *const c_void;
     table[22] = function_unload_started as *const c_void;
+    // The compilation of a method for the first time, again, and of one without metadata.
+    table[23] = compilation_started as *const c_void;
+    table[24] = compilation_finished as *const c_void;
+    table[83] = compilation_started as *const c_void;
+    table[85] = compilation_finished as *const c_void;
+    table[92] = compilation_started as *const c_void;
+    table[93] = compilation_finished as *const c_void;
     table[28] = jit_inlining as *const c_void;
     table[30] = thread_destroyed as *const c_void;
     table[31] = thread_assigned as *const c_void;
@@ -290,6 +297,16 @@ extern "C" fn module_attached(_this: *const c_void, module: Id, assembly: Id) ->
 
 extern "C" fn function_unload_started(_this: *const c_void, function: Id) -> Hresult {
     session::function_unloaded(function);
+    S_OK
+}
+
+extern "C" fn compilation_started(_this: *const c_void) -> Hresult {
+    compilations::began();
+    S_OK
+}
+
+extern "C" fn compilation_finished(_this: *const c_void, function: Id) -> Hresult {
+    compilations::ended(|hooked| session::compiled(function, hooked));
     S_OK
 }
 

@@ -33,6 +33,7 @@
 //! | `profile` | shadow stacks and call trees, without a runtime |
 //! | `functions` | the table from the runtime's functions to our methods |
 //! | `stubs` | the naked functions that compiled code calls, by platform |
+//! | `compilations` | which compilations run, so that a switch can wait for them |
 //! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
 //!
 //! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock/` and `stubs/`, which say why.
@@ -71,6 +72,8 @@ mod stubs;
 mod clock;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod com;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod compilations;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod hooks;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

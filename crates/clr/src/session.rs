@@ -8,6 +8,7 @@
 
 use crate::clock;
 use crate::com::{Id, Info, Metadata, Token, events};
+use crate::compilations;
 use crate::functions::{Function, Functions};
 use crate::hooks;
 use crate::layout::*;
@@ -18,12 +19,16 @@ use crate::signature::{self, TypeNames};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How often the clock pair is written and requests are looked for.
 const KEEPER_PERIOD: Duration = Duration::from_millis(100);
+
+/// How long a switch waits for the compilations that run.
+const COMPILATION_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Size of the table of functions; about twice the methods of a large program.
 const N_FUNCTIONS: usize = 1 << 18;
@@ -43,6 +48,12 @@ struct Session {
     unwind_events: bool,
     functions: Functions<'static>,
     state: Mutex<State>,
+    /// Whether a request for new code must not meet an inlining, see [`compilations`].
+    inlining_blocks: bool,
+    /// Whether the runtime must not be asked for new code at all.
+    never_switch: bool,
+    /// Whether such a request is being made.
+    requesting: AtomicBool,
 }
 
 #[derive(Default)]
@@ -50,24 +61,40 @@ struct State {
     modules: HashMap<Id, Module>,
     /// The folder of the runtime's own library, once that is loaded.
     framework: Option<PathBuf>,
+    /// The first two parts of the name of the program's own module, when it is named like a framework's.
+    family: Option<String>,
     /// Modules that are being loaded now.
     loads: u32,
     hooks_on: bool,
     /// The methods that have hooks, of those that the settings select: the filter of the last switch request.
     switched: Filter,
+    /// In mode dormant: which kinds of code a method has, of those that a switch may give new code.
+    code: HashMap<(Id, Token), Code>,
     threads: HashMap<Id, Thread>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Module {
     /// Number of its record plus one, 0 without one.
     number: u32,
     user: bool,
+    /// Whether new code was requested for all its methods once. From then on none of them runs precompiled
+    /// code or is inlined, so the runtime reports all their code.
+    requested: bool,
+}
+
+/// The code that was compiled for a method since its last request for new code; several pieces if it is
+/// generic.
+#[derive(Debug, Clone, Copy, Default)]
+struct Code {
+    hooked: bool,
+    plain: bool,
 }
 
 #[derive(Default)]
 struct Thread {
     record: Option<&'static ThreadRecord>,
+    os_id: u32,
     name: String,
 }
 
@@ -111,6 +138,9 @@ fn start_with(
         Unwinding::Events => true,
         Unwinding::Stack | Unwinding::Off => false,
     };
+    // .NET Core 3.1 calls itself 4.
+    let inlining_blocks = runtime.first().is_none_or(|major| *major < 9);
+    let never_switch = runtime.first().is_some_and(|major| *major == 4);
     describe(&map, &settings, runtime, unwind_events, kind, first);
     let mut events = events::MODULE_LOADS | events::THREADS | events::FUNCTION_UNLOADS;
     if settings.unwinding != Unwinding::Off {
@@ -118,9 +148,9 @@ fn start_with(
     }
     match (settings.exact, settings.mode) {
         (true, Mode::All) => events |= events::DISABLE_INLINING,
-        // Without counts that are exact the question is not refused, but counted.
-        (true, _) | (false, Mode::User | Mode::All) => events |= events::JIT_COMPILATION,
-        (false, Mode::Dormant) => {}
+        // Without counts that are exact the question is not refused, but counted. In mode dormant, a switch
+        // must know the compilations.
+        (true, _) | (false, _) => events |= events::JIT_COMPILATION,
     }
     let hooks_on = settings.mode != Mode::Dormant;
     if settings.mode == Mode::Dormant {
@@ -139,7 +169,19 @@ fn start_with(
     map.header.hooks_on.store(u32::from(hooks_on), Relaxed);
     let state = Mutex::new(State { hooks_on, ..State::default() });
     let functions = Functions::new(slots);
-    let session = Session { info, map, settings, events, unwind_events, functions, state };
+    let requesting = AtomicBool::new(false);
+    let session = Session {
+        info,
+        map,
+        settings,
+        events,
+        unwind_events,
+        functions,
+        state,
+        inlining_blocks,
+        never_switch,
+        requesting,
+    };
     if SESSION.set(session).is_err() {
         return Err("it is running already".into());
     }
@@ -262,9 +304,13 @@ pub(crate) fn module_load_finished(id: Id, loaded: bool) {
     if file.file_name().is_some_and(|name| name == "System.Private.CoreLib.dll") {
         state.framework = file.parent().map(Path::to_path_buf);
     }
-    let user = is_user(file, state.framework.as_deref());
+    // The runtime loads its own library first and the program's second.
+    if state.modules.len() == 1 {
+        state.family = family(file);
+    }
+    let user = is_user(file, state.framework.as_deref(), state.family.as_deref());
     let number = session.add_module(id, &path, user);
-    state.modules.insert(id, Module { number, user });
+    state.modules.insert(id, Module { number, user, requested: false });
 }
 
 /// A module belongs to an assembly from now on, and with it to an application domain.
@@ -280,7 +326,11 @@ pub(crate) fn module_attached(id: Id, assembly: Id) {
 /// A module was unloaded; its id may be used for another one.
 pub(crate) fn module_unloaded(id: Id) {
     let Some(session) = SESSION.get() else { return };
-    let module = session.lock().modules.remove(&id);
+    let module = {
+        let mut state = session.lock();
+        state.code.retain(|(module, _), _| *module != id);
+        state.modules.remove(&id)
+    };
     let number = module.and_then(|module| module.number.checked_sub(1));
     if let Some(record) = number.and_then(|number| session.map.modules.get(number as usize)) {
         record.flags.fetch_or(MODULE_UNLOADED, Relaxed);
@@ -301,9 +351,17 @@ pub(crate) fn function_unloaded(id: Id) {
 /// missing.
 pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
     let Some(session) = SESSION.get() else { return true };
+    let switching = session.settings.mode == Mode::Dormant
+        && (session.requesting.load(SeqCst) || session.map.header.hooks_on.load(Relaxed) != 0);
+    if switching && session.may_be_switched(callee) {
+        return false;
+    }
     if session.settings.exact {
         let Ok(function) = session.info.function(callee) else { return true };
         return !session.lock().modules.get(&function.module).is_some_and(|module| module.user);
+    }
+    if session.settings.mode == Mode::Dormant {
+        return true;
     }
     let known = match session.functions.get(callee) {
         Function::Unknown => session.add_function(callee),
@@ -317,13 +375,33 @@ pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
     true
 }
 
+/// A function has been compiled, with hooks or without.
+pub(crate) fn compiled(function: Id, hooked: bool) {
+    let Some(session) = SESSION.get() else { return };
+    if session.settings.mode != Mode::Dormant {
+        return;
+    }
+    let Ok(function) = session.info.function(function) else { return };
+    let mut state = session.lock();
+    if !session.settings.filter.include.is_empty()
+        || state.modules.get(&function.module).is_some_and(|module| module.user)
+    {
+        let code = state.code.entry((function.module, function.token)).or_default();
+        if hooked {
+            code.hooked = true;
+        } else {
+            code.plain = true;
+        }
+    }
+}
+
 /// A thread of the kernel runs a thread of the runtime from now on; called on that thread.
 pub(crate) fn thread_assigned(id: Id, os_id: u32) {
     let Some(session) = SESSION.get() else { return };
     let record = if os_id == hooks::os_thread_id() { hooks::current_record() } else { None };
     let mut state = session.lock();
     let thread = state.threads.entry(id).or_default();
-    thread.record = record;
+    (thread.record, thread.os_id) = (record, os_id);
     // A thread that is named before it starts is named before it is assigned.
     if let Some(record) = record
         && !thread.name.is_empty()
@@ -346,11 +424,10 @@ pub(crate) fn thread_named(id: Id, name: String) {
 /// A thread of the runtime has ended.
 pub(crate) fn thread_destroyed(id: Id) {
     let Some(session) = SESSION.get() else { return };
-    let thread = session.lock().threads.remove(&id);
-    let Some(record) = thread.and_then(|thread| thread.record) else { return };
-    if record.os_id.load(Relaxed) == hooks::os_thread_id() {
+    let Some(thread) = session.lock().threads.remove(&id) else { return };
+    if thread.os_id == hooks::os_thread_id() {
         hooks::end_thread();
-    } else {
+    } else if let Some(record) = thread.record {
         record.state.store(ENDED, Release);
     }
 }
@@ -413,13 +490,23 @@ pub(crate) fn map_function(id: Id) -> Option<u32> {
     if let Some(record) = session.map.methods.get(number as usize) {
         record.compiled.fetch_add(1, Relaxed);
     }
+    compilations::hooked();
     Some(number)
 }
 
+/// The first two parts of a module's name, such as `Microsoft.CodeAnalysis`, when the first is that of a
+/// framework.
+fn family(file: &Path) -> Option<String> {
+    let name = file.file_stem()?.to_str()?;
+    let mut parts = name.split('.');
+    let (first, second) = (parts.next()?, parts.next()?);
+    (first == "Microsoft" || first == "System").then(|| format!("{first}.{second}"))
+}
+
 /// Whether a module is the user's own: not in the folder of a shared framework, together with the runtime's
-/// library, and not named like a part of a framework that comes with a program. A module without a path was
-/// created by the program.
-fn is_user(file: &Path, framework: Option<&Path>) -> bool {
+/// library, and not named like a part of a framework that comes with a program, unless the program itself is
+/// named so: then those of its `family`. A module without a path was created by the program.
+fn is_user(file: &Path, framework: Option<&Path>, family: Option<&str>) -> bool {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let belongs = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
     // A program that ships its runtime, in its folder or in its single file, has its own modules in the same
@@ -427,8 +514,7 @@ fn is_user(file: &Path, framework: Option<&Path>) -> bool {
     let shared = |folder: &Path| folder.components().any(|part| part.as_os_str() == "Microsoft.NETCore.App");
     let beside = framework.is_some_and(|folder| shared(folder) && file.parent() == Some(folder));
     !beside
-        && !belongs("System")
-        && !belongs("Microsoft")
+        && ((!belongs("System") && !belongs("Microsoft")) || family.is_some_and(belongs))
         && name != "mscorlib.dll"
         && name != "netstandard.dll"
         && name != "WindowsBase.dll"
@@ -491,7 +577,7 @@ impl Session {
     fn add_function(&self, id: Id) -> Function {
         let Ok(function) = self.info.function(id) else { return Function::Ignored };
         let module = self.lock().modules.get(&function.module).copied();
-        let module = module.unwrap_or(Module { number: 0, user: false });
+        let module = module.unwrap_or_default();
         let by_default = self.settings.mode == Mode::All || module.user;
         let mut wanted = by_default || !self.settings.filter.include.is_empty();
         let mut name = RawName::default();
@@ -627,46 +713,121 @@ impl Session {
         if self.settings.mode != Mode::Dormant {
             return Err("only a program that was started in mode dormant can be switched".into());
         }
+        if self.never_switch {
+            return Err(
+                "not switched: .NET Core 3.1 may crash or stand still when hooks are switched while it \
+                compiles; run the program with .NET 8 or later, or start it with --mode user"
+                    .into(),
+            );
+        }
         if !*may_ask {
             self.info.initialize_thread().map_err(|error| error.to_string())?;
             *may_ask = true;
         }
-        let modules: Vec<(Id, Module)> = {
-            let mut state = self.lock();
-            state.hooks_on = on;
-            state.switched = filter;
-            self.set_events(&state);
-            state.modules.iter().map(|(id, module)| (*id, *module)).collect()
+        // From here on no inlining of a method that gets new code begins, and before the request none is on
+        // its way: some versions of the runtime would wait for ever.
+        self.requesting.store(true, SeqCst);
+        let before = self.set_switched(on, filter);
+        let waited = compilations::wait(COMPILATION_PATIENCE);
+        let result = if waited || !self.inlining_blocks {
+            let result = self.request_new_code();
+            // A process that waits for this sees the following calls.
+            self.map.header.hooks_on.store(u32::from(on), Release);
+            result
+        } else {
+            self.set_switched(before.0, before.1);
+            Err("not switched: a method is being compiled for more than 5 seconds, and this version of .NET \
+                stands still when the hooks are switched meanwhile; switch again later"
+                .to_string())
         };
+        self.requesting.store(false, SeqCst);
+        result
+    }
+
+    /// Whether a switch can give a function new code.
+    fn may_be_switched(&self, function: Id) -> bool {
+        if !self.settings.filter.include.is_empty() {
+            return true;
+        }
+        let Ok(function) = self.info.function(function) else { return true };
+        self.lock().modules.get(&function.module).is_none_or(|module| module.user)
+    }
+
+    /// Makes the next compilations follow a switch request, and returns what they followed before.
+    fn set_switched(&self, on: bool, filter: Filter) -> (bool, Filter) {
+        let mut state = self.lock();
+        let before = (state.hooks_on, std::mem::replace(&mut state.switched, filter));
+        state.hooks_on = on;
+        self.set_events(&state);
+        before
+    }
+
+    /// Requests new code for all methods whose code does not follow the switch request: for all methods of a
+    /// module the first time, because their precompiled code and their inlined calls are not known.
+    fn request_new_code(&self) -> Result<(), String> {
+        let (modules, filter, on, code) = {
+            let mut state = self.lock();
+            let code = std::mem::take(&mut state.code);
+            (state.modules.clone(), state.switched.clone(), state.hooks_on, code)
+        };
+        let mut known: HashMap<Id, Vec<(Token, Code)>> = HashMap::new();
+        for ((module, token), code) in code {
+            known.entry(module).or_default().push((token, code));
+        }
         let mut problem = Ok(());
         for (id, module) in modules {
             if !module.user && self.settings.filter.include.is_empty() {
                 continue;
             }
             let Ok(metadata) = self.info.metadata(id) else { continue };
-            let tokens: Vec<Token> = metadata
-                .all_methods()
-                .unwrap_or_default()
-                .into_iter()
-                .filter(|token| self.wants(&metadata, *token, module.user))
-                .collect();
+            let mut tokens: Vec<Token> = Vec::new();
+            let mut stay: Vec<(Token, Code)> = Vec::new();
+            if module.requested {
+                for (token, code) in known.remove(&id).unwrap_or_default() {
+                    let hooked = on && self.wants(&metadata, token, module.user, &filter);
+                    if if hooked { code.plain } else { code.hooked } {
+                        tokens.push(token);
+                    } else {
+                        stay.push((token, code));
+                    }
+                }
+            } else if on {
+                let all = metadata.all_methods().unwrap_or_default();
+                let wanted = |token: &Token| self.wants(&metadata, *token, module.user, &Filter::default());
+                tokens = all.into_iter().filter(wanted).collect();
+            } else {
+                // Nothing of it has hooks, but for what was compiled since it was loaded.
+                for (token, code) in known.remove(&id).unwrap_or_default() {
+                    if code.hooked { tokens.push(token) } else { stay.push((token, code)) }
+                }
+            }
             // Removing the hooks means compiling without them: the first code of a method may have had them.
-            if let Err(error) = self.info.request_rejit(&vec![id; tokens.len()], &tokens)
-                && !tokens.is_empty()
+            if !tokens.is_empty()
+                && let Err(error) = self.info.request_rejit(&vec![id; tokens.len()], &tokens)
             {
                 problem = Err(error.to_string());
+                // The next switch tries again.
+                stay.extend(tokens.iter().map(|token| (*token, Code { hooked: true, plain: true })));
+            }
+            let mut state = self.lock();
+            if let Some(module) = state.modules.get_mut(&id) {
+                module.requested |= on;
+                for (token, code) in stay {
+                    let now = state.code.entry((id, token)).or_default();
+                    now.hooked |= code.hooked;
+                    now.plain |= code.plain;
+                }
             }
         }
-        // A process that waits for this sees the following calls.
-        self.map.header.hooks_on.store(u32::from(on), Release);
         problem
     }
 
-    fn wants(&self, metadata: &Metadata, token: Token, user: bool) -> bool {
+    /// Whether a method with code is selected by the settings and by the filter of a switch request.
+    fn wants(&self, metadata: &Metadata, token: Token, user: bool, switched: &Filter) -> bool {
         let Ok(method) = metadata.method(token) else { return false };
         let type_name = type_name(metadata, method.class, false);
         let name = RawName { type_name, method: method.name, ..RawName::default() };
-        method.has_code && self.settings.filter.takes(&name, user)
+        method.has_code && self.settings.filter.takes(&name, user) && switched.takes(&name, true)
     }
 }
 
@@ -718,7 +879,7 @@ mod tests {
     #[test]
     fn framework_modules_differ_from_user_modules() {
         let framework = Some(Path::new("/dotnet/shared/Microsoft.NETCore.App/3.1.23"));
-        let check = |path: &str| is_user(Path::new(path), framework);
+        let check = |path: &str| is_user(Path::new(path), framework, None);
         assert!(check("/app/TestApp.dll"));
         assert!(check("/app/Systematic.dll"));
         assert!(check(""));
@@ -726,10 +887,17 @@ mod tests {
         assert!(!check("/app/System.Text.Json.dll"));
         assert!(!check("/app/Microsoft.Extensions.Logging.dll"));
         assert!(!check("/app/mscorlib.dll"));
-        assert!(!is_user(Path::new("/app/System.Private.CoreLib.dll"), None));
+        assert!(!is_user(Path::new("/app/System.Private.CoreLib.dll"), None, None));
         let carried = Some(Path::new("/app"));
-        assert!(is_user(Path::new("/app/TestApp.dll"), carried));
-        assert!(!is_user(Path::new("/app/System.Linq.dll"), carried));
+        assert!(is_user(Path::new("/app/TestApp.dll"), carried, None));
+        assert!(!is_user(Path::new("/app/System.Linq.dll"), carried, None));
+        // A program that is named like a framework.
+        let own = family(Path::new("/app/Microsoft.Sarif.Driver.dll"));
+        assert_eq!(own.as_deref(), Some("Microsoft.Sarif"));
+        assert_eq!(family(Path::new("/app/csc.dll")), None);
+        let check = |path: &str| is_user(Path::new(path), framework, own.as_deref());
+        assert!(check("/app/Microsoft.Sarif.Driver.dll") && check("/app/Microsoft.Sarif.dll"));
+        assert!(!check("/app/Microsoft.Extensions.Logging.dll") && check("/app/TestApp.dll"));
     }
 
     #[test]
