@@ -148,19 +148,24 @@ fn attach() -> *mut ThreadProfile<'static> {
 
 /// The state of a new thread, in memory of its own: the process's allocator must not be called here.
 fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
-    let Some(record) = map.header.threads.take().and_then(|number| map.threads.get(number as usize)) else {
+    let Some(ThreadMemory { state, frames }) = map::thread_memory(MAX_DEPTH) else {
         map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
         return None;
     };
-    let thread = map::thread_memory(MAX_DEPTH).and_then(|ThreadMemory { state, frames }| {
-        Some((state, ThreadProfile::new(map.nodes(), record, frames)?))
-    });
-    let Some((state, mut thread)) = thread else {
-        map.header.lost_threads.fetch_add(1, Ordering::Relaxed);
-        return None;
+    // The last record is for all threads that find no other: their calls are counted by method.
+    let last = map.threads.len().saturating_sub(1);
+    let number = map.header.threads.take().map(|number| number as usize).filter(|number| *number < last);
+    let own = number.and_then(|number| map.threads.get(number));
+    let thread = match own {
+        Some(record) => {
+            record.os_id.store(os_thread_id(), Ordering::Relaxed);
+            let mut thread = ThreadProfile::new(map.nodes(), record, frames);
+            thread.keep_events(map.take_ring(record));
+            thread
+        }
+        None => ThreadProfile::elsewhere(map.nodes(), map.threads.get(last)?, frames),
     };
-    thread.keep_events(map.take_ring(record));
-    record.os_id.store(os_thread_id(), Ordering::Relaxed);
+    let record = thread.record();
     record.first_ticks.store(clock::now(), Ordering::Relaxed);
     record.state.store(READY, Ordering::Release);
     // SAFETY: the memory is new, aligned and large enough for a state.
@@ -177,7 +182,7 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
     const CALLS: u64 = 64;
     let map = Map::scratch().ok()?;
     let ThreadMemory { state: memory, frames } = map::thread_memory(64)?;
-    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, frames)?;
+    let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, frames);
     let before = CURRENT.replace(&raw mut state);
     let total = || {
         let mut ticks = 0;

@@ -12,8 +12,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The first eight bytes of a profile file.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"TLMPROF\0");
 
-/// The version of the layout; a reader refuses others.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the layout; a reader refuses later ones.
+pub(crate) const VERSION: u32 = 2;
+
+/// Bytes of a method record of version 1, which ends before [`MethodRecord::enters`].
+pub(crate) const METHOD_SIZE_1: usize = 64;
 
 /// Bytes of the header; the regions follow it.
 pub(crate) const HEADER_SIZE: usize = 4096;
@@ -94,7 +97,7 @@ pub(crate) struct Region {
     pub(crate) offset: AtomicU64,
     /// Records (bytes in the text region) that fit.
     pub(crate) capacity: AtomicU64,
-    /// Records (bytes) handed out; more than the capacity when some did not fit.
+    /// Records handed out; bytes of text, also those that did not fit.
     pub(crate) used: AtomicU64,
 }
 
@@ -236,6 +239,29 @@ pub(crate) struct MethodRecord {
     pub(crate) inlined: AtomicU32,
     /// Number of the method that has the last of these places, 0 when that is no method with hooks.
     pub(crate) inlined_into: AtomicU32,
+    /// Nothing yet.
+    pub(crate) reserved: [AtomicU32; 5],
+    /// Calls elsewhere: those that found no node. These and the following are of such calls only, and all
+    /// threads add to them.
+    pub(crate) enters: AtomicU64,
+    /// Those that returned.
+    pub(crate) leaves: AtomicU64,
+    /// Those that ended in a tail call.
+    pub(crate) tails: AtomicU64,
+    /// Those that an exception ended.
+    pub(crate) unwinds: AtomicU64,
+    /// Those that had ended without a report when a later event came.
+    pub(crate) dropped: AtomicU64,
+    /// Ticks of those that ended, callees included; of a method that calls itself only the outermost call.
+    pub(crate) total: AtomicU64,
+    /// Ticks of all those that ended, callees included.
+    pub(crate) ended_total: AtomicU64,
+    /// Ticks without callees.
+    pub(crate) own: AtomicU64,
+    /// Longest of those that ended, in ticks.
+    pub(crate) longest: AtomicU64,
+    /// Exceptions thrown while one of them was the innermost call.
+    pub(crate) exceptions: AtomicU64,
 }
 
 /// A thread that ran managed code. Its counts are written by that thread alone.
@@ -258,7 +284,7 @@ pub(crate) struct ThreadRecord {
     pub(crate) exceptions: AtomicU64,
     /// Calls that were deeper than the shadow stack and are not in the tree.
     pub(crate) lost_calls: AtomicU64,
-    /// Calls that needed a new node when there was no room.
+    /// Calls elsewhere: without room for a node of their own or of a caller.
     pub(crate) lost_nodes: AtomicU64,
     /// Leaves and tail calls without the enter they belong to.
     pub(crate) unmatched: AtomicU64,
@@ -295,8 +321,8 @@ pub(crate) struct Node {
     pub(crate) next_sibling: AtomicU32,
     /// The callee that was called last; only speed depends on it.
     pub(crate) last_child: AtomicU32,
-    /// Nothing yet.
-    pub(crate) reserved: AtomicU32,
+    /// Callees of this call that found no node, see [`MethodRecord::enters`]; a full count stays.
+    pub(crate) elsewhere: AtomicU32,
     /// Calls that began.
     pub(crate) enters: AtomicU64,
     /// Calls that returned.
@@ -309,7 +335,7 @@ pub(crate) struct Node {
     pub(crate) dropped: AtomicU64,
     /// Ticks of all ended calls, callees included.
     pub(crate) total: AtomicU64,
-    /// Ticks of the callees of all ended calls.
+    /// Ticks of the callees of all ended calls; of a root only those of its calls elsewhere.
     pub(crate) callees: AtomicU64,
     /// Shortest ended call in ticks, 0 before the first.
     pub(crate) shortest: AtomicU64,
@@ -334,7 +360,7 @@ impl Node {
             first_child: AtomicU32::new(0),
             next_sibling: AtomicU32::new(0),
             last_child: AtomicU32::new(0),
-            reserved: AtomicU32::new(0),
+            elsewhere: AtomicU32::new(0),
             enters: AtomicU64::new(0),
             leaves: AtomicU64::new(0),
             tails: AtomicU64::new(0),
@@ -359,10 +385,12 @@ impl Default for Node {
 }
 
 impl Region {
-    /// Takes the next record; `None` when the region is full, which `used` shows too.
+    /// Takes the next record; `None` when the region is full. It may get more room later.
     pub(crate) fn take(&self) -> Option<u32> {
-        let number = self.used.fetch_add(1, Ordering::Relaxed);
-        if number < self.capacity.load(Ordering::Relaxed) { u32::try_from(number).ok() } else { None }
+        let capacity = self.capacity.load(Ordering::Relaxed);
+        let next = |used: u64| (used < capacity).then(|| used.saturating_add(1));
+        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        taken.ok().and_then(|number| u32::try_from(number).ok())
     }
 }
 
@@ -388,7 +416,7 @@ pub(crate) fn bucket_end(bucket: usize) -> u64 {
 // The sizes are part of the format.
 const _: () = assert!(size_of::<Header>() <= REQUEST && REQUEST < HEADER_SIZE);
 const _: () = assert!(size_of::<ModuleRecord>() == 64);
-const _: () = assert!(size_of::<MethodRecord>() == 64);
+const _: () = assert!(size_of::<MethodRecord>() == 192);
 const _: () = assert!(size_of::<ThreadRecord>() == 128);
 const _: () = assert!(size_of::<Node>() == 256);
 const _: () = assert!(size_of::<Event>() == 16);
@@ -424,6 +452,10 @@ mod tests {
             (offset_of!(ThreadRecord, ring), 12),
             (offset_of!(ThreadRecord, events), 64),
             (offset_of!(MethodRecord, inlined_into), 40),
+            (offset_of!(MethodRecord, enters), METHOD_SIZE_1),
+            (offset_of!(MethodRecord, total), 104),
+            (offset_of!(MethodRecord, exceptions), 136),
+            (offset_of!(Node, elsewhere), 20),
             (offset_of!(Event, kind), 12),
             (offset_of!(ThreadRecord, root), 8),
             (offset_of!(ThreadRecord, name), 16),
@@ -458,6 +490,8 @@ mod tests {
         let region = Region::default();
         region.capacity.store(2, Ordering::Relaxed);
         assert_eq!([region.take(), region.take(), region.take()], [Some(0), Some(1), None]);
-        assert_eq!(region.used.load(Ordering::Relaxed), 3);
+        assert_eq!(region.used.load(Ordering::Relaxed), 2);
+        region.capacity.store(3, Ordering::Relaxed);
+        assert_eq!([region.take(), region.take()], [Some(2), None]);
     }
 }

@@ -3,8 +3,7 @@
 //! The hooks store straight into the pages of the file, so a killed process leaves all its data. A record is
 //! used only when its part of the file has disk blocks: a store into a page without a block on a full disk
 //! would kill the profiled process. The first blocks are allocated at the start, the others while the program
-//! runs; on a file system in memory, which clears each block when it is allocated, only shortly before they
-//! are needed.
+//! runs, shortly before they are needed: the file takes as much room as it uses.
 //!
 //! Unsafe code is here to map memory and to use it as slices of the records of [`crate::layout`]. These
 //! consist of atomics alone, so any bytes are valid records, and writers in other threads and readers in
@@ -22,7 +21,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, Thread};
 
 /// Longest piece of text in bytes; longer ones are cut.
@@ -33,15 +32,15 @@ const MAX_TEXT: usize = 8 * 1024;
 const PIECE: usize = 1 << 20;
 
 /// Bytes to allocate at the start: on a disk, and in memory.
-const FIRST_METHODS: (usize, usize) = (256 << 10, 128 << 10);
+const FIRST_METHODS: (usize, usize) = (1 << 20, 512 << 10);
 const FIRST_TEXT: (usize, usize) = (512 << 10, 256 << 10);
 const FIRST_NODES: (usize, usize) = (4 << 20, 1 << 20);
 
-/// Bytes to keep allocated after the nodes in use, for a file in memory.
-const AHEAD: usize = 2 << 20;
+/// Bytes to keep allocated after the nodes in use: on a disk, and in memory.
+const AHEAD: (usize, usize) = (8 << 20, 2 << 20);
 
 /// The same for methods and text: they grow much slower, because the runtime compiles a method first.
-const AHEAD_OF_METHODS: usize = 256 << 10;
+const AHEAD_OF_METHODS: (usize, usize) = (1 << 20, 512 << 10);
 
 /// The thread that allocates more room.
 static KEEPER: OnceLock<Thread> = OnceLock::new();
@@ -63,6 +62,8 @@ pub(crate) struct Map {
     request: &'static [AtomicU8],
     text: &'static [AtomicU8],
     nodes: &'static [Node],
+    /// Finds nodes by caller and method; no part of the file.
+    index: &'static [AtomicU32],
     /// The events of all rings.
     events: &'static [Event],
 }
@@ -116,8 +117,8 @@ impl Map {
 
     /// The regions that begin small.
     fn growing(&self, in_memory: bool) -> [Growing; 3] {
-        let growing = |region, record: usize, capacity: usize, first: (usize, usize), ahead| {
-            let (first, ahead) = if in_memory { (first.1, ahead) } else { (first.0, usize::MAX) };
+        let growing = |region, record, capacity, first: (usize, usize), ahead: (usize, usize)| {
+            let (first, ahead) = if in_memory { (first.1, ahead.1) } else { (first.0, ahead.0) };
             Growing { region, record, capacity, first, ahead }
         };
         let (methods, text, nodes) = (&self.header.methods, &self.header.text, &self.header.nodes);
@@ -151,7 +152,7 @@ impl Map {
         };
         let modules = part(256, size_of::<ModuleRecord>());
         let threads = part(64, size_of::<ThreadRecord>());
-        let methods = part(16, size_of::<MethodRecord>());
+        let methods = part(8, size_of::<MethodRecord>());
         let text = part(8, 1);
         let nodes = (at, bytes.saturating_sub(at).checked_div(size_of::<Node>()).unwrap_or(0));
         // SAFETY: the mapping begins at a page, has at least a header and lives as long as the process.
@@ -164,6 +165,7 @@ impl Map {
             request: slice(start, bytes, (REQUEST, HEADER_SIZE.saturating_sub(REQUEST))),
             text: slice(start, bytes, text),
             nodes: slice(start, bytes, nodes),
+            index: index(nodes.1),
             events: slice(start, whole, (bytes, n_rings.saturating_mul(RING))),
         };
         let regions = [
@@ -201,7 +203,7 @@ impl Map {
 
     /// The nodes of all call trees.
     pub(crate) fn nodes(&self) -> Nodes<'static> {
-        Nodes::new(self.nodes, &self.header.nodes, wake_keeper)
+        Nodes::new(self.nodes, &self.header.nodes, self.methods, self.index, wake_keeper)
     }
 
     /// A ring of events for the thread of this record; stores its number there. Empty when no ring is left.
@@ -300,8 +302,8 @@ impl Rest {
         let _ = KEEPER.set(thread::current());
     }
 
-    /// Allocates room piece by piece, and releases each piece for use: on a disk for all mapped regions, in
-    /// memory for what will be needed soon. Returns whether there is more to allocate later.
+    /// Allocates the room that will be needed soon piece by piece, and releases each piece for use. Returns
+    /// whether there is more to allocate later.
     ///
     /// # Errors
     ///
@@ -387,6 +389,14 @@ pub(crate) fn slots(count: usize) -> Option<&'static [Slot]> {
     Some(slice(map(bytes, None).ok()?, bytes, (0, count)))
 }
 
+/// An empty index for so many nodes; without places when there is no memory for it. Pages that are never
+/// reached take none.
+fn index(n_nodes: usize) -> &'static [AtomicU32] {
+    let count = n_nodes.saturating_mul(2);
+    let bytes = count.saturating_mul(size_of::<AtomicU32>());
+    map(bytes.max(1), None).map_or(&[], |start| slice(start, bytes, (0, count)))
+}
+
 /// Unmaps the memory of [`thread_memory`]. It takes no reference to the frames: one that is an argument would
 /// have to stay valid until this returns.
 ///
@@ -435,6 +445,7 @@ fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
 /// Records of atomics only, so that any bytes are valid and sharing them is no data race.
 trait Record {}
 impl Record for AtomicU8 {}
+impl Record for AtomicU32 {}
 impl Record for ModuleRecord {}
 impl Record for ThreadRecord {}
 impl Record for MethodRecord {}
@@ -501,7 +512,7 @@ mod tests {
         assert!(!rest.reserve(&map).unwrap(), "there is nothing to get later");
         assert!(first_blocks < 8 << 20 && blocks() >= (8 << 20) + 2 * RING_BYTES as u64 - 4096);
         assert_eq!(h.nodes.capacity.load(Ordering::Relaxed), map.nodes.len() as u64);
-        let sizes = [64u64, 128, 64, 1, 256];
+        let sizes = [64u64, 128, 192, 1, 256];
         let mut end = HEADER_SIZE as u64;
         for (region, size) in [&h.modules, &h.threads, &h.methods, &h.text, &h.nodes].iter().zip(sizes) {
             let offset = region.offset.load(Ordering::Relaxed);
@@ -545,7 +556,7 @@ mod tests {
         }
         assert!(rest.reserve(&map).unwrap());
         let (used, room) = (nodes.used.load(Ordering::Relaxed), nodes.capacity.load(Ordering::Relaxed));
-        assert!(room >= used + (AHEAD / 256) as u64 && room < used + ((AHEAD + PIECE) / 256) as u64);
+        assert!(room >= used + (AHEAD.1 / 256) as u64 && room < used + ((AHEAD.1 + PIECE) / 256) as u64);
         assert!(blocks() >= first + (6 << 20) && blocks() < 32 << 20);
         // The end: the whole region.
         nodes.used.store(map.nodes.len() as u64, Ordering::Relaxed);
@@ -560,7 +571,7 @@ mod tests {
         for count in [1, 64] {
             let ThreadMemory { state, frames } = thread_memory(count).unwrap();
             assert_eq!(frames.len(), count);
-            let thread = ThreadProfile::new(map.nodes(), &map.threads[0], frames).unwrap();
+            let thread = ThreadProfile::new(map.nodes(), &map.threads[0], frames);
             // SAFETY: the memory is new, aligned and large enough for a state.
             unsafe { state.write(thread) };
             // SAFETY: the state was just written, and is not used there any more.

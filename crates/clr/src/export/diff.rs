@@ -1,6 +1,6 @@
 //! Compares two profiles, method by method.
 
-use super::{one_line, time};
+use super::{losses, one_line, time};
 use crate::reader::Profile;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -47,6 +47,11 @@ pub fn differences(before: &Profile, after: &Profile) -> Vec<Difference> {
 ///
 /// Write errors of `out`.
 pub fn diff(before: &Profile, after: &Profile, rows: usize, out: &mut dyn Write) -> io::Result<()> {
+    for (side, profile) in [("before", before), ("after", after)] {
+        for line in losses(profile) {
+            writeln!(out, "{side} lost {line}")?;
+        }
+    }
     let all = differences(before, after);
     let sum = |field: fn(&Difference) -> u64| all.iter().map(field).fold(0, u64::saturating_add);
     let columns = ["calls before", "calls after", "self before", "self after", "change", "per call"];

@@ -105,7 +105,10 @@ fn process(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     write!(out, ",\"overhead\":{},\"enters\":{}", profile.overhead(), profile.enters())?;
     let lost = profile.lost;
     write!(out, ",\"lost\":{{\"methods\":{},\"threads\":{}", lost.methods, lost.threads)?;
-    write!(out, ",\"modules\":{},\"text\":{},\"rings\":{}}}}}", lost.modules, lost.text, lost.rings)
+    write!(out, ",\"modules\":{},\"text\":{},\"rings\":{}}}", lost.modules, lost.text, lost.rings)?;
+    write!(out, ",\"runtimeName\":{},\"losses\":[", json(&profile.runtime_name()))?;
+    list(super::losses(profile), out, |line, out| write!(out, "{}", json(&line)))?;
+    write!(out, "]}}")
 }
 
 fn method(method: &Method, total: Option<&MethodTotal>, out: &mut dyn Write) -> io::Result<()> {
@@ -113,6 +116,11 @@ fn method(method: &Method, total: Option<&MethodTotal>, out: &mut dyn Write) -> 
     write!(out, ",\"module\":{},\"token\":{}", index(method.module), method.token)?;
     write!(out, ",\"compiled\":{},\"inlined\":{}", method.compiled, method.inlined)?;
     write!(out, ",\"inlinedInto\":{}", index(method.inlined_into))?;
+    let more = &method.elsewhere;
+    if more.enters > 0 {
+        write!(out, ",\"elsewhere\":{{\"calls\":{},\"total\":{}", more.enters, more.total)?;
+        write!(out, ",\"own\":{},\"longest\":{}}}", more.own, more.longest)?;
+    }
     let Some(total) = total else { return write!(out, ",\"calls\":0}}") };
     write!(out, ",\"calls\":{},\"tails\":{},\"unwinds\":{}", total.enters, total.tails, total.unwinds)?;
     write!(out, ",\"exceptions\":{},\"total\":{},\"own\":{}", total.exceptions, total.total, total.own)?;

@@ -27,6 +27,12 @@ use std::io::{self, Write};
 /// The most calls of a stack in a line of collapsed stacks; deeper ones count as the last of these.
 pub const MAX_STACK: usize = 1000;
 
+/// A program that made fewer calls than this probably has its code in other modules.
+const FEW_CALLS: u64 = 1000;
+
+/// The longest command line of a summary, in characters.
+const MAX_COMMAND: usize = 160;
+
 /// The most levels that the tree indents; deeper ones show their depth as a number.
 const MAX_INDENT: usize = 40;
 
@@ -65,10 +71,9 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         Mode::User => "user code",
         Mode::All => "everything",
     };
-    let [major, minor, build, _] = profile.runtime;
-    writeln!(out, "process  {} {}", profile.pid, one_line(&profile.command))?;
+    writeln!(out, "process  {} {}", profile.pid, shortened(&one_line(&profile.command), MAX_COMMAND))?;
     let state = if profile.ended { "ended" } else { "running or killed" };
-    writeln!(out, "runtime  {major}.{minor}.{build}, {state}, {}", time(profile.duration))?;
+    writeln!(out, "runtime  {}, {state}, {}", profile.runtime_name(), time(profile.duration))?;
     let counts = match profile.exact {
         Exact::No if profile.mode == Mode::Dormant => {
             "while switched on, methods of user modules are not inlined, and all their calls are counted"
@@ -91,20 +96,8 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         time(profile.overhead()),
         profile.enters()
     )?;
-    let sum = |field: fn(&Thread) -> u64| profile.threads.iter().map(field).fold(0, u64::saturating_add);
-    let lost = [
-        (profile.lost.methods, "methods"),
-        (profile.lost.threads, "threads"),
-        (profile.lost.modules, "modules"),
-        (profile.lost.text, "names"),
-        (profile.lost.rings, "threads without events"),
-        (sum(|thread| thread.lost_events), "older events"),
-        (sum(|thread| thread.lost_calls), "calls too deep"),
-        (sum(|thread| thread.lost_nodes), "calls without room"),
-        (sum(|thread| thread.unmatched), "ends without a beginning"),
-    ];
-    for (count, what) in lost.into_iter().filter(|(count, _)| *count > 0) {
-        writeln!(out, "lost     {count} {what}")?;
+    for line in losses(profile) {
+        writeln!(out, "lost     {line}")?;
     }
     let hidden = profile.methods.iter().filter(|method| method.inlined > 0);
     let (n_methods, n_never) = (hidden.clone().count(), hidden.filter(|method| method.compiled == 0).count());
@@ -115,10 +108,73 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
             --exact counts all"
         )?;
     }
+    if let Some(names) = framework_by_name(profile) {
+        writeln!(
+            out,
+            "hint     {names} came with the program but count as framework because of their names; \
+            --include NAMESPACE records them"
+        )?;
+    }
     if !profile.problem.is_empty() {
         writeln!(out, "problem  {}", one_line(&profile.problem))?;
     }
     Ok(())
+}
+
+/// The modules that came with the program and were not recorded because they are named like a framework's,
+/// when hardly anything else was recorded.
+fn framework_by_name(profile: &Profile) -> Option<String> {
+    let selected = profile
+        .settings
+        .lines()
+        .any(|line| line.strip_prefix("TALLYMON_PROF_INCLUDE=").is_some_and(|names| !names.is_empty()));
+    if profile.mode != Mode::User || selected || profile.enters() >= FEW_CALLS {
+        return None;
+    }
+    let own = |path: &str| {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let name = name.strip_suffix(".dll").unwrap_or(name);
+        let framework = ["Microsoft.Win32", "Microsoft.CSharp", "Microsoft.VisualBasic"];
+        let named = name.starts_with("Microsoft.") && !framework.iter().any(|begin| name.starts_with(begin));
+        (named && !folder.contains("/shared/Microsoft.")).then(|| name.to_string())
+    };
+    let mut names: Vec<String> =
+        profile.modules.iter().filter(|module| !module.user).filter_map(|module| own(&module.path)).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(3);
+    names.truncate(3);
+    let mut words = one_line(&names.join(", "));
+    if more > 0 {
+        words.push_str(&format!(" and {more} more modules"));
+    }
+    (!names.is_empty()).then_some(words)
+}
+
+/// What the profile lacks, a line for each kind; empty when it has everything.
+pub fn losses(profile: &Profile) -> Vec<String> {
+    let sum = |field: fn(&Thread) -> u64| profile.threads.iter().map(field).fold(0, u64::saturating_add);
+    let mut lines = Vec::new();
+    let (elsewhere, all) = (sum(|thread| thread.lost_nodes), profile.enters());
+    if elsewhere > 0 {
+        let part = 100.0 * elsewhere as f64 / all.max(1) as f64;
+        lines.push(format!(
+            "the place of {elsewhere} of {all} calls ({part:.1} %): they count for their methods, and the tree \
+             has them as (elsewhere); a larger --size gives room"
+        ));
+    }
+    let lost = [
+        (profile.lost.methods, "methods, whose calls are not counted"),
+        (profile.lost.threads, "threads, whose calls are not counted"),
+        (profile.lost.modules, "modules"),
+        (profile.lost.text, "names"),
+        (profile.lost.rings, "threads without events"),
+        (sum(|thread| thread.lost_events), "older events"),
+        (sum(|thread| thread.lost_calls), "calls, which were too deep"),
+        (sum(|thread| thread.unmatched), "ends without a beginning"),
+    ];
+    let found = lost.into_iter().filter(|(count, _)| *count > 0);
+    lines.extend(found.map(|(count, what)| format!("{count} {what}")));
+    lines
 }
 
 /// Writes the call tree of each thread: calls, time with callees, time without, and the method, callees
@@ -350,6 +406,18 @@ pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
+/// The beginning and the end of a text that is longer than `most` characters.
+fn shortened(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_string();
+    }
+    let half = most / 2;
+    let begin: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(length.saturating_sub(half)).collect();
+    format!("{begin} ... {end}")
+}
+
 /// A JSON string.
 fn json(text: &str) -> String {
     let mut out = String::from("\"");
@@ -449,6 +517,12 @@ mod tests {
         let all = text(|profile, out| tree(profile, &TreeOptions::default(), out), &bytes);
         assert_eq!(all.lines().count(), 152);
         assert!(all.lines().last().unwrap().contains("[150] A.b()"), "{all}");
+    }
+
+    #[test]
+    fn long_commands_are_shortened() {
+        assert_eq!(shortened("short", 5), "short");
+        assert_eq!(shortened("a rather long text", 8), "a ra ... text");
     }
 
     #[test]

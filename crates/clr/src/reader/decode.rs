@@ -1,7 +1,7 @@
 //! Decodes the bytes of a profile file into a [`Profile`]: every offset and count is limited to the bytes
 //! that exist.
 
-use super::{Call, Event, EventKind, Method, Module, Profile, ReadError, Thread};
+use super::{Call, Elsewhere, Event, EventKind, Method, Module, Profile, ReadError, Thread};
 use crate::layout::{self, *};
 use crate::names::RawName;
 use std::mem::offset_of;
@@ -24,7 +24,7 @@ impl Profile {
         let mut numbers = Vec::new();
         // The numbers of the callers that the methods were inlined into.
         let mut callers = Vec::new();
-        for record in file.records(offset_of!(Header, methods), size_of::<MethodRecord>()) {
+        for record in file.records(offset_of!(Header, methods), method_size(file.bytes)) {
             if number32(record, offset_of!(MethodRecord, state)) != READY {
                 numbers.push(None);
                 continue;
@@ -43,6 +43,7 @@ impl Profile {
                 compiled: number32(record, offset_of!(MethodRecord, compiled)),
                 inlined: number32(record, offset_of!(MethodRecord, inlined)),
                 inlined_into: None,
+                elsewhere: file.elsewhere(record),
             });
             callers.push(number32(record, offset_of!(MethodRecord, inlined_into)) as usize);
         }
@@ -61,7 +62,15 @@ impl Profile {
             if state != READY && state != ENDED {
                 continue;
             }
-            let Some(at) = self.read_tree(file, &nodes, &mut seen, root, methods) else { continue };
+            let at = match self.read_tree(file, &nodes, &mut seen, root, methods) {
+                Some(at) => at,
+                // All its calls are elsewhere.
+                None if root == 0 => {
+                    self.calls.push(file.call(&[], None, None));
+                    self.calls.len().saturating_sub(1)
+                }
+                None => continue,
+            };
             self.threads.push(Thread {
                 os_id: number32(record, offset_of!(ThreadRecord, os_id)),
                 name: file.text(number64(record, offset_of!(ThreadRecord, name))),
@@ -116,12 +125,41 @@ impl Profile {
             }
             // The newest callee comes first in the file.
             children.reverse();
+            if let Some(elsewhere) = self.elsewhere(file, record, at, &children) {
+                children.push(self.calls.len());
+                self.calls.push(elsewhere);
+            }
             if let Some(call) = self.calls.get_mut(at) {
                 call.children = children;
             }
         }
         self.close(start);
         Some(start)
+    }
+
+    /// The callees of a call that found no node, as one call without callees: their time is that part of the
+    /// callees' time that the nodes under the call do not have.
+    fn elsewhere(&mut self, file: &Bytes<'_>, record: &[u8], at: usize, children: &[usize]) -> Option<Call> {
+        let enters = u64::from(number32(record, offset_of!(Node, elsewhere)));
+        if enters == 0 {
+            return None;
+        }
+        let known = children.iter().filter_map(|child| self.calls.get(*child));
+        let known = known.map(|call| call.ended_total).fold(0, u64::saturating_add);
+        let number = |at| number64(record, at);
+        let is_root = number32(record, offset_of!(Node, parent)) == 0;
+        let ended = number(offset_of!(Node, callees));
+        let open = if is_root { 0 } else { number(offset_of!(Node, open_callees)) };
+        let in_open = self.calls.get(at).is_some_and(|call| call.open);
+        let all = file.clock.nanoseconds(ended.saturating_add(if in_open { open } else { 0 }));
+        let total = if is_root { all } else { all.saturating_sub(known) };
+        let method = *self.elsewhere.get_or_insert_with(|| {
+            self.methods.push(Method::elsewhere());
+            self.methods.len().saturating_sub(1)
+        });
+        let mut call = file.call(&[], Some(method), Some(at));
+        (call.enters, call.leaves, call.total, call.ended_total) = (enters, enters, total, total);
+        Some(call)
     }
 
     /// Extends calls without an end to the last sign of life, and computes the own time of all calls.
@@ -264,6 +302,24 @@ impl<'a> Bytes<'a> {
         }
     }
 
+    /// The calls of a method that found no node.
+    fn elsewhere(&self, record: &[u8]) -> Elsewhere {
+        let number = |at| number64(record, at);
+        let time = |at| self.clock.nanoseconds(number64(record, at));
+        Elsewhere {
+            enters: number(offset_of!(MethodRecord, enters)),
+            leaves: number(offset_of!(MethodRecord, leaves)),
+            tails: number(offset_of!(MethodRecord, tails)),
+            unwinds: number(offset_of!(MethodRecord, unwinds)),
+            dropped: number(offset_of!(MethodRecord, dropped)),
+            total: time(offset_of!(MethodRecord, total)),
+            ended_total: time(offset_of!(MethodRecord, ended_total)),
+            own: time(offset_of!(MethodRecord, own)),
+            longest: time(offset_of!(MethodRecord, longest)),
+            exceptions: number(offset_of!(MethodRecord, exceptions)),
+        }
+    }
+
     fn call(&self, record: &[u8], method: Option<usize>, parent: Option<usize>) -> Call {
         let number = |at| number64(record, at);
         let time = |at| self.clock.nanoseconds(number64(record, at));
@@ -314,16 +370,20 @@ pub(super) fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
         return Err(ReadError::Format { what: "Header", at, needed, found: at as u64 });
     }
     let fields32 = [
-        ("Header.version", offset_of!(Header, version), VERSION),
         ("Header.header_size", offset_of!(Header, header_size), HEADER_SIZE as u32),
         ("Header.module_size", offset_of!(Header, module_size), size_of::<ModuleRecord>() as u32),
         ("Header.thread_size", offset_of!(Header, thread_size), size_of::<ThreadRecord>() as u32),
-        ("Header.method_size", offset_of!(Header, method_size), size_of::<MethodRecord>() as u32),
+        ("Header.method_size", offset_of!(Header, method_size), method_size(bytes) as u32),
         ("Header.node_size", offset_of!(Header, node_size), size_of::<Node>() as u32),
     ];
     let magic = number64(bytes, offset_of!(Header, magic));
     if magic != MAGIC {
         return Err(ReadError::Format { what: "Header.magic", at: 0, needed: MAGIC, found: magic });
+    }
+    let version = number32(bytes, offset_of!(Header, version));
+    if !(1..=VERSION).contains(&version) {
+        let (what, at) = ("Header.version", offset_of!(Header, version));
+        return Err(ReadError::Format { what, at, needed: VERSION.into(), found: version.into() });
     }
     for (what, at, needed) in fields32 {
         let found = number32(bytes, at);
@@ -332,6 +392,14 @@ pub(super) fn check_header(bytes: &[u8]) -> Result<(), ReadError> {
         }
     }
     Ok(())
+}
+
+/// Bytes of a method record, by the version of the file.
+pub(super) fn method_size(header: &[u8]) -> usize {
+    match number32(header, offset_of!(Header, version)) {
+        1 => METHOD_SIZE_1,
+        _ => size_of::<MethodRecord>(),
+    }
 }
 
 /// The number at an offset, 0 where the bytes end before.

@@ -1,7 +1,7 @@
 //! Reads the used parts of a profile file, which are few while a program is young.
 
 use crate::layout::*;
-use crate::reader::decode::number64;
+use crate::reader::decode::{method_size, number64};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::mem::offset_of;
@@ -46,7 +46,7 @@ fn used_parts(header: &[u8]) -> Vec<(u64, u64)> {
     let regions = [
         (offset_of!(Header, modules), size_of::<ModuleRecord>()),
         (offset_of!(Header, threads), size_of::<ThreadRecord>()),
-        (offset_of!(Header, methods), size_of::<MethodRecord>()),
+        (offset_of!(Header, methods), method_size(header)),
         (offset_of!(Header, text), 1),
         (offset_of!(Header, nodes), size_of::<Node>()),
         (offset_of!(Header, rings), RING.saturating_mul(size_of::<Event>())),

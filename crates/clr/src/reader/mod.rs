@@ -7,11 +7,13 @@
 
 mod decode;
 mod file;
+mod fold;
 
 use crate::layout::*;
 use crate::names::RawName;
 use crate::settings::Mode;
 use decode::{Bytes, Clock, check_header, number32, number64};
+pub use fold::Folded;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -69,6 +71,9 @@ pub struct Profile {
     /// The calls of all threads; each thread's root is followed by all that is under it, callers before
     /// callees.
     pub calls: Vec<Call>,
+    /// The method in [`Profile::methods`] that stands for all calls without a place in the tree; `None` when
+    /// every call has one.
+    pub elsewhere: Option<usize>,
 }
 
 /// Where counts are exact because nothing is inlined.
@@ -113,7 +118,7 @@ pub struct Module {
 /// A method, or one instantiation of a generic one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Method {
-    /// Its number in the file, which never changes.
+    /// Its number in the file, which never changes; 0 for `(elsewhere)`, which stands for many methods.
     pub number: u32,
     /// Its name as people write it.
     pub name: String,
@@ -130,6 +135,60 @@ pub struct Method {
     pub inlined: u32,
     /// The method at the last of these places, if it is recorded.
     pub inlined_into: Option<usize>,
+    /// Its calls without a place in a call tree.
+    pub elsewhere: Elsewhere,
+}
+
+/// The calls of a method that have no place in a call tree, because the file had no room for more places.
+/// Times are in nanoseconds.
+///
+/// The tree shows them where they belong as calls of a method named `(elsewhere)`, without their callees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Elsewhere {
+    /// Calls that began.
+    pub enters: u64,
+    /// Calls that returned.
+    pub leaves: u64,
+    /// Calls that ended in a tail call.
+    pub tails: u64,
+    /// Calls that an exception ended.
+    pub unwinds: u64,
+    /// Calls that had ended without a report.
+    pub dropped: u64,
+    /// Time of the ended calls, callees included; of recursive calls only the outermost counts.
+    pub total: u64,
+    /// Time of the ended calls, callees included.
+    pub ended_total: u64,
+    /// Time of the ended calls without the callees.
+    pub own: u64,
+    /// Longest ended call.
+    pub longest: u64,
+    /// Exceptions thrown while one of them was the innermost call.
+    pub exceptions: u64,
+}
+
+impl Elsewhere {
+    /// Calls that ended, in whatever way.
+    pub fn ended(&self) -> u64 {
+        [self.leaves, self.tails, self.unwinds, self.dropped].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+impl Method {
+    /// Stands in the trees for calls that have no place there.
+    fn elsewhere() -> Method {
+        Method {
+            number: 0,
+            name: "(elsewhere)".into(),
+            raw: RawName { method: "(elsewhere)".into(), ..RawName::default() },
+            module: None,
+            token: 0,
+            compiled: 0,
+            inlined: 0,
+            inlined_into: None,
+            elsewhere: Elsewhere::default(),
+        }
+    }
 }
 
 /// A thread.
@@ -147,7 +206,7 @@ pub struct Thread {
     pub exceptions: u64,
     /// Calls that were too deep to be in the tree.
     pub lost_calls: u64,
-    /// Calls that needed a node when there was no room.
+    /// Calls without a place in the tree, see [`Elsewhere`].
     pub lost_nodes: u64,
     /// Ends of calls whose beginning was not seen.
     pub unmatched: u64,
@@ -188,7 +247,7 @@ pub enum EventKind {
 }
 
 /// All calls of a method from one place of a call tree. Times are in nanoseconds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Call {
     /// The method in [`Profile::methods`], `None` for the root of a thread and for a method without a record.
     pub method: Option<usize>,
@@ -407,12 +466,21 @@ impl Profile {
             methods: Vec::new(),
             threads: Vec::new(),
             calls: Vec::new(),
+            elsewhere: None,
         };
         profile.read_modules(&file);
         let numbers = profile.read_methods(&file);
         profile.read_threads(&file, &numbers);
         profile.correct();
         Ok(profile)
+    }
+
+    /// The version of the runtime as people call it.
+    pub fn runtime_name(&self) -> String {
+        match self.runtime {
+            [4, 0, 30319, _] => ".NET Core 3.1 or earlier".into(),
+            [major, minor, build, _] => format!(".NET {major}.{minor}.{build}"),
+        }
     }
 
     /// The method of a call in source form; the root of a thread has the thread's name.
@@ -423,14 +491,26 @@ impl Profile {
         }
     }
 
+    /// Calls that have a method and a place in a tree.
+    fn placed(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| call.method.is_none() || call.method != self.elsewhere)
+    }
+
     /// Calls that began, in all threads.
     pub fn enters(&self) -> u64 {
-        self.calls.iter().fold(0, |sum, call| sum.saturating_add(call.enters))
+        let placed = self.placed().map(|call| call.enters);
+        placed.chain([self.enters_elsewhere()]).fold(0, u64::saturating_add)
+    }
+
+    /// Calls that began and have no place in a tree, in all threads.
+    pub fn enters_elsewhere(&self) -> u64 {
+        self.methods.iter().map(|method| method.elsewhere.enters).fold(0, u64::saturating_add)
     }
 
     /// The profiler's own work within the recorded time, in nanoseconds.
     pub fn overhead(&self) -> u64 {
-        let ended = self.calls.iter().map(Call::ended).fold(0, u64::saturating_add);
+        let elsewhere = self.methods.iter().map(|method| method.elsewhere.ended());
+        let ended = self.placed().map(Call::ended).chain(elsewhere).fold(0, u64::saturating_add);
         (ended as f64 * (self.overhead_inner + self.overhead_outer)) as u64
     }
 
@@ -477,9 +557,38 @@ impl Profile {
                 }
             });
         }
-        totals.retain(|sum| sum.enters > 0);
+        self.add_elsewhere(&mut totals);
+        totals.retain(|sum| sum.enters > 0 && Some(sum.method) != self.elsewhere);
         totals.sort_by(|a, b| b.own.cmp(&a.own).then(a.method.cmp(&b.method)));
         totals
+    }
+
+    /// Adds the calls without a place in a tree.
+    fn add_elsewhere(&self, totals: &mut [MethodTotal]) {
+        for (sum, method) in totals.iter_mut().zip(&self.methods) {
+            let more = &method.elsewhere;
+            let ended = more.ended();
+            let work = (self.overhead_inner * ended as f64) as u64;
+            let all = [
+                (&mut sum.enters, more.enters),
+                (&mut sum.tails, more.tails),
+                (&mut sum.unwinds, more.unwinds),
+                (&mut sum.ended, ended),
+                (&mut sum.open, more.enters.saturating_sub(ended)),
+                (&mut sum.total, more.total),
+                (&mut sum.ended_total, more.ended_total),
+                (&mut sum.own, more.own),
+                (&mut sum.corrected_total, more.total.saturating_sub(work)),
+                (&mut sum.corrected_own, more.own.saturating_sub(work)),
+                (&mut sum.exceptions, more.exceptions),
+            ];
+            for (sum, count) in all {
+                *sum = sum.saturating_add(count);
+            }
+            if ended > 0 {
+                sum.longest = sum.longest.max(Some(more.longest));
+            }
+        }
     }
 
     /// Visits a call and all calls under it: `Down` before its callees, `Up` after them. Depth needs no

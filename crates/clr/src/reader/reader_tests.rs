@@ -128,8 +128,10 @@ fn errors_name_field_and_offset() {
     let message = |bytes: &[u8]| Profile::from_bytes(bytes).unwrap_err().to_string();
     assert_eq!(message(b"TLM"), "Header at byte 3: needed 0x1000, found 0x3");
     let mut bytes = sample();
+    bytes[8] = 3;
+    assert_eq!(message(&bytes), "Header.version at byte 8: needed 0x2, found 0x3");
     bytes[8] = 2;
-    assert_eq!(message(&bytes), "Header.version at byte 8: needed 0x1, found 0x2");
+    assert_eq!(message(&bytes), "Header.method_size at byte 24: needed 0xc0, found 0x40");
     bytes[0] = b'X';
     assert_eq!(message(&bytes), "Header.magic at byte 0: needed 0x464f52504d4c54, found 0x464f52504d4c58");
 }

@@ -16,6 +16,19 @@ function tip(event, text) {
   box.style.top = Math.min(event.clientY + 14, innerHeight - box.offsetHeight - 8) + "px";
 }
 
+// A name in so many characters: the method's own name is what stays longest.
+function fitted(name, room) {
+  if (name.length <= room) return name;
+  const open = name.indexOf("(");
+  const path = open < 0 ? name : name.slice(0, open);
+  const types = path.split(".");
+  // From the left, namespaces and types go first; then the end of the method's name.
+  while (types.length > 1 && types.join(".").length + 1 > room) types.shift();
+  const short = types.join(".");
+  if (short.length + 1 > room) return short.slice(0, room - 1) + "\u2026";
+  return short.length < path.length ? "\u2026" + short : short + "\u2026";
+}
+
 function flameGraph() {
   const { top } = tree();
   const byTime = state.weight === "time";
@@ -33,7 +46,7 @@ function flameGraph() {
     const group = el("g", { class: dim ? "dim" : null, onmousemove: (event) => tip(event, name + facts), onmouseleave: (event) => tip(event, ""), onclick: () => { state.zoom = node === top ? null : node; tip(null, ""); render(); } },
       el("rect", { class: "frame", x: x.toFixed(1), y: row * height, width: Math.max(w, 0.5).toFixed(1), height: height - 1, rx: 2, fill: node === top ? "#c9ced6" : colour(node.method) }));
     const room = Math.floor((w - 8) / 6.1);
-    if (room > 3) group.append(el("text", { x: (x + 4).toFixed(1), y: row * height + 13 }, name.length > room ? name.slice(0, room - 1) + "\u2026" : name));
+    if (room > 3) group.append(el("text", { x: (x + 4).toFixed(1), y: row * height + 13 }, fitted(name, room)));
     shapes.push(group);
   };
   const path = [];
@@ -91,18 +104,23 @@ function start() {
   const calls = process.enters;
   const mode = { dormant: "dormant until switched on", user: "user code", all: "everything" }[process.mode];
   const counts = { no: process.mode === "dormant" ? "while on, user modules' calls are counted, nothing is inlined" : "inlined calls are not counted", user: "counts of user modules are exact", all: "counts are exact" }[process.exact];
-  document.title = process.command + " \u00b7 profile";
-  $("command").textContent = process.command;
+  document.title = process.command.slice(0, 100) + " \u00b7 profile";
+  // A compiler's command line may fill a screen: all of it is in the tip.
+  const command = process.command;
+  $("command").textContent = command.length > 160 ? command.slice(0, 80) + " \u2026 " + command.slice(-80) : command;
+  $("command").title = command;
   const begun = new Date(process.started / 1e6).toISOString().replace("T", " ").slice(0, 19) + " UTC";
-  $("facts").textContent = [`.NET ${process.runtime}`, `process ${process.pid}`, begun, process.ended ? "ended" : "running or killed", `mode: ${mode}`, counts].join(" \u00b7 ");
+  $("facts").textContent = [process.runtimeName, `process ${process.pid}`, begun, process.ended ? "ended" : "running or killed", `mode: ${mode}`, counts].join(" \u00b7 ");
   const figures = [["Duration", time(process.duration)], ["Calls", whole(calls)], ["Methods", whole(METHODS.filter((method) => method.calls > 0).length)], ["Threads", whole(DATA.threads.length)], ["Exceptions", whole(DATA.threads.reduce((sum, one) => sum + one.exceptions, 0))], ["Profiler's own work", time(process.overhead)]];
   $("figures").append(...figures.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
-  const lost = Object.entries(process.lost).filter(([, count]) => count > 0).map(([what, count]) => `${whole(count)} ${what}`);
   const each = `Each call costs ${process.overheadInner.toFixed(1)} ns in its own record and ${process.overheadOuter.toFixed(1)} ns in its caller's, ${process.overheadClock > 0 ? process.overheadClock.toFixed(1) + " ns of it two looks at " : "by "}the ${process.timeStampCounter ? "time stamp counter" : "system clock"}, measured at start.`;
   const words = [each + " Corrected times have that taken out; small methods stay distorted, because a seen call is never inlined away for free."];
-  if (lost.length) words.push("No room for: " + lost.join(", ") + ".");
-  if (process.problem) words.push("Problem: " + process.problem);
   $("notice").textContent = words.join(" ");
+  // Before anybody trusts a figure.
+  const faults = process.losses.map((line) => "Lost: " + line + ".");
+  if (process.problem) faults.push("Problem: " + process.problem);
+  $("faults").hidden = !faults.length;
+  $("faults").append(...faults.map((line) => el("p", null, line)));
   $("thread").append(el("option", { value: "all" }, "all"), ...DATA.threads.map((thread, at) => el("option", { value: at }, `${thread.id} ${thread.name}`)));
   $("thread").addEventListener("change", (event) => { state.thread = event.target.value; state.zoom = null; state.open.clear(); render(); });
   $("times").addEventListener("change", (event) => { state.times = event.target.value; render(); });

@@ -52,8 +52,8 @@ function weigh(top) {
   for (const node of order.reverse()) node.parent.below += node.below;
 }
 
-// What each method did in a tree, and with whom.
-function methodSums(top) {
+// What each method did in a tree, and with whom; in the tree of all threads also without a place there.
+function methodSums(top, all) {
   const sums = new Map();
   const open = new Map();
   const sum = (method) => {
@@ -85,6 +85,14 @@ function methodSums(top) {
       edge.correctedTotal += node.correctedTotal;
     }
   }, (node) => open.set(node.method, open.get(node.method) - 1));
+  if (all) METHODS.forEach(({ elsewhere }, method) => {
+    if (!elsewhere) return;
+    const here = sum(method);
+    here.enters += elsewhere.calls;
+    for (const field of ["total", "correctedTotal"]) here[field] += elsewhere.total;
+    for (const field of ["own", "correctedOwn"]) here[field] += elsewhere.own;
+    here.longest = Math.max(here.longest, elsewhere.longest);
+  });
   return sums;
 }
 

@@ -20,7 +20,7 @@ function tree() {
     const roots = DATA.threads.filter((_, at) => state.thread === "all" || String(at) === state.thread).map((thread) => thread.root);
     const top = makeTree(roots);
     weigh(top);
-    trees.set(state.thread, { top, sums: methodSums(top) });
+    trees.set(state.thread, { top, sums: methodSums(top, state.thread === "all") });
   }
   return trees.get(state.thread);
 }
