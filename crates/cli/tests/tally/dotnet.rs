@@ -258,3 +258,24 @@ fn each_child_process_has_a_file_of_its_own() {
     has(&trees[1], &["Parent.Program.InChild(int)", " child"]);
     assert!(!trees[0].contains("InChild") && !trees[1].contains("InParent"), "{trees:?}");
 }
+
+#[test]
+fn run_ends_as_its_program_does() {
+    let folder = Folder::new();
+    let Some(program) = program(&folder, "forever") else { return };
+    // The program gives up; the command alone gets a signal, and passes it on.
+    for (end, code) in [("fail", 134), ("INT", 143), ("TERM", 143)] {
+        let mut profiled = Profiled::start(&folder, &[], &program);
+        profiled.line("ready");
+        if end == "fail" {
+            writeln!(profiled.tally.stdin.as_mut().unwrap(), "{end}").unwrap();
+        } else {
+            let tally = profiled.tally.id().to_string();
+            assert!(Command::new("kill").args(["-s", end, &tally]).status().unwrap().success());
+        }
+        let mut words = String::new();
+        std::io::Read::read_to_string(&mut profiled.error, &mut words).unwrap();
+        assert_eq!(profiled.tally.wait().unwrap().code(), Some(code), "{end}: {words}");
+        has(&words, &["the profile is in ", "the program ended: "]);
+    }
+}

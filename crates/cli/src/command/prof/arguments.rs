@@ -54,10 +54,10 @@ pub(crate) struct ProfRun {
     /// Turn off inlining, so that every call is counted. Small methods then run slower than usual.
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Size of the profile file in MiB.
-    #[arg(long, default_value = "64", value_name = "MIB",
-        value_parser = clap::value_parser!(u32).range(8..=1024))]
-    pub(crate) size: u32,
+    /// Largest size of the profile file in MiB; it takes as much as it uses. Default: 64, and 256 for
+    /// --mode all. Without room, calls lose their place in the tree but not their counts.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(8..=1024))]
+    pub(crate) size: Option<u32>,
     /// End the program after this time, such as 90, 500ms or 5m (seconds without a unit).
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) duration: Option<Duration>,
@@ -89,22 +89,38 @@ pub(crate) enum ProfMode {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfTree {
-    /// Profile file to read.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Process id or profile file.
+    #[arg(value_name = "PID|FILE")]
+    pub(crate) program: String,
     /// Subtract the profiler's measured cost from the times.
     #[arg(long)]
     pub(crate) corrected: bool,
     /// Show only this many levels; 0 for all.
     #[arg(long, default_value = "0", hide_default_value = true, value_name = "N")]
     pub(crate) depth: usize,
+    #[command(flatten)]
+    pub(crate) fold: ProfFold,
+}
+
+/// Which places of a call tree are folded into (elsewhere).
+#[derive(Debug, Args)]
+pub(crate) struct ProfFold {
+    /// Fold places of the tree that took less time than this, callees included, such as 10ms. Their calls
+    /// still count for their methods.
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub(crate) min: Option<Duration>,
+    /// Keep only about this many places of the tree, those with the most time.
+    #[arg(long, value_name = "N")]
+    pub(crate) places: Option<usize>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfExport {
-    /// Profile file to read.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Process id or profile file.
+    #[arg(value_name = "PID|FILE")]
+    pub(crate) program: String,
+    #[command(flatten)]
+    pub(crate) fold: ProfFold,
     /// Output format.
     #[arg(long, short, value_enum, default_value = "speedscope", value_name = "FORMAT")]
     pub(crate) format: ProfForm,
@@ -140,17 +156,19 @@ pub(crate) struct ProfReport {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
+    pub(crate) fold: ProfFold,
+    #[command(flatten)]
     pub(crate) replacing: Replacing,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfDiff {
-    /// Profile from before the change.
+    /// Profile from before the change: a file, or the id of a process that runs.
     #[arg(value_name = "BEFORE")]
-    pub(crate) before: PathBuf,
+    pub(crate) before: String,
     /// Profile from after the change.
     #[arg(value_name = "AFTER")]
-    pub(crate) after: PathBuf,
+    pub(crate) after: String,
     /// Show only this many methods.
     #[arg(long, default_value = "40", value_name = "N")]
     pub(crate) rows: usize,

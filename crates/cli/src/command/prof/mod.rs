@@ -13,14 +13,16 @@ use std::time::{Duration, Instant};
 
 use tallymon::log::new_file::NewFile;
 use tallymon_clr::export::{self, TreeOptions, Weight};
-use tallymon_clr::reader::ReadError;
+use tallymon_clr::reader::{Profile, ReadError};
 use tallymon_clr::settings::Filter;
 
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::stop::without_half_files;
-use crate::words::shown;
-use arguments::{Prof, ProfAction, ProfDiff, ProfExport, ProfForm, ProfReport, ProfStatus, ProfTree};
+use crate::words::{say, shown};
+use arguments::{
+    Prof, ProfAction, ProfDiff, ProfExport, ProfFold, ProfForm, ProfReport, ProfStatus, ProfTree,
+};
 use locate::open;
 
 pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
@@ -44,19 +46,38 @@ pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
 fn tree(arguments: &ProfTree) -> Result<(), Failure> {
     let options =
         TreeOptions { corrected: arguments.corrected, depth: arguments.depth, ..TreeOptions::default() };
-    print_tree(&arguments.file, &options)
+    let mut profile = open(&locate::find(Some(&arguments.program))?)?;
+    fold(&mut profile, &arguments.fold, usize::MAX);
+    print_profile(&profile, &options)
 }
 
-fn print_tree(file: &Path, options: &TreeOptions) -> Result<(), Failure> {
-    let profile = open(file)?;
+/// The most places of a report or an export, unless the arguments say otherwise: browsers and other tools
+/// take this many.
+const MOST_PLACES: usize = 50_000;
+
+/// Folds what the arguments say, and says what that hides.
+fn fold(profile: &mut Profile, fold: &ProfFold, most: usize) {
+    let least = fold.min.map_or(0, |min| u64::try_from(min.as_nanos()).unwrap_or(u64::MAX));
+    let most = fold.places.unwrap_or(if least > 0 { usize::MAX } else { most });
+    if let Some(folded) = profile.fold(least, most) {
+        let longest = export::time(folded.longest);
+        say(format_args!(
+            "{} places of the tree, of up to {longest} each, are folded into (elsewhere); --places shows more",
+            folded.places
+        ));
+    }
+}
+
+fn print_profile(profile: &Profile, options: &TreeOptions) -> Result<(), Failure> {
     let mut out = BufWriter::new(border::stdout());
-    export::summary(&profile, &mut out)?;
-    export::tree(&profile, options, &mut out)?;
+    export::summary(profile, &mut out)?;
+    export::tree(profile, options, &mut out)?;
     Ok(out.flush()?)
 }
 
 fn report(arguments: &ProfReport) -> Result<(), Failure> {
-    let profile = open(&locate::find(Some(&arguments.program))?)?;
+    let mut profile = open(&locate::find(Some(&arguments.program))?)?;
+    fold(&mut profile, &arguments.fold, MOST_PLACES);
     let failed = |error| Failure::file(&arguments.output, &error);
     without_half_files()?;
     let new = NewFile::create(&arguments.output, arguments.replacing.overwrite()).map_err(failed)?;
@@ -66,14 +87,18 @@ fn report(arguments: &ProfReport) -> Result<(), Failure> {
 }
 
 fn diff(arguments: &ProfDiff) -> Result<(), Failure> {
-    let (before, after) = (open(&arguments.before)?, open(&arguments.after)?);
+    let read = |program: &str| open(&locate::find(Some(program))?);
+    let (before, after) = (read(&arguments.before)?, read(&arguments.after)?);
     let mut out = BufWriter::new(border::stdout());
     export::diff(&before, &after, arguments.rows, &mut out)?;
     Ok(out.flush()?)
 }
 
 fn export(arguments: &ProfExport) -> Result<(), Failure> {
-    let profile = open(&arguments.file)?;
+    let mut profile = open(&locate::find(Some(&arguments.program))?)?;
+    // Everything is what JSON is for.
+    let most = if arguments.format == ProfForm::Json { usize::MAX } else { MOST_PLACES };
+    fold(&mut profile, &arguments.fold, most);
     let mut out = BufWriter::new(border::data());
     match arguments.format {
         ProfForm::Speedscope => export::speedscope(&profile, &mut out)?,
@@ -103,8 +128,9 @@ fn status(arguments: &ProfStatus) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// How long a program may take to answer a request. It checks for requests ten times a second.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a program may take to answer a request. It checks for requests ten times a second, and a large
+/// program gets much new code.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Requests that a program switches its hooks, and waits for its answer.
 fn switch(program: &str, on: bool, filter: &Filter) -> Result<(), Failure> {

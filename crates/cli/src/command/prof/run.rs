@@ -1,17 +1,19 @@
 //! `tally prof run`: runs a program and its child processes under the profiler.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
-use tallymon_clr::export::TreeOptions;
+use tallymon_clr::export::{self, TreeOptions};
 use tallymon_clr::settings::{Filter, Mode, Settings, environment, find_library};
 
 use super::arguments::{ProfMode, ProfRun};
 use super::locate;
 use super::publish::{self, Live};
 use crate::exit::{Failure, Kind};
-use crate::words::say;
+use crate::stop::Stop;
+use crate::words::{say, shown};
 
 /// How long a program may take to end after SIGTERM before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,25 +28,36 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     let settings = settings(arguments)?;
     let Some((name, words)) = arguments.command.split_first() else { return Ok(()) };
     let since = SystemTime::now();
+    // The terminal sends Ctrl-C to the program too, and its profile is wanted all the same.
+    let stop = Stop::on_signals()?;
     let mut child = Command::new(name)
         .args(words)
         .envs(environment(&settings, &library))
         .spawn()
         .map_err(|error| Failure::file(Path::new(name), &error))?;
-    if settings.mode == Mode::Dormant {
-        say(format_args!("the profiler is dormant; 'tally prof on {}' switches it on", child.id()));
-    }
     let file = settings.file_of(child.id());
+    if settings.mode == Mode::Dormant {
+        let name = match &arguments.output {
+            Some(_) => shown(&file).to_string(),
+            None => child.id().to_string(),
+        };
+        say(format_args!("the profiler is dormant; 'tally prof on {name}' switches it on"));
+    }
     let mut live = arguments.publish.then(|| LiveFile { file, live: None, next: Instant::now() });
-    let status = wait(&mut child, arguments.duration, live.as_mut())
+    let status = wait(&mut child, arguments.duration, live.as_mut(), &stop)
         .map_err(|error| Failure::file(Path::new(name), &error))?;
     let found = locate::of_run(&settings, since);
     for (profile, file) in &found {
         let whose =
             if profile.pid == child.id() { String::new() } else { format!(" of process {}", profile.pid) };
         say(format_args!("the profile{whose} is in {}", file.display()));
+        if arguments.output.is_some() {
+            for line in export::losses(profile) {
+                say(format_args!("lost {line}"));
+            }
+        }
     }
-    let Some((_, file)) = found.first() else {
+    let Some((profile, _)) = found.first() else {
         let words = format!(
             "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say \
              why it could not load the profiler",
@@ -54,14 +67,27 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
         return Err(Failure::new(Kind::NoData, words));
     };
     if arguments.output.is_none() {
-        super::print_tree(file, &TreeOptions::default())?;
+        super::print_profile(profile, &TreeOptions::default())?;
     }
     match status {
         // --duration ended the program.
         None => Ok(()),
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(Failure::new(Kind::Other, format_args!("the program ended: {status}"))),
+        Some(status) => {
+            say(format_args!("the program ended: {status}"));
+            // Who runs a program by this command gets its exit code.
+            std::process::exit(code_of(status))
+        }
     }
+}
+
+/// The exit code that a shell has for a program.
+fn code_of(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return 128 + signal;
+    }
+    status.code().unwrap_or(1)
 }
 
 fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
@@ -76,7 +102,10 @@ fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
         },
         filter: Filter { include: arguments.include.clone(), exclude: arguments.exclude.clone() },
         exact: arguments.exact,
-        size: arguments.size,
+        size: arguments.size.unwrap_or(match arguments.mode {
+            ProfMode::All => 256,
+            _ => Settings::default().size,
+        }),
         events: arguments.events,
         file: file.map_err(|error| Failure::new(Kind::Usage, format_args!("--output: {error}")))?,
         run: format!("{}-{}", std::process::id(), now.as_nanos()),
@@ -89,33 +118,41 @@ fn wait(
     child: &mut Child,
     duration: Option<Duration>,
     live: Option<&mut LiveFile>,
+    stop: &Stop,
 ) -> std::io::Result<Option<ExitStatus>> {
     let deadline = duration.map(|duration| Instant::now() + duration);
-    if deadline.is_none() && live.is_none() {
-        return child.wait().map(Some);
-    }
-    if let Some(status) = wait_until(child, deadline, live)? {
+    if let Some(status) = wait_until(child, deadline, live, Some(stop))? {
         return Ok(Some(status));
     }
     // SIGTERM gives the runtime time to end in order. Without the command `kill` the program is killed at
     // once, which loses only its open calls.
-    let asked =
-        Command::new("kill").arg(child.id().to_string()).status().is_ok_and(|status| status.success());
-    if !asked || wait_until(child, Some(Instant::now() + PATIENCE), None)?.is_none() {
+    if !terminate(child) || wait_until(child, Some(Instant::now() + PATIENCE), None, None)?.is_none() {
         child.kill()?;
         child.wait()?;
     }
     Ok(None)
 }
 
+/// Sends SIGTERM to a program; false when that is not possible.
+fn terminate(child: &Child) -> bool {
+    Command::new("kill").arg(child.id().to_string()).status().is_ok_and(|status| status.success())
+}
+
 fn wait_until(
     child: &mut Child,
     deadline: Option<Instant>,
     mut live: Option<&mut LiveFile>,
+    stop: Option<&Stop>,
 ) -> std::io::Result<Option<ExitStatus>> {
+    // Without a terminal the signal came to this process alone, and it is passed on. On a terminal the
+    // program got it too and may take its time; a second one ends it.
+    let mut patient = std::io::stdin().is_terminal();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
+        }
+        if stop.is_some_and(Stop::is_wanted) && !std::mem::take(&mut patient) && !terminate(child) {
+            child.kill()?;
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(None);

@@ -289,6 +289,7 @@ mod tests {
             compiled: 1,
             inlined: 0,
             inlined_into: None,
+            elsewhere: Default::default(),
         });
         let total = MethodTotal {
             enters: calls,
