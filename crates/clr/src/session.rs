@@ -78,6 +78,8 @@ struct Module {
     /// Number of its record plus one, 0 without one.
     number: u32,
     user: bool,
+    /// Whether it belongs to an assembly already. Before that the runtime crashes when asked for new code.
+    attached: bool,
     /// Whether new code was requested for all its methods once. From then on none of them runs precompiled
     /// code or is inlined, so the runtime reports all their code.
     requested: bool,
@@ -140,7 +142,7 @@ fn start_with(
     };
     // .NET Core 3.1 calls itself 4.
     let inlining_blocks = runtime.first().is_none_or(|major| *major < 9);
-    let never_switch = runtime.first().is_some_and(|major| *major == 4);
+    let never_switch = inlining_blocks;
     describe(&map, &settings, runtime, unwind_events, kind, first);
     let mut events = events::MODULE_LOADS | events::THREADS | events::FUNCTION_UNLOADS;
     if settings.unwinding != Unwinding::Off {
@@ -310,14 +312,19 @@ pub(crate) fn module_load_finished(id: Id, loaded: bool) {
     }
     let user = is_user(file, state.framework.as_deref(), state.family.as_deref());
     let number = session.add_module(id, &path, user);
-    state.modules.insert(id, Module { number, user, requested: false });
+    state.modules.insert(id, Module { number, user, attached: false, requested: false });
 }
 
 /// A module belongs to an assembly from now on, and with it to an application domain.
 pub(crate) fn module_attached(id: Id, assembly: Id) {
     let Some(session) = SESSION.get() else { return };
+    let number = {
+        let mut state = session.lock();
+        let Some(module) = state.modules.get_mut(&id) else { return };
+        module.attached = true;
+        module.number.checked_sub(1)
+    };
     let Ok(name) = session.info.domain_of(assembly) else { return };
-    let number = session.lock().modules.get(&id).and_then(|module| module.number.checked_sub(1));
     if let Some(record) = number.and_then(|number| session.map.modules.get(number as usize)) {
         session.map.set_text(&record.domain, &name);
     }
@@ -715,8 +722,8 @@ impl Session {
         }
         if self.never_switch {
             return Err(
-                "not switched: .NET Core 3.1 may crash or stand still when hooks are switched while it \
-                compiles; run the program with .NET 8 or later, or start it with --mode user"
+                "not switched: .NET before 9 may crash or stand still when hooks are switched while it \
+                compiles; run the program with .NET 9 or later, or start it with --mode user"
                     .into(),
             );
         }
@@ -776,7 +783,8 @@ impl Session {
         }
         let mut problem = Ok(());
         for (id, module) in modules {
-            if !module.user && self.settings.filter.include.is_empty() {
+            // What a module that is being loaded compiles follows the event mask.
+            if !module.attached || (!module.user && self.settings.filter.include.is_empty()) {
                 continue;
             }
             let Ok(metadata) = self.info.metadata(id) else { continue };
