@@ -1,7 +1,7 @@
 //! Libraries that do what they must not: each costs its own object only, and is reported.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tallymon::Host;
 use tallymon::core::block::{RawValue, Snapshot};

@@ -39,7 +39,7 @@ enum attack {
     PRINTS,           /* megabytes on standard output and standard error */
     LIMITS_READER,    /* prlimit of the reader's descriptors to 0 */
     CHANGES_FOLDER,   /* removes the folder of its executable, changes the current one */
-    READS_SECRET,     /* reads a variable of the reader's environment, also from /proc/READER/environ */
+    READS_SECRET,     /* reads a variable of the reader's environment */
     WRITES_FILES,     /* creates a file in the user's home and in /etc */
     FORKS_MANY,       /* a fork bomb of at most 2000 processes */
     HANGS_CLOSE,      /* Close sleeps for an hour */
@@ -174,11 +174,6 @@ static void attack(char *data)
         break;
     case READS_SECRET:
         note("secret", getenv("SECRET_KEY") ? 0 : -1);
-        snprintf(path, sizeof path, "/proc/%d/environ", (int)victim);
-        {
-            int file = open(path, O_RDONLY);
-            note("environ", file < 0 ? -1 : read(file, path, sizeof path) > 0 ? 0 : -1);
-        }
         break;
     case WRITES_FILES:
         note("write", open("/etc/tallymon-attack", O_WRONLY | O_CREAT, 0666));

@@ -141,11 +141,11 @@ const ATTACKS: &[Attack] = &[
     },
     Attack {
         code: "READS_SECRET",
-        what: "environment of the reader, also in /proc/PID/environ",
-        refused: &["secret refused", "environ refused"],
+        what: "variables of the reader's environment",
+        refused: &["secret refused"],
         there: Some(true),
         event: None,
-        result: "variables are not passed on, the file is refused by the kernel",
+        result: "not passed on, except a few and its own",
     },
     Attack {
         code: "WRITES_FILES",
