@@ -281,7 +281,9 @@ fn changes_by_others_to_an_idle_process_are_seen() {
         (files.row(pid).values.stat.unwrap().priority, stat.base_priority, stat.priority)
     };
     let before = [sleeper.0.id(), orphan.0, id].map(|pid| values(&mut files, pid));
-    assert_eq!(priority(&mut files, sleeper.0.id()), (8, 8, 8));
+    // 8, unless this test was started with another niceness.
+    let (program, base, now) = priority(&mut files, sleeper.0.id());
+    assert!(program == base && base == now && now != 5, "{program} {base} {now}");
 
     let pid = Pid::from_child(&sleeper.0);
     rustix::process::setpriority_process(Some(pid), 10).unwrap();
