@@ -1,5 +1,6 @@
 //! Arguments of the commands that show values, names and texts of this machine or of a log.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -80,6 +81,12 @@ pub(crate) struct Watch {
     /// Stop after this many rows.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
+    /// Print the N instances with the largest values of the first counter, each in a line of its own.
+    #[arg(long, value_name = "N", conflicts_with_all = ["form", "output"], help_heading = "Output")]
+    pub(crate) top: Option<NonZeroUsize>,
+    /// Print short numbers with units: 23.5 GiB, 460 B/s, 1.2 ms.
+    #[arg(long, conflicts_with_all = ["form", "output"], help_heading = "Output")]
+    pub(crate) human: bool,
     /// Record into this file instead of printing. Rates of the first row are blank, because they need two
     /// samples. All formats but csv and tsv add columns for instances that appear later.
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],

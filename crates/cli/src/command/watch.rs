@@ -1,5 +1,7 @@
 //! `tally watch`: the values of some counters, row after row, on the terminal or into a log.
 
+use std::io::{self, IsTerminal};
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use tallymon::RowValues;
@@ -13,7 +15,7 @@ use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
 use crate::missing_values::missing;
-use crate::output::Rows;
+use crate::output::{LineOptions, Rows};
 use crate::paths;
 use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
@@ -39,7 +41,8 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         return end();
     }
     let stop = Stop::on_signals()?;
-    let mut rows = Rows::to_stdout(&watch.format, query.system_name(), true);
+    let mut rows =
+        Rows::to_stdout(&watch.format, query.system_name(), true).with_lines(lines(watch, interval));
     let mut ticks = Ticks::start(interval);
     let mut time = query.collect()?;
     if query.needs_two_samples() {
@@ -64,6 +67,17 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     }
 }
 
+/// How a table is printed: a line for each sample on a terminal, and wherever the options ask for it. In a pipe it
+/// has a line for each value, which programs read.
+fn lines(watch: &Watch, interval: Duration) -> Option<LineOptions> {
+    let wanted = watch.top.is_some() || watch.human || io::stdout().is_terminal();
+    wanted.then(|| LineOptions {
+        top: watch.top.map(NonZeroUsize::get),
+        is_human: watch.human,
+        is_fast: interval < Duration::from_secs(1),
+    })
+}
+
 /// The records of a log, one after another, all at once or at a speed; with an interval only those that are
 /// so far apart.
 fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
@@ -78,7 +92,9 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     let every =
         watch.interval.map_or(0, |interval| u64::try_from(interval.as_nanos() / 100).unwrap_or(u64::MAX));
     let stop = Stop::on_signals()?;
-    let mut rows = Rows::to_stdout(&watch.format, hosts.host(), true).with_clock(clock.clone());
+    let interval = watch.interval.unwrap_or(Duration::from_secs(1));
+    let rows = Rows::to_stdout(&watch.format, hosts.host(), true).with_clock(clock.clone());
+    let mut rows = rows.with_lines(lines(watch, interval));
     let mut done = 0u64;
     let mut before: Option<(FileTime, Instant)> = None;
     let log = hosts.log().clone();

@@ -21,11 +21,13 @@ use crate::stop::without_half_files;
 use crate::words::say;
 
 mod json;
+mod lines;
 mod plain;
 mod table;
 
 use json::JsonLines;
 pub(crate) use json::json_value;
+pub(crate) use lines::LineOptions;
 use plain::PlainLines;
 use table::Table;
 
@@ -46,6 +48,8 @@ pub(crate) struct Rows<'w> {
     with_time: bool,
     with_errors: bool,
     no_formulas: bool,
+    /// A table has a line for each sample, if this says how.
+    lines: Option<LineOptions>,
     /// Loaded when a local time is first needed: that reads a folder of hundreds of zones.
     zone: OnceCell<LocalZone>,
     /// The clock of the log that the rows are from.
@@ -83,6 +87,7 @@ impl<'w> Rows<'w> {
             with_time,
             with_errors: false,
             no_formulas: false,
+            lines: None,
             zone: OnceCell::new(),
             clock: None,
         }
@@ -106,6 +111,12 @@ impl<'w> Rows<'w> {
     /// In CSV and TSV, puts `'` before text that a spreadsheet would take for a formula.
     pub(crate) const fn without_formulas(mut self, no_formulas: bool) -> Self {
         self.no_formulas = no_formulas;
+        self
+    }
+
+    /// Prints tables with a line for each sample, on standard output.
+    pub(crate) const fn with_lines(mut self, lines: Option<LineOptions>) -> Self {
+        self.lines = lines;
         self
     }
 
@@ -165,7 +176,10 @@ impl<'w> Rows<'w> {
             }
             Form::Json => Box::new(JsonLines::new(out, &self.host)),
             Form::Plain => Box::new(PlainLines::new(out)),
-            Form::Table => Box::new(Table::new(out, self.with_time, self.with_errors)),
+            Form::Table => match self.lines {
+                Some(lines) => Box::new(lines::Lines::new(lines)),
+                None => Box::new(Table::new(out, self.with_time, self.with_errors)),
+            },
         }
     }
 

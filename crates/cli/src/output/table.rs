@@ -21,8 +21,6 @@ pub(super) struct Table<W> {
     width: usize,
     /// The values of this row, one behind the other.
     values: String,
-    /// The lines of this row.
-    text: String,
     rows: u64,
 }
 
@@ -39,45 +37,14 @@ struct Line {
 
 impl<W: Write> Table<W> {
     pub(super) const fn new(out: W, with_time: bool, with_errors: bool) -> Table<W> {
-        Table {
-            out,
-            with_time,
-            with_errors,
-            lines: Vec::new(),
-            width: 0,
-            values: String::new(),
-            text: String::new(),
-            rows: 0,
-        }
-    }
-}
-
-impl<W: Write> Sink for Table<W> {
-    type Error = io::Error;
-
-    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        let line = |column: &Column| {
-            let path = column.live.as_ref().map_or(&column.path, |live| &live.local_path);
-            let path = visible(path).into_owned();
-            Line {
-                path_width: path.width(),
-                path,
-                counter_type: column.counter_type,
-                end: 0,
-                value_width: 0,
-                unit: "",
-                note: String::new(),
-            }
-        };
-        self.lines = columns.iter().map(line).collect();
-        self.width = self.lines.iter().map(|line| line.path_width).max().unwrap_or(0);
-        Ok(())
+        Table { out, with_time, with_errors, lines: Vec::new(), width: 0, values: String::new(), rows: 0 }
     }
 
-    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let Table { lines, values, text, .. } = self;
+    /// The lines of a row.
+    pub(super) fn text_of(&mut self, row: &Row<'_>) -> String {
+        let mut text = String::new();
+        let Table { lines, values, .. } = self;
         values.clear();
-        text.clear();
         // Writing into a string can not fail, here and below.
         if self.with_time {
             let time = add_minutes(row.time, row.local_minutes).system_time();
@@ -106,6 +73,34 @@ impl<W: Write> Sink for Table<W> {
             let _ = writeln!(text, "{}", line.note);
         }
         self.rows += 1;
+        text
+    }
+}
+
+impl<W: Write> Sink for Table<W> {
+    type Error = io::Error;
+
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        let line = |column: &Column| {
+            let path = column.live.as_ref().map_or(&column.path, |live| &live.local_path);
+            let path = visible(path).into_owned();
+            Line {
+                path_width: path.width(),
+                path,
+                counter_type: column.counter_type,
+                end: 0,
+                value_width: 0,
+                unit: "",
+                note: String::new(),
+            }
+        };
+        self.lines = columns.iter().map(line).collect();
+        self.width = self.lines.iter().map(|line| line.path_width).max().unwrap_or(0);
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        let text = self.text_of(row);
         // One write a row, also on standard output.
         self.out.write_all(text.as_bytes())
     }

@@ -145,3 +145,86 @@ fn wrong_times_and_counts_are_refused() {
     }
     has(&tally(&["watch"]).words(2), &["PATH"]);
 }
+
+/// Processes of a saved log, which never change.
+fn sample_log() -> Option<String> {
+    Some(tallymon_testkit::shared("logs/PAL_SampleLog.blg")?.to_str().unwrap().to_string())
+}
+
+#[test]
+fn lines_have_their_numbers_below_their_titles() {
+    let paths = [PROCESSOR_TIME, AVAILABLE];
+    let out = tally(&[&["watch", "-i", "20ms", "-c", "3", "--human"], &paths[..]].concat()).data();
+    let lines: Vec<&str> = out.lines().collect();
+    // The day, a blank line, two lines of titles, three samples.
+    let [_, "", above, titles, samples @ ..] = lines.as_slice() else { panic!("{out}") };
+    assert!(titles.starts_with("TIME"), "{out}");
+    has(above, &["_Total", "Memory"]);
+    has(titles, &["% Processor Time", "Available MBytes"]);
+    assert_eq!(samples.len(), 3, "{out}");
+    for sample in samples {
+        assert_eq!(sample.len(), titles.len(), "{out}");
+        assert!(sample.contains(" %") && sample.ends_with("iB"), "{out}");
+    }
+}
+
+#[test]
+fn the_largest_instances_come_first() {
+    let Some(log) = sample_log() else { return };
+    let path = r"\Process(*)\Working Set";
+    let all = tally(&["watch", "--log", &log, "--json", path]);
+    let Some(last) = all.out.lines().last() else { panic!("{}", all.err) };
+    let last: serde_json::Value = serde_json::from_str(last).unwrap();
+    let values = last["values"].as_array().unwrap();
+    let number = |value: &serde_json::Value| value["value"].as_f64();
+    let of_instances = values.iter().filter(|value| !value["path"].as_str().unwrap().contains("_Total"));
+    let largest = of_instances.filter_map(number).fold(f64::NEG_INFINITY, f64::max);
+    let out = tally(&["watch", "--log", &log, "--top", "1", path]).out;
+    let line = out.lines().last().unwrap();
+    assert!(line.contains(&format!(" {largest:.0} ")), "no {largest} in {line}");
+    // A heading for each record.
+    assert_eq!(out.matches("INSTANCE").count(), 11, "{out}");
+}
+
+#[test]
+fn a_pipe_gets_what_it_always_got() {
+    let Some(log) = sample_log() else { return };
+    let path = r"\Memory\Available MBytes";
+    let out = tally(&["watch", "--log", &log, path]).data();
+    let lines: Vec<&str> = out.lines().collect();
+    // Time, value, blank line.
+    assert_eq!(lines.len(), 11 * 3 - 1, "{out}");
+    assert!(
+        lines.iter().skip(1).step_by(3).all(|line| line.to_lowercase().contains("available mbytes  ")),
+        "{out}"
+    );
+    for option in ["--top=3", "--human"] {
+        assert_eq!(tally(&["watch", path, "--csv", option]).code, Some(2));
+    }
+    assert_eq!(tally(&["watch", path, "--top", "0"]).code, Some(2));
+}
+
+#[test]
+fn a_terminal_gets_a_line_a_sample_and_the_heading_again() {
+    use tallymon_testkit::terminal::Terminal;
+    let Some(terminal) = Terminal::open() else { return };
+    terminal.tmux(&["resize-window", "-x", "80", "-y", "12"]);
+    terminal.line("unset LANG LC_ALL LC_MESSAGES TALLY_LANG NO_COLOR COLORTERM; clear");
+    // More samples than lines, so that a second heading is on the screen.
+    terminal.line(&format!("'{TALLY}' watch '{AVAILABLE}' '{PROCESSOR_TIME}' -i 20ms -c 14"));
+    let is_sample = |line: &&str| line.len() > 40 && line.as_bytes().get(2) == Some(&b':');
+    let screen = terminal.wait("the end", |screen| {
+        screen
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .is_some_and(|line| line.starts_with("ready>"))
+            && screen.lines().filter(is_sample).count() > 4
+    });
+    has(&screen, &["TIME", "% Processor Time"]);
+    // Values that do not fit side by side, and the instances that do not fit below each other.
+    terminal.line("clear");
+    terminal.line(&format!("'{TALLY}' watch '\\Process(*)\\Working Set' -i 20ms -c 1 --human"));
+    let screen = terminal.wait("the processes", |screen| screen.contains("more; --top N"));
+    has(&screen, &["Working Set  INSTANCE", "iB"]);
+}

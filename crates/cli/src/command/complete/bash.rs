@@ -1,8 +1,8 @@
 //! The command line as bash and its line editor see it.
 //!
-//! Bash gives the line to the script as typed, quotes and all. Its line editor replaces the last word from where
-//! the last open quote begins, or behind the last character of `COMP_WORDBREAKS`; candidates must be what
-//! stands there afterwards.
+//! Bash gives the line to the script as typed, quotes and all. Its line editor replaces the last word from
+//! where the last open quote begins, or behind the last character of `COMP_WORDBREAKS`; candidates must be
+//! what stands there afterwards.
 
 use super::{Answer, Candidate};
 

@@ -1,4 +1,5 @@
-//! `tally completions`: scripts that complete command lines in shells, and the hidden command that answers them.
+//! `tally completions`: scripts that complete command lines in shells, and the hidden command that answers
+//! them.
 //!
 //! A script passes the words of the command line to `tally __complete SHELL` and gets candidates back. All
 //! knowledge is in this program: commands and options come from the one table of arguments, names from the

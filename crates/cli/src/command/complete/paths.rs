@@ -95,8 +95,8 @@ pub(super) fn objects(common: &Common, place: &Place<'_>, logs: &[PathBuf]) -> A
     Answer::Words(all)
 }
 
-/// Calls a function with the query of each host: of the log, or of this machine. Hosts that cannot be read have
-/// no candidates.
+/// Calls a function with the query of each host: of the log, or of this machine. Hosts that cannot be read
+/// have no candidates.
 fn each_query(common: &Common, place: &Place<'_>, logs: &[PathBuf], mut act: impl FnMut(&mut Query)) {
     let common = Common {
         lang: place.value("lang").map(str::to_string).or_else(|| common.lang.clone()),
