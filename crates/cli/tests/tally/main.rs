@@ -6,6 +6,7 @@
 mod analyze;
 mod browse;
 mod complete;
+mod documents;
 mod dotnet;
 mod environment;
 mod export;
