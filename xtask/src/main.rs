@@ -8,6 +8,7 @@
 //! | `features` | every package without its features, and with each one alone |
 //! | `big-endian` | the tests of `core` on an emulated big-endian machine |
 //! | `api` | writes the public interfaces to `docs/api` anew |
+//! | `dist [--check] [--twice] [--profile NAME]` | packages of a release, tried in a fresh Debian 11; two builds compared |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
@@ -21,6 +22,7 @@ mod api;
 mod attack;
 mod bench;
 mod big_endian;
+mod dist;
 mod features;
 mod fuzz;
 mod lint;
@@ -64,6 +66,11 @@ const TASKS: &[Task] = &[
         name: "fuzz",
         summary: "every fuzz target for a fixed count [--runs N] [TARGET...]",
         run: fuzz::run,
+    },
+    Task {
+        name: "dist",
+        summary: "packages: tar, deb, rpm [--check] [--twice] [--profile NAME] [--built FOLDER]",
+        run: dist::run,
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },
