@@ -4,6 +4,7 @@
 //! to a stated number of bytes, also while the picture is frozen or the user looks back.
 
 mod alerts;
+pub mod causes;
 mod clear;
 mod compare;
 mod crossings;

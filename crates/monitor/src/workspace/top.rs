@@ -4,15 +4,8 @@ use tallymon::Query;
 use tallymon::core::path::CounterPath;
 use tallymon::core::title::TitleIndex;
 
-use crate::model::{PROCESS, Top, TopGroup};
+use crate::model::{PROCESS, Top, TopGroup, causes};
 use crate::workspace::state::Workspace;
-
-const PROCESSOR_TIME: TitleIndex = TitleIndex(6);
-const WORKING_SET: TitleIndex = TitleIndex(180);
-const IO_DATA_BYTES: TitleIndex = TitleIndex(1424);
-const MEMORY: TitleIndex = TitleIndex(4);
-const PAGING_FILE: TitleIndex = TitleIndex(700);
-const DISKS: [TitleIndex; 2] = [TitleIndex(234), TitleIndex(236)];
 
 impl Workspace {
     /// Watches the instances of the charted objects, and the processes.
@@ -41,19 +34,7 @@ impl Workspace {
 
     /// The counters whose largest instances explain the chart.
     pub(crate) fn wanted_top(&self) -> Vec<(TitleIndex, TitleIndex)> {
-        let mut wanted = vec![(PROCESS, PROCESSOR_TIME), (PROCESS, WORKING_SET)];
-        let series = self.monitor.series();
-        // I/O of processes is expensive: one more file for each process.
-        if series.iter().any(|series| DISKS.contains(&series.object)) {
-            wanted.push((PROCESS, IO_DATA_BYTES));
-        }
-        for series in series {
-            let pair = (series.object, series.counter);
-            if series.instance.is_some() && self.monitor.is_drawn(series) && !wanted.contains(&pair) {
-                wanted.push(pair);
-            }
-        }
-        wanted
+        causes::wanted(self.monitor.series().iter().map(|series| (series, self.monitor.is_drawn(series))))
     }
 
     /// Stops watching counters that are no longer charted, and lets a new query watch the rest.
@@ -74,7 +55,7 @@ impl Workspace {
             Some(groups) => groups,
             None => self.monitor.top.at(self.monitor.next(), row),
         };
-        groups.sort_by_key(|group| rank(chosen, (group.object, group.counter)));
+        groups.sort_by_key(|group| causes::rank(chosen, (group.object, group.counter)));
         groups
     }
     /// The top contributors at a row of a log. They are not kept: the log is read for them now, and the
@@ -114,22 +95,5 @@ pub(crate) fn watch(query: &mut Query, object: TitleIndex, counter: TitleIndex) 
     if let Ok(parsed) = CounterPath::parse(&format!("\\{}(*)\\{}", object.0, counter.0)) {
         // Object and counter exist: that was checked before.
         let _ = query.add_path(&Top::text(object, counter), &parsed.path);
-    }
-}
-
-/// The order of groups: the clicked counter, the process counter behind it, its object, the others.
-fn rank(chosen: Option<(TitleIndex, TitleIndex)>, group: (TitleIndex, TitleIndex)) -> u8 {
-    let Some(chosen) = chosen else { return u8::from(group.0 != PROCESS) };
-    let process_counter = match chosen.0 {
-        MEMORY | PAGING_FILE => WORKING_SET,
-        object if DISKS.contains(&object) => IO_DATA_BYTES,
-        _ => PROCESSOR_TIME,
-    };
-    match group {
-        group if group == chosen => 0,
-        group if group == (PROCESS, process_counter) => 1,
-        (object, _) if object == chosen.0 => 2,
-        (PROCESS, _) => 3,
-        _ => 4,
     }
 }
