@@ -1,0 +1,36 @@
+// Builds the page: one HTML file with the one script and the one style sheet in it, and rules for the browser
+// (Content-Security-Policy) that allow these two by their hashes, and nothing else.
+//
+//   npm ci && npm run build     writes dist/index.html
+//   npm run check               fails when dist/index.html is not what the sources make
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const at = (name) => new URL(name, import.meta.url).pathname;
+const { outputFiles } = await build({
+  entryPoints: [at("src/main.tsx")],
+  bundle: true, minify: true, write: false, charset: "ascii", legalComments: "none", target: "es2022",
+  format: "iife", outdir: at("dist"), jsx: "automatic", jsxImportSource: "preact",
+});
+const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.trim();
+// A script ends where this stands, also within a string.
+const script = text(".js").replaceAll("</script", "<\\/script");
+const style = text(".css");
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const rules = [
+  "default-src 'none'", `script-src ${hash(script)}`, `style-src ${hash(style)}`, "connect-src 'self'",
+  "img-src data: blob:", "base-uri 'none'", "form-action 'none'",
+].join("; ");
+const page = readFileSync(at("src/index.html"), "utf8")
+  .replace("RULES", () => rules).replace("STYLE", () => style).replace("SCRIPT", () => script);
+const target = at("dist/index.html");
+if (process.argv.includes("--check")) {
+  if (readFileSync(target, "utf8") !== page) {
+    console.error("dist/index.html is not what the sources make: run 'npm ci && npm run build' and commit it");
+    process.exit(1);
+  }
+} else {
+  writeFileSync(target, page);
+}
+console.log(`${page.length} bytes`);

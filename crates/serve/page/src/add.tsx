@@ -1,0 +1,130 @@
+// The dialog that adds counters: search, tree, instances, explanation.
+import { signal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { get, type CounterInfo, type Instance, type ObjectInfo } from "./api";
+import { number, power } from "./format";
+import { addPaths, adding, fail, host, paths, show } from "./state";
+import { lang, t } from "./words";
+
+const objects = signal<ObjectInfo[]>([]);
+const counters = signal<CounterInfo[]>([]);
+const instances = signal<Instance[]>([]);
+const object = signal<ObjectInfo | null>(null);
+const counter = signal<CounterInfo | null>(null);
+const marked = signal<Set<string>>(new Set());
+const words = signal("");
+const filter = signal("");
+const found = signal<CounterInfo[] | null>(null);
+const ALL = "*";
+
+function pathOf(owner: string, one: CounterInfo, instance: string | null): string {
+  return instance === null ? `\\${owner}\\${one.english}` : `\\${owner}(${instance})\\${one.english}`;
+}
+
+async function open(one: ObjectInfo, wanted?: number): Promise<void> {
+  object.value = one;
+  const asked = { host: host.value, object: one.index, lang: lang.value };
+  try {
+    counters.value = await get<CounterInfo[]>("counters", asked);
+    counter.value = counters.value.find((known) => known.index === wanted) ?? counters.value.find((known) => known.default) ?? counters.value[0] ?? null;
+    instances.value = one.instances ? await get<Instance[]>("instances", asked) : [];
+    const first = instances.value.find((known) => known.name === "_Total") ?? instances.value[0];
+    marked.value = new Set(first ? [first.name] : []);
+  } catch (error) { fail(error); }
+}
+
+function add(): void {
+  const [owner, one] = [object.value, counter.value];
+  if (!owner || !one) return;
+  if (!owner.instances) addPaths([pathOf(owner.english, one, null)]);
+  else addPaths([...marked.value].map((name) => pathOf(owner.english, one, name)));
+  show("monitor");
+  adding.value = true;
+}
+
+export function Add() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = box.current;
+    // A modal dialog keeps the focus, and gives it back.
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  useSignalEffect(() => {
+    const asked = { host: host.value, lang: lang.value };
+    get<ObjectInfo[]>("objects", asked).then((all) => {
+      objects.value = all;
+      const first = all.find((one) => one.index === 238) ?? all[0];
+      if (first && !all.some((one) => one.index === object.peek()?.index)) void open(first);
+    }).catch(fail);
+  });
+  useSignalEffect(() => {
+    const asked = { host: host.value, lang: lang.value, search: words.value };
+    if (words.value.trim() === "") { found.value = null; return; }
+    const timer = setTimeout(() => {
+      get<CounterInfo[]>("counters", asked).then((all) => { found.value = all; }).catch(fail);
+    }, 150);
+    return () => clearTimeout(timer);
+  });
+  const onSearch = (event: SubmitEvent) => {
+    event.preventDefault();
+    const text = words.value.trim();
+    if (text.startsWith("\\")) { addPaths([text]); show("monitor"); } else if (found.value?.[0]) take(found.value[0]);
+  };
+  const take = (one: CounterInfo) => {
+    const owner = objects.value.find((known) => known.index === one.object);
+    if (owner) { words.value = ""; void open(owner, one.index); }
+  };
+  const needle = filter.value.toLowerCase();
+  const fitting = instances.value.filter((one) => one.shown.toLowerCase().includes(needle)).slice(0, 500);
+  const toggle = (name: string) => {
+    const next = new Set(name === ALL ? [] : [...marked.value].filter((one) => one !== ALL));
+    if (marked.value.has(name)) next.delete(name); else next.add(name);
+    marked.value = next;
+  };
+  const one = counter.value;
+  return (
+    <dialog ref={box} class="add" aria-label={t("add")} onClose={() => { adding.value = false; }}>
+      <header><h2>{t("add")}</h2><button onClick={() => { adding.value = false; }}>{t("close")}</button></header>
+      <form onSubmit={onSearch}>
+        <input type="search" autofocus value={words.value} placeholder={t("search")} aria-label={t("search")}
+          onInput={(event) => { words.value = event.currentTarget.value; }} />
+      </form>
+      {found.value ? (
+        <ul class="hits list">{found.value.length === 0 && <li>{t("nothing")}</li>}
+          {found.value.map((hit) => <li><button onClick={() => take(hit)}><b>{hit.objectName}</b> {hit.name}<span class="soft"> {hit.help}</span></button></li>)}
+        </ul>
+      ) : (
+        <div class="columns">
+          <Column title={t("objects")}>{objects.value.map((known) => (
+            <li><button aria-pressed={known.index === object.value?.index} title={known.help ?? ""} onClick={() => open(known)}>{known.name}</button></li>))}
+          </Column>
+          <Column title={t("counters")}>{counters.value.map((known) => (
+            <li><button aria-pressed={known.index === one?.index} onClick={() => { counter.value = known; }} onDblClick={add}>{known.name}</button></li>))}
+          </Column>
+          {object.value?.instances && <Column title={t("instances")} top={
+            <input value={filter.value} placeholder={t("filter")} aria-label={t("filter")} onInput={(event) => { filter.value = event.currentTarget.value; }} />}>
+            <li><button aria-pressed={marked.value.has(ALL)} onClick={() => toggle(ALL)}><b>{t("all")}</b></button></li>
+            {fitting.map((known) => (
+              <li><button aria-pressed={marked.value.has(known.name)} onClick={() => toggle(known.name)}>{known.shown}</button></li>))}
+          </Column>}
+        </div>
+      )}
+      {one && !found.value && <div class="about">
+        <p>{one.help}</p>
+        <p class="soft">{one.type} · {one.meaning} {one.formula && <>· <code>{one.formula}</code></>} {one.unit && <>· {t("unit")} {one.unit}</>} · {t("scale")} {power(one.scale)}</p>
+      </div>}
+      <footer>
+        <button class="main" onClick={add} disabled={!one || (object.value?.instances === true && marked.value.size === 0)}>{t("add")}</button>
+        <span class="soft">{t("added")}: {number(paths.value.length)}</span>
+        <ul class="chips">{paths.value.map((path) => (
+          <li>{path} <button class="small" aria-label={`${t("remove")}: ${path}`} onClick={() => { paths.value = paths.value.filter((known) => known !== path); }}>×</button></li>))}
+        </ul>
+      </footer>
+    </dialog>
+  );
+}
+
+function Column({ title, top, children }: { title: string; top?: preact.ComponentChildren; children: preact.ComponentChildren }) {
+  return <section><h3>{title}</h3>{top}<ul class="list" tabIndex={0} aria-label={title}>{children}</ul></section>;
+}

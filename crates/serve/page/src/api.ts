@@ -1,0 +1,104 @@
+// The interface of the server (openapi.json), and the same questions to the data of a report.
+
+export type Statistics = {
+  count: number; last?: number; avg?: number; min?: number; max?: number; sum?: number;
+  stddev?: number | null; p95?: number | null; slope?: number | null;
+};
+export type Series = {
+  path: string; asked: string; object: string; counter: string; instance: string | null; parent: string | null;
+  type: string; unit: string; scale: number; text: boolean;
+};
+export type Column = Series & { values: (number | null)[]; statistics: Statistics };
+export type Chart = { times: number[]; series: Column[]; rows: number; decimated: boolean; next: number | null };
+export type Host = {
+  id: string; kind: "live" | "log"; name: string; state: "ready" | "opening" | "failed"; error?: string;
+  interval?: number | null; first?: number | null; last?: number | null; records?: number; columns?: number;
+  format?: string; hosts?: string[]; damage?: number; bytes?: number; read?: number; upload?: boolean;
+  trouble?: string | null;
+};
+export type ObjectInfo = {
+  index: number; name: string; english: string; help: string | null; instances: boolean; costly: boolean;
+  counters: number;
+};
+export type CounterInfo = {
+  index: number; name: string; english: string; help: string | null; type: string; meaning: string | null;
+  formula: string | null; unit: string; scale: number; detail: string; default: boolean;
+  object?: number; objectName?: string; objectEnglish?: string; instances?: boolean;
+};
+export type Instance = { name: string; shown: string };
+export type Gauge = { value: number | null; missing?: string; history: (number | null)[]; path: string };
+export type Process = {
+  name: string; instance: string; id: number | null; processor: number | null; memory: number | null;
+  bytes: number | null; threads: number | null;
+};
+export type Folded = { names: string[]; sums: number[] };
+export type Overview = {
+  time: number | null;
+  processors: Record<"total" | "user" | "kernel" | "queue" | "processes" | "threads" | "switches" | "up", Gauge>
+    & { each: { name: string; busy: Gauge }[] };
+  memory: { total: number | null; parts: number[] | null; share: number | null } & Record<
+    "available" | "committed" | "limit" | "swap" | "paging", Gauge>;
+  disks: ({ name: string } & Record<"busy" | "read" | "write" | "latency" | "queue", Gauge>)[];
+  idleDisks: Folded;
+  interfaces: { name: string; received: Gauge; sent: Gauge; speed: number | null }[];
+  idleInterfaces: Folded;
+  pressure: { processor: Gauge; memory: Gauge[]; disk: Gauge[] };
+  processes: { count: number; largest: Process[] } | null;
+};
+export type Group = { title: string; unit: string; instances: { name: string; path: string; value: number }[] };
+export type Contributors = { time: number | null; groups: Group[] };
+export type Explanation = {
+  pending?: boolean; path: string; shown: string; indexPath: string; objectHelp: string | null;
+  help: string | null; type: string; typeNumber: number; meaning: string; unit: string; formula: string;
+  numbers: string | null; value: { number?: number | null; text?: string; missing?: string }; scale: number;
+  detail: string; objectNames: Named[]; counterNames: Named[];
+};
+export type Named = { language: string; name: string };
+export type Row = { row: number; time: number; values: (number | null)[] };
+
+export class ApiError extends Error {
+  constructor(readonly status: number, message: string, readonly nearest: string[] = []) { super(message); }
+}
+
+type Value = string | number | null | undefined | string[];
+
+export function address(name: string, parameters: Record<string, Value> = {}): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters)) {
+    if (value === null || value === undefined) continue;
+    for (const one of Array.isArray(value) ? value : [String(value)]) search.append(key, one);
+  }
+  const text = search.toString();
+  return `api/v1/${name}${text ? `?${text}` : ""}`;
+}
+
+async function read<T>(response: Response): Promise<T> {
+  const body = await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(response.status, body?.error ?? response.statusText, body?.nearest ?? []);
+  return body as T;
+}
+
+export async function get<T>(name: string, parameters: Record<string, Value> = {}, signal?: AbortSignal): Promise<T> {
+  return read<T>(await fetch(address(name, parameters), { signal }));
+}
+
+export async function upload(file: File, progress: (share: number) => void): Promise<{ id: string }> {
+  // fetch says nothing of its progress.
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", address("logs", { name: file.name }));
+    request.upload.onprogress = (event) => progress(event.total ? event.loaded / event.total : 0);
+    request.onload = () => {
+      let body: { id?: string; error?: string } = {};
+      try { body = JSON.parse(request.responseText); } catch { /* the status says enough */ }
+      if (request.status === 200 && body.id) resolve({ id: body.id });
+      else reject(new ApiError(request.status, body.error ?? request.statusText));
+    };
+    request.onerror = () => reject(new ApiError(0, "the upload broke off"));
+    request.send(file);
+  });
+}
+
+export async function closeLog(id: string): Promise<void> {
+  await read(await fetch(address("logs", { id }), { method: "DELETE" }));
+}

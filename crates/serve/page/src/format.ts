@@ -1,0 +1,52 @@
+// Numbers and times as people read them.
+import { lang } from "./words";
+
+const locale = () => ({ en: "en-US", ko: "ko-KR", ja: "ja-JP", ru: "ru-RU" })[lang.value];
+
+/** A number with four significant digits, or all digits before the point. */
+export function number(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e15 || size < 1e-4)) return value.toExponential(3);
+  const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  return value.toLocaleString(locale(), { maximumFractionDigits: digits });
+}
+
+export function percent(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return `${value.toLocaleString(locale(), { maximumFractionDigits: value < 10 ? 1 : 0 })} %`;
+}
+
+export function bytes(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let unit = 0;
+  let size = value;
+  while (Math.abs(size) >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
+  return `${size.toLocaleString(locale(), { maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
+}
+
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return "–";
+  const whole = Math.max(0, Math.round(seconds));
+  const two = (part: number) => String(part).padStart(2, "0");
+  const days = Math.floor(whole / 86400);
+  const clock = `${Math.floor((whole % 86400) / 3600)}:${two(Math.floor((whole % 3600) / 60))}:${two(whole % 60)}`;
+  return days > 0 ? `${days} d ${clock}` : clock;
+}
+
+export function clock(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined) return "–";
+  return new Date(milliseconds).toLocaleTimeString(locale(), { hour12: false });
+}
+
+export function moment(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined) return "–";
+  const form: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "medium", hour12: false };
+  return new Date(milliseconds).toLocaleString(locale(), form);
+}
+
+/** A power of ten as perfmon's legend has it: 0.001, 1, 1000. */
+export function power(exponent: number): string {
+  return exponent >= 0 ? String(10 ** exponent) : (10 ** exponent).toFixed(-exponent);
+}

@@ -1,0 +1,85 @@
+// Logs: those that were given, and those that are dropped here.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { closeLog, get, upload, type Host } from "./api";
+import { bytes, duration, moment, number } from "./format";
+import { addPaths, choose, fail, host, hosts, loadHosts, show, trouble } from "./state";
+import { t } from "./words";
+
+const uploads = signal<{ name: string; share: number }[]>([]);
+
+/** Sends files, and shows the first chart of the last one. */
+export async function take(files: Iterable<File>): Promise<void> {
+  for (const file of files) {
+    const own = { name: file.name, share: 0 };
+    uploads.value = [...uploads.value, own];
+    const note = (share: number) => { uploads.value = uploads.value.map((one) => (one === own ? Object.assign(own, { share }) : one)).slice(); };
+    try {
+      const { id } = await upload(file, note);
+      await loadHosts();
+      await ready(id);
+    } catch (error) { fail(error); }
+    uploads.value = uploads.value.filter((one) => one !== own);
+  }
+}
+
+async function ready(id: string): Promise<void> {
+  for (;;) {
+    await loadHosts();
+    const log = hosts.value.find((one) => one.id === id);
+    if (!log) return;
+    if (log.state === "failed") { trouble.value = log.error ?? log.name; return; }
+    if (log.state === "ready") { await open(id); return; }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+export async function open(id: string): Promise<void> {
+  choose(id);
+  try { addPaths(await get<string[]>("usual", { host: id })); } catch (error) { fail(error); }
+  show("monitor");
+}
+
+export function Logs() {
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    void loadHosts();
+    const timer = setInterval(() => { if (hosts.value.some((one) => one.state === "opening")) void loadHosts(); }, 500);
+    return () => clearInterval(timer);
+  }, []);
+  const logs = hosts.value.filter((one) => one.kind === "log");
+  return (
+    <main class="logs">
+      <label class={over ? "drop over" : "drop"} onDragOver={(event) => { event.preventDefault(); setOver(true); }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => { event.preventDefault(); setOver(false); void take(event.dataTransfer?.files ?? []); }}>
+        {t("drop")}
+        <input type="file" multiple onChange={(event) => { void take([...(event.currentTarget.files ?? [])]); }} />
+      </label>
+      <div role="status">{uploads.value.map((one) => <p>{t("uploading")} {one.name} <progress aria-label={one.name} value={one.share} max={1} /></p>)}</div>
+      {logs.map((log) => <Log log={log} key={log.id} />)}
+    </main>
+  );
+}
+
+function Log({ log }: { log: Host }) {
+  const seconds = log.first != null && log.last != null ? (log.last - log.first) / 1000 : null;
+  return (
+    <section class="card"><h2>{log.name}</h2>
+      {log.state === "opening" && <p>{t("reading")} <progress aria-label={log.name} value={log.read ?? 0} max={log.bytes || 1} /></p>}
+      {log.state === "failed" && <p class="bad">{t("failed")}: {log.error}</p>}
+      {log.state === "ready" && <dl>
+        <dt>{t("format")}</dt><dd>{log.format}, {bytes(log.bytes)}</dd>
+        <dt>{t("source")}</dt><dd>{(log.hosts ?? []).join(", ")}</dd>
+        <dt>{t("records")}</dt><dd>{number(log.records)}</dd>
+        <dt>{t("counters")}</dt><dd>{number(log.columns)}</dd>
+        <dt>{t("begin")}</dt><dd>{moment(log.first)}</dd>
+        <dt>{t("duration")}</dt><dd>{duration(seconds)}</dd>
+        <dt>{t("interval")}</dt><dd>{log.interval == null ? "–" : `${number(log.interval)} s`}</dd>
+        {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}</dd></>}
+      </dl>}
+      <p>{log.state === "ready" && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
+        {log.upload && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
+    </section>
+  );
+}

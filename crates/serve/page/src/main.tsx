@@ -1,0 +1,119 @@
+// The frame of the page: screens, settings, keys, and what is wrong.
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { get } from "./api";
+import { Add } from "./add";
+import { Explain } from "./explain";
+import { follow, hidden } from "./live";
+import { Logs, open, take } from "./logs";
+import { Monitor, monitorKey } from "./monitor";
+import { report, readReport } from "./report";
+import { ReportPage } from "./report-page";
+import { HostPicker, Overview } from "./overview";
+import {
+  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isLive, keepAddress, loadHosts,
+  paths, readAddress, said, screen, show, theme, THEMES, trouble, type Screen, type Theme,
+} from "./state";
+import "./style.css";
+import { lang, LANG_NAMES, remember, t, type Lang, type Word } from "./words";
+
+const SCREENS: Screen[] = inReport ? ["report", "monitor"] : ["overview", "monitor", "logs", "explain"];
+
+function App() {
+  return (
+    <div onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => { event.preventDefault(); if (!inReport) void take(event.dataTransfer?.files ?? []); }}>
+      <header class="top">
+        <h1>Tallymon</h1>
+        <nav>{SCREENS.map((one, nth) => (
+          <button aria-current={screen.value === one ? "page" : undefined} title={String(nth + 1)} onClick={() => show(one)}>{t(one)}</button>))}</nav>
+        {!inReport && <HostPicker />}
+        <span class="settings">
+          <label><span class="hidden">{t("language")}</span><select value={lang.value} onChange={(event) => { lang.value = event.currentTarget.value as Lang; }}>
+            {(Object.keys(LANG_NAMES) as Lang[]).map((one) => <option value={one}>{LANG_NAMES[one]}</option>)}</select></label>
+          <label><span class="hidden">{t("theme")}</span><select value={theme.value} onChange={(event) => { theme.value = event.currentTarget.value as Theme; }}>
+            {THEMES.map((one) => <option value={one}>{t(one)}</option>)}</select></label>
+          <button onClick={() => { helping.value = true; }} aria-label={t("keys")}>?</button>
+        </span>
+      </header>
+      <Trouble />
+      {screen.value === "overview" && <Overview />}
+      {screen.value === "monitor" && <Monitor />}
+      {screen.value === "report" && <ReportPage />}
+      {screen.value === "logs" && <Logs />}
+      {screen.value === "explain" && <Explain />}
+      {adding.value && <Add />}
+      {helping.value && <Keys />}
+      <div class="hidden" role="status" aria-live="polite">{said.value}</div>
+    </div>
+  );
+}
+
+function Trouble() {
+  const own = hostOf(host.value)?.trouble ?? null;
+  const words = connection.value === "denied" ? t("denied") : connection.value === "gone" ? t("gone") : trouble.value ?? own;
+  return (
+    <div role="alert">
+      {words && <p class="trouble">{words}{trouble.value && <button onClick={() => { trouble.value = null; }}>{t("close")}</button>}</p>}
+      {hidden.value && isLive() && <p class="note">{t("paused")}</p>}
+    </div>
+  );
+}
+
+const KEYS: [string, Word][] = [["1 – 4", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
+  ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
+
+function Keys() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => { box.current?.showModal(); }, []);
+  return (
+    <dialog ref={box} aria-label={t("keys")} onClose={() => { helping.value = false; }}>
+      <header><h2>{t("keys")}</h2><button onClick={() => { helping.value = false; }}>{t("close")}</button></header>
+      <dl>{KEYS.map(([key, word]) => <><dt><kbd>{key}</kbd></dt><dd>{t(word)}</dd></>)}</dl>
+    </dialog>
+  );
+}
+
+addEventListener("keydown", (event) => {
+  const target = event.target as HTMLElement;
+  if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value) return;
+  if (target.closest("input, select, textarea, dialog") || (event.key === " " && target.closest("button, summary"))) return;
+  const key = event.key.toLowerCase();
+  const to = SCREENS[Number(key) - 1];
+  if (to) show(to);
+  else if (key === "?") helping.value = true;
+  else if (key === "a" && !inReport) { adding.value = true; } else if (!monitorKey(key)) return;
+  event.preventDefault();
+});
+
+async function begin(): Promise<void> {
+  readAddress();
+  if (inReport) {
+    await readReport();
+    if (screen.value !== "monitor") show("report");
+    connection.value = "there";
+    if (paths.value.length === 0) paths.value = (report?.series ?? []).map((one) => one.path);
+    return;
+  }
+  await loadHosts();
+  if (paths.value.length === 0 && host.value) {
+    const state = hostOf(host.value);
+    if (state?.kind === "log" && !location.hash.includes("host=")) {
+      if (state.state === "ready") await open(host.value); else show("logs");
+    } else {
+      try { addPaths(await get<string[]>("usual", { host: host.value })); } catch (error) { fail(error); }
+    }
+  }
+}
+
+const frame = () => render(<App />, document.getElementById("app") as HTMLElement);
+if (!inReport) frame();
+void begin().then(() => {
+  if (inReport) frame();
+  keepAddress();
+  follow();
+  effect(() => { document.documentElement.lang = lang.value; remember("lang", lang.value); });
+  // A source that comes back, and logs that are read.
+  setInterval(() => { if (!hidden.value && (connection.value === "gone" || frozen.value)) void loadHosts(); }, 3000);
+});

@@ -1,0 +1,276 @@
+// The monitor: toolbar, chart, value bar, legend, statistics of a selection, and who caused a spike.
+import { signal, useComputed, useSignalEffect } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
+import { Chart, colour, dash, powerOf } from "./chart";
+import { clock, duration, moment, number, power } from "./format";
+import { data, type Data } from "./live";
+import {
+  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, inReport, isLive, paths,
+  range, said, screen, span, sweep, theme, trouble, VIEWS, view, type View,
+} from "./state";
+import { t, type Word } from "./words";
+
+const selection = signal<[number, number] | null>(null);
+const selected = signal<ChartAnswer | null>(null);
+const causes = signal<{ at: number; answer: Contributors } | null>(null);
+const SPANS = [60, 120, 600, 1800, 3600];
+
+export async function ask(time: number, path: string | null): Promise<void> {
+  if (inReport) return;
+  try {
+    const answer = await get<Contributors>("contributors", { host: host.value, time, path });
+    causes.value = { at: answer.time ?? time, answer };
+  } catch (error) { fail(error); }
+}
+
+/** The statistics of a series over what the chart shows. */
+export function statisticsOf(values: (number | null)[]): Statistics {
+  let [count, sum, least, most] = [0, 0, Infinity, -Infinity];
+  let last: number | undefined;
+  for (const value of values) {
+    if (value === null) continue;
+    count += 1; sum += value; last = value;
+    least = Math.min(least, value); most = Math.max(most, value);
+  }
+  return count === 0 ? { count } : { count, last, avg: sum / count, min: least, max: most, sum };
+}
+
+export function Monitor() {
+  const shown = data.value;
+  const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
+  const powers = useMemo(() => shown.series.map((one) => powerOf(one.values, one.unit)), [shown]);
+  const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
+  const live = isLive() && !range.value && !inReport;
+  useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
+
+  const select = async (from: number, to: number) => {
+    selection.value = [from, to];
+    selected.value = null;
+    if (inReport) return;
+    const points = 2;
+    try { selected.value = await get("query", { host: host.value, path: paths.value, from, to, points }); }
+    catch (error) { fail(error); }
+  };
+  const zoom = (factor: number, at: number) => {
+    const [begin, end] = range.value ?? [shown.times[0], shown.times[shown.times.length - 1]];
+    if (begin === undefined || end === undefined) return;
+    const half = Math.max(1000, (end - begin) * factor / 2);
+    range.value = factor > 1 && !range.value ? null : [at - half, at + half];
+  };
+  if (paths.value.length === 0) {
+    return <main class="empty"><p>{t("none")}</p><button onClick={() => { adding.value = true; }}>{t("add")}</button></main>;
+  }
+  const waits = shown.times.length === 0;
+  const graph = view.value !== "bars" && view.value !== "values";
+  return (
+    <main class="monitor">
+      <Toolbar live={live} />
+      {waits && !trouble.value && <p class="note" role="status">{connection.value === "connecting" ? t("connecting") : t("waiting")}</p>}
+      {graph && <Chart data={shown} powers={powers} view={view.value} chosen={nth} highlight={highlight.value}
+        sweep={live && sweep.value && !shown.decimated ? span.value : null} theme={theme.value}
+        label={`${t("chart")}: ${shown.series.map((one) => one.counter).join(", ")}`}
+        onCursor={(time) => { cursor.value = time; }} onSelect={select} onZoom={zoom}
+        onPick={(time, which) => { chosen.value = shown.series[which]?.path ?? null; void ask(time, chosen.value); }}
+        say={(words) => { said.value = words; }} />}
+      {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} />}
+      {view.value === "values" && <Values shown={shown} lines={lines.value} />}
+      <ValueBar shown={shown} line={lines.value[nth]} />
+      <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} />
+      {selection.value && <Selection shown={shown} zoom={() => { range.value = selection.value; selection.value = null; }} />}
+      {causes.value && <Causes />}
+      <Table shown={shown} />
+    </main>
+  );
+}
+
+function Toolbar({ live }: { live: boolean }) {
+  return (
+    <div class="toolbar" role="toolbar" aria-label={t("view")}>
+      {!inReport && <button class="main" onClick={() => { adding.value = true; }} title="a">+ {t("add")}</button>}
+      <label>{t("view")} <select value={view.value}
+        onChange={(event) => { view.value = event.currentTarget.value as View; }}>
+        {VIEWS.map((one) => <option value={one}>{t(one as Word)}</option>)}
+      </select></label>
+      {isLive() && !inReport && <>
+        <label>{t("time")} <select value={String(span.value)}
+          onChange={(event) => { span.value = Number(event.currentTarget.value); range.value = null; }}>
+          {[...new Set([...SPANS, span.value])].map((one) => <option value={String(one)}>{duration(one)}</option>)}
+        </select></label>
+        <label class="check"><input type="checkbox" checked={sweep.value}
+          onChange={(event) => { sweep.value = event.currentTarget.checked; }} /> {t("sweep")}</label>
+        <button aria-pressed={frozen.value} onClick={() => { frozen.value = !frozen.value; }}>
+          {frozen.value ? t("go") : t("freeze")}</button>
+      </>}
+      <button aria-pressed={highlight.value} onClick={() => { highlight.value = !highlight.value; }}>{t("highlight")}</button>
+      {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
+      {live && frozen.value && <span class="badge">{t("frozen")}</span>}
+    </div>
+  );
+}
+
+function ValueBar({ shown, line }: { shown: Data; line: Statistics | undefined }) {
+  const seconds = shown.times.length > 1 ? (shown.times[shown.times.length - 1] - shown.times[0]) / 1000 : 0;
+  const at = cursor.value;
+  const parts: [Word, string][] = [
+    ["last", number(line?.last)], ["avg", number(line?.avg)], ["min", number(line?.min)],
+    ["max", number(line?.max)], ["duration", duration(seconds)],
+  ];
+  return (
+    <dl class="values">
+      {parts.map(([word, value]) => <div><dt>{t(word)}</dt><dd>{value}</dd></div>)}
+      <div class="at"><dt>{t("time")}</dt><dd>{at === null ? "–" : moment(at)}</dd></div>
+    </dl>
+  );
+}
+
+function Swatch({ nth }: { nth: number }) {
+  return (
+    <svg class="swatch" viewBox="0 0 28 8" aria-hidden="true">
+      <path d="M0 4H28" stroke={colour(nth)} stroke-width="3" stroke-dasharray={dash(nth)?.join(" ")} />
+    </svg>
+  );
+}
+
+type Shown = { shown: Data; lines: Statistics[]; powers?: number[]; nth?: number };
+
+function Legend({ shown, lines, powers, nth }: Shown) {
+  void theme.value;
+  return (
+    <div class="scroll"><table class="legend">
+      <thead><tr>
+        <th>{t("color")}</th><th>{t("scale")}</th><th>{t("counter")}</th><th>{t("instance")}</th><th>{t("parent")}</th>
+        <th>{t("object")}</th><th class="num">{t("last")}</th><th class="num">{t("max")}</th><th><span class="hidden">{t("remove")}</span></th>
+      </tr></thead>
+      <tbody>{shown.series.map((one, which) => (
+        <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
+          <td><Swatch nth={which} /></td><td>{power(powers?.[which] ?? 0)}</td>
+          <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button></td>
+          <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
+          <td class="num">{number(lines[which]?.last)} {one.unit}</td><td class="num">{number(lines[which]?.max)}</td>
+          <td class="tools">{!inReport && <>
+            <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
+            <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {
+              event.stopPropagation();
+              paths.value = paths.value.filter((path) => path !== one.asked);
+            }}>×</button></>}
+          </td>
+        </tr>))}
+      </tbody>
+    </table></div>
+  );
+}
+
+function Bars({ shown, lines, powers }: Shown) {
+  const top = Math.max(100, ...lines.map((line, nth) => (line.last ?? 0) * 10 ** (powers?.[nth] ?? 0)));
+  return (
+    <ul class="bars" aria-label={t("bars")}>{shown.series.map((one, nth) => {
+      const share = Math.max(0, Math.min(1, (lines[nth]?.last ?? 0) * 10 ** (powers?.[nth] ?? 0) / top));
+      return (
+        <li title={one.path}>
+          <svg viewBox="0 0 10 100" preserveAspectRatio="none" aria-hidden="true">
+            <rect x="0" width="10" y={100 - share * 100} height={share * 100} fill={colour(nth)} />
+          </svg>
+          <span>{number(lines[nth]?.last)}</span><span class="soft">{one.instance ?? one.counter}</span>
+        </li>);
+    })}</ul>
+  );
+}
+
+/** perfmon's report: objects, counters below them, instances beside each other. */
+function Values({ shown, lines }: Shown) {
+  const objects = [...new Set(shown.series.map((one) => one.object))];
+  return (
+    <div class="scroll report">{objects.map((object) => {
+      const own = shown.series.map((one, nth) => ({ one, nth })).filter(({ one }) => one.object === object);
+      const names = [...new Set(own.map(({ one }) => one.instance ?? ""))];
+      return (
+        <table><caption>{object}</caption>
+          <thead><tr><th>{t("counter")}</th>{names.map((name) => <th class="num">{name || t("value")}</th>)}</tr></thead>
+          <tbody>{[...new Set(own.map(({ one }) => one.counter))].map((counter) => (
+            <tr><th scope="row">{counter}</th>{names.map((name) => {
+              const found = own.find(({ one }) => one.counter === counter && (one.instance ?? "") === name);
+              return <td class="num">{found ? `${number(lines[found.nth]?.last)} ${found.one.unit}` : ""}</td>;
+            })}</tr>))}
+          </tbody>
+        </table>);
+    })}</div>
+  );
+}
+
+const STATISTICS: [Word, keyof Statistics][] = [["last", "last"], ["avg", "avg"], ["min", "min"], ["max", "max"],
+  ["stddev", "stddev"], ["p95", "p95"], ["slope", "slope"], ["sum", "sum"]];
+
+export function StatisticsTable({ rows }: { rows: { path: string; counter: string; instance: string | null; line: Statistics }[] }) {
+  return (
+    <div class="scroll"><table>
+      <thead><tr><th>{t("counter")}</th><th>{t("instance")}</th>{STATISTICS.map(([word]) => <th class="num">{t(word)}</th>)}</tr></thead>
+      <tbody>{rows.map((one) => (
+        <tr key={one.path}><th scope="row">{one.counter}</th><td>{one.instance ?? "---"}</td>
+          {STATISTICS.map(([, key]) => <td class="num">{number(one.line[key])}</td>)}</tr>))}
+      </tbody>
+    </table></div>
+  );
+}
+
+function Selection({ shown, zoom }: { shown: Data; zoom: () => void }) {
+  const [from, to] = selection.value ?? [0, 0];
+  const inside = (values: (number | null)[]) => values.filter((_, nth) => shown.times[nth] >= from && shown.times[nth] <= to);
+  const rows = selected.value
+    ? selected.value.series.map((one) => ({ ...one, line: one.statistics }))
+    : shown.series.map((one) => ({ ...one, line: statisticsOf(inside(one.values)) }));
+  return (
+    <section class="panel" aria-label={t("selection")}>
+      <h2>{t("selection")}: {clock(from)} – {clock(to)}</h2>
+      <button onClick={zoom}>{t("zoom")}</button>
+      <button onClick={() => { selection.value = null; }}>{t("close")}</button>
+      <StatisticsTable rows={rows} />
+    </section>
+  );
+}
+
+function Causes() {
+  const { at, answer } = causes.value ?? { at: 0, answer: { time: null, groups: [] } };
+  return (
+    <section class="panel causes" aria-label={t("who")}>
+      <h2>{t("causes")} {moment(at)}</h2>
+      <button onClick={() => { causes.value = null; }}>{t("close")}</button>
+      {answer.groups.length === 0 && <p>{t("noCauses")}</p>}
+      <div class="groups">{answer.groups.map((group) => (
+        <table><caption>{group.title}</caption><tbody>{group.instances.map((one) => (
+          <tr><th scope="row">{one.name}</th><td class="num">{number(one.value)} {group.unit}</td>
+            <td><button class="small" aria-label={`${t("add")}: ${one.name}`} onClick={() => addPaths([one.path])}>+</button></td></tr>))}
+        </tbody></table>))}
+      </div>
+    </section>
+  );
+}
+
+/** The same values for those who can not see the chart: the newest rows first. */
+function Table({ shown }: { shown: Data }) {
+  const most = 50;
+  const step = Math.max(1, Math.ceil(shown.times.length / most));
+  const rows = shown.times.map((_, nth) => nth).reverse().filter((_, nth) => nth % step === 0);
+  return (
+    <details class="table"><summary>{t("data")}</summary>
+      <div class="scroll" tabIndex={0} role="region" aria-label={t("data")}><table>
+        <thead><tr><th>{t("time")}</th>{shown.series.map((one) => <th class="num">{one.counter} {one.instance ?? ""}</th>)}</tr></thead>
+        <tbody>{rows.map((nth) => (
+          <tr><th scope="row">{moment(shown.times[nth])}</th>
+            {shown.series.map((one) => <td class="num">{number(one.values[nth])}</td>)}</tr>))}
+        </tbody>
+      </table></div>
+    </details>
+  );
+}
+
+/** The keys of this screen. */
+export function monitorKey(key: string): boolean {
+  if (screen.value !== "monitor") return false;
+  if (key === "v") view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length];
+  else if (key === "h") highlight.value = !highlight.value;
+  else if (key === " ") frozen.value = !frozen.value;
+  else if (key === "w") void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value);
+  else return false;
+  return true;
+}

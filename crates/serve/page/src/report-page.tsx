@@ -1,0 +1,64 @@
+// The report: what the logs are, what stands out, charts of each object, statistics.
+import { batch } from "@preact/signals";
+import { Chart, colour, powerOf } from "./chart";
+import { duration, moment, number, percent } from "./format";
+import { StatisticsTable } from "./monitor";
+import { report, reportChart, type Finding } from "./report";
+import { paths, range, show, theme } from "./state";
+import { t } from "./words";
+
+const POINTS = 1000;
+
+export function ReportPage() {
+  const about = report;
+  if (!about) return null;
+  const objects = [...new Set(about.series.map((one) => one.object))];
+  void theme.value;
+  return (
+    <main class="paper">
+      <h2>{about.logs.join(", ")}</h2>
+      <dl>
+        <dt>{t("source")}</dt><dd>{about.hosts.join(", ")}</dd>
+        <dt>{t("begin")}</dt><dd>{moment(about.first)}</dd>
+        <dt>{t("duration")}</dt><dd>{duration((about.last - about.first) / 1000)}</dd>
+        <dt>{t("records")}</dt><dd>{number(about.records)}</dd>
+        <dt>{t("counters")}</dt><dd>{number(about.columns)} ({t("chart")}: {number(about.series.length)})</dd>
+        {about.damage > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(about.damage)}</dd></>}
+      </dl>
+      <section><h2>{t("findings")}</h2>
+        {about.findings.length === 0 && <p>{t("noFindings")}</p>}
+        <ol class="findings">{about.findings.map((one) => <FindingItem one={one} />)}</ol>
+      </section>
+      {objects.map((object) => {
+        const own = about.series.filter((one) => one.object === object);
+        const shown = reportChart(own.map((one) => one.path), null, POINTS);
+        return (
+          <section class="block"><h2>{object}</h2>
+            <Chart data={shown} powers={shown.series.map((one) => powerOf(one.values, one.unit))} view="line" chosen={-1}
+              highlight={false} sweep={null} theme={theme.value} label={`${t("chart")}: ${object}`}
+              onCursor={() => {}} onPick={() => {}} onZoom={() => {}} say={() => {}}
+              onSelect={(from, to) => { batch(() => { paths.value = own.map((one) => one.path); range.value = [from, to]; show("monitor"); }); }} />
+            <ul class="key">{shown.series.map((one, nth) => (
+              <li><svg class="swatch" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke={colour(nth)} stroke-width="3" /></svg>
+                {one.counter}{one.instance === null ? "" : ` (${one.instance})`} × {10 ** powerOf(one.values, one.unit)}</li>))}</ul>
+            <StatisticsTable rows={own.map((one) => ({ ...one, line: one.statistics }))} />
+          </section>);
+      })}
+    </main>
+  );
+}
+
+function FindingItem({ one }: { one: Finding }) {
+  return (
+    <li class="card"><h3><span class={`mark ${one.severity}`}>{one.severity}</span> {one.title} – {percent(one.share * 100)}</h3>
+      <ul>{one.instances.map((where) => (
+        <li><code>{where.path}</code> {t("max")} {number(where.worst)} {where.unit}{where.usual === null ? "" : ` (${number(where.usual)})`}
+          {where.ranges.map((part) => <button class="small" onClick={() => {
+            const wide = Math.max(60_000, part.to - part.from);
+            batch(() => { range.value = [part.from - wide, part.to + wide]; show("monitor"); });
+          }}>{moment(part.from)}</button>)}{where.more > 0 && <span class="soft"> + {number(where.more)}</span>}</li>))}</ul>
+      {one.causes.length > 0 && <p>{t("causes")}: {one.causes.map((cause) => `${cause.name} ${number(cause.during)} ${cause.unit}`).join(", ")}</p>}
+      <p class="soft">{one.means} {one.next}</p>
+    </li>
+  );
+}

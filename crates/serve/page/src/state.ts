@@ -1,0 +1,132 @@
+// What the page shows. The part of it that can be sent to somebody else is in the address, behind the #.
+import { batch, effect, signal } from "@preact/signals";
+import { ApiError, get, type Host } from "./api";
+import { remember, remembered, t } from "./words";
+
+export type Screen = "overview" | "monitor" | "logs" | "explain" | "report";
+export type View = "line" | "area" | "stacked" | "bars" | "values";
+export const VIEWS: View[] = ["line", "area", "stacked", "bars", "values"];
+export const THEMES = ["auto", "light", "dark", "contrast"] as const;
+export type Theme = (typeof THEMES)[number];
+
+export const screen = signal<Screen>("overview");
+export const host = signal<string>("");
+export const hosts = signal<Host[]>([]);
+export const paths = signal<string[]>([]);
+export const view = signal<View>("line");
+/** Seconds of the live chart. */
+export const span = signal(120);
+/** NT's time line: it sweeps over the chart instead of moving it. */
+export const sweep = signal(true);
+/** A part of the time that is shown; the whole log, or the newest rows, if there is none. */
+export const range = signal<[number, number] | null>(null);
+export const frozen = signal(false);
+export const chosen = signal<string | null>(null);
+export const highlight = signal(false);
+/** The time of the cursor; now, or the end of the log, if there is none. */
+export const cursor = signal<number | null>(null);
+export const explained = signal<string>("");
+export const theme = signal<Theme>((remembered("theme") as Theme) ?? "auto");
+export const adding = signal(false);
+export const helping = signal(false);
+export const trouble = signal<string | null>(null);
+export const connection = signal<"connecting" | "there" | "gone" | "denied">("connecting");
+/** What a screen reader says. */
+export const said = signal("");
+
+const isReport = () => (document.getElementById("data")?.textContent ?? "").trim() !== "";
+export const inReport = isReport();
+
+export function hostOf(id: string): Host | undefined {
+  return hosts.value.find((one) => one.id === id || id.startsWith(`${one.id}/`));
+}
+export const isLive = () => hostOf(host.value)?.kind === "live";
+
+/** Takes an error: the state of the connection, or words for the user. */
+export function fail(error: unknown): void {
+  if (error instanceof DOMException && error.name === "AbortError") return;
+  if (error instanceof ApiError && error.status === 401) connection.value = "denied";
+  else if (error instanceof ApiError && error.status > 0) trouble.value = error.message;
+  else connection.value = "gone";
+}
+
+export async function loadHosts(): Promise<void> {
+  try {
+    const found = await get<Host[]>("hosts");
+    batch(() => {
+      hosts.value = found;
+      connection.value = "there";
+      if (!hostOf(host.value)) host.value = found[0]?.id ?? "";
+    });
+  } catch (error) { fail(error); }
+}
+
+export function show(to: Screen): void {
+  screen.value = to;
+  adding.value = false;
+}
+
+export function explain(path: string): void {
+  explained.value = path;
+  show("explain");
+}
+
+export function addPaths(more: string[]): void {
+  paths.value = [...paths.value, ...more.filter((one) => !paths.value.includes(one))];
+}
+
+export function choose(id: string): void {
+  batch(() => {
+    host.value = id;
+    paths.value = [];
+    range.value = null;
+    cursor.value = null;
+    frozen.value = false;
+    chosen.value = null;
+  });
+}
+
+/** Reads the address; what is wrong in it is left out. */
+export function readAddress(): void {
+  const [name, search] = location.hash.slice(1).split("?");
+  const wanted = new URLSearchParams(search);
+  const number = (key: string) => {
+    const text = wanted.get(key);
+    return text !== null && Number.isFinite(Number(text)) ? Number(text) : null;
+  };
+  batch(() => {
+    if (["overview", "monitor", "logs", "explain", "report"].includes(name)) screen.value = name as Screen;
+    host.value = wanted.get("host") ?? host.value;
+    if (wanted.has("path")) paths.value = wanted.getAll("path");
+    if (VIEWS.includes(wanted.get("view") as View)) view.value = wanted.get("view") as View;
+    span.value = Math.min(3600, Math.max(10, number("span") ?? span.value));
+    sweep.value = wanted.get("sweep") !== "0";
+    const [from, to] = [number("from"), number("to")];
+    range.value = from !== null && to !== null && from < to ? [from, to] : null;
+    cursor.value = number("at");
+    explained.value = wanted.get("counter") ?? explained.value;
+  });
+}
+
+export function keepAddress(): void {
+  effect(() => {
+    const search = new URLSearchParams();
+    if (host.value) search.set("host", host.value);
+    if (screen.value === "monitor") {
+      for (const path of paths.value) search.append("path", path);
+      if (view.value !== "line") search.set("view", view.value);
+      if (span.value !== 120) search.set("span", String(span.value));
+      if (!sweep.value) search.set("sweep", "0");
+      if (range.value) { search.set("from", String(range.value[0])); search.set("to", String(range.value[1])); }
+    }
+    if (screen.value === "explain") search.set("counter", explained.value);
+    if (cursor.value !== null) search.set("at", String(Math.round(cursor.value)));
+    history.replaceState(null, "", `#${screen.value}?${search}`);
+  });
+  addEventListener("hashchange", readAddress);
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+    remember("theme", theme.value);
+  });
+  effect(() => { document.title = `${t(screen.value)} · Tallymon`; });
+}

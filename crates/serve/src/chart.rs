@@ -1,0 +1,167 @@
+//! What a chart needs: series, rows, statistics; and their JSON.
+
+use serde_json::{Value, json};
+use tallymon::core::counter::CounterType;
+use tallymon::core::time::FileTime;
+use tallymon::core::visible::visible;
+use tallymon::{Names, Reading};
+use tallymon_monitor::model::Series;
+
+use crate::decimate::Rows;
+use crate::http::Refused;
+use crate::parameters::{Parameters, milliseconds};
+use crate::statistics::Statistics;
+
+/// How many points to send when the page does not say it.
+const USUAL_POINTS: u64 = 1_200;
+/// The most points of a series in an answer.
+pub(crate) const MOST_POINTS: u64 = 20_000;
+/// The most counter paths in a request.
+pub(crate) const MOST_ASKED: usize = 256;
+
+/// A range of time, and how many points it may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Range {
+    /// From here on; from the beginning if it is not given.
+    pub(crate) from: Option<FileTime>,
+    /// Up to here; to the end if it is not given.
+    pub(crate) to: Option<FileTime>,
+    /// At most so many rows.
+    pub(crate) points: usize,
+}
+
+impl Range {
+    /// The range of a request.
+    pub(crate) fn of(parameters: &Parameters) -> Result<Range, Refused> {
+        let points = parameters.number("points")?.unwrap_or(USUAL_POINTS).clamp(2, MOST_POINTS);
+        let (from, to) = (parameters.time("from")?, parameters.time("to")?);
+        if let (Some(from), Some(to)) = (from, to)
+            && from > to
+        {
+            return Err(Refused::bad_request("from is later than to"));
+        }
+        Ok(Range { from, to, points: usize::try_from(points).unwrap_or(2) })
+    }
+}
+
+/// The paths of a request.
+pub(crate) fn paths(parameters: &Parameters) -> Result<Vec<&str>, Refused> {
+    let mut paths: Vec<&str> = Vec::new();
+    for path in parameters.all("path") {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    match paths.len() {
+        0 => Err(Refused::bad_request("the parameter \"path\" is missing")),
+        many if many > MOST_ASKED => {
+            Err(Refused::bad_request(format!("{many} paths are too many: at most {MOST_ASKED}")))
+        }
+        _ => Ok(paths),
+    }
+}
+
+/// What a series is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SeriesInfo {
+    /// The full path, to ask for it again.
+    pub(crate) path: String,
+    asked: String,
+    object: String,
+    counter: String,
+    instance: Option<String>,
+    parent: Option<String>,
+    counter_type: CounterType,
+    scale: i32,
+}
+
+impl SeriesInfo {
+    /// That of a series in memory.
+    pub(crate) fn of(series: &Series) -> SeriesInfo {
+        SeriesInfo {
+            path: series.path.clone(),
+            asked: series.asked.clone(),
+            object: series.object_name.clone(),
+            counter: series.counter_name.clone(),
+            instance: series.instance.clone(),
+            parent: series.parent.clone(),
+            counter_type: series.counter_type,
+            scale: series.default_scale,
+        }
+    }
+
+    /// That of a reading.
+    pub(crate) fn of_reading(reading: &Reading, asked: &str, names: &Names) -> SeriesInfo {
+        let mut key = reading.instance.clone();
+        let parent = key.as_mut().and_then(|key| key.parent.take());
+        SeriesInfo {
+            path: reading.path.clone(),
+            asked: asked.to_string(),
+            object: names.name(reading.object),
+            counter: names.name(reading.counter),
+            instance: key.map(|key| key.to_string()),
+            parent,
+            counter_type: reading.definition.counter_type,
+            scale: reading.definition.default_scale,
+        }
+    }
+
+    /// Names are as they may be shown; paths are as they must be asked for.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "path": self.path,
+            "asked": self.asked,
+            "object": visible(&self.object),
+            "counter": visible(&self.counter),
+            "instance": self.instance.as_deref().map(visible),
+            "parent": self.parent.as_deref().map(visible),
+            "type": self.counter_type.to_string(),
+            "unit": self.counter_type.suffix().as_str(),
+            "scale": self.scale,
+            "text": self.counter_type.is_text(),
+        })
+    }
+}
+
+/// Series with their rows.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    /// The series.
+    pub(crate) series: Vec<SeriesInfo>,
+    /// Their rows.
+    pub(crate) rows: Rows,
+    /// Statistics of all values in the range.
+    pub(crate) statistics: Vec<Statistics>,
+    /// For a live machine: the number of the row that comes next.
+    pub(crate) next: Option<u64>,
+}
+
+impl Chart {
+    /// Columns: times, and the values of each series; `null` where there is none.
+    pub(crate) fn json(&mut self) -> Value {
+        let times: Vec<f64> = self.rows.times.iter().map(|time| milliseconds(*time)).collect();
+        let mut series = Vec::new();
+        for ((info, column), statistics) in
+            self.series.iter().zip(&self.rows.columns).zip(&mut self.statistics)
+        {
+            let mut one = info.json();
+            one["values"] = numbers(column);
+            one["statistics"] = statistics.json();
+            series.push(one);
+        }
+        json!({
+            "times": times, "series": series, "rows": self.rows.of, "decimated": self.rows.is_decimated,
+            "next": self.next,
+        })
+    }
+}
+
+/// Numbers as JSON; `null` for what is none.
+pub(crate) fn numbers(values: &[f64]) -> Value {
+    values.iter().map(|value| number(*value)).collect()
+}
+
+/// A number as JSON: whole ones are written without a fraction.
+pub(crate) fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}

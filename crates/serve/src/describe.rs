@@ -1,0 +1,233 @@
+//! Objects, counters, instances, explanations, the overview and contributors as JSON.
+
+use serde_json::{Value, json};
+use tallymon::core::counter::CounterType;
+use tallymon::core::time::FileTime;
+use tallymon::core::title::TitleIndex;
+use tallymon::core::visible::visible;
+use tallymon::{CatalogObject, Explanation, InstanceKey, Names, SourceInfo};
+use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow};
+use tallymon_monitor::model::{TopGroup, TopInstance};
+
+use crate::chart::number;
+use crate::http::Refused;
+use crate::parameters::milliseconds;
+
+/// The most counters that a search finds.
+const MOST_FOUND: usize = 200;
+/// How many rows a gauge shows, and that of all processors.
+const GAUGE_ROWS: usize = 60;
+const WIDE_ROWS: usize = 150;
+/// How many processes are sent.
+const MOST_PROCESSES: usize = 40;
+
+/// The objects of a source.
+pub(crate) fn objects(info: &SourceInfo) -> Value {
+    let names = &info.names;
+    let object = |object: &CatalogObject| {
+        json!({
+            "index": object.name.0,
+            "name": visible(&names.name(object.name)),
+            "english": names.english(object.name),
+            "help": names.help(object.help).map(visible),
+            "instances": object.has_instances,
+            "costly": object.costly,
+            "detail": object.detail_level.name(),
+            "counters": object.visible_counters().count(),
+        })
+    };
+    info.catalog.objects().iter().map(object).collect()
+}
+
+/// The counters of an object.
+pub(crate) fn counters(info: &SourceInfo, object: &str) -> Result<Value, Refused> {
+    let object = find(info, object)?;
+    let default = object.first_shown().map(|counter| counter.name);
+    Ok(object.visible_counters().map(|counter| one_counter(info, object, counter, default)).collect())
+}
+
+/// Counters that some words mean, best first.
+pub(crate) fn search(info: &SourceInfo, words: &str) -> Value {
+    let hits = tallymon::search(&info.names, &info.catalog, words);
+    let counters = hits.iter().take(MOST_FOUND).filter_map(|hit| {
+        let object = info.catalog.object(hit.object)?;
+        let counter = object.counter(hit.counter)?;
+        let mut one = one_counter(info, object, counter, None);
+        one["object"] = json!(object.name.0);
+        one["objectName"] = json!(visible(&info.names.name(object.name)));
+        one["objectEnglish"] = json!(info.names.english(object.name));
+        one["instances"] = json!(object.has_instances);
+        Some(one)
+    });
+    counters.collect()
+}
+
+fn one_counter(
+    info: &SourceInfo,
+    _object: &CatalogObject,
+    counter: &tallymon::core::block::CounterDefinition,
+    default: Option<TitleIndex>,
+) -> Value {
+    let (names, kind) = (&info.names, counter.counter_type);
+    json!({
+        "index": counter.name.0,
+        "name": visible(&names.name(counter.name)),
+        "english": names.english(counter.name),
+        "help": names.help(counter.help).map(visible),
+        "type": kind.to_string(),
+        "meaning": kind.info().map(|info| info.summary),
+        "formula": kind.info().map(|info| info.formula),
+        "unit": kind.suffix().as_str(),
+        "scale": counter.default_scale,
+        "detail": counter.detail_level.name(),
+        "default": default == Some(counter.name),
+    })
+}
+
+/// An object by its number, or its name in any language.
+pub(crate) fn find<'i>(info: &'i SourceInfo, text: &str) -> Result<&'i CatalogObject, Refused> {
+    let number = text.parse().ok().map(TitleIndex);
+    let by_number = number.and_then(|number| info.catalog.object(number));
+    let by_name = || info.catalog.objects().iter().find(|object| info.names.is(object.name, text));
+    by_number.or_else(by_name).ok_or_else(|| {
+        Refused::not_found(format!("no object {:?}; /api/v1/objects lists them", visible(text)))
+    })
+}
+
+/// Names of instances.
+pub(crate) fn instances(keys: &[InstanceKey]) -> Value {
+    let one = |key: &InstanceKey| {
+        let name = key.to_string();
+        json!({ "name": name, "shown": visible(&name) })
+    };
+    keys.iter().map(one).collect()
+}
+
+/// What a counter means, in every language, with its numbers.
+pub(crate) fn explanation(
+    found: &Explanation,
+    names: &Names,
+    object: TitleIndex,
+    counter: TitleIndex,
+    kind: CounterType,
+) -> Value {
+    let texts = |index| -> Value {
+        names
+            .all(index)
+            .map(|(language, name)| json!({ "language": language.to_string(), "name": visible(name) }))
+            .collect()
+    };
+    let value = match &found.value {
+        Ok(value) => json!({ "number": value.as_f64().map(number), "text": text(value) }),
+        Err(why) => json!({ "missing": why.to_string() }),
+    };
+    json!({
+        "path": found.path, "shown": visible(&found.local_path), "indexPath": found.index_path,
+        "objectHelp": found.object_help.as_deref().map(visible), "help": found.help.as_deref().map(visible),
+        "type": found.counter_type, "typeNumber": kind.0, "meaning": found.meaning, "unit": found.unit,
+        "formula": found.formula, "numbers": found.numbers, "value": value, "scale": found.default_scale,
+        "detail": found.detail, "objectNames": texts(object), "counterNames": texts(counter),
+    })
+}
+
+/// A value in full; a text as it may be shown.
+fn text(value: &tallymon::core::flow::Value) -> String {
+    match value {
+        tallymon::core::flow::Value::Number(number) => number.to_string(),
+        tallymon::core::flow::Value::Integer(number) => number.to_string(),
+        tallymon::core::flow::Value::Text(text) => visible(text).into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The largest instances at a time.
+pub(crate) fn contributors(time: Option<FileTime>, groups: &[TopGroup]) -> Value {
+    let group = |group: &TopGroup| {
+        let one = |one: &TopInstance| {
+            let value = number(one.value);
+            json!({ "name": visible(&one.name), "path": one.path, "value": value })
+        };
+        let instances: Vec<Value> = group.instances.iter().map(one).collect();
+        let unit = group.counter_type.suffix().as_str();
+        json!({ "title": visible(&group.title), "unit": unit, "instances": instances })
+    };
+    json!({ "time": time.map(milliseconds), "groups": groups.iter().map(group).collect::<Vec<_>>() })
+}
+
+/// The overview at a time.
+pub(crate) fn overview(model: &Overview, time: Option<FileTime>) -> Value {
+    let view = model.view(time, GAUGE_ROWS, WIDE_ROWS);
+    let (processors, memory, pressure) = (&view.processors, &view.memory, &view.pressure);
+    let each = processors.each.iter().map(|(name, one)| named(name, [("busy", gauge(one))]));
+    let parts = memory.parts().map(|parts| parts.map(number));
+    json!({
+        "time": view.time.map(milliseconds),
+        "processors": {
+            "each": each.collect::<Vec<_>>(), "total": gauge(&processors.total),
+            "user": gauge(&processors.user), "kernel": gauge(&processors.kernel),
+            "queue": gauge(&processors.queue), "processes": gauge(&processors.processes),
+            "threads": gauge(&processors.threads), "switches": gauge(&processors.switches),
+            "up": gauge(&processors.up),
+        },
+        "memory": {
+            "total": memory.total.map(number), "parts": parts, "share": memory.share(),
+            "available": gauge(&memory.available), "committed": gauge(&memory.committed),
+            "limit": gauge(&memory.limit), "swap": gauge(&memory.swap), "paging": gauge(&memory.paging),
+        },
+        "disks": view.disks.iter().map(|disk| named(&disk.name, [
+            ("busy", gauge(&disk.busy)), ("read", gauge(&disk.read)), ("write", gauge(&disk.write)),
+            ("latency", gauge(&disk.latency)), ("queue", gauge(&disk.queue)),
+        ])).collect::<Vec<_>>(),
+        "idleDisks": folded(&view.idle_disks),
+        "interfaces": view.interfaces.iter().map(|one| named(&one.name, [
+            ("received", gauge(&one.received)), ("sent", gauge(&one.sent)),
+            ("speed", one.speed.map_or(Value::Null, number)),
+        ])).collect::<Vec<_>>(),
+        "idleInterfaces": folded(&view.idle_interfaces),
+        "pressure": {
+            "processor": gauge(&pressure.processor),
+            "memory": pressure.memory.each_ref().map(gauge), "disk": pressure.disk.each_ref().map(gauge),
+        },
+        "processes": view.processes.map(|rows| processes(&rows)),
+    })
+}
+
+fn named<const N: usize>(name: &str, fields: [(&str, Value); N]) -> Value {
+    let mut one = json!({ "name": visible(name) });
+    for (field, value) in fields {
+        one[field] = value;
+    }
+    one
+}
+
+/// A number, or why there is none, with what it was before.
+fn gauge(gauge: &Gauge) -> Value {
+    let history: Vec<Value> =
+        gauge.history.iter().map(|value| number((f64::from(*value) * 1000.0).round() / 1000.0)).collect();
+    match &gauge.value {
+        Ok(value) => json!({ "value": number(*value), "history": history, "path": gauge.path }),
+        Err(why) => {
+            json!({ "value": null, "missing": why.to_string(), "history": history, "path": gauge.path })
+        }
+    }
+}
+
+fn folded(folded: &Folded) -> Value {
+    let names: Vec<_> = folded.names.iter().map(|name| visible(name)).collect();
+    json!({ "names": names, "sums": folded.sums.map(number) })
+}
+
+/// The largest processes by processor time, then by memory.
+fn processes(rows: &[ProcessRow]) -> Value {
+    let mut rows: Vec<&ProcessRow> =
+        rows.iter().filter(|row| !matches!(&*row.name, "_Total" | "Idle")).collect();
+    let order = |row: &ProcessRow| (row.processor.unwrap_or(0.0), row.memory.unwrap_or(0.0));
+    rows.sort_by(|left, right| order(right).partial_cmp(&order(left)).unwrap_or(std::cmp::Ordering::Equal));
+    let one = |row: &&ProcessRow| {
+        json!({
+            "name": visible(&row.name), "instance": &*row.name, "id": row.id, "processor": row.processor,
+            "memory": row.memory.map(number), "bytes": row.bytes, "threads": row.threads,
+        })
+    };
+    json!({ "count": rows.len(), "largest": rows.iter().take(MOST_PROCESSES).map(one).collect::<Vec<_>>() })
+}

@@ -1,0 +1,95 @@
+//! Everything that can be looked at: the live machine and the logs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tallymon::log::ReadOptions;
+
+use crate::http::Refused;
+use crate::live::Live;
+use crate::log_host::LogHost;
+
+/// The name of the live machine.
+pub(crate) const LIVE: &str = "live";
+/// The most logs at a time.
+const MOST_LOGS: usize = 32;
+
+/// The live machine and the logs.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    live: Option<Arc<Live>>,
+    logs: Mutex<BTreeMap<String, Arc<LogHost>>>,
+    next: AtomicU64,
+    options: ReadOptions,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub(crate) enum Host {
+    /// The live machine.
+    Live(Arc<Live>),
+    /// A log, and a host of it.
+    Log(Arc<LogHost>, Option<String>),
+}
+
+impl Hub {
+    /// The live machine, if there is one; logs are added.
+    pub(crate) fn new(live: Option<Arc<Live>>, options: ReadOptions) -> Hub {
+        Hub { live, logs: Mutex::default(), next: AtomicU64::new(1), options }
+    }
+
+    /// The live machine.
+    pub(crate) const fn live(&self) -> Option<&Arc<Live>> {
+        self.live.as_ref()
+    }
+
+    /// All logs with their names in addresses.
+    pub(crate) fn logs(&self) -> MutexGuard<'_, BTreeMap<String, Arc<LogHost>>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a log, which the caller opens; returns its name in addresses.
+    pub(crate) fn add(
+        &self,
+        path: &Path,
+        name: String,
+        is_upload: bool,
+    ) -> Result<(String, Arc<LogHost>), Refused> {
+        let mut logs = self.logs();
+        if logs.len() >= MOST_LOGS {
+            let words = format!("{MOST_LOGS} logs are open; close one first");
+            return Err(Refused::new(hyper::StatusCode::TOO_MANY_REQUESTS, words));
+        }
+        let id = format!("log{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let log = LogHost::new(path, name, is_upload);
+        logs.insert(id.clone(), Arc::clone(&log));
+        Ok((id, log))
+    }
+
+    /// How logs are read.
+    pub(crate) const fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// The host of a request: `live`, `log1`, or a host of a log, `log1/WEB01`. Without a name it is the live
+    /// machine, else the first log.
+    pub(crate) fn host(&self, name: Option<&str>) -> Result<Host, Refused> {
+        let Some(name) = name else {
+            if let Some(live) = &self.live {
+                return Ok(Host::Live(Arc::clone(live)));
+            }
+            let first = self.logs().values().next().cloned();
+            return first.map(|log| Host::Log(log, None)).ok_or_else(|| Refused::not_found("no log is open"));
+        };
+        if name == LIVE {
+            let live = self.live.as_ref().map(|live| Host::Live(Arc::clone(live)));
+            return live.ok_or_else(|| Refused::not_found("this server shows logs only"));
+        }
+        let (id, host) = name.split_once('/').map_or((name, None), |(id, host)| (id, Some(host.to_string())));
+        let log = self.logs().get(id).cloned();
+        log.map(|log| Host::Log(log, host))
+            .ok_or_else(|| Refused::not_found(format!("no host {name:?}; /api/v1/hosts lists them")))
+    }
+}

@@ -1,0 +1,39 @@
+//! Performance Monitor in a browser: the server of the page, and the report that is one file.
+//!
+//! [`Server::bind`] opens a port on this machine; [`Server::address`] is what the user opens. The page and
+//! its data come from one program: nothing is requested from anywhere else, and nothing can be changed. See
+//! `docs/web.md`, and `docs/security.md` for who may ask.
+//!
+//! | module | does |
+//! |---|---|
+//! | `connection`, `gate` | limits of connections; token, host and origin of requests |
+//! | `route`, `parameters`, `http` | which address does what; its parameters; its answer |
+//! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
+//! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
+//! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
+//! | `page` | the page, which `page/build.mjs` makes |
+//! | `report`, `pack` | the page with its data in it; columns in few bytes |
+#![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod chart;
+mod connection;
+mod decimate;
+mod describe;
+mod gate;
+mod http;
+mod hub;
+mod live;
+mod log_host;
+mod pack;
+mod page;
+mod parameters;
+mod report;
+mod route;
+mod server;
+mod statistics;
+mod stream;
+mod upload;
+
+pub use report::{Report, ReportError, ReportOptions, report};
+pub use server::{Options, ServeError, Server};

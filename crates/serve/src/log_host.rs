@@ -1,0 +1,366 @@
+//! A log: read when somebody looks at it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
+use tallymon::core::title::{Language, TitleIndex};
+use tallymon::core::visible::visible;
+use tallymon::log::{BytesRead, ReadOptions};
+use tallymon::{Locale, Log, Query, Reading, SourceInfo};
+use tallymon_monitor::model::overview::Overview;
+use tallymon_monitor::model::{Top, TopGroup, causes};
+
+use crate::chart::{Chart, Range, SeriesInfo};
+use crate::decimate::Decimator;
+use crate::http::Refused;
+use crate::live::{MOST_SERIES, watch_top};
+use crate::parameters::milliseconds;
+use crate::statistics::Statistics;
+
+/// How many rows before a time the overview shows.
+const OVERVIEW_ROWS: usize = 160;
+/// Bytes for the overview of a log.
+const OVERVIEW_BUDGET: usize = 8 << 20;
+
+/// A log that was given on the command line, or uploaded.
+#[derive(Debug)]
+pub(crate) struct LogHost {
+    /// What the user calls it.
+    pub(crate) name: String,
+    path: PathBuf,
+    /// The file is ours, and is removed with this.
+    is_upload: bool,
+    bytes: u64,
+    read: BytesRead,
+    state: Mutex<Stage>,
+    /// The log has one current time, which only one request may use.
+    moment: Mutex<()>,
+}
+
+/// How far a log was read.
+#[derive(Debug, Clone)]
+enum Stage {
+    Opening,
+    Ready(Log),
+    Failed(String),
+}
+
+impl LogHost {
+    /// A log that is still to be opened.
+    pub(crate) fn new(path: &Path, name: String, is_upload: bool) -> Arc<LogHost> {
+        let bytes = std::fs::metadata(path).map_or(0, |about| about.len());
+        Arc::new(LogHost {
+            name,
+            path: path.to_path_buf(),
+            is_upload,
+            bytes,
+            read: BytesRead::default(),
+            state: Mutex::new(Stage::Opening),
+            moment: Mutex::new(()),
+        })
+    }
+
+    /// A log that is open already.
+    pub(crate) fn of_log(log: Log) -> Arc<LogHost> {
+        Arc::new(LogHost {
+            name: String::new(),
+            path: log.path().to_path_buf(),
+            is_upload: false,
+            bytes: 0,
+            read: BytesRead::default(),
+            state: Mutex::new(Stage::Ready(log)),
+            moment: Mutex::new(()),
+        })
+    }
+
+    /// Reads the log once, for what is in it. Everything else waits until then, and says so.
+    pub(crate) fn open(&self, options: &ReadOptions) {
+        let options = ReadOptions { bytes_read: self.read.clone(), ..options.clone() };
+        let state = match Log::open(&self.path, &options) {
+            Ok(log) => Stage::Ready(log),
+            // The path of an upload says nothing to the user.
+            Err(error) => Stage::Failed(error.to_string().replace(&*self.path.to_string_lossy(), &self.name)),
+        };
+        *self.state() = state;
+    }
+
+    fn state(&self) -> MutexGuard<'_, Stage> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its length when it was added.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether it was uploaded.
+    pub(crate) const fn is_upload(&self) -> bool {
+        self.is_upload
+    }
+
+    /// The log, once it is open; a host of it by name.
+    fn log(&self, host: Option<&str>) -> Result<Log, Refused> {
+        let log = match &*self.state() {
+            Stage::Opening => {
+                let words = format!("{} is still being read", visible(&self.name));
+                return Err(Refused::new(hyper::StatusCode::CONFLICT, words));
+            }
+            Stage::Failed(why) => return Err(Refused::bad_request(why)),
+            Stage::Ready(log) => log.clone(),
+        };
+        match host {
+            None => Ok(log),
+            Some(host) => log.of_host(host).ok_or_else(|| {
+                Refused::not_found(format!("{} has no host {:?}", visible(&self.name), visible(host)))
+            }),
+        }
+    }
+
+    /// What it is, as JSON.
+    pub(crate) fn json(&self, id: &str) -> Value {
+        let mut about = json!({
+            "id": id, "kind": "log", "name": visible(&self.name), "upload": self.is_upload,
+            "bytes": self.bytes,
+        });
+        match &*self.state() {
+            Stage::Opening => {
+                about["state"] = json!("opening");
+                about["read"] = json!(self.read.count());
+            }
+            Stage::Failed(why) => {
+                about["state"] = json!("failed");
+                about["error"] = json!(visible(why));
+            }
+            Stage::Ready(log) => {
+                let summary = log.summary();
+                about["state"] = json!("ready");
+                about["format"] = json!(summary.format.info().name);
+                about["records"] = json!(summary.records);
+                about["first"] = json!(milliseconds(summary.first));
+                about["last"] = json!(milliseconds(summary.last));
+                about["columns"] = json!(log.columns().len());
+                let names = summary.hosts.iter().map(|host| visible(host));
+                about["hosts"] = names.map(|name| json!(name)).collect();
+                about["minutes"] = json!(summary.local_minutes);
+                about["damage"] = json!(summary.notes.damage_count);
+                let seconds = summary.last.0.saturating_sub(summary.first.0) as f64 / 1e7;
+                let steps = summary.records.saturating_sub(1);
+                about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));
+            }
+        }
+        about
+    }
+
+    /// Names and objects in a language.
+    pub(crate) fn info(&self, host: Option<&str>, language: Language) -> Result<SourceInfo, Refused> {
+        Ok(SourceInfo::read(&mut self.log(host)?.source(), Locale::from(language))?)
+    }
+
+    /// The instances of an object, of the whole log.
+    pub(crate) fn instances(
+        &self,
+        host: Option<&str>,
+        object: TitleIndex,
+    ) -> Result<Vec<tallymon::InstanceKey>, Refused> {
+        Ok(query(&self.log(host)?, Language::ENGLISH)?.instances(object)?)
+    }
+
+    /// The counters that are shown when nobody says which.
+    pub(crate) fn usual(&self, host: Option<&str>, paths: &[&str]) -> Result<Vec<String>, Refused> {
+        let _moment = self.moment();
+        Ok(tallymon_monitor::usual_of_log(&self.log(host)?, Language::ENGLISH.into(), paths)?)
+    }
+
+    fn moment(&self) -> MutexGuard<'_, ()> {
+        self.moment.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows of some paths in a range of time.
+    pub(crate) fn chart(
+        &self,
+        host: Option<&str>,
+        paths: &[&str],
+        range: &Range,
+        language: Language,
+    ) -> Result<Chart, Refused> {
+        let log = self.log(host)?;
+        let (series, columns) = self.columns(&log, paths, language)?;
+        let summary = log.summary();
+        let (from, to) = (range.from.unwrap_or(summary.first), range.to.unwrap_or(summary.last));
+        let mut rows = Decimator::new(columns.len(), from, to, range.points);
+        let mut statistics: Vec<Statistics> = columns.iter().map(|_| Statistics::default()).collect();
+        let each = |time: FileTime, values: &[Result<tallymon::core::flow::Value, _>]| {
+            // The clock of a log may have been set back: later rows are looked at, too.
+            if time < from || time > to {
+                return true;
+            }
+            let value = |value: &Result<tallymon::core::flow::Value, _>| {
+                value.as_ref().ok().and_then(tallymon::core::flow::Value::as_f64).unwrap_or(f64::NAN)
+            };
+            for (known, one) in statistics.iter_mut().zip(values) {
+                known.push(time, value(one));
+            }
+            rows.push(time, values.iter().map(value));
+            true
+        };
+        log.read_from(&columns, from, || true, each)?;
+        Ok(Chart { series, rows: rows.finish(), statistics, next: None })
+    }
+
+    /// The columns that some paths mean.
+    fn columns(
+        &self,
+        log: &Log,
+        paths: &[&str],
+        language: Language,
+    ) -> Result<(Vec<SeriesInfo>, Vec<usize>), Refused> {
+        let _moment = self.moment();
+        let mut query = query(log, language)?;
+        for path in paths {
+            query.add(path)?;
+        }
+        query.collect()?;
+        let (mut series, mut columns) = (Vec::new(), Vec::new());
+        for reading in query.readings() {
+            let column = log.column(reading.object, reading.counter, reading.instance.as_ref());
+            if let Some(column) = column.filter(|column| !columns.contains(column)) {
+                series.push(SeriesInfo::of_reading(&reading, query.path(reading.handle), query.names()));
+                columns.push(column);
+            }
+        }
+        if columns.len() > MOST_SERIES {
+            let words = format!("these paths mean {} counters: ask for at most {MOST_SERIES}", columns.len());
+            return Err(Refused::bad_request(words));
+        }
+        Ok((series, columns))
+    }
+
+    /// Readings of a path at a time, with the samples of the log.
+    pub(crate) fn readings(
+        &self,
+        host: Option<&str>,
+        path: &str,
+        time: FileTime,
+        language: Language,
+    ) -> Result<(Vec<Reading>, SourceInfo), Refused> {
+        let _moment = self.moment();
+        let log = self.log(host)?;
+        log.set_time(time);
+        let mut query = query(&log, language)?;
+        query.add(path)?;
+        query.collect()?;
+        let mut readings = query.readings();
+        log.complete(
+            &mut readings,
+            &tallymon::core::counter::Format { cap100: false, ..Default::default() },
+        )?;
+        Ok((readings, query.info()))
+    }
+
+    /// The overview at a time.
+    pub(crate) fn overview<T>(
+        &self,
+        host: Option<&str>,
+        time: Option<FileTime>,
+        then: impl FnOnce(&Overview, Option<FileTime>) -> T,
+    ) -> Result<T, Refused> {
+        let _moment = self.moment();
+        let log = self.log(host)?;
+        let time = time.unwrap_or(log.summary().last);
+        log.set_time(time);
+        let (mut counters, mut processes) =
+            (query(&log, Language::ENGLISH)?, query(&log, Language::ENGLISH)?);
+        let mut model = Overview::new(OVERVIEW_BUDGET, &mut counters, &mut processes);
+        processes.collect()?;
+        counters.collect()?;
+        let readings = counters.readings();
+        let places = model.expect_rows(&counters, &readings);
+        let (mut positions, mut columns) = (Vec::new(), Vec::new());
+        for (reading, place) in readings.iter().zip(places) {
+            let column = log.column(reading.object, reading.counter, reading.instance.as_ref());
+            if let (Some(place), Some(column)) = (place, column)
+                && !positions.contains(&place)
+            {
+                positions.push(place);
+                columns.push(column);
+            }
+        }
+        model.rows_mut().begin_rows();
+        let summary = log.summary();
+        let range = summary.last.0.saturating_sub(summary.first.0);
+        let step = range.checked_div(summary.records.saturating_sub(1)).unwrap_or(0).max(1);
+        let from = FileTime(time.0.saturating_sub(step.saturating_mul(OVERVIEW_ROWS as u64)));
+        let mut newest = None;
+        log.read_from(
+            &columns,
+            from,
+            || true,
+            |row, values| {
+                if row > time {
+                    return newest.is_none();
+                }
+                if row >= from {
+                    newest = Some(row);
+                    model.rows_mut().add_row(row, &positions, values);
+                }
+                true
+            },
+        )?;
+        if let Some(newest) = newest {
+            model.processes.take(newest, &processes, true);
+        }
+        Ok(then(&model, newest))
+    }
+
+    /// The largest instances at a time.
+    pub(crate) fn contributors(
+        &self,
+        host: Option<&str>,
+        path: Option<&str>,
+        time: FileTime,
+    ) -> Result<(Option<FileTime>, Vec<TopGroup>), Refused> {
+        let _moment = self.moment();
+        let log = self.log(host)?;
+        log.set_time(time);
+        let mut query = query(&log, Language::ENGLISH)?;
+        let chosen = path.and_then(|path| {
+            let parsed = CounterPath::parse(path).ok()?.path;
+            let object = query.object(path, &parsed.object).ok()?;
+            let known = query.catalog().object(object)?;
+            let text = parsed.counter.to_string();
+            let counter = known.visible_counters().find(|counter| query.names().is(counter.name, &text))?;
+            Some((object, counter.name))
+        });
+        let mut wanted = causes::wanted(std::iter::empty());
+        wanted.extend(chosen);
+        let mut top = Top::default();
+        for (object, counter) in wanted {
+            let known = query.catalog().object(object).filter(|known| known.has_instances);
+            if known.is_some_and(|known| known.counter(counter).is_some())
+                && top.watch(&query, object, counter)
+            {
+                watch_top(&mut query, object, counter);
+            }
+        }
+        let at = query.collect()?;
+        let mut groups = top.once(&query, &Top::readings(&query));
+        groups.sort_by_key(|group| causes::rank(chosen, (group.object, group.counter)));
+        Ok((Some(at), groups))
+    }
+}
+
+impl Drop for LogHost {
+    fn drop(&mut self) {
+        if self.is_upload {
+            // The folder of uploads is removed at the end anyway.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn query(log: &Log, language: Language) -> Result<Query, Refused> {
+    Ok(Query::new(Box::new(log.source()), Locale::from(language))?)
+}

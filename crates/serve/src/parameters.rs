@@ -1,0 +1,135 @@
+//! The parameters of an address: `?path=…&from=…`.
+
+use hyper::Uri;
+use tallymon::core::time::FileTime;
+use tallymon::core::title::Language;
+
+use crate::http::Refused;
+
+/// The most parameters that are read.
+const MOST: usize = 600;
+
+/// The parameters of a request, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Reads the parameters of an address.
+    pub(crate) fn of(uri: &Uri) -> Result<Parameters, Refused> {
+        let mut all = Vec::new();
+        for pair in uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            if all.len() >= MOST {
+                return Err(Refused::bad_request(format!("there are more than {MOST} parameters")));
+            }
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let bad = || Refused::bad_request(format!("the parameter {name:?} is no UTF-8 in % form"));
+            all.push((decoded(name).ok_or_else(bad)?, decoded(value).ok_or_else(bad)?));
+        }
+        Ok(Parameters(all))
+    }
+
+    /// All values of a parameter.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a parameter, if it is there.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// The value of a parameter that must be there.
+    pub(crate) fn needed(&self, name: &str) -> Result<&str, Refused> {
+        self.text(name).ok_or_else(|| Refused::bad_request(format!("the parameter {name:?} is missing")))
+    }
+
+    /// A whole number.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, Refused> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.parse();
+        number
+            .map(Some)
+            .map_err(|_| Refused::bad_request(format!("{name}={text:?}: a whole number is expected")))
+    }
+
+    /// A time in milliseconds since 1970, UTC.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<FileTime>, Refused> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let milliseconds: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
+        let time = milliseconds.and_then(|number| {
+            // A float of this size has microseconds; more is not asked for.
+            FileTime::from_unix_nanoseconds((number * 1000.0).round() as i128 * 1000)
+        });
+        let bad =
+            || Refused::bad_request(format!("{name}={text:?}: milliseconds since 1970 (UTC) are expected"));
+        time.ok_or_else(bad).map(Some)
+    }
+
+    /// The language of names and texts; English by default.
+    pub(crate) fn language(&self) -> Language {
+        match self.text("lang") {
+            Some("ko") => Language::KOREAN,
+            Some("ja") => Language::JAPANESE,
+            Some("ru") => Language::RUSSIAN,
+            _ => Language::ENGLISH,
+        }
+    }
+}
+
+/// A text with `%41` and `+`; `None` if it is not UTF-8.
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
+                u8::try_from(high << 4 | low).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A time in milliseconds since 1970, UTC.
+pub(crate) fn milliseconds(time: FileTime) -> f64 {
+    (time.unix_nanoseconds() / 1000) as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_decoded_or_refused() {
+        for (text, expected) in [
+            ("a+b%20c", Some("a b c")),
+            ("%5CProcessor(*)%5C%25%20Idle", Some(r"\Processor(*)\% Idle")),
+            ("%D0%B0", Some("а")),
+            ("%", None),
+            ("%4", None),
+            ("%zz", None),
+            ("%ff", None),
+        ] {
+            assert_eq!(decoded(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_read_in_order_and_checked() {
+        let uri: Uri = "/q?path=%5CA%5CB&path=c&from=1000.5&points=12&bad=x".parse().unwrap();
+        let parameters = Parameters::of(&uri).unwrap();
+        assert_eq!(parameters.all("path").collect::<Vec<_>>(), [r"\A\B", "c"]);
+        assert_eq!(milliseconds(parameters.time("from").unwrap().unwrap()), 1000.5);
+        assert_eq!(
+            (parameters.number("points").unwrap(), parameters.number("none").unwrap()),
+            (Some(12), None)
+        );
+        assert!(parameters.number("bad").is_err() && parameters.time("bad").is_err());
+        let many: Uri = format!("/q?{}", "a=1&".repeat(MOST + 1)).parse().unwrap();
+        assert!(Parameters::of(&many).is_err());
+    }
+}

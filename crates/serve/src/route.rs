@@ -1,0 +1,330 @@
+//! Which address does what.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+use tallymon::core::title::Language;
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::chart::{Range, paths};
+use crate::describe;
+use crate::gate::{Gate, Refusal};
+use crate::http::{Answer, Refused, answer, json_answer};
+use crate::hub::{Host, Hub, LIVE};
+use crate::page::Page;
+use crate::parameters::{Parameters, milliseconds};
+use crate::stream;
+use crate::upload::{self, Uploads};
+
+/// The description of the interface.
+pub(crate) const OPENAPI: &str = include_str!("../openapi.json");
+/// The most streams at a time.
+const MOST_STREAMS: usize = 64;
+/// The most requests that read sources and logs at a time.
+const MOST_WORK: usize = 4;
+
+/// Everything that requests need.
+#[derive(Debug)]
+pub(crate) struct Service {
+    gate: Gate,
+    hub: Arc<Hub>,
+    uploads: Arc<Uploads>,
+    page: Page,
+    streams: Arc<Semaphore>,
+    work: Semaphore,
+    /// The counters of the first chart.
+    usual: Vec<String>,
+}
+
+impl Service {
+    /// A service over a hub.
+    pub(crate) fn new(gate: Gate, hub: Arc<Hub>, uploads: Uploads, usual: Vec<String>) -> Service {
+        Service {
+            gate,
+            hub,
+            uploads: Arc::new(uploads),
+            page: Page::new(),
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            work: Semaphore::new(MOST_WORK),
+            usual,
+        }
+    }
+
+    /// Who may ask.
+    pub(crate) const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Answers a request. A refused one ends its connection.
+    pub(crate) async fn handle(
+        self: Arc<Service>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Answer>, Infallible> {
+        let is_head = request.method() == Method::HEAD;
+        let result = self.route(request).await;
+        let mut response = result.unwrap_or_else(|refused| {
+            let mut response = refused.answer();
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response
+        });
+        if is_head {
+            *response.body_mut() = Answer::Whole(None);
+        }
+        Ok(response)
+    }
+
+    async fn route(self: &Arc<Service>, request: Request<Incoming>) -> Result<Response<Answer>, Refused> {
+        self.gate.origin(&request).map_err(refused)?;
+        let path = self.gate.inner(request.uri().path()).to_string();
+        let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
+        if path == "/"
+            && is_reading
+            && let Some(response) = self.first_look(&request)?
+        {
+            return Ok(response);
+        }
+        self.gate.token_of(request.headers()).map_err(refused)?;
+        match (path.as_str(), request.method()) {
+            ("/", &Method::GET | &Method::HEAD) => Ok(self.page.answer(request.headers())),
+            ("/api/v1/openapi.json", &Method::GET | &Method::HEAD) => {
+                let body = Bytes::from_static(OPENAPI.as_bytes());
+                Ok(answer(StatusCode::OK, "application/json", Answer::Whole(Some(body))))
+            }
+            ("/api/v1/stream", &Method::GET) => self.stream(&request).await,
+            ("/api/v1/logs", &Method::POST) => {
+                let asked = request.headers().clone();
+                let kept = upload::receive(Arc::clone(&self.hub), Arc::clone(&self.uploads), request).await?;
+                Ok(json_answer(&kept, &asked))
+            }
+            ("/api/v1/logs", &Method::DELETE) => {
+                let parameters = Parameters::of(request.uri())?;
+                self.close_log(parameters.needed("id")?)?;
+                Ok(json_answer(&json!({}), request.headers()))
+            }
+            (path, &Method::GET | &Method::HEAD) if path.starts_with("/api/v1/") => {
+                let (name, asked) = (path.to_string(), request.headers().clone());
+                let parameters = Parameters::of(request.uri())?;
+                self.work(name, parameters, &asked).await
+            }
+            (_, &Method::GET | &Method::HEAD) => Err(Refused::not_found(format!(
+                "nothing is at this address; /api/v1/openapi.json describes the interface, {} is the page",
+                self.gate.folder_path()
+            ))),
+            _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this server only shows: use GET")),
+        }
+    }
+
+    /// The printed address: its token becomes a cookie, and leaves the address.
+    fn first_look(&self, request: &Request<Incoming>) -> Result<Option<Response<Answer>>, Refused> {
+        let parameters = Parameters::of(request.uri())?;
+        let Some(token) = parameters.text("token") else { return Ok(None) };
+        if !self.gate.is_token(token) {
+            return Err(refused(Refusal::Token));
+        }
+        let mut response = answer(StatusCode::SEE_OTHER, "text/plain", Answer::Whole(None));
+        let text = |text: String| {
+            HeaderValue::from_str(&text)
+                .map_err(|_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "bad header"))
+        };
+        response.headers_mut().insert(SET_COOKIE, text(self.gate.cookie())?);
+        response.headers_mut().insert(LOCATION, text(self.gate.folder_path())?);
+        Ok(Some(response))
+    }
+
+    /// Answers what reads a source or a log, on a thread of its own.
+    async fn work(
+        self: &Arc<Service>,
+        name: String,
+        parameters: Parameters,
+        asked: &HeaderMap,
+    ) -> Result<Response<Answer>, Refused> {
+        // What is known at once does not wait for what has to be read.
+        let is_short = matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/logs" | "/api/v1/rows");
+        let permit = if is_short { None } else { Some(self.work.acquire().await) };
+        let _permit = permit.transpose().map_err(|_| busy("the server ends"))?;
+        let service = Arc::clone(self);
+        let work = tokio::task::spawn_blocking(move || service.read(&name, &parameters));
+        let failed = |error| {
+            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("an error in this program: {error}"))
+        };
+        Ok(json_answer(&work.await.map_err(failed)??, asked))
+    }
+
+    fn read(&self, name: &str, parameters: &Parameters) -> Result<Value, Refused> {
+        let language = parameters.language();
+        let host = || self.hub.host(parameters.text("host"));
+        match name {
+            "/api/v1/hosts" => Ok(self.hosts()),
+            "/api/v1/logs" => Ok(self.logs()),
+            "/api/v1/objects" => Ok(describe::objects(&info(&host()?, language, true)?)),
+            "/api/v1/counters" => {
+                let info = info(&host()?, language, false)?;
+                match parameters.text("search") {
+                    Some(words) => Ok(describe::search(&info, words)),
+                    None => describe::counters(&info, parameters.needed("object")?),
+                }
+            }
+            "/api/v1/instances" => {
+                let host = host()?;
+                let object =
+                    describe::find(&info(&host, language, false)?, parameters.needed("object")?)?.name;
+                match &host {
+                    Host::Live(live) => Ok(describe::instances(&live.instances(object)?)),
+                    Host::Log(log, part) => Ok(describe::instances(&log.instances(part.as_deref(), object)?)),
+                }
+            }
+            "/api/v1/usual" => {
+                let usual: Vec<&str> = self.usual.iter().map(String::as_str).collect();
+                match host()? {
+                    Host::Live(_) => Ok(json!(usual)),
+                    Host::Log(log, part) => Ok(json!(log.usual(part.as_deref(), &usual)?)),
+                }
+            }
+            "/api/v1/query" => {
+                let (paths, range) = (paths(parameters)?, Range::of(parameters)?);
+                let mut chart = match host()? {
+                    Host::Live(live) => live.chart(&paths, &range)?,
+                    Host::Log(log, part) => log.chart(part.as_deref(), &paths, &range, language)?,
+                };
+                Ok(chart.json())
+            }
+            "/api/v1/rows" => self.rows(parameters),
+            "/api/v1/explain" => self.explain(parameters),
+            "/api/v1/overview" => {
+                let time = parameters.time("time")?;
+                match host()? {
+                    Host::Live(live) => Ok(live.overview(time, describe::overview)),
+                    Host::Log(log, part) => log.overview(part.as_deref(), time, describe::overview),
+                }
+            }
+            "/api/v1/contributors" => {
+                let time = parameters.time("time")?;
+                let time = time.ok_or_else(|| Refused::bad_request("the parameter \"time\" is missing"))?;
+                let path = parameters.text("path");
+                let (at, groups) = match host()? {
+                    Host::Live(live) => live.contributors(path, time),
+                    Host::Log(log, part) => log.contributors(part.as_deref(), path, time)?,
+                };
+                Ok(describe::contributors(at, &groups))
+            }
+            _ => Err(Refused::not_found("no such address; /api/v1/openapi.json describes the interface")),
+        }
+    }
+
+    fn hosts(&self) -> Value {
+        let mut hosts = Vec::new();
+        if let Some(live) = self.hub.live() {
+            let times = live.times();
+            let name = live.info(Language::ENGLISH, false).map(|info| info.system_name);
+            hosts.push(json!({
+                "id": LIVE, "kind": "live", "state": "ready",
+                "name": tallymon::core::visible::visible(&name.unwrap_or_default()),
+                "interval": live.interval().as_secs_f64(), "next": live.next(), "trouble": live.trouble(),
+                "first": times.map(|(first, _)| milliseconds(first)),
+                "last": times.map(|(_, last)| milliseconds(last)),
+            }));
+        }
+        hosts.extend(self.hub.logs().iter().map(|(id, log)| log.json(id)));
+        json!(hosts)
+    }
+
+    fn logs(&self) -> Value {
+        self.hub.logs().iter().map(|(id, log)| log.json(id)).collect()
+    }
+
+    /// Rows of the live machine for a page that does not hold a stream.
+    fn rows(&self, parameters: &Parameters) -> Result<Value, Refused> {
+        let Host::Live(live) = self.hub.host(Some(LIVE))? else {
+            return Err(Refused::not_found("only a live machine has new rows"));
+        };
+        let paths = paths(parameters)?;
+        live.want(&paths)?;
+        let after = parameters.number("after")?.map_or_else(|| live.next(), |after| after.saturating_add(1));
+        let news = live.rows(&paths, after, None);
+        let series: Vec<Value> = news.series.iter().flatten().map(crate::chart::SeriesInfo::json).collect();
+        let rows: Vec<Value> = news.rows.iter().map(stream::frame).collect();
+        Ok(json!({ "series": series, "rows": rows, "next": news.next, "trouble": news.trouble }))
+    }
+
+    fn explain(&self, parameters: &Parameters) -> Result<Value, Refused> {
+        let (path, language) = (parameters.needed("path")?, parameters.language());
+        let host = self.hub.host(parameters.text("host"))?;
+        let (readings, info) = match &host {
+            Host::Live(live) => (live.readings(path)?, live.info(language, false)?),
+            Host::Log(log, part) => {
+                let time = parameters.time("time")?.unwrap_or(tallymon::core::time::FileTime(u64::MAX));
+                log.readings(part.as_deref(), path, time, language)?
+            }
+        };
+        let Some(reading) = readings.first() else {
+            // The first sample of a new path is under way.
+            return Ok(json!({ "pending": true }));
+        };
+        let object = info.catalog.object(reading.object);
+        let help = object.and_then(|object| info.names.help(object.help)).map(str::to_string);
+        let found = tallymon::explain(reading, &info.names, help.as_deref());
+        let kind = reading.definition.counter_type;
+        Ok(describe::explanation(&found, &info.names, reading.object, reading.counter, kind))
+    }
+
+    async fn stream(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
+        let parameters = Parameters::of(request.uri())?;
+        let wanted: Vec<String> = paths(&parameters)?.into_iter().map(str::to_string).collect();
+        let Host::Live(live) = self.hub.host(Some(LIVE))? else {
+            return Err(Refused::not_found("only a live machine has a stream"));
+        };
+        let last = request.headers().get(HeaderName::from_static("last-event-id"));
+        let last = last.and_then(|last| last.to_str().ok()).and_then(|last| last.parse().ok());
+        let after = last.or(parameters.number("after")?);
+        let permit = Arc::clone(&self.streams).try_acquire_owned();
+        let permit = permit.map_err(|_| busy("too many pages are streaming; close one"))?;
+        let (asked, source) = (wanted.clone(), Arc::clone(&live));
+        let want = move || source.want(&asked.iter().map(String::as_str).collect::<Vec<_>>());
+        tokio::task::spawn_blocking(want).await.map_err(|_| busy("the server ends"))??;
+        let (pieces, taken) = mpsc::channel(stream::WAITING);
+        tokio::spawn(async move {
+            stream::send(live, Arc::new(wanted), after, pieces).await;
+            drop(permit);
+        });
+        Ok(answer(StatusCode::OK, "text/event-stream", Answer::Pieces(taken)))
+    }
+
+    /// Closes an uploaded log.
+    fn close_log(&self, id: &str) -> Result<(), Refused> {
+        let mut logs = self.hub.logs();
+        match logs.get(id) {
+            Some(log) if log.is_upload() => {
+                self.uploads.give_back(log.bytes());
+                logs.remove(id);
+                Ok(())
+            }
+            Some(_) => Err(Refused::new(StatusCode::FORBIDDEN, "this log was given on the command line")),
+            None => Err(Refused::not_found(format!("no log {id:?}"))),
+        }
+    }
+}
+
+fn info(host: &Host, language: Language, fresh: bool) -> Result<tallymon::SourceInfo, Refused> {
+    match host {
+        Host::Live(live) => Ok(live.info(language, fresh)?),
+        Host::Log(log, part) => log.info(part.as_deref(), language),
+    }
+}
+
+fn refused(refusal: Refusal) -> Refused {
+    let status = match refusal {
+        Refusal::Host => StatusCode::MISDIRECTED_REQUEST,
+        Refusal::Origin => StatusCode::FORBIDDEN,
+        Refusal::Token => StatusCode::UNAUTHORIZED,
+    };
+    Refused::new(status, refusal.words())
+}
+
+fn busy(words: &str) -> Refused {
+    Refused::new(StatusCode::SERVICE_UNAVAILABLE, words)
+}

@@ -1,0 +1,156 @@
+//! Values, histories and logs through the server.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tallymon_testkit::Scratch;
+
+use crate::client::{Running, stream};
+
+/// A log of a day and a half, every 15 seconds, with one peak and one hole.
+pub(crate) fn log(scratch: &Scratch) -> PathBuf {
+    let mut text = String::from(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\WEB01\\System\\Processes\",\
+         \"\\\\WEB01\\Process(<b>a&b)\\% Processor Time\",\"\\\\WEB01\\Process(sh)\\% Processor Time\"\r\n",
+    );
+    for nth in 0..8_640u32 {
+        let seconds = nth * 15;
+        let (day, hour) = (seconds / 86_400 + 1, seconds / 3_600 % 24);
+        let (minute, second) = (seconds / 60 % 60, seconds % 60);
+        let busy = if nth == 5_000 { 98.5 } else { f64::from(nth % 10) };
+        let processes = if nth == 77 { " ".to_string() } else { nth.to_string() };
+        text.push_str(&format!(
+            "\"03/{day:02}/2026 {hour:02}:{minute:02}:{second:02}.000\",\"{processes}\",\"{busy}\",\"1\"\r\n"
+        ));
+    }
+    let path = scratch.join("day.csv");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+const BEGIN: f64 = 1_772_323_200_000.0;
+
+fn is_ready(hosts: &Value) -> bool {
+    hosts.as_array().unwrap().iter().all(|host| host["state"] == "ready")
+}
+
+#[test]
+fn a_log_has_its_values_its_extremes_and_its_causes() {
+    let scratch = Scratch::new();
+    let server = Running::start(false, &[log(&scratch)]);
+    let hosts = server.wait("/api/v1/hosts", is_ready);
+    let about = &hosts[0];
+    assert_eq!(
+        (&about["records"], &about["columns"], &about["hosts"][0]),
+        (&8_640.into(), &3.into(), &"WEB01".into())
+    );
+    assert_eq!((about["first"].as_f64(), about["interval"].as_f64()), (Some(BEGIN), Some(15.0)));
+
+    // All rows of ten minutes.
+    let (from, to) = (BEGIN + 75.0 * 15e3, BEGIN + 80.0 * 15e3);
+    let chart = server.get(&format!("/api/v1/query?path=%5CSystem%5CProcesses&from={from}&to={to}"));
+    assert_eq!(chart["decimated"], false);
+    assert_eq!(chart["series"][0]["values"], serde_json::json!([75, 76, null, 78, 79, 80]));
+    assert_eq!(chart["times"][0].as_f64(), Some(from));
+    let statistics = &chart["series"][0]["statistics"];
+    assert_eq!((&statistics["count"], &statistics["max"]), (&5.into(), &80.0.into()));
+
+    // A day in few points still has its peak, and statistics of all values.
+    let chart = server.get("/api/v1/query?path=%5CProcess(*)%5C%25%20Processor%20Time&points=100");
+    assert_eq!((&chart["decimated"], &chart["rows"]), (&true.into(), &8_640.into()));
+    let series = chart["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2);
+    let peak = &series[0];
+    assert_eq!(peak["instance"], "<b>a&b");
+    assert!(peak["values"].as_array().unwrap().len() <= 100);
+    assert!(peak["values"].as_array().unwrap().contains(&98.5.into()));
+    assert_eq!((&peak["statistics"]["max"], &peak["statistics"]["count"]), (&98.5.into(), &8_640.into()));
+
+    // Who caused it.
+    let time = BEGIN + 5_000.0 * 15e3;
+    let causes = server.get(&format!("/api/v1/contributors?time={time}"));
+    let first = &causes["groups"][0]["instances"][0];
+    assert_eq!((&first["name"], &first["value"]), (&"<b>a&b".into(), &98.5.into()));
+
+    // Without a live machine there is no stream.
+    let reply =
+        server.send(&format!("{}\r\n", server.head("GET", "/api/v1/stream?path=%5CSystem%5CProcesses")));
+    assert_eq!(reply.status, 404);
+    let missing =
+        server.send(&format!("{}\r\n", server.head("GET", "/api/v1/query?path=%5CSystem%5CProceses")));
+    assert!(missing.status == 404 && missing.text().contains("did you mean"), "{}", missing.text());
+}
+
+#[test]
+fn a_stream_continues_without_a_hole_and_all_see_the_same_rows() {
+    let server = Running::start(true, &[]);
+    let target =
+        "/api/v1/stream?path=%5CProcessor(_Total)%5C%25%20Processor%20Time&path=%5CSystem%5CProcesses";
+    let first = stream(&server, target, "", 3);
+    let last = first.last().unwrap()["row"].as_u64().unwrap();
+    // Rows go on while nobody is connected.
+    server.wait("/api/v1/hosts", |hosts| hosts[0]["next"].as_u64() > Some(last + 4));
+    let rest = stream(&server, target, &format!("Last-Event-ID: {last}\r\n"), 4);
+    let rows: Vec<u64> = rest.iter().map(|row| row["row"].as_u64().unwrap()).collect();
+    assert_eq!(rows, [last + 1, last + 2, last + 3, last + 4]);
+
+    // Ten who look get rows of one collection: the same times and values.
+    let after = rows[3];
+    let target = format!("{target}&after={after}");
+    let all: Vec<Vec<Value>> = std::thread::scope(|scope| {
+        let looks: Vec<_> = (0..10).map(|_| scope.spawn(|| stream(&server, &target, "", 5))).collect();
+        looks.into_iter().map(|look| look.join().unwrap()).collect()
+    });
+    assert!(all.iter().all(|rows| *rows == all[0]), "{all:?}");
+    assert_eq!(all[0][0]["row"], after + 1);
+    let processes = all[0][4]["values"][1].as_f64().unwrap();
+    assert!(processes >= 1.0);
+    // Asking again and again gives the same rows as the stream.
+    let rows = server.get(&format!("/api/v1/rows?{}", target.split_once('?').unwrap().1));
+    assert_eq!(rows["rows"].as_array().unwrap()[..5], all[0][..]);
+}
+
+#[test]
+fn the_overview_has_the_processes_of_now_and_of_the_past() {
+    let server = Running::start(true, &[]);
+    let has_processes = |answer: &Value| {
+        let available = &answer["memory"]["available"]["value"];
+        answer["processes"]["count"].as_u64() > Some(0) && available.as_f64() > Some(1e6)
+    };
+    let now = server.wait("/api/v1/overview", has_processes);
+    assert!(!now["processors"]["each"].as_array().unwrap().is_empty());
+    let time = now["time"].as_f64().unwrap();
+    server.wait("/api/v1/overview", |later| later["time"].as_f64() > Some(time));
+    let past = server.get(&format!("/api/v1/overview?time={time}"));
+    assert_eq!(
+        (&past["time"], &past["memory"]["available"]["value"]),
+        (&now["time"], &now["memory"]["available"]["value"])
+    );
+}
+
+#[test]
+fn an_uploaded_log_is_shown_until_it_is_closed() {
+    let scratch = Scratch::new();
+    let text = std::fs::read(log(&scratch)).unwrap();
+    let server = Running::start(false, &[]);
+    let head = format!(
+        "{}Content-Length: {}\r\n\r\n",
+        server.head("POST", "/api/v1/logs?name=a%20day.csv"),
+        text.len()
+    );
+    let reply = server.send(&(head + &String::from_utf8(text).unwrap()));
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let hosts = server.wait("/api/v1/hosts", is_ready);
+    assert_eq!((&hosts[0]["name"], &hosts[0]["records"]), (&"a day.csv".into(), &8_640.into()));
+    let id = hosts[0]["id"].as_str().unwrap();
+    let usual = server.get(&format!("/api/v1/usual?host={id}"));
+    assert_eq!(usual, serde_json::json!(["\\System\\Processes"]));
+    let closed = server.send(&format!("{}\r\n", server.head("DELETE", &format!("/api/v1/logs?id={id}"))));
+    assert_eq!(closed.status, 200);
+    assert_eq!(server.get("/api/v1/hosts"), serde_json::json!([]));
+    // A file that is no log says why.
+    let head = format!("{}Content-Length: 5\r\n\r\nhello", server.head("POST", "/api/v1/logs?name=x"));
+    assert_eq!(server.send(&head).status, 200);
+    let failed = server.wait("/api/v1/logs", |logs| logs[0]["state"] == "failed");
+    assert!(failed[0]["error"].as_str().unwrap().contains('x'), "{failed}");
+}

@@ -1,0 +1,96 @@
+//! The page in a real browser: every screen, in themes and languages, checked by axe, and without any request
+//! to another server. `page/shots.mjs` does it; it needs node, Chromium and what `npm ci` installs.
+
+use std::path::Path;
+use std::process::Command;
+
+use tallymon_testkit::{Scratch, peer, skip};
+
+use crate::answers::log;
+use crate::client::{Running, options};
+
+/// Runs the script with these arguments; it must have looked at a screen without finding a fault.
+fn look(arguments: &[&std::ffi::OsStr], last: &str) {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+    let (Some(node), Some(chromium)) = (peer("node"), peer("chromium")) else { return };
+    if !page.join("node_modules/playwright-core").is_dir() {
+        skip("the packages of crates/serve/page are not installed: 'npm ci' there");
+        return;
+    }
+    let looked =
+        Command::new(node).arg(page.join("shots.mjs")).args(arguments).env("CHROMIUM", chromium).output();
+    let looked = looked.unwrap();
+    let (out, faults) = (String::from_utf8_lossy(&looked.stdout), String::from_utf8_lossy(&looked.stderr));
+    assert!(looked.status.success() && out.contains(&format!("looked at {last}")), "{out}\n{faults}");
+}
+
+#[test]
+fn every_screen_in_a_browser() {
+    let scratch = Scratch::new();
+    let usual = vec![r"\Processor(_Total)\% Processor Time".into(), r"\Memory\Available MBytes".into()];
+    let interval = std::time::Duration::from_millis(500);
+    let live = Some(tallymon::Location::Local);
+    let server = Running::with(tallymon_serve::Options { usual, interval, live, ..options() });
+    let (shots, log) = (scratch.join("shots"), log(&scratch));
+    look(&[server.first.as_ref(), shots.as_ref(), log.as_ref()], "phone");
+}
+
+#[test]
+fn attack_a_report_with_hostile_names() {
+    let scratch = Scratch::new();
+    let names = ["</script><img src=x onerror=alert(1)>", "<script>alert(2)</script>"];
+    let head = names.map(|name| format!(r#","\\WEB\Process({name})\% Processor Time""#)).concat();
+    let text = r#"
+"03/01/2026 00:00:00.000","1","2"
+"03/01/2026 00:00:15.000","99","1"
+"03/01/2026 00:00:30.000","3","4"
+"#;
+    let file = scratch.join("</title><img src=x>.csv".replace('/', "_"));
+    std::fs::write(&file, format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}{text}")).unwrap();
+    let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
+        logs: vec![file],
+        paths: vec![r"\Process(*)\% Processor Time".into()],
+        usual: Vec::new(),
+        reading: tallymon::log::ReadOptions::default(),
+        locale: tallymon::core::title::Language::ENGLISH.into(),
+    });
+    let made = made.unwrap();
+    // The data is compressed and in base64: no name is in the file as it is.
+    assert!(made.left_out == 0 && !made.html.contains("alert(") && !made.html.contains("<img"));
+    let file = scratch.join("report.html");
+    std::fs::write(&file, &made.html).unwrap();
+    let (address, shots) = (format!("file://{}", file.display()), scratch.join("shots"));
+    look(&[address.as_ref(), shots.as_ref()], "report-monitor");
+    tallymon_testkit::attack(
+        "pages",
+        "instances and the file of a log in a report are called like HTML and scripts",
+        "they are compressed data and shown as text; the report runs its own script only, \
+         and requests nothing",
+    );
+}
+
+#[test]
+fn a_day_of_32_counters_is_less_than_a_megabyte() {
+    let scratch = Scratch::new();
+    let mut random = tallymon_testkit::raw::Random::new(7);
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+    (0..32).for_each(|nth| text.push_str(&format!(",\"\\\\W\\Process(p{nth})\\% Processor Time\"")));
+    for nth in 0..5_760u32 {
+        let second = nth * 15;
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        text.push_str(&format!("\r\n\"03/01/2026 {hour:02}:{minute:02}:{second:02}.000\""));
+        // Noise: nothing is harder to compress.
+        (0..32).for_each(|_| text.push_str(&format!(",\"{}\"", random.below(1_000_000_000) as f64 / 1e7)));
+    }
+    let file = scratch.join("day.csv");
+    std::fs::write(&file, text + "\r\n").unwrap();
+    let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
+        logs: vec![file],
+        paths: vec![r"\Process(*)\% Processor Time".into()],
+        usual: Vec::new(),
+        reading: tallymon::log::ReadOptions::default(),
+        locale: tallymon::core::title::Language::ENGLISH.into(),
+    });
+    let made = made.unwrap();
+    assert!(made.html.len() < 1_000_000 && made.left_out == 0, "{} bytes", made.html.len());
+}

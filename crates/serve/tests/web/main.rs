@@ -1,0 +1,9 @@
+//! The server over real connections: what it answers, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
+mod answers;
+mod attack;
+mod browser;
+mod client;
+mod description;
