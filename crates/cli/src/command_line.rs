@@ -57,6 +57,12 @@ pub(crate) enum Command {
     /// Open the monitor: live charts, tables and reports; '?' shows the keys.
     #[command(after_help = examples::MON)]
     Mon(Mon),
+    /// Show live counters and performance logs in a browser on this machine.
+    #[command(after_help = examples::SERVE)]
+    Serve(crate::command::serve::Serve),
+    /// Write a report of performance logs: one HTML file with charts, findings and statistics.
+    #[command(after_help = examples::REPORT)]
+    Report(crate::command::report_file::Report),
     /// Print the values of counters once.
     #[command(after_help = examples::GET)]
     Get(Get),

@@ -127,6 +127,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let common = &arguments.common;
     match &arguments.command {
         Some(Command::Mon(mon)) => command::mon::run(common, mon),
+        Some(Command::Serve(serve)) => command::serve::run(common, serve),
+        Some(Command::Report(report)) => command::report_file::run(common, report),
         Some(Command::Get(get)) => command::get::run(common, get),
         Some(Command::Check(check)) => command::check::run(common, check),
         Some(Command::Watch(watch)) => command::watch::run(common, watch),

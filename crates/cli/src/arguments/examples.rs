@@ -5,6 +5,16 @@ pub(crate) const MON: &str = r"Examples:
   tally mon '\Processor(*)\% Processor Time' --interval 500ms
   tally mon yesterday.blg";
 
+pub(crate) const SERVE: &str = r"Examples:
+  tally serve --open
+  tally serve monday.blg tuesday.blg
+  ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
+
+pub(crate) const REPORT: &str = r"Examples:
+  tally report customer.blg -o customer.html
+  tally report monday.blg tuesday.blg -o week.html --force
+  tally report web.csv -o web.html --counter '\Process(*)\% Processor Time'";
+
 pub(crate) const GET: &str = r"Examples:
   tally get '\Processor(_Total)\% Processor Time'
   tally get '\Memory\*' --json

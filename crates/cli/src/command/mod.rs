@@ -20,6 +20,8 @@ pub(crate) mod prof;
 pub(crate) mod provider;
 pub(crate) mod relog;
 pub(crate) mod report;
+pub(crate) mod report_file;
+pub(crate) mod serve;
 pub(crate) mod stat;
 pub(crate) mod stats;
 pub(crate) mod top;

@@ -14,7 +14,7 @@ use crate::paths;
 use crate::words::say;
 
 /// Counters of the report: processor, memory, disks and network at a glance.
-const DEFAULT_COUNTERS: &[&str] = &[
+pub(crate) const DEFAULT_COUNTERS: &[&str] = &[
     r"\Processor(_Total)\% Processor Time",
     r"\Processor(_Total)\% User Time",
     r"\Processor(_Total)\% Privileged Time",

@@ -30,7 +30,7 @@ use crate::stop;
 use crate::words::say;
 
 /// Counters of the first chart: one line each for processor, memory, disk and network.
-const DEFAULT_COUNTERS: &[&str] = &[
+pub(crate) const DEFAULT_COUNTERS: &[&str] = &[
     r"\Processor(_Total)\% Processor Time",
     r"\Memory\Available MBytes",
     r"\PhysicalDisk(_Total)\Disk Bytes/sec",

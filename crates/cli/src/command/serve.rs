@@ -1,0 +1,110 @@
+//! `tally serve`: Performance Monitor in a browser.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use tallymon_serve::{Options, ServeError, Server};
+
+use super::mon::DEFAULT_COUNTERS;
+use super::relog::reading;
+use crate::arguments::parse::interval;
+use crate::arguments::{Common, Reading};
+use crate::border;
+use crate::exit::{Failure, Kind};
+use crate::paths;
+use crate::words::say;
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Performance logs of any format to show. Without one, the page shows this machine.
+    #[arg(value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// Show this machine besides the logs.
+    #[arg(long)]
+    live: bool,
+    /// Open the page in the browser.
+    #[arg(long)]
+    open: bool,
+    /// Port; 0 takes a free one.
+    #[arg(long, short, default_value_t = 0)]
+    port: u16,
+    /// Address to listen on: of this machine only, because nothing is encrypted.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
+    #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
+    interval: Duration,
+    /// How much logs that are dropped on the page may have together, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    uploads: u32,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
+    if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
+        let words = format_args!("{}: no such file; give performance logs", missing.display());
+        return Err(Failure::new(Kind::NotFound, words));
+    }
+    let is_live = wanted.live || wanted.logs.is_empty();
+    let server = Server::bind(Options {
+        listen: SocketAddr::new(wanted.listen, wanted.port),
+        live: is_live.then(|| paths::location(common)).transpose()?,
+        logs: wanted.logs.clone(),
+        reading: reading(&wanted.reading)?,
+        interval: wanted.interval,
+        locale: paths::locale(common)?,
+        usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
+        uploads: u64::from(wanted.uploads) << 20,
+    });
+    let server = server.map_err(|error| {
+        let kind = match &error {
+            ServeError::Exposed(_) => Kind::Usage,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error)
+    })?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&stop);
+    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))?;
+    let address = server.address();
+    let mut out = border::stdout();
+    writeln!(out, "{address}")?;
+    out.flush()?;
+    drop(out);
+    let (api, token) = server.api();
+    say(format_args!("for scripts: {api} with 'Authorization: Bearer {token}'; Ctrl-C ends"));
+    if wanted.open {
+        open(&address);
+    }
+    server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
+}
+
+/// Opens an address in the user's browser; says what to do when that does not work.
+fn open(address: &str) {
+    let (program, arguments): (&str, &[&str]) = if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else {
+        ("xdg-open", &[])
+    };
+    let quiet = || Stdio::null();
+    let mut opener = Command::new(program);
+    opener.args(arguments).arg(address).stdin(quiet()).stdout(quiet()).stderr(quiet());
+    match opener.spawn() {
+        // It is waited for, so that no dead process stays; nobody needs to wait with it.
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => {
+            say(format_args!("no browser was opened ({program}: {error}); open the address yourself"))
+        }
+    }
+}
