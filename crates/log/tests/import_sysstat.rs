@@ -370,6 +370,10 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
                 _ => field,
             };
             if name == "tps" {
+                // A disk that came and went meanwhile: nobody knows its number any more.
+                if !disks.contains_key(device) {
+                    continue;
+                }
                 (format!(r"PhysicalDisk({})\Disk Transfers/sec", disks[device]), 1.0, false)
             } else {
                 let counter = fields.get(name).unwrap_or_else(|| panic!("nothing is known of {line}"));
@@ -384,7 +388,12 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
         };
         let ours = if grows {
             let clock = |values: &Values| values.raw[r"System\Context Switches/sec"].second as f64 / 1e7;
-            let grown = now.raw[&path].first as f64 - before.raw[&path].first as f64;
+            let (Some(new), Some(old)) = (now.raw.get(&path), before.raw.get(&path)) else {
+                // A device that came or went between the two records.
+                assert!(device != "-", "{line}: {path}");
+                continue;
+            };
+            let grown = new.first as f64 - old.first as f64;
             grown / (clock(now) - clock(before))
         } else {
             match now.cooked.get(&path) {
@@ -393,6 +402,9 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
                 Some(Err(NoValue::NoOperations | NoValue::ZeroDenominator)) => 0.0,
                 // sadf prints an average over the processors, which the file does not have.
                 None if field == "MHz" && device == "all" => continue,
+                // A device that came with this record; or a disk that went, whose name is not known any more.
+                Some(Err(NoValue::FirstSample)) if device != "-" => continue,
+                None if path.contains("Disk(") || path.contains("Block Device(") => continue,
                 other => panic!("{line}: {path}: {other:?}"),
             }
         };
