@@ -216,8 +216,7 @@ mod tests {
                    [Perfstrings_009]\r\n1=1847\r\n2=System\r\n238=Processor\r\n6=% Processor Time\r\n\
                    [Perfstrings_007]\r\n1=1847\r\n2=System\r\n3=Das Objekt\r\n238=Prozessor\r\n\
                    6=Prozessorzeit (%)\r\n142=% Benutzerzeit für alle\r\n";
-        let pairs =
-            "1\x001847\x002\0System\x00238\0Prozessor\x006\0Prozessorzeit (%)\x00142\0% Benutzerzeit für alle\0\0";
+        let pairs = "1\x001847\x002\0System\x00238\0Prozessor\x006\0Prozessorzeit (%)\x00142\0% Benutzerzeit für alle\0\0";
         let cp1252 = encoding_rs::WINDOWS_1252.encode(ini).0.into_owned();
         let marked = |order: ByteOrder, mark: &[u8]| [mark, &wide(ini, order)].concat();
         let forms = [
