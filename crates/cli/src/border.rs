@@ -31,8 +31,8 @@ pub(crate) fn data() -> Box<dyn Write> {
     if io::stdout().is_terminal() { Box::new(stdout()) } else { Box::new(io::stdout().lock()) }
 }
 
-/// As [`data`], for cells in quotes (CSV, TSV). On a terminal a line end within quotes is replaced too, because
-/// what follows could look like a line of ours.
+/// As [`data`], for cells in quotes (CSV, TSV). On a terminal a line end within quotes is replaced too,
+/// because what follows could look like a line of ours.
 pub(crate) fn cells() -> Box<dyn Write> {
     if io::stdout().is_terminal() { Box::new(Shown::cells(io::stdout().lock())) } else { data() }
 }

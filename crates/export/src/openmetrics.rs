@@ -1,10 +1,10 @@
 //! A sink that writes one row as text for Prometheus and whoever reads its formats.
 //!
-//! Each counter becomes the metrics of its type ([`crate::metric`]); its instance is the label `name`, written
-//! as in a path, and another host than the sink's is the label `host`. (The label `instance` belongs to
-//! Prometheus, which writes the address of the target there.) `_Total` is left out where instances stand beside
-//! it: the engine can add them itself, and would count them twice. Counters without a sample are left out, and
-//! so are values older than the row: a series that ends says that better than one that stands still.
+//! Each counter becomes the metrics of its type ([`crate::metric`]); its instance is the label `name`,
+//! written as in a path, and another host than the sink's is the label `host`. (The label `instance` belongs
+//! to Prometheus, which writes the address of the target there.) `_Total` is left out where instances stand
+//! beside it: the engine can add them itself, and would count them twice. Counters without a sample are left
+//! out, and so are values older than the row: a series that ends says that better than one that stands still.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;

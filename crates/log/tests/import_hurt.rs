@@ -1,5 +1,5 @@
-//! Cuts and flips over the logs of other collectors: nothing panics, memory stays bounded, and every value can
-//! be computed or has a reason.
+//! Cuts and flips over the logs of other collectors: nothing panics, memory stays bounded, and every value
+//! can be computed or has a reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

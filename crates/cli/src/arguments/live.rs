@@ -58,7 +58,8 @@ pub(crate) struct Get {
     /// Print raw values for Prometheus and other engines, in the format OpenMetrics 1.0.
     #[arg(long, conflicts_with_all = ["form", "prometheus"], help_heading = "Output")]
     pub(crate) openmetrics: bool,
-    /// Print raw values in Prometheus' text format 0.0.4, as the textfile collector of node_exporter reads it.
+    /// Print raw values in Prometheus' text format 0.0.4, as the textfile collector of node_exporter reads
+    /// it.
     #[arg(long, conflicts_with = "form", help_heading = "Output")]
     pub(crate) prometheus: bool,
     #[command(flatten)]
@@ -264,8 +265,8 @@ pub(crate) struct Check {
     /// Counter paths. Instance and counter may contain wildcards; the worst value decides.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Range without a warning: 10 (0 to 10), 10: (10 and more), ~:10 (10 and less), 10:20, or @10:20 (a warning
-    /// inside of it). Once for all paths, or once for each.
+    /// Range without a warning: 10 (0 to 10), 10: (10 and more), ~:10 (10 and less), 10:20, or @10:20 (a
+    /// warning inside of it). Once for all paths, or once for each.
     #[arg(long, short, value_name = "RANGE", allow_hyphen_values = true)]
     pub(crate) warning: Vec<Range>,
     /// Range without an error, written as for --warning.

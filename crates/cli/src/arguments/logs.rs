@@ -13,8 +13,8 @@ use super::writing::Replacing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, native. Several are joined in the order of their
-    /// first records.
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, native. Several are joined in the order of
+    /// their first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write. Without it, text goes to standard output.
@@ -33,8 +33,8 @@ pub(crate) struct Relog {
     /// Write times in UTC instead of the log's local time.
     #[arg(long, help_heading = "Output")]
     pub(crate) utc: bool,
-    /// Write the names of objects and counters in this language, such as en. Without it, names stay as they are,
-    /// unless --name-table is given.
+    /// Write the names of objects and counters in this language, such as en. Without it, names stay as they
+    /// are, unless --name-table is given.
     #[arg(long, value_name = "LANGUAGE", value_parser = language, help_heading = "Output")]
     pub(crate) language: Option<Language>,
     /// Rename a host. Repeat for several hosts.

@@ -67,8 +67,8 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     }
 }
 
-/// How a table is printed: a line for each sample on a terminal, and wherever the options ask for it. In a pipe it
-/// has a line for each value, which programs read.
+/// How a table is printed: a line for each sample on a terminal, and wherever the options ask for it. In a
+/// pipe it has a line for each value, which programs read.
 fn lines(watch: &Watch, interval: Duration) -> Option<LineOptions> {
     let wanted = watch.top.is_some() || watch.human || io::stdout().is_terminal();
     wanted.then(|| LineOptions {

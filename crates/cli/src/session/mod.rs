@@ -85,8 +85,8 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
     query(common, settings).map(drop)
 }
 
-/// Bytes that an hour of a session takes at most. It names the instances that are not here yet, and fails where
-/// a counter does not exist.
+/// Bytes that an hour of a session takes at most. It names the instances that are not here yet, and fails
+/// where a counter does not exist.
 pub(crate) fn bytes_an_hour(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
     let mut query = query(common, settings)?;
     let bytes = settings.bytes_an_hour(&mut query)?;

@@ -112,8 +112,8 @@ fn the_first_page_is_an_overview_of_this_machine() {
     // The second sample has rates.
     let screen = terminal.wait("rates", |screen| screen.contains("CPU %") && screen.contains("switches "));
     has(&screen, &["1 Processors", "2 Memory", "3 Disks", "4 Network", "5 Pressure", "6 Processes", "PID"]);
-    // What the kernel says in its own words. The host of a virtual machine may take memory from a node and give
-    // it back at any time, which /proc/meminfo does not always show.
+    // What the kernel says in its own words. The host of a virtual machine may take memory from a node and
+    // give it back at any time, which /proc/meminfo does not always show.
     if super::support::has_object("NUMA Node Memory") {
         let (earlier, later) = (before_it, node_memory());
         let shown = screen.split(" of ").nth(1).and_then(|text| text.split_whitespace().next());

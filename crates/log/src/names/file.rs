@@ -29,8 +29,8 @@ pub struct NameFile {
 impl NameFile {
     /// Reads a file. The language of a file without sections is that of its name: `perfc007.dat`.
     ///
-    /// UTF-16 needs no mark. Text that is neither UTF-16 nor UTF-8 has the code page of each section's language,
-    /// or `code_page`.
+    /// UTF-16 needs no mark. Text that is neither UTF-16 nor UTF-8 has the code page of each section's
+    /// language, or `code_page`.
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ impl NameFile {
     }
 }
 
-/// Even indexes are names, odd ones help texts, and 1 is the base index, which is no name here. `false` if the
-/// index has another text.
+/// Even indexes are names, odd ones help texts, and 1 is the base index, which is no name here. `false` if
+/// the index has another text.
 fn put(titles: &mut Titles, index: u32, text: &str) -> bool {
     match index {
         0 | 1 => true,

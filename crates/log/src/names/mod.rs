@@ -1,7 +1,8 @@
-//! Names of counters in other languages: tables that systems wrote into files, and logs read with English names.
+//! Names of counters in other languages: tables that systems wrote into files, and logs read with English
+//! names.
 //!
-//! Windows writes the names of its own language into a log. The same number, the title index, belongs to a name
-//! in every language of one system, so two tables translate a log. [`NameFile`] reads such tables, and
+//! Windows writes the names of its own language into a log. The same number, the title index, belongs to a
+//! name in every language of one system, so two tables translate a log. [`NameFile`] reads such tables, and
 //! [`NameTable`] translates the columns of logs that are opened with it, see
 //! [`ReadOptions::names`](crate::ReadOptions::names).
 

@@ -94,8 +94,8 @@ impl<'b> Input<'b> {
         Ok((count, head & 15))
     }
 
-    /// Calls `each` with the number and the kind of every field of a structure. It returns whether it read the
-    /// field; others are skipped.
+    /// Calls `each` with the number and the kind of every field of a structure. It returns whether it read
+    /// the field; others are skipped.
     pub(super) fn fields(
         &mut self,
         mut each: impl FnMut(&mut Input<'b>, i16, u8) -> Result<bool, Bad>,

@@ -106,8 +106,8 @@ impl<W: Write + Send> ParquetSink<W> {
         Ok(ParquetSink { writer: Some(writer), columns: Vec::new(), values: Vec::new() })
     }
 
-    /// Writes the zone of the log's local times into the footer: its name, and the minutes to add to local time
-    /// to get UTC.
+    /// Writes the zone of the log's local times into the footer: its name, and the minutes to add to local
+    /// time to get UTC.
     pub fn with_zone(mut self, name: &str, bias: i32) -> ParquetSink<W> {
         if let Some(writer) = &mut self.writer {
             for (key, value) in [(ZONE_KEY, name.to_owned()), (BIAS_KEY, bias.to_string())] {

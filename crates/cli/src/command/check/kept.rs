@@ -39,8 +39,8 @@ impl Kept {
         Kept { file, samples }
     }
 
-    /// The readings with rates since the samples that were kept. `None` if any of them can not be computed: it
-    /// is new, was kept too long ago, or began again.
+    /// The readings with rates since the samples that were kept. `None` if any of them can not be computed:
+    /// it is new, was kept too long ago, or began again.
     pub(super) fn since(&self, mut readings: Vec<Reading>, longest: Duration) -> Option<Vec<Reading>> {
         for reading in &mut readings {
             let Some(newer) = reading.cell.sample.filter(|newer| newer.counter_type.needs_two_samples())

@@ -399,7 +399,8 @@ fn read_value(
     Ok(Some(Read1::Number(number)))
 }
 
-/// Minutes to add to local time to get UTC, of a zone such as `AEST-10` or `EST5EDT`. Summer time is not read.
+/// Minutes to add to local time to get UTC, of a zone such as `AEST-10` or `EST5EDT`. Summer time is not
+/// read.
 fn bias(zone: &str) -> Option<i32> {
     let rest = match zone.strip_prefix('<') {
         Some(quoted) => quoted.split_once('>')?.1,
