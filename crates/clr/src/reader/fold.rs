@@ -16,7 +16,7 @@ impl Profile {
     /// Folds the places of the call trees that took less than `least` nanoseconds, callees included, and of
     /// the others all but about `most` with the most time. Their callers then have one callee `(elsewhere)`
     /// with the calls and the time of all that was folded under them, and their calls are in
-    /// [`Method::elsewhere`]: sums of methods and threads stay as they are, but for histograms and shortest
+    /// `Method::elsewhere`: sums of methods and threads stay as they are, but for histograms and shortest
     /// times. Returns `None` when there was nothing to fold.
     pub fn fold(&mut self, least: u64, most: usize) -> Option<Folded> {
         let placed = |call: &&Call| call.parent.is_some();

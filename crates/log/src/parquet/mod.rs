@@ -16,11 +16,11 @@
 //! | `multi_count` | 32-bit integer | how many resources were added up |
 //! | `missing` | text | why there is no value |
 //!
-//! The footer has the zone of the log's local times, as the keys [`ZONE_KEY`] and [`BIAS_KEY`].
+//! The footer has the zone of the log's local times, as the keys `ZONE_KEY` and `BIAS_KEY`.
 //!
 //! The reader takes files with these columns, also when another program wrote them again, as long as it used
 //! no compression but Snappy. It has a decoder of its own: the `parquet` crate reserves up to 2 GiB on the
-//! word of one page header, and this decoder holds one row group of at most [`MOST_ROWS`] values.
+//! word of one page header, and this decoder holds one row group of at most `MOST_ROWS` values.
 
 mod bytes;
 mod decode;
