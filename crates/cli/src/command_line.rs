@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Show live counters and performance logs in a browser on this machine.
     #[command(after_help = examples::SERVE)]
     Serve(crate::command::serve::Serve),
-    /// Write a report of performance logs: one HTML file with charts, findings and statistics.
+    /// Write logs as one HTML file: charts, findings and statistics.
     #[command(after_help = examples::REPORT)]
     Report(crate::command::report_file::Report),
     /// Print the values of counters once.
