@@ -91,7 +91,8 @@ fn fresh_root() -> Result<PathBuf, String> {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let mut command = Command::new("debootstrap");
-    command.args(["--variant=minbase", "bullseye"]).arg(&folder).arg("http://deb.debian.org/debian");
+    // From the mirror that debootstrap is set up with.
+    command.args(["--variant=minbase", "bullseye"]).arg(&folder);
     output(&mut command).map_err(|error| {
         format!("{error}\ndebootstrap makes the root of the checks; it needs root rights")
     })?;
