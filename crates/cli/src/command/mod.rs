@@ -39,9 +39,14 @@ use crate::exit::Failure;
 /// changes, so it is collected once only.
 fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
     let time = query.collect()?;
+    Ok(collect_again(query, live, interval)?.unwrap_or(time))
+}
+
+/// Collects the second sample, where the values of a query that was collected need one.
+fn collect_again(query: &mut Query, live: bool, interval: Duration) -> Result<Option<FileTime>, Failure> {
     if !live || !query.needs_two_samples() {
-        return Ok(time);
+        return Ok(None);
     }
     thread::sleep(interval);
-    Ok(query.collect()?)
+    Ok(Some(query.collect()?))
 }

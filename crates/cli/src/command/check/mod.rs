@@ -9,7 +9,7 @@ use tallymon::core::flow::{NoValue, Value};
 use tallymon::{CounterHandle, Query, Reading};
 use tallymon_export::check::{PerformanceData, Range, State, state};
 
-use super::collect;
+use super::{collect, collect_again};
 use crate::arguments::{Check, Common};
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -63,13 +63,13 @@ fn answer(common: &Common, check: &Check) -> Result<(), Failure> {
             query.collect()?;
             let kept = Kept::load(&check.paths);
             let now = query.readings();
-            let readings = kept.since(now, longest).map_or_else(
-                || {
-                    collect(&mut query, is_live, check.interval)?;
-                    Ok::<_, Failure>(query.readings())
-                },
-                Ok,
-            )?;
+            let readings = match kept.since(now, longest) {
+                Some(readings) => readings,
+                None => {
+                    collect_again(&mut query, is_live, check.interval)?;
+                    query.readings()
+                }
+            };
             kept.replace(&readings)?;
             readings
         }
@@ -84,16 +84,12 @@ fn print(
     handles: &[CounterHandle],
     readings: &[Reading],
 ) -> Result<(), Failure> {
-    let range = |given: &'_ [Range], position: usize| match given {
-        [one] => Some(one.clone()),
-        many => many.get(position).cloned(),
-    };
     let mut results = Vec::new();
     for (position, handle) in handles.iter().enumerate() {
         let (warning, critical) = (range(&check.warning, position), range(&check.critical, position));
         let before = results.len();
         for reading in readings.iter().filter(|reading| reading.handle == *handle) {
-            results.push(judged(reading, warning.as_ref(), critical.as_ref()));
+            results.push(judged(reading, warning, critical));
         }
         if results.len() == before {
             let path = query.path(*handle).to_owned();
@@ -115,6 +111,14 @@ fn print(
     match worst {
         State::Ok => Ok(()),
         state => Err(Failure::with_code(state.code())),
+    }
+}
+
+/// The range of a path: one stands for all.
+fn range(given: &[Range], position: usize) -> Option<&Range> {
+    match given {
+        [one] => Some(one),
+        many => many.get(position),
     }
 }
 
