@@ -41,6 +41,7 @@ rows! { MEMORY_COUNTERS, MEMORY_ORIGINS {
     903_426 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "/proc/meminfo:Zswapped * 1024" "5.19";
     903_428 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "/sys/kernel/mm/ksm/pages_shared * page" "2.6.32";
     903_430 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "/sys/kernel/mm/ksm/pages_sharing * page" "2.6.32";
+    903_432 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "/proc/meminfo:MemTotal * 1024";
 }}
 
 /// The object Page Cache.
@@ -78,6 +79,10 @@ mod tests {
         let line = text.lines().find(|line| line.starts_with("PageTables:")).unwrap();
         let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
         assert_eq!((named(&values, 903_408), named(&values, 903_428)), (Ok(kib * 1024), Ok(2 * page)));
+        let first = text.lines().next().unwrap();
+        let kib: u64 =
+            first.strip_prefix("MemTotal:").unwrap().split_whitespace().next().unwrap().parse().unwrap();
+        assert_eq!(named(&values, 903_432), Ok(kib * 1024));
     }
 
     #[test]

@@ -27,6 +27,10 @@ pub(crate) struct Load {
     pub(crate) processors: Shared<u64>,
     /// The kernel does not measure pressure.
     pub(crate) no_pressure: Shared<bool>,
+    /// The memory of all nodes. Virtual machines have been seen whose nodes have less than is available.
+    pub(crate) node_mebibytes: Shared<u64>,
+    /// The machine has only the total of the nodes, like Windows.
+    pub(crate) only_nodes: Shared<bool>,
     /// Processes that exist beside the usual ones.
     pub(crate) more: Shared<Vec<(&'static str, u64)>>,
 }
@@ -48,6 +52,7 @@ const PROCESSOR: &[CounterSpec] = &[
 const SYSTEM: &[CounterSpec] =
     &[counter(44, RAW), counter(248, RAW), counter(250, RAW), counter(146, RATE), counter(674, RAW)];
 const NUMA: &[CounterSpec] = &[counter(900_402, RAW)];
+const MORE_MEMORY: &[CounterSpec] = &[counter(903_432, RAW)];
 const MEMORY: &[CounterSpec] =
     &[counter(24, RAW), counter(1676, RAW), counter(26, RAW), counter(30, RAW), counter(40, RATE)];
 const SWAP: &[CounterSpec] = &[counter(702, SHARE), counter(702, BASE)];
@@ -87,10 +92,11 @@ const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterS
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
-const OBJECTS: [ObjectSpec<'static>; 9] = [
+const OBJECTS: [ObjectSpec<'static>; 10] = [
     object(238, InstanceKind::Many, PROCESSOR),
     object(2, InstanceKind::None, SYSTEM),
     object(900_400, InstanceKind::Many, NUMA),
+    object(903_400, InstanceKind::None, MORE_MEMORY),
     object(4, InstanceKind::None, MEMORY),
     object(700, InstanceKind::Many, SWAP),
     object(234, InstanceKind::Many, DISK),
@@ -142,6 +148,8 @@ const NAMES: &[(u32, &str)] = &[
     (900_210, "% IO Pressure Full"),
     (900_400, "NUMA Node Memory"),
     (900_402, "Total MBytes"),
+    (903_400, "Memory Extended"),
+    (903_432, "Total Physical Bytes"),
 ];
 
 /// Processes that always exist: name, id, share of a processor, MiB, bytes a second, threads.
@@ -178,6 +186,7 @@ impl Machine {
                 block.set(3, 24 * gib);
                 block.set(4, step * 171);
             }
+            903_400 => block.set(0, 32 * gib),
             _ => {
                 let numbers = [wave(step, 40) / 2, 1, 0, wave(step, 50) / 4, 2];
                 for (nth, number) in numbers.into_iter().enumerate() {
@@ -199,7 +208,7 @@ impl Machine {
                 block.set_fraction(2, share * 3 / 4, 100);
                 block.set_fraction(4, share / 4, 100);
             }
-            900_400 => block.set(0, 32 * 1_024),
+            900_400 => block.set(0, self.0.node_mebibytes.get()),
             700 => block.set_fraction(0, 12, 100),
             234 => {
                 let works = position != 1;
@@ -254,6 +263,7 @@ impl Source for Machine {
             _ => None,
         };
         let wanted = |name: TitleIndex| match &request.kind {
+            _ if name.0 == 903_400 && self.0.only_nodes.get() => false,
             RequestKind::Metadata { costly, .. } => !costly,
             RequestKind::Objects(objects) => objects.contains(&name),
             _ => true,

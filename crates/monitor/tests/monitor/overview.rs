@@ -30,7 +30,11 @@ impl Overview {
     }
 
     fn with(language: Language, change: impl FnOnce(&mut Options)) -> Overview {
-        let load = Arc::new(Load::default());
+        Overview::of(Load::default(), language, change)
+    }
+
+    fn of(load: Load, language: Language, change: impl FnOnce(&mut Options)) -> Overview {
+        let load = Arc::new(load);
         load.processors.set(4);
         let query = move |load: &Arc<Load>| Query::new(Box::new(Machine(Arc::clone(load))), language);
         let again = Arc::clone(&load);
@@ -267,6 +271,25 @@ fn a_pane_without_data_names_its_counters_or_the_reason() {
     overview.bench.resize(80, 24);
     overview.run(3);
     has(&overview.bench.screen(), &["CPU –  memory –"]);
+}
+
+#[test]
+fn the_total_of_memory_agrees_with_what_is_available() {
+    let screen_of = |mebibytes: u64, only_nodes: bool| {
+        let load = Load::default();
+        load.node_mebibytes.set(mebibytes);
+        load.only_nodes.set(only_nodes);
+        let mut overview = Overview::of(load, Language::ENGLISH, |_| ());
+        overview.bench.resize(200, 50);
+        overview.run(6);
+        overview.bench.screen()
+    };
+    // Nodes that contradict `\Memory` are not asked where something better is there.
+    has(&screen_of(3 * 1_024, false), &["used 12.", "of 32.0 GiB"]);
+    // Without it the nodes are all memory, unless they can not be.
+    has(&screen_of(40 * 1_024, true), &["used 20.", "of 40.0 GiB"]);
+    let screen = screen_of(3 * 1_024, true);
+    assert!(!screen.contains("used 0") && !screen.contains("of 3.0 GiB"), "{screen}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ use crate::model::overview::view::{
 
 /// The sum of all instances.
 const TOTAL: &str = "_Total";
+/// Bytes of a KiB.
+const KIB: f64 = 1_024.0;
 /// Bytes of a MiB.
 const MIB: f64 = 1_048_576.0;
 
@@ -149,18 +151,22 @@ impl Gatherer<'_> {
         }
     }
 
-    fn memory(&self) -> Memory {
-        let available = self.of(Metric::Available).first().map_or_else(Gauge::none, |series| {
+    /// A size of memory in bytes, whichever of its counters the source has.
+    fn bytes(&self, metric: Metric) -> Gauge {
+        self.of(metric).first().map_or_else(Gauge::none, |series| {
             let factor = match series.counter.0 {
-                1380 => 1_024.0,
-                1382 => MIB,
+                1380 => KIB,
+                1382 | 900_402 => MIB,
                 _ => 1.0,
             };
             self.gauge(series, |number| number * factor)
-        });
+        })
+    }
+
+    fn memory(&self) -> Memory {
         Memory {
-            total: self.single(Metric::TotalMemory).number().map(|number| number * MIB),
-            available,
+            total: self.bytes(Metric::TotalMemory).number(),
+            available: self.bytes(Metric::Available),
             free: self.single(Metric::Free),
             committed: self.single(Metric::Committed),
             limit: self.single(Metric::CommitLimit),

@@ -78,17 +78,24 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What programs and the kernel use, what they gave up if asked, and what nothing uses; `None` where the
-    /// source does not have all of it.
-    pub fn parts(&self) -> Option<[f64; 3]> {
+    /// All memory and what programs can still get. `None` where the source does not have both, or where they
+    /// contradict each other: then nothing is known of what is used.
+    fn total_and_available(&self) -> Option<(f64, f64)> {
         let (total, available) = (self.total?, self.available.number()?);
+        (available <= total).then_some((total, available))
+    }
+
+    /// What programs and the kernel use, what they gave up if asked, and what nothing uses; `None` where the
+    /// source does not say it.
+    pub fn parts(&self) -> Option<[f64; 3]> {
+        let (total, available) = self.total_and_available()?;
         let free = self.free.number().unwrap_or(available).min(available);
-        Some([(total - available).max(0.0), (available - free).max(0.0), free])
+        Some([total - available, available - free, free])
     }
 
     /// Per cent that is in use: of the memory, else of the commit limit.
     pub fn share(&self) -> Option<f64> {
-        if let (Some(total), Some(available)) = (self.total, self.available.number()) {
+        if let Some((total, available)) = self.total_and_available() {
             return (total > 0.0).then(|| ((total - available) / total * 100.0).clamp(0.0, 100.0));
         }
         let (committed, limit) = (self.committed.number()?, self.limit.number()?);

@@ -259,7 +259,8 @@ impl Painter<'_> {
         let swap_style = self.percent_style(&memory.swap, Limits::SWAP);
         let text =
             share.map_or_else(|| self.text(&memory.available, Unit::Bytes), |one| Unit::Percent.text(one));
-        let of = memory.total.map(|total| format!("{} {}", self.word(words::OF), human::bytes(total)));
+        let total = memory.total.filter(|_| memory.parts().is_some());
+        let of = total.map(|total| format!("{} {}", self.word(words::OF), human::bytes(total)));
         if self.room == Room::Lines {
             let text = format!("{text} {} {swap}", of.unwrap_or_default());
             let part = share.map(|share| share / 100.0);
