@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`metric`] | which metrics a counter type becomes, and how its raw sample becomes their numbers |
 //! | [`name`] | names of metrics |
-//! | [`openmetrics`] | a sink that writes OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
+//! | [`series`] | metrics and their series, made from the columns of a row |
+//! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
 //!
 //! It writes text and does nothing else: no network, no files.
@@ -16,3 +17,4 @@ pub mod check;
 pub mod metric;
 pub mod name;
 pub mod openmetrics;
+pub mod series;

@@ -190,6 +190,27 @@ pub fn metrics(counter_type: CounterType) -> &'static [Metric] {
     }
 }
 
+impl Figure {
+    /// A multiple of the number; exact where it is whole and fits.
+    pub fn times(self, factor: u64) -> Figure {
+        match self {
+            Figure::Whole(whole) => match whole.checked_mul(factor) {
+                Some(product) => Figure::Whole(product),
+                None => Figure::Real(whole as f64 * factor as f64),
+            },
+            Figure::Real(number) => Figure::Real(number * factor as f64),
+        }
+    }
+
+    /// The number as a float.
+    pub const fn real(self) -> f64 {
+        match self {
+            Figure::Whole(whole) => whole as f64,
+            Figure::Real(number) => number,
+        }
+    }
+}
+
 impl Number {
     /// The number; `None` where the sample has none: a share without a base, a clock without a frequency.
     pub fn of(self, cell: &Cell) -> Option<Figure> {
