@@ -6,6 +6,7 @@
 //! | [`name`] | names of metrics |
 //! | [`series`] | metrics and their series, made from the columns of a row |
 //! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
+//! | [`promql`] | queries of Prometheus that show what a counter shows |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
 //!
 //! It writes text and does nothing else: no network, no files.
@@ -17,4 +18,5 @@ pub mod check;
 pub mod metric;
 pub mod name;
 pub mod openmetrics;
+pub mod promql;
 pub mod series;

@@ -13,6 +13,9 @@ use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 
 /// Bytes of the token.
 const TOKEN_BYTES: usize = 16;
+/// Letters of a token that was kept: at least, and at most.
+const TOKEN_LEAST: usize = 16;
+const TOKEN_MOST: usize = 256;
 /// Bytes of the name of the folder.
 const FOLDER_BYTES: usize = 6;
 /// The name of the cookie.
@@ -52,14 +55,15 @@ impl Refusal {
 }
 
 impl Gate {
-    /// A gate with a new token.
-    pub(crate) fn new(address: SocketAddr) -> Result<Gate, getrandom::Error> {
+    /// A gate with a token that was kept, or a new one.
+    pub(crate) fn new(address: SocketAddr, token: Option<String>) -> Result<Gate, getrandom::Error> {
         let port = address.port();
         let mut hosts = vec![address.to_string(), format!("localhost:{port}")];
         if port == 80 {
             hosts.extend([address.ip().to_string(), "localhost".to_string()]);
         }
-        Ok(Gate { token: random::<TOKEN_BYTES>()?, folder: random::<FOLDER_BYTES>()?, hosts })
+        let token = token.map_or_else(random::<TOKEN_BYTES>, Ok)?;
+        Ok(Gate { token, folder: random::<FOLDER_BYTES>()?, hosts })
     }
 
     /// The path with the token, which the user opens first.
@@ -92,6 +96,12 @@ impl Gate {
     pub(crate) fn is_token(&self, text: &str) -> bool {
         let pairs = self.token.bytes().zip(text.bytes());
         self.token.len() == text.len() && pairs.fold(0, |sum, (left, right)| sum | (left ^ right)) == 0
+    }
+
+    /// Whether a text may be a token: long enough, and the same in an address and in a header.
+    pub(crate) fn is_possible(token: &str) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        (TOKEN_LEAST..=TOKEN_MOST).contains(&token.len()) && token.bytes().all(is_plain)
     }
 
     /// Checks where a request comes from, without its token.
@@ -145,7 +155,7 @@ mod tests {
     use super::*;
 
     fn gate() -> Gate {
-        let mut gate = Gate::new(SocketAddr::from(([127, 0, 0, 1], 8060))).unwrap();
+        let mut gate = Gate::new(SocketAddr::from(([127, 0, 0, 1], 8060)), None).unwrap();
         (gate.token, gate.folder) = ("00112233445566778899aabbccddeeff".into(), "c0ffee".into());
         gate
     }
@@ -213,7 +223,7 @@ mod tests {
     #[test]
     fn every_gate_has_another_token() {
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        let (one, two) = (Gate::new(address).unwrap(), Gate::new(address).unwrap());
+        let (one, two) = (Gate::new(address, None).unwrap(), Gate::new(address, None).unwrap());
         assert!(one.token.len() == 2 * TOKEN_BYTES && one.token != two.token && one.folder != two.folder);
     }
 }

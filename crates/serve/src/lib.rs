@@ -11,6 +11,7 @@
 //! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
+//! | `metrics` | raw values for Prometheus |
 //! | `page` | the page, which `page/build.mjs` makes |
 //! | `report`, `pack` | the page with its data in it; columns in few bytes |
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ mod http;
 mod hub;
 mod live;
 mod log_host;
+mod metrics;
 mod pack;
 mod page;
 mod parameters;
@@ -35,5 +37,6 @@ mod statistics;
 mod stream;
 mod upload;
 
+pub use metrics::MetricsAccess;
 pub use report::{Report, ReportError, ReportOptions, report};
 pub use server::{Options, ServeError, Server};

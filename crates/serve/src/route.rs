@@ -14,8 +14,9 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::chart::{Range, paths};
 use crate::describe;
 use crate::gate::{Gate, Refusal};
-use crate::http::{Answer, Refused, answer, json_answer};
+use crate::http::{Answer, Refused, answer, json_answer, whole};
 use crate::hub::{Host, Hub, LIVE};
+use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
 use crate::stream;
@@ -39,11 +40,18 @@ pub(crate) struct Service {
     work: Semaphore,
     /// The counters of the first chart.
     usual: Vec<String>,
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Service {
     /// A service over a hub.
-    pub(crate) fn new(gate: Gate, hub: Arc<Hub>, uploads: Uploads, usual: Vec<String>) -> Service {
+    pub(crate) fn new(
+        gate: Gate,
+        hub: Arc<Hub>,
+        uploads: Uploads,
+        usual: Vec<String>,
+        metrics: Option<Arc<Metrics>>,
+    ) -> Service {
         Service {
             gate,
             hub,
@@ -52,7 +60,13 @@ impl Service {
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             work: Semaphore::new(MOST_WORK),
             usual,
+            metrics,
         }
+    }
+
+    /// What Prometheus scrapes, if that is served.
+    pub(crate) const fn metrics(&self) -> Option<&Arc<Metrics>> {
+        self.metrics.as_ref()
     }
 
     /// Who may ask.
@@ -88,7 +102,14 @@ impl Service {
         {
             return Ok(response);
         }
-        self.gate.token_of(request.headers()).map_err(refused)?;
+        let is_metrics = path == "/metrics" && is_reading;
+        let is_open = |metrics: &Arc<Metrics>| metrics.access() == MetricsAccess::Local;
+        if !is_metrics || !self.metrics.as_ref().is_some_and(is_open) {
+            self.gate.token_of(request.headers()).map_err(refused)?;
+        }
+        if is_metrics {
+            return self.scrape(&request).await;
+        }
         match (path.as_str(), request.method()) {
             ("/", &Method::GET | &Method::HEAD) => Ok(self.page.answer(request.headers())),
             ("/api/v1/openapi.json", &Method::GET | &Method::HEAD) => {
@@ -117,6 +138,18 @@ impl Service {
             ))),
             _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this server only shows: use GET")),
         }
+    }
+
+    /// Answers Prometheus.
+    async fn scrape(&self, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
+        let served = self.metrics.as_ref();
+        let served = served.ok_or_else(|| {
+            Refused::not_found("metrics are not served; start 'tally serve' with --metrics")
+        })?;
+        let selection = Selection::of(&Parameters::of(request.uri())?)?;
+        let (format, deadline) = (metrics::format(request.headers()), metrics::deadline(request.headers()));
+        let text = served.scrape(selection, format, deadline).await?;
+        Ok(whole(StatusCode::OK, format.content_type(), text.into_bytes(), request.headers()))
     }
 
     /// The printed address: its token becomes a cookie, and leaves the address.

@@ -21,6 +21,7 @@ use crate::connection::{HEAD_TIME, Impatient, MOST_CONNECTIONS, MOST_HEAD, MOST_
 use crate::gate::Gate;
 use crate::hub::Hub;
 use crate::live::Live;
+use crate::metrics::{Metrics, MetricsAccess};
 use crate::route::Service;
 use crate::upload::Uploads;
 
@@ -48,6 +49,10 @@ pub struct Options {
     pub usual: Vec<String>,
     /// How many bytes uploaded logs may have together.
     pub uploads: u64,
+    /// Who may read `/metrics` of the live machine; `None` if nobody.
+    pub metrics: Option<MetricsAccess>,
+    /// The token of requests; `None` makes a new one.
+    pub token: Option<String>,
 }
 
 /// Why a server does not start.
@@ -56,6 +61,8 @@ pub struct Options {
 pub enum ServeError {
     /// The address is not of this machine only.
     Exposed(SocketAddr),
+    /// The token that was given is too short, or has letters that an address can not have.
+    Token,
     /// The port can not be opened.
     Listen(SocketAddr, io::Error),
     /// The source of the live machine.
@@ -71,6 +78,10 @@ impl fmt::Display for ServeError {
                 f,
                 "{address}: other machines could listen in, because this server does not encrypt yet. Use \
                  127.0.0.1, and from another machine 'ssh -L PORT:127.0.0.1:PORT HOST'"
+            ),
+            ServeError::Token => f.write_str(
+                "the token must have 16 to 256 letters, digits, '-', '.', '_' or '~'; make one with 'openssl \
+                 rand -hex 16'",
             ),
             ServeError::Listen(address, error) => {
                 write!(f, "{address}: {error}; --port 0 takes a free port")
@@ -102,12 +113,18 @@ impl Server {
         if !options.listen.ip().is_loopback() {
             return Err(ServeError::Exposed(options.listen));
         }
+        if options.token.as_ref().is_some_and(|token| !Gate::is_possible(token)) {
+            return Err(ServeError::Token);
+        }
         let listen = |error| ServeError::Listen(options.listen, error);
         let listener = std::net::TcpListener::bind(options.listen).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let random = |error: getrandom::Error| ServeError::System("random numbers", error.into());
-        let gate = Gate::new(address).map_err(random)?;
+        let gate = Gate::new(address, options.token).map_err(random)?;
+        let metrics = options.metrics.zip(options.live.clone());
+        let metrics = metrics.map(|(access, source)| Metrics::new(access, source).map(Arc::new)).transpose();
+        let metrics = metrics.map_err(|error| ServeError::System("a thread for scrapes", error))?;
         let live = options.live.clone().map(|source| Live::start(source, options.interval, options.locale));
         let live = live.transpose().map_err(ServeError::Source)?;
         let hub = Arc::new(Hub::new(live, options.reading));
@@ -123,7 +140,7 @@ impl Server {
         }
         let uploads = Uploads::new(options.uploads)
             .map_err(|error| ServeError::System("a folder for uploaded logs", error))?;
-        let service = Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual));
+        let service = Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics));
         Ok(Server { listener, address, service, hub })
     }
 
@@ -135,6 +152,12 @@ impl Server {
     /// The address of the interface, and the token for `Authorization: Bearer`.
     pub fn api(&self) -> (String, &str) {
         (format!("http://{}/api/v1", self.address), self.service.gate().token())
+    }
+
+    /// The address of the metrics, and who may read them; `None` if they are not served.
+    pub fn metrics(&self) -> Option<(String, MetricsAccess)> {
+        let access = self.service.metrics()?.access();
+        Some((format!("http://{}/metrics", self.address), access))
     }
 
     /// Whether it samples this machine.

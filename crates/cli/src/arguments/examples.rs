@@ -8,7 +8,7 @@ pub(crate) const MON: &str = r"Examples:
 pub(crate) const SERVE: &str = r"Examples:
   tally serve --open
   tally serve monday.blg tuesday.blg
-  tally serve --port 8060
+  tally serve --port 8060 --metrics
 
 From another machine: ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
 

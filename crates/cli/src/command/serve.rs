@@ -2,14 +2,14 @@
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::Args;
-use tallymon_serve::{Options, ServeError, Server};
+use clap::{Args, ValueEnum};
+use tallymon_serve::{MetricsAccess, Options, ServeError, Server};
 
 use super::mon::DEFAULT_COUNTERS;
 use super::relog::reading;
@@ -44,8 +44,25 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     uploads: u32,
+    /// Serve /metrics for Prometheus. It needs the token, or with =local none: every user of this machine can
+    /// then read the counters.
+    #[arg(long, value_name = "WHO", num_args = 0..=1, require_equals = true, default_missing_value = "token")]
+    #[arg(value_enum)]
+    metrics: Option<Who>,
+    /// Use the token in this file, such as Prometheus' credentials_file, instead of a new one.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+}
+
+/// Who may read the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// Whoever has the token.
+    Token,
+    /// Every program and user of this machine.
+    Local,
 }
 
 pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
@@ -54,6 +71,10 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         return Err(Failure::new(Kind::NotFound, words));
     }
     let is_live = wanted.live || wanted.logs.is_empty();
+    if wanted.metrics.is_some() && !is_live {
+        let words = "--metrics serves this machine, and only logs were given; add --live";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let server = Server::bind(Options {
         listen: SocketAddr::new(wanted.listen, wanted.port),
         live: is_live.then(|| paths::location(common)).transpose()?,
@@ -63,10 +84,15 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         locale: paths::locale(common)?,
         usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
         uploads: u64::from(wanted.uploads) << 20,
+        metrics: wanted.metrics.map(|who| match who {
+            Who::Token => MetricsAccess::Token,
+            Who::Local => MetricsAccess::Local,
+        }),
+        token: wanted.token_file.as_deref().map(token).transpose()?,
     });
     let server = server.map_err(|error| {
         let kind = match &error {
-            ServeError::Exposed(_) => Kind::Usage,
+            ServeError::Exposed(_) | ServeError::Token => Kind::Usage,
             _ => Kind::Other,
         };
         Failure::new(kind, error)
@@ -82,10 +108,23 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     drop(out);
     let (api, token) = server.api();
     say(format_args!("for scripts: {api} with 'Authorization: Bearer {token}'; Ctrl-C ends"));
+    if let Some((address, access)) = server.metrics() {
+        let who = match access {
+            MetricsAccess::Token => "with the token",
+            MetricsAccess::Local => "for every user of this machine",
+        };
+        say(format_args!("for Prometheus: {address}, {who}"));
+    }
     if wanted.open {
         open(&address);
     }
     server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
+}
+
+/// The token in a file.
+fn token(file: &Path) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    Ok(text.trim().to_owned())
 }
 
 /// Opens an address in the user's browser; says what to do when that does not work.

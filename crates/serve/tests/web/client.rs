@@ -103,6 +103,8 @@ pub(crate) fn options() -> Options {
         locale: Locale::from(Language::ENGLISH),
         usual: vec![r"\Processor(_Total)\% Processor Time".into(), r"\System\Processes".into()],
         uploads: 1 << 20,
+        metrics: None,
+        token: None,
     }
 }
 

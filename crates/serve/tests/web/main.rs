@@ -7,3 +7,4 @@ mod attack;
 mod browser;
 mod client;
 mod description;
+mod metrics;

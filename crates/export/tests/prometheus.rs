@@ -1,0 +1,198 @@
+//! Prometheus itself scrapes two samples of every counter type, and its answer to the type's query is the
+//! value that the formula gives.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::Value as Json;
+use tallymon_core::counter::{CounterType, Formula, TYPES, compute};
+use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink, Value};
+use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::time::{FileTime, Frequency};
+use tallymon_export::metric::metrics;
+use tallymon_export::openmetrics::{Exposition, TextFormat};
+use tallymon_export::promql::query;
+use tallymon_testkit::{Scratch, peer};
+
+/// Longer than Prometheus takes on a loaded machine; a test that waits so long fails.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Time between the two samples.
+const SECONDS: u64 = 60;
+const FREQUENCY: u64 = 1_000_000;
+
+/// The types with a number, each as a counter of its own.
+fn types() -> Vec<CounterType> {
+    let shown = |kind: &CounterType| !metrics(*kind).is_empty() && !kind.is_text();
+    TYPES.iter().map(|info| info.value).filter(shown).collect()
+}
+
+fn name(counter_type: CounterType) -> String {
+    format!("nt_o_c{}_x", types().iter().position(|known| *known == counter_type).unwrap())
+}
+
+fn column(counter_type: CounterType) -> Column {
+    let counter = name(counter_type).strip_prefix("nt_o_").unwrap().replace('_', " ");
+    let parts = CounterPath {
+        machine: None,
+        object: Part::Name("O".into()),
+        instance: None,
+        counter: Part::Name(counter),
+    };
+    Column {
+        path: String::new(),
+        parts: Some(parts),
+        counter_type,
+        scale: 0,
+        time_base: Frequency(0),
+        group: 0,
+        wild: false,
+        live: None,
+    }
+}
+
+/// A sample whose clock shows `seconds`: of a second, 0.3 were busy.
+fn sample(counter_type: CounterType, seconds: u64, time: FileTime) -> Sample {
+    let formula = Formula::of(counter_type).unwrap();
+    let units = counter_type.time_base() == tallymon_core::counter::TimeBase::Time100ns;
+    let ticks = if units { 10_000_000 } else { FREQUENCY };
+    let (first, second) = match formula {
+        Formula::Double => ((seconds as f64 / 7.0).to_bits(), 0),
+        Formula::Raw | Formula::Fraction => (seconds + 3, 1000),
+        Formula::Delta | Formula::Rate => (seconds * 1234, seconds * ticks),
+        Formula::AverageTime | Formula::AverageBulk => (seconds * 5_000_000, seconds * 40),
+        Formula::Elapsed => (17 * ticks, seconds * ticks),
+        Formula::BaseShare if counter_type == CounterType::PERF_SAMPLE_FRACTION => {
+            (seconds * 3, seconds * 10)
+        }
+        _ => (seconds * ticks * 3 / 10, seconds * ticks),
+    };
+    let frequency = Frequency(ticks.try_into().unwrap());
+    Sample { counter_type, first, second, frequency, multi_count: 4, time }
+}
+
+fn row(seconds: u64, time: FileTime) -> Vec<Cell> {
+    let cell = |kind: CounterType| {
+        let sample = sample(kind, seconds, time);
+        let value = match Formula::of(kind).unwrap() {
+            Formula::Raw | Formula::Double => compute(None, &sample),
+            _ => Err(NoValue::FirstSample),
+        };
+        Cell { value, sample: Some(sample), stale: false, error: None }
+    };
+    types().into_iter().map(cell).collect()
+}
+
+fn exposition(seconds: u64, time: FileTime) -> String {
+    let columns: Vec<Column> = types().into_iter().map(column).collect();
+    let mut out = Vec::new();
+    let mut sink = Exposition::new(&mut out, TextFormat::OpenMetrics, "here").with_times(true);
+    sink.columns(&columns).unwrap();
+    sink.row(&Row { time, local_minutes: 0, cells: &row(seconds, time) }).unwrap();
+    sink.finish().unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// Answers the first scrape with the first text, and the others with the second. Counts the scrapes.
+fn serve(texts: [String; 2]) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (at, count) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
+    let scrapes = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap_or(0) > 2 {
+                line.clear();
+            }
+            let text = &texts[scrapes.fetch_add(1, Ordering::SeqCst).min(1)];
+            let kind = TextFormat::OpenMetrics.content_type();
+            let length = text.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+                 Connection: close\r\n\r\n{text}"
+            );
+        }
+    });
+    (at, count)
+}
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The number that Prometheus answers, if it has one.
+fn ask(at: SocketAddr, query: &str, time: f64) -> Option<f64> {
+    let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let mut stream = TcpStream::connect(at).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/v1/query?query={encoded}&time={time} HTTP/1.0\r\n\r\n").ok()?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).ok()?;
+    let (_, body) = reply.split_once("\r\n\r\n")?;
+    let answer: Json = serde_json::from_str(body).ok()?;
+    answer["data"]["result"][0]["value"][1].as_str()?.parse().ok()
+}
+
+#[test]
+fn queries_of_prometheus_give_the_values_of_every_counter_type() {
+    let Some(program) = peer("prometheus") else { return };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let file_time =
+        |seconds: u64| FileTime::from_unix_nanoseconds(i128::from(seconds) * 1_000_000_000).unwrap();
+    let (before, after) = (file_time(now - SECONDS), file_time(now));
+    // The clock of the counters has run for 1000 seconds.
+    let (target, scrapes) = serve([exposition(1000, before), exposition(1000 + SECONDS, after)]);
+    let folder = Scratch::new();
+    let file = folder.join("prometheus.yml");
+    let config = format!(
+        "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: tally\n  static_configs:\n  - targets: ['{target}']\n"
+    );
+    std::fs::write(&file, config).unwrap();
+    // A port that was free a moment ago.
+    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let child = Command::new(program)
+        .arg(format!("--config.file={}", file.display()))
+        .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
+        .arg(format!("--web.listen-address={at}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _running = Running(child.unwrap());
+    let begin = Instant::now();
+    // The second scrape is stored when the third begins.
+    while scrapes.load(Ordering::SeqCst) < 3 {
+        assert!(begin.elapsed() < PATIENCE, "Prometheus does not scrape");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mut off = Vec::new();
+    for kind in types() {
+        let (older, newer) = (sample(kind, 1000, before), sample(kind, 1000 + SECONDS, after));
+        let expected = match compute(Some(&older), &newer).unwrap() {
+            // The engine knows no interval of ours.
+            Value::Integer(whole) if Formula::of(kind) == Some(Formula::Delta) => {
+                whole as f64 / SECONDS as f64
+            }
+            Value::Integer(whole) => whole as f64,
+            Value::Number(number) => number,
+            other => panic!("{other:?}"),
+        };
+        let query = query(kind, &name(kind), "", "2m").unwrap();
+        let found = ask(at, &query, now as f64);
+        if found.is_none_or(|found| (found - expected).abs() > 1e-9 * expected.abs().max(1.0)) {
+            off.push(format!("{kind}: {query} is {found:?}, not {expected}"));
+        }
+    }
+    assert!(off.is_empty(), "{off:#?}");
+}
