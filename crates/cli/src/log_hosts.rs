@@ -4,7 +4,7 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
-use tallymon::log::Moment;
+use tallymon::log::{LogClock, Moment};
 use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, OfLog};
@@ -26,6 +26,17 @@ pub(crate) struct LogHosts {
     seen: Vec<bool>,
 }
 
+/// The moment of `--at`, at or before which the log has a record.
+pub(crate) fn moment_of(at: &str, clock: &LogClock) -> Result<FileTime, Failure> {
+    let time = clock.moment(log_time(at)?, Moment::Last);
+    if clock.range().is_none_or(|(first, _)| time < first) {
+        let words =
+            format!("--at {at}: there is no record at or before it; the log has {}", clock.range_text());
+        return Err(Failure::new(Kind::NoData, words));
+    }
+    Ok(time)
+}
+
 /// A host of a log.
 pub(crate) struct LogHost {
     log: Log,
@@ -45,18 +56,10 @@ impl LogHosts {
 
     /// As [`LogHosts::of`], at the time of `--at`.
     pub(crate) fn at(common: &Common, of_log: &OfLog, at: &AtTime) -> Result<Option<LogHosts>, Failure> {
+        at.needs_log(!of_log.log.is_empty())?;
         let hosts = LogHosts::of(common, of_log)?;
         if let (Some(hosts), Some(at)) = (&hosts, &at.at) {
-            let clock = &hosts.log.summary().clock;
-            let time = clock.moment(log_time(at)?, Moment::Last);
-            if clock.range().is_none_or(|(first, _)| time < first) {
-                let words = format!(
-                    "--at {at}: there is no record at or before it; the log has {}",
-                    clock.range_text()
-                );
-                return Err(Failure::new(Kind::NoData, words));
-            }
-            hosts.log.set_time(time);
+            hosts.log.set_time(moment_of(at, &hosts.log.summary().clock)?);
         }
         Ok(hosts)
     }

@@ -9,7 +9,7 @@ use tallymon_export::check::Range;
 use tallymon_monitor::chart::Glyphs;
 
 use super::parse::{glyphs, interval};
-use super::reading::{AtTime, LogRange, OfLog, OverTime, Reading};
+use super::reading::{AtTime, OfLog, Playback, Reading, TimeChoice};
 use super::writing::{FormatOptions, Replacing};
 
 #[derive(Debug, Default, Args)]
@@ -39,6 +39,10 @@ pub(crate) struct Mon {
     /// Memory for history in MiB, 64 by default; the oldest samples are dropped when it is full.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) memory: Option<u16>,
+    #[command(flatten)]
+    pub(crate) range: TimeChoice,
+    #[command(flatten)]
+    pub(crate) time: AtTime,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -102,7 +106,9 @@ pub(crate) struct Watch {
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]
-    pub(crate) range: OverTime,
+    pub(crate) range: TimeChoice,
+    #[command(flatten)]
+    pub(crate) playback: Playback,
     #[command(flatten)]
     pub(crate) format: FormatOptions,
 }
@@ -128,7 +134,7 @@ pub(crate) struct Stat {
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]
-    pub(crate) range: LogRange,
+    pub(crate) range: TimeChoice,
 }
 
 /// A report by its name.

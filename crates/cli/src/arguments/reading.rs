@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::parse::speed;
+use crate::exit::{Failure, Kind};
 
 /// What a log may not say about itself: its code page and its time zone.
 #[derive(Debug, Default, Args)]
@@ -41,36 +42,17 @@ pub(crate) struct AtTime {
     /// Use the last record at or before this time: '2026-11-21 09:30' by the log's own clock,
     /// 2026-11-21T08:30Z, '2026-11-21 17:30+09:00', or -2h (before the end of the log). Default: the last
     /// record of the log.
-    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) at: Option<String>,
 }
 
-/// A time range of a log, and its playback speed.
+/// The playback speed of a log.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Reading logs")]
-pub(crate) struct OverTime {
-    /// Show records from this time on: '2026-11-21 09:30' by the log's own clock, 2026-11-21T08:30Z,
-    /// '2026-11-21 17:30+09:00', or -2h (before the end of the log).
-    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
-    pub(crate) from: Option<String>,
-    /// Show records up to this time, written as for --from.
-    #[arg(long, value_name = "TIME", requires = "log", allow_hyphen_values = true)]
-    pub(crate) to: Option<String>,
+pub(crate) struct Playback {
     /// Playback speed; 1 is real time. Default: print all records at once.
     #[arg(long, value_name = "X", requires = "log", value_parser = speed)]
     pub(crate) speed: Option<f64>,
-}
-
-/// A time range of a log.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Reading logs")]
-pub(crate) struct LogRange {
-    /// Print records from this time on, such as '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z.
-    #[arg(long, value_name = "TIME", requires = "log")]
-    pub(crate) from: Option<String>,
-    /// Print records up to this time.
-    #[arg(long, value_name = "TIME", requires = "log")]
-    pub(crate) to: Option<String>,
 }
 
 /// Selects records of a log by their times.
@@ -84,6 +66,29 @@ pub(crate) struct TimeChoice {
     /// Use records up to this time, written as for --from.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) to: Option<String>,
+}
+
+impl AtTime {
+    /// Without a log there is nothing to choose a record from.
+    pub(crate) fn needs_log(&self, has_log: bool) -> Result<(), Failure> {
+        needs_log("--at", self.at.is_some(), has_log)
+    }
+}
+
+impl TimeChoice {
+    /// Without a log there is nothing to choose records from.
+    pub(crate) fn needs_log(&self, has_log: bool) -> Result<(), Failure> {
+        needs_log("--from", self.from.is_some(), has_log)?;
+        needs_log("--to", self.to.is_some(), has_log)
+    }
+}
+
+fn needs_log(option: &str, is_given: bool, has_log: bool) -> Result<(), Failure> {
+    if is_given && !has_log {
+        let words = format!("{option} chooses records of a log; name the log with --log FILE");
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(())
 }
 
 /// Selects counters and records of a log.

@@ -75,13 +75,14 @@ pub(crate) fn in_range(range: &TimeChoice) -> Result<Selection, Failure> {
     Ok(Selection { from, to, ..Selection::default() })
 }
 
+/// How to write a time in a log.
+pub(crate) const LOG_TIMES: &str = "'2026-11-21 09:30' (by the log's own clock), 2026-11-21T08:30Z, \
+     '2026-11-21 17:30+09:00' or -2h (before the end of the log)";
+
 /// A time in a log. Every command parses it here.
 pub(crate) fn log_time(text: &str) -> Result<LogTime, Failure> {
     parse_log_time(text).ok_or_else(|| {
-        let words = format!(
-            "no time {text:?}: write '2026-11-21 09:30' (by the log's own clock), 2026-11-21T08:30Z, \
-             '2026-11-21 17:30+09:00' or -2h (before the end of the log)"
-        );
+        let words = format!("no time {text:?}: write {LOG_TIMES}");
         Failure::new(Kind::Usage, words)
     })
 }
@@ -116,9 +117,9 @@ fn format(arguments: &Relog) -> Result<Format, Failure> {
     Ok(extension.and_then(|name| Format::from_name(&name)).unwrap_or(Format::Csv))
 }
 
-/// A time of this machine: with an offset from UTC, or local, also as Windows writes it (M/d/yyyy
+/// A time by this machine's clock: with an offset from UTC, or local, also as Windows writes it (M/d/yyyy
 /// h:mm:ss[AM|PM]); a date alone is its first moment.
-pub(crate) fn time(text: &str) -> Result<FileTime, Failure> {
+pub(crate) fn machine_time(text: &str) -> Result<FileTime, Failure> {
     LocalZone::system().parse(text).ok_or_else(|| {
         let words = format!("no time {text:?}: write '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
         Failure::new(Kind::Usage, words)

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use tallymon::RowValues;
 use tallymon::core::counter::Format;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
-use tallymon::log::{Format as LogFormat, Moment};
+use tallymon::log::Format as LogFormat;
 use tallymon::record::format_of;
 
-use super::relog::log_time;
+use super::relog::in_range;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
@@ -25,6 +25,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         let words = "a saved data block does not change; use 'tally get --file FILE PATH'";
         return Err(Failure::new(Kind::Usage, words));
     }
+    watch.range.needs_log(!watch.of_log.log.is_empty())?;
     if let Some(log) = LogHosts::of(common, &watch.of_log)? {
         return replay(log, watch);
     }
@@ -84,11 +85,7 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     hosts.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     hosts.add(&watch.paths)?;
     let clock = hosts.log().summary().clock.clone();
-    let bound = |text: &Option<String>, which| -> Result<Option<FileTime>, Failure> {
-        Ok(text.as_deref().map(log_time).transpose()?.map(|time| clock.moment(time, which)))
-    };
-    let from = bound(&watch.range.from, Moment::First)?.unwrap_or(FileTime(0));
-    let to = bound(&watch.range.to, Moment::Last)?.unwrap_or(FileTime(u64::MAX));
+    let range = in_range(&watch.range)?.range(&clock);
     let every =
         watch.interval.map_or(0, |interval| u64::try_from(interval.as_nanos() / 100).unwrap_or(u64::MAX));
     let stop = Stop::on_signals()?;
@@ -101,10 +98,10 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     log.rewind();
     // The record before the range is what the first rates in it are from.
     while let Some(time) = log.advance(FileTime(0), FileTime(u64::MAX), every)? {
-        if time < from || time > to {
+        if !range.has(time) {
             continue;
         }
-        let shown = match (watch.range.speed, before) {
+        let shown = match (watch.playback.speed, before) {
             (Some(speed), Some((last, shown))) => {
                 let seconds = time.0.saturating_sub(last.0) as f64 / UNITS_PER_SECOND as f64;
                 let wait = Duration::try_from_secs_f64(seconds / speed).unwrap_or(Duration::MAX);
@@ -126,9 +123,7 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         }
     }
     if done == 0 {
-        let words =
-            format!("{}: no record in that range; the log has {}", log.path().display(), clock.range_text());
-        return Err(Failure::new(Kind::NoData, words));
+        return Err(clock.no_records(range).in_file(log.path()).into());
     }
     // It is said and no failure, as for values of the machine.
     let _ = hosts.missing();

@@ -65,6 +65,8 @@ pub(crate) enum GoalPosition {
     Before,
     /// At the right end of the chart.
     End,
+    /// At the right end of the chart, whose left end is this time.
+    EndFrom(FileTime),
 }
 
 impl Replay {

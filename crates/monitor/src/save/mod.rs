@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 
 use tallymon::Log;
 use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
 use tallymon::log::new_file::{NewFile, Overwrite, write_file};
 use tallymon::log::{FORMATS, Format, Selection, relog};
 
 use crate::settings::EXTENSION;
+use crate::workspace::options::LocalTime;
 use crate::workspace::state::Workspace;
 
 pub use picture::{Other, Page, html, svg};
@@ -39,7 +41,7 @@ pub(crate) fn save(workspace: &Workspace, name: &str) -> io::Result<Vec<String>>
     } else if ending == "svg" {
         save_picture(workspace, name)?;
     } else if ending == "html" || ending == "htm" {
-        write(name, html(&page(workspace)).as_bytes())?;
+        write(name, html(&page(workspace, &|time| workspace.local_time(time))).as_bytes())?;
     } else if let Some(format) = Format::from_name(&ending) {
         save_log(workspace, name, format)?;
     } else if !ending.is_empty() {
@@ -76,7 +78,7 @@ pub(crate) fn save_alerts(workspace: &Workspace, name: &str) -> io::Result<()> {
     let new = create(name)?;
     let write = || {
         let mut file = io::BufWriter::new(new.file()?);
-        text::alerts(&workspace.monitor.alerts, &*workspace.options.local, &mut file)?;
+        text::alerts(&workspace.monitor.alerts, &|time| workspace.local_time(time), &mut file)?;
         file.flush()?;
         new.keep()
     };
@@ -84,14 +86,14 @@ pub(crate) fn save_alerts(workspace: &Workspace, name: &str) -> io::Result<()> {
 }
 
 fn save_picture(workspace: &Workspace, name: &str) -> io::Result<()> {
-    write(name, svg(&page(workspace)).as_bytes())
+    write(name, svg(&page(workspace, &|time| workspace.local_time(time))).as_bytes())
 }
 
-fn page(workspace: &Workspace) -> Page<'_> {
+fn page<'w>(workspace: &'w Workspace, local: &'w dyn Fn(FileTime) -> LocalTime) -> Page<'w> {
     let other = workspace
         .compared()
         .map(|(values, _)| Other { values, title: workspace.compared_title().unwrap_or_default() });
-    let (monitor, host, local) = (&workspace.monitor, workspace.system_name(), &*workspace.options.local);
+    let (monitor, host) = (&workspace.monitor, workspace.system_name());
     Page { monitor, host, words: workspace.words, local, other }
 }
 
@@ -161,7 +163,7 @@ fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<
 
 /// Everything that was seen, with its raw samples.
 fn save_native(workspace: &Workspace, new: &NewFile) -> io::Result<()> {
-    let local = &*workspace.options.local;
+    let local = &|time| workspace.local_time(time);
     raw::native(&workspace.monitor, workspace.system_name(), local, new.file()?)
 }
 
@@ -172,7 +174,7 @@ fn save_csv(workspace: &Workspace, new: &NewFile, is_compared: bool) -> io::Resu
     let rows = if workspace.log().is_some() { monitor.view() } else { monitor.rows() };
     let compared = workspace.compared().filter(|_| is_compared);
     let compared = compared.as_ref().map(|(values, host)| (*values, host.as_str()));
-    csv(monitor, rows, workspace.system_name(), &*workspace.options.local, compared, &mut file)?;
+    csv(monitor, rows, workspace.system_name(), &|time| workspace.local_time(time), compared, &mut file)?;
     file.flush()
 }
 

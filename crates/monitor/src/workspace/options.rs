@@ -44,6 +44,10 @@ pub struct Options {
     pub settings: Option<Settings>,
     /// The log to show instead of live samples; the query reads its source then.
     pub log: Option<Log>,
+    /// The first and the last time of the log to show in the chart at first.
+    pub range: Option<(FileTime, FileTime)>,
+    /// The time of the log under the cursor at first.
+    pub at: Option<FileTime>,
     /// The registries of provider libraries, to enable and disable them; `None` where the source is not this
     /// machine.
     pub registry: Option<Roots>,
@@ -86,6 +90,8 @@ impl Options {
             open: Box::new(open),
             sampler: None,
             log: None,
+            range: None,
+            at: None,
             registry: None,
             sessions: None,
             processes: None,

@@ -53,6 +53,39 @@ impl Workspace {
         self.load_from(FileTime(time.0.saturating_sub(step.saturating_mul(before))), later);
     }
 
+    /// Shows the last record at or before a time of the log, under the cursor.
+    pub(crate) fn show_record_at(&mut self, time: FileTime) {
+        let Some(replay) = &mut self.replay else { return };
+        let last = replay.log.summary().last;
+        let (time, at) = if time < last {
+            (FileTime(time.0.saturating_add(1)), GoalPosition::Before)
+        } else {
+            (last, GoalPosition::Cursor)
+        };
+        self.seek(Goal { time, since: Instant::now(), is_near: false, at });
+    }
+
+    /// Shows a time of the log as soon as it has been read.
+    fn seek(&mut self, goal: Goal) {
+        let Some(replay) = &mut self.replay else { return };
+        replay.goal = Some(goal);
+        if replay.loading.is_none() {
+            self.continue_seek();
+        }
+    }
+
+    /// Shows the records from a time to a time, which the chart then fills.
+    pub(crate) fn show_range_of_log(&mut self, from: FileTime, to: FileTime) {
+        let Some(replay) = &mut self.replay else { return };
+        let (first, last) = (replay.log.summary().first, replay.log.summary().last);
+        let (from, to) = (from.clamp(first, last), to.clamp(first, last));
+        let units = to.0.saturating_sub(from.0);
+        let points = units.checked_div(replay.step()).unwrap_or(0).saturating_add(1);
+        self.monitor.window.set_points(usize::try_from(points).unwrap_or(usize::MAX));
+        let at = GoalPosition::EndFrom(from);
+        self.seek(Goal { time: to, since: Instant::now(), is_near: false, at });
+    }
+
     /// Moves the window by rows and reads on at the end of the memory. `false` when there is nothing to read.
     pub(crate) fn scroll_in_log(&mut self, by: i64) -> bool {
         let (rows, view) = (self.monitor.rows(), self.monitor.view());
@@ -147,6 +180,15 @@ impl Workspace {
                 let rows = self.monitor.rows();
                 if let Some(row) = self.monitor.row_at(goal.time) {
                     self.monitor.window.end_at(&rows, row);
+                }
+            }
+            GoalPosition::EndFrom(from) => {
+                let rows = self.monitor.rows();
+                let is_after = |row: u64| self.monitor.time(row).is_some_and(|time| time > goal.time);
+                let last =
+                    self.monitor.row_at(goal.time).map(|row| row.saturating_sub(u64::from(is_after(row))));
+                if let (Some(first), Some(last)) = (self.monitor.row_at(from), last) {
+                    self.monitor.window.show(&rows, first.min(last), last);
                 }
             }
         }

@@ -198,6 +198,7 @@ impl Workspace {
         }
         workspace.watch_top();
         workspace.load_log();
+        workspace.show_chosen_times();
         workspace
     }
 

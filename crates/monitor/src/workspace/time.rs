@@ -1,6 +1,7 @@
 //! Local times, times as the user types them, and going to a time.
 
 use tallymon::core::time::{FileTime, SystemTime, UNITS_PER_SECOND};
+use tallymon::log::zone::{Zone, add_minutes};
 
 use crate::workspace::options::LocalTime;
 use crate::workspace::state::Workspace;
@@ -20,9 +21,14 @@ impl Workspace {
         format!("{:02}-{:02} {:02}:{:02}", local.month, local.day, local.hour, local.minute)
     }
 
-    /// A time in the local time zone.
+    /// A time by the clock of the log that is shown, else in the local time zone.
     pub(crate) fn local_time(&self, time: FileTime) -> LocalTime {
-        (self.options.local)(time)
+        let Some(clock) = self.log().map(|log| &log.summary().clock) else {
+            return (self.options.local)(time);
+        };
+        let minutes = clock.minutes(time);
+        let (zone, bias) = Zone::default().label(minutes);
+        LocalTime { time: add_minutes(time, minutes).system_time(), zone, bias }
     }
 
     /// Shows a time, if it is in memory or in the log; whether it is.
@@ -34,6 +40,16 @@ impl Workspace {
         let Some(row) = self.monitor.row_at(time) else { return false };
         self.monitor.window.go_to(&rows, row);
         self.monitor.time(rows.start).is_some_and(|oldest| time >= oldest)
+    }
+
+    /// Shows what the options choose of a log: the range of times, or the time under the cursor.
+    pub(crate) fn show_chosen_times(&mut self) {
+        if let Some((from, to)) = self.options.range {
+            self.show_range_of_log(from, to);
+        }
+        if let Some(time) = self.options.at {
+            self.show_record_at(time);
+        }
     }
 
     /// The time that a text means: with a date, else the last such time of day before the newest row.

@@ -48,6 +48,7 @@ pub(super) fn of(pass: Pass) -> Analysis {
         parameters: pass.rules.parameters,
         skipped: pass.rules.skipped,
         compared,
+        clock: pass.clock,
         notes: pass.notes,
         axis: pass.axis,
     }

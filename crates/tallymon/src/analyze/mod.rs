@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::FileTime;
-use tallymon_log::{LogError, Notes, ReadOptions, Selection};
+use tallymon_log::{LogClock, LogError, Notes, ReadOptions, Selection};
 
 pub use cause::Cause;
 pub use expression::{Expression, ExpressionError};
@@ -66,6 +66,8 @@ pub struct Analysis {
     pub parameters: Vec<(String, Option<f64>)>,
     /// Courses that were compared with those of findings; strong ones among many may be chance.
     pub compared: usize,
+    /// The clock of the logs.
+    pub clock: LogClock,
     /// Faults and remarks of each log.
     pub notes: Vec<(PathBuf, Notes)>,
     /// The time axis of all courses.

@@ -35,6 +35,7 @@ pub(super) struct Pass {
     pub(super) records: u64,
     pub(super) first: Option<FileTime>,
     pub(super) last: Option<FileTime>,
+    pub(super) clock: LogClock,
     pub(super) notes: Vec<(PathBuf, Notes)>,
     by_path: HashMap<(String, u32), usize>,
     /// The rules and their counters that a counter belongs to, by the lowercase names of object and counter.
@@ -101,6 +102,7 @@ impl Pass {
             records: 0,
             first: None,
             last: None,
+            clock: LogClock::default(),
             notes: Vec::new(),
             by_path: HashMap::new(),
             wanted,
@@ -130,7 +132,9 @@ impl Pass {
         let (mut values, mut places) = (Vec::new(), Vec::new());
         let mut seen: HashMap<String, u32> = HashMap::new();
         let mut before: Option<FileTime> = None;
+        let mut clock = LogClock::default();
         while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+            clock.note(record.time, record.local_minutes);
             if !range.has(record.time) {
                 continue;
             }
@@ -149,6 +153,8 @@ impl Pass {
                 watch.end(rule);
             }
         }
+        clock.set_zone(&log.about().zone);
+        self.clock.add(&clock);
         self.notes.push((path.to_owned(), log.about().notes.clone()));
         Ok(())
     }

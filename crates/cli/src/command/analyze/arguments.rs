@@ -37,9 +37,9 @@ pub(crate) struct Analyze {
 
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// The moment, such as 12:10, '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z. A time of day is one of
-    /// the last day of the log.
-    #[arg(value_name = "TIME")]
+    /// The moment: 12:10, the last such time of day in the log; '2026-11-21 09:30' by the log's own clock,
+    /// 2026-11-21T08:30Z, '2026-11-21 17:30+09:00', or -2h (before the end of the log).
+    #[arg(value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) time: String,
     /// Logs of any format. Several are read as one.
     #[arg(required = true, value_name = "LOG")]

@@ -8,11 +8,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use tallymon::analyze::{self, Analysis, RuleSet};
-use tallymon::clock::LocalZone;
+use tallymon::clock::parse_log_time;
 use tallymon::core::time::FileTime;
-use tallymon::log::{Notes, ReadOptions, Selection, open};
+use tallymon::log::zone::add_minutes;
+use tallymon::log::{LogClock, Moment, Notes, ReadOptions, Selection};
 
-use super::relog::{reading, say_damage, selection, time};
+use super::relog::{LOG_TIMES, reading, say_damage, selection};
 use crate::arguments::Common;
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -47,17 +48,19 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
 /// `tally why`.
 pub(crate) fn why(_common: &Common, arguments: &Why) -> Result<(), Failure> {
     let options = reading(&arguments.reading)?;
-    let moment = moment(&arguments.time, &arguments.logs, &options)?;
+    let clock = LogClock::of(&arguments.logs, &options)?;
+    let moment = moment(&arguments.time, &clock)?;
     let found = analyze::why(&arguments.logs, built_in()?, moment, &Selection::default(), &options)?;
     let Some(found) = found else {
-        let at = tallymon::clock::rfc3339(moment);
-        return Err(Failure::new(Kind::NoData, format_args!("the logs have no record at {at}")));
+        let words =
+            format!("the logs have no record at {}; they have {}", clock.text(moment), clock.range_text());
+        return Err(Failure::new(Kind::NoData, words));
     };
     let mut out = border::stdout();
     if arguments.json {
         writeln!(out, "{}", border::json(&json::moment(&found)))?;
     } else {
-        text::moment(&mut out, &found)?;
+        text::moment(&mut out, &found, &clock)?;
     }
     Ok(())
 }
@@ -92,34 +95,28 @@ fn say_faults(notes: &[(PathBuf, Notes)]) -> io::Result<bool> {
     Ok(notes.iter().any(|(_, notes)| notes.damage_count > 0))
 }
 
-/// The time that is asked for. A time of day is the last one in the logs.
-fn moment(text: &str, logs: &[PathBuf], options: &ReadOptions) -> Result<FileTime, Failure> {
-    const DAY: u64 = 86_400 * tallymon::core::time::UNITS_PER_SECOND;
-    if text.contains('-') || text.contains('/') {
-        return time(text);
-    }
-    let mut last: Option<(FileTime, i32)> = None;
-    for path in logs {
-        let mut log = open(path, options)?;
-        log.scan(&mut |record| {
-            if last.is_none_or(|(time, _)| record.time > time) {
-                last = Some((record.time, record.local_minutes));
-            }
-            std::ops::ControlFlow::Continue(())
-        })?;
-    }
-    let Some((last, minutes)) = last else {
+/// The time that is asked for, by the logs' own clock. A time of day is the last one in the logs.
+fn moment(text: &str, clock: &LogClock) -> Result<FileTime, Failure> {
+    const DAY_MINUTES: i32 = 24 * 60;
+    let Some((_, last)) = clock.range() else {
         return Err(Failure::new(Kind::NoData, "the logs have no record"));
     };
-    let zone = LocalZone::utc();
-    let local = FileTime(last.0.saturating_add_signed(i64::from(minutes).saturating_mul(600_000_000)));
-    let day = zone.at(local).time;
-    let whole = format!("{:04}-{:02}-{:02} {text}", day.year, day.month, day.day);
-    let parsed = zone.parse(&whole).ok_or_else(|| {
-        let words =
-            format!("no time {text:?}: write 12:10, '2026-11-21 09:30' (local) or 2026-11-21T08:30:00Z");
+    let on_day_of = |local: FileTime| {
+        let day = local.system_time();
+        let whole = format!("{:04}-{:02}-{:02} {}", day.year, day.month, day.day, text.trim());
+        Some(clock.moment(parse_log_time(&whole)?, Moment::Last))
+    };
+    if let Some(time) = parse_log_time(text) {
+        return Ok(clock.moment(time, Moment::Last));
+    }
+    let today = add_minutes(last, clock.minutes(last));
+    let found = on_day_of(today);
+    let found = match found {
+        Some(time) if time > last => on_day_of(add_minutes(today, -DAY_MINUTES)),
+        _ => found,
+    };
+    found.ok_or_else(|| {
+        let words = format!("no time {text:?}: write 12:10, or {LOG_TIMES}");
         Failure::new(Kind::Usage, words)
-    })?;
-    let utc = parsed.0.saturating_add_signed(i64::from(minutes).saturating_mul(-600_000_000));
-    Ok(FileTime(if utc > last.0 { utc.saturating_sub(DAY) } else { utc }))
+    })
 }

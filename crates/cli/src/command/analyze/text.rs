@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, Moment, Range};
-use tallymon::clock::rfc3339;
 use tallymon::core::counter::CounterType;
 use tallymon::human::Unit;
+use tallymon::log::LogClock;
 
 use crate::words::{line_width, visible, wrap};
 
@@ -24,7 +24,7 @@ pub(super) fn print(out: &mut impl Write, found: &Analysis, top: usize, verbose:
             if finding.host.is_empty() { String::new() } else { format!(" on {}", visible(&finding.host)) };
         let title = visible(&finding.title);
         writeln!(out, "{}. {}: {title}{host}", at.saturating_add(1), finding.severity.name())?;
-        details(out, finding, verbose)?;
+        details(out, finding, &found.clock, verbose)?;
     }
     let hidden = found.findings.len().saturating_sub(top);
     if hidden > 0 {
@@ -47,10 +47,11 @@ pub(super) fn print(out: &mut impl Write, found: &Analysis, top: usize, verbose:
 
 /// What was looked at, and what was found, in one paragraph.
 fn summary(found: &Analysis) -> String {
+    let clock = &found.clock;
     let range = found
         .first
         .zip(found.last)
-        .map_or(String::new(), |(first, last)| format!(", {} to {}", rfc3339(first), rfc3339(last)));
+        .map_or(String::new(), |(first, last)| format!(", {} to {}", clock.text(first), clock.text(last)));
     let looked = format!(
         "{} records of {} counters{range}. {} rules had their counters here, {} had not.",
         found.records, found.counters, found.rules_applied, found.rules_without_counters
@@ -72,13 +73,13 @@ fn summary(found: &Analysis) -> String {
     format!("{looked}\nTaken for the machine: {} (change with --set).\n{findings}", machine.join(", "))
 }
 
-fn details(out: &mut impl Write, finding: &Finding, verbose: bool) -> io::Result<()> {
+fn details(out: &mut impl Write, finding: &Finding, clock: &LogClock, verbose: bool) -> io::Result<()> {
     let shown = if verbose { usize::MAX } else { INSTANCES };
     for evidence in finding.instances.iter().take(shown) {
         writeln!(out, "   {}", visible(&evidence.path))?;
         writeln!(out, "     {}", numbers(evidence))?;
         for range in evidence.ranges.iter().take(if verbose { usize::MAX } else { RANGES }) {
-            writeln!(out, "     {}", range_of(range, evidence))?;
+            writeln!(out, "     {}", range_of(range, evidence, clock))?;
         }
         let more = (evidence.ranges.len().saturating_sub(if verbose { usize::MAX } else { RANGES })) as u64;
         let more = more.saturating_add(evidence.more_ranges);
@@ -139,10 +140,10 @@ fn numbers(evidence: &Evidence) -> String {
     )
 }
 
-fn range_of(range: &Range, evidence: &Evidence) -> String {
+fn range_of(range: &Range, evidence: &Evidence, clock: &LogClock) -> String {
     let worst = value(range.worst, &evidence.path, evidence.counter_type);
     let way = if evidence.usual.is_some_and(|usual| range.worst < usual) { "down to" } else { "up to" };
-    format!("{} to {}, {way} {worst}", rfc3339(range.from), rfc3339(range.to))
+    format!("{} to {}, {way} {worst}", clock.text(range.from), clock.text(range.to))
 }
 
 fn cause_of(cause: &Cause) -> String {
@@ -199,7 +200,8 @@ pub(super) fn markdown(out: &mut impl Write, found: &Analysis, top: usize) -> io
         for evidence in &finding.instances {
             let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
             let usual = evidence.usual.map_or_else(|| "-".to_owned(), shown);
-            let first = evidence.ranges.first().map_or_else(|| "-".to_owned(), |range| rfc3339(range.from));
+            let first = evidence.ranges.first();
+            let first = first.map_or_else(|| "-".to_owned(), |range| found.clock.text(range.from));
             let (worst, time) = (shown(evidence.worst), duration(evidence.seconds));
             writeln!(out, "| {} | {worst} | {usual} | {time} | {first} |", escaped(&evidence.path))?;
         }
@@ -229,8 +231,8 @@ fn escaped(text: &str) -> String {
 }
 
 /// One moment in words.
-pub(super) fn moment(out: &mut impl Write, found: &Moment) -> io::Result<()> {
-    writeln!(out, "{} to {}", rfc3339(found.from), rfc3339(found.to))?;
+pub(super) fn moment(out: &mut impl Write, found: &Moment, clock: &LogClock) -> io::Result<()> {
+    writeln!(out, "{} to {}", clock.text(found.from), clock.text(found.to))?;
     if found.deviations.is_empty() {
         writeln!(out, "None of the {} counters that were looked at was unlike the rest.", found.looked_at)?;
     } else {

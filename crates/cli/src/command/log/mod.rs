@@ -13,7 +13,7 @@ use tallymon::record::session::{SessionSettings, SessionStatus, SessionStore};
 use unicode_width::UnicodeWidthStr;
 
 use self::arguments::{Log, LogAction, SessionOptions, Start};
-use super::relog::time;
+use super::relog::machine_time;
 use crate::arguments::Common;
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -145,8 +145,8 @@ pub(crate) fn changed(
     settings.rotate_time = options.rotate_time.or(settings.rotate_time);
     settings.segments = options.segments.or(settings.segments);
     settings.samples = options.samples.or(settings.samples);
-    settings.begin = options.begin.as_deref().map(time).transpose()?.or(settings.begin);
-    settings.end = options.end.as_deref().map(time).transpose()?.or(settings.end);
+    settings.begin = options.begin.as_deref().map(machine_time).transpose()?.or(settings.begin);
+    settings.end = options.end.as_deref().map(machine_time).transpose()?.or(settings.end);
     settings.duration = options.duration.or(settings.duration);
     settings.at_boot |= options.at_boot;
     Ok(settings)

@@ -14,16 +14,17 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
-use tallymon::{Query, Sampler};
+use tallymon::{Log, Query, Sampler};
 use tallymon_monitor::model::overview::{OverviewLook, Pane};
 use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
 
 use self::sessions::StoredSessions;
-use super::relog::reading;
+use super::relog::{in_range, reading};
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
+use crate::log_hosts::moment_of;
 use crate::paths;
 use crate::progress::open_logs;
 use crate::stop;
@@ -90,6 +91,7 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
             (Query::over(info), Options::live(sampler))
         }
     };
+    show_times(wanted, log.as_ref(), &mut options)?;
     let stop = stop::with_full_screen()?;
     if settings.is_none() || !chosen.is_empty() {
         options.paths = match (&log, chosen.is_empty()) {
@@ -129,6 +131,24 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
     let zone = LocalZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
+}
+
+/// Has the chart begin with the times of a log that the options choose.
+fn show_times(wanted: &Mon, log: Option<&Log>, options: &mut Options) -> Result<(), Failure> {
+    wanted.range.needs_log(log.is_some())?;
+    wanted.time.needs_log(log.is_some())?;
+    let Some(log) = log else { return Ok(()) };
+    let clock = &log.summary().clock;
+    let range = in_range(&wanted.range)?.range(clock);
+    if let Some((first, last)) = clock.range().filter(|_| range.is_limited()) {
+        let shown = (range.from.unwrap_or(first), range.to.unwrap_or(last));
+        if shown.0 > last || shown.1 < first || shown.0 > shown.1 {
+            return Err(clock.no_records(range).in_file(log.path()).into());
+        }
+        options.range = Some(shown);
+    }
+    options.at = wanted.time.at.as_deref().map(|at| moment_of(at, clock)).transpose()?;
+    Ok(())
 }
 
 /// Whether a source has what an overview of a machine needs: processors, memory and processes.

@@ -12,8 +12,8 @@ use tallymon::core::time::FileTime;
 
 use self::reports::Report;
 use self::table::{Line, Printer};
-use super::relog::time;
-use crate::arguments::{Common, LogRange, OfLog, Stat, StatReport};
+use super::relog::in_range;
+use crate::arguments::{Common, OfLog, Stat, StatReport, TimeChoice};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
 use crate::paths;
@@ -28,6 +28,7 @@ pub(crate) fn run(common: &Common, wanted: &Stat) -> Result<(), Failure> {
         let words = "a saved data block has one moment; 'tally get --file FILE PATH' prints its values";
         return Err(Failure::new(Kind::Usage, words));
     }
+    wanted.range.needs_log(!wanted.of_log.log.is_empty())?;
     match LogHosts::of(common, &wanted.of_log)? {
         Some(log) => of_log(log, wanted),
         None => live(common, wanted),
@@ -70,19 +71,20 @@ fn of_log(mut hosts: LogHosts, wanted: &Stat) -> Result<(), Failure> {
         }
     }
     check(report, lacking)?;
-    let from = wanted.range.from.as_deref().map(time).transpose()?.unwrap_or(FileTime(0));
-    let to = wanted.range.to.as_deref().map(time).transpose()?.unwrap_or(FileTime(u64::MAX));
+    let clock = hosts.log().summary().clock.clone();
+    let range = in_range(&wanted.range)?.range(&clock);
     let every = wanted.interval.map_or(0, |every| u64::try_from(every.as_nanos() / 100).unwrap_or(u64::MAX));
     let stop = Stop::on_signals()?;
     let log = hosts.log().clone();
-    let mut printer = Printer::new(report, log.host(), io::stdout().is_terminal());
+    let mut printer = Printer::new(report, log.host(), io::stdout().is_terminal()).with_clock(clock.clone());
     log.rewind();
-    let mut done = 0u64;
+    let (mut done, mut in_range) = (0u64, 0u64);
     // The record before the range is what the first rates in it are from.
     while let Some(time) = log.advance(FileTime(0), FileTime(u64::MAX), every)? {
-        if time < from || time > to {
+        if !range.has(time) {
             continue;
         }
+        in_range = in_range.saturating_add(1);
         hosts.collect()?;
         let lines = lines(report, &hosts.readings()?, wanted);
         // The first record of most logs has no rates, and so no line.
@@ -93,6 +95,9 @@ fn of_log(mut hosts: LogHosts, wanted: &Stat) -> Result<(), Failure> {
         if wanted.count.is_some_and(|count| done >= count) || stop.is_wanted() {
             break;
         }
+    }
+    if in_range == 0 {
+        return Err(clock.no_records(range).in_file(log.path()).into());
     }
     if done == 0 {
         let words = format!("{}: no record with values in that range", log.path().display());
@@ -165,7 +170,7 @@ pub(crate) fn processes(common: &Common, interval: Duration, most: usize) -> Res
         top: Some(most),
         all: false,
         of_log: OfLog::default(),
-        range: LogRange::default(),
+        range: TimeChoice::default(),
     };
     live(common, &wanted)
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use tallymon::clock::LocalZone;
 use tallymon::core::time::FileTime;
+use tallymon::log::LogClock;
 use tallymon::log::zone::add_minutes;
 use tallymon_monitor::Colours;
 use tallymon_monitor::model::overview::Level;
@@ -66,6 +67,8 @@ pub(super) struct Printer {
     report: &'static Report,
     host: String,
     zone: LocalZone,
+    /// The clock of the log that the samples are from; without one, they are of this machine.
+    clock: Option<LogClock>,
     has_colours: bool,
     /// Lines of a screen; `None` where the output is no terminal, and has one heading.
     screen: Option<usize>,
@@ -82,12 +85,19 @@ impl Printer {
             report,
             host: host.to_string(),
             zone: LocalZone::system(),
+            clock: None,
             has_colours: is_terminal && Colours::of_environment() != Colours::None,
             screen: is_terminal.then(|| terminal_height().unwrap_or(24).saturating_sub(2).max(4)),
             since: None,
             sums: Vec::new(),
             samples: 0,
         }
+    }
+
+    /// Shows local times by the clock of a log.
+    pub(super) fn with_clock(mut self, clock: LogClock) -> Printer {
+        self.clock = Some(clock);
+        self
     }
 
     /// Whether each sample has a heading: its lines are others than before.
@@ -98,7 +108,11 @@ impl Printer {
     /// Prints a sample.
     pub(super) fn sample(&mut self, time: FileTime, lines: &[Line]) -> io::Result<()> {
         let mut text = String::new();
-        let local = add_minutes(time, self.zone.minutes(time)).system_time();
+        let minutes = match &self.clock {
+            Some(clock) => clock.minutes(time),
+            None => self.zone.minutes(time),
+        };
+        let local = add_minutes(time, minutes).system_time();
         if self.since.is_none() {
             let date = format!("{:04}-{:02}-{:02}", local.year, local.month, local.day);
             text += &format!("{}  {date}\n", visible(&self.host));

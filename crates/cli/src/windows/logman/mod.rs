@@ -14,7 +14,7 @@ use super::words::{Known, Takes, Words};
 use crate::arguments::Common;
 use crate::arguments::parse::interval;
 use crate::border;
-use crate::command::relog::time;
+use crate::command::relog::machine_time;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::session;
@@ -284,8 +284,10 @@ fn changed(
     };
     settings.samples = words.parsed("sc", number)?.or_else(|| settings.samples.filter(|_| !off("sc")));
     settings.duration = words.parsed("rf", interval)?.or_else(|| settings.duration.filter(|_| !off("rf")));
-    settings.begin = words.one("b").map(time).transpose()?.or_else(|| settings.begin.filter(|_| !off("b")));
-    settings.end = words.one("e").map(time).transpose()?.or_else(|| settings.end.filter(|_| !off("e")));
+    settings.begin =
+        words.one("b").map(machine_time).transpose()?.or_else(|| settings.begin.filter(|_| !off("b")));
+    settings.end =
+        words.one("e").map(machine_time).transpose()?.or_else(|| settings.end.filter(|_| !off("e")));
     for by_hand in words.all("m") {
         match by_hand.to_ascii_lowercase().as_str() {
             "start" => settings.begin = None,
