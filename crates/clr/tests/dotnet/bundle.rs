@@ -35,7 +35,7 @@ struct Part {
 /// The host with the framework of the single file `program`, written once into `folder`; `mcs` is the
 /// compiler.
 pub(crate) fn own_host(program: &Path, mcs: &Path, folder: &Path) -> PathBuf {
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dotnet/programs");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../clr/tests/dotnet/programs");
     let sources = ["mscorlib", "System.Core"].map(|name| (name, programs.join(format!("{name}.cs"))));
     let host = folder.join("azmcp");
     let made_of = [&sources[0].1, &sources[1].1, &programs.join("../bundle.rs")];

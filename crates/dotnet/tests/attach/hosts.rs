@@ -1,0 +1,119 @@
+//! Runs the program `attach.cs` in each runtime.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+
+use tallymon_dotnet::port::{Program, find};
+use tallymon_testkit::Scratch;
+
+use crate::bundle;
+use crate::runtimes::{foreign_program, peers, runtimes};
+
+/// A runtime, and the compiler for its programs.
+pub(crate) struct Host {
+    pub(crate) version: &'static str,
+    dotnet: PathBuf,
+    /// The program lies beside the runtime, under a fixed name.
+    beside: bool,
+    mcs: PathBuf,
+}
+
+/// Each runtime that is there; none, said once for each test, without one or without a compiler.
+pub(crate) fn hosts() -> &'static [Host] {
+    static HOSTS: OnceLock<Vec<Host>> = OnceLock::new();
+    let hosts = HOSTS.get_or_init(|| {
+        let Some(mcs) = tallymon_testkit::peer("mcs") else { return Vec::new() };
+        let host = |version, dotnet, beside| Host { version, dotnet, beside, mcs: mcs.clone() };
+        let mut all: Vec<Host> =
+            runtimes().into_iter().map(|(version, dotnet)| host(version, dotnet, false)).collect();
+        let newest =
+            foreign_program().map(|program| bundle::own_host(&program, &mcs, &peers().join("dotnet-10.0.9")));
+        all.extend(newest.map(|dotnet| host("10.0", dotnet, true)));
+        all
+    });
+    if hosts.is_empty() {
+        tallymon_testkit::skip("no .NET runtime or no C# compiler for the tests that attach");
+    }
+    hosts
+}
+
+/// The test program, which does what it is told and answers each line with one.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    _folder: Scratch,
+}
+
+impl Host {
+    /// Whether the framework lacks what its own program does not need, such as `GC.Collect`.
+    pub(crate) fn is_trimmed(&self) -> bool {
+        self.beside
+    }
+
+    /// Starts the program in a folder of its own.
+    pub(crate) fn start(&self) -> Running {
+        let folder = Scratch::new();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attach/attach.cs");
+        let program = folder.join(if self.beside { bundle::PROGRAM } else { "attach.exe" });
+        let mut mcs = Command::new(&self.mcs);
+        mcs.arg("-optimize+").arg(format!("-out:{}", program.display())).arg(source);
+        let out = mcs.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let mut command = if self.beside {
+            let host = folder.join("host");
+            std::fs::copy(&self.dotnet, &host).unwrap();
+            Command::new(host)
+        } else {
+            let config = folder.join("program.runtimeconfig.json");
+            let text = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App",
+                "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
+            std::fs::write(&config, text).unwrap();
+            let mut command = Command::new(&self.dotnet);
+            command.arg("exec").arg("--runtimeconfig").arg(config).arg(&program);
+            command
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
+        // The test looks for the socket where every program does.
+        command.env_remove("TMPDIR");
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut running = Running { child, input, output, _folder: folder };
+        assert_eq!(running.line(), "ready", ".NET {}", self.version);
+        running
+    }
+}
+
+impl Running {
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line.trim_end().to_string()
+    }
+
+    /// Has the program do something; returns its answer.
+    pub(crate) fn ask(&mut self, words: &str) -> String {
+        writeln!(self.input, "{words}").unwrap();
+        self.input.flush().unwrap();
+        self.line()
+    }
+
+    /// The same for an answer that is a number.
+    pub(crate) fn number(&mut self, words: &str) -> u64 {
+        let answer = self.ask(words);
+        answer.parse().unwrap_or_else(|_| panic!("{words}: {answer}"))
+    }
+
+    pub(crate) fn program(&self) -> Program {
+        find(self.child.id()).unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,212 @@
+//! The diagnostics port, and the streams that it sends.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use tallymon_dotnet::events::{self, Meaning, meaning};
+use tallymon_dotnet::nettrace::{Trace, TraceError};
+use tallymon_dotnet::port::{EventProvider, PortError, Program, Session, find};
+
+use crate::hosts::hosts;
+
+/// Longer than any of these programs needs, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn provider(name: &str, keywords: u64, level: u32, arguments: &str) -> EventProvider {
+    EventProvider { name: name.into(), keywords, level, arguments: arguments.into() }
+}
+
+#[test]
+fn a_program_says_what_it_is() {
+    for host in hosts() {
+        let running = host.start();
+        let program = running.program();
+        assert_eq!(program.name, if host.version == "10.0" { "host" } else { "attach" });
+        match program.info(PATIENCE) {
+            Ok(info) => {
+                assert_eq!(info.pid, u64::from(running.child.id()));
+                assert!(info.version.starts_with(host.version), "{info:?}");
+                assert!(!info.assembly.is_empty() && !info.command.is_empty(), "{info:?}");
+            }
+            Err(error) => {
+                assert_eq!(host.version, "3.1");
+                assert!(error.to_string().contains("too old"), "{error}");
+            }
+        }
+    }
+}
+
+/// What the events of a session say must be what the program's own runtime says.
+#[test]
+fn events_agree_with_the_runtime() {
+    for host in hosts() {
+        let mut running = host.start();
+        let session = Session {
+            providers: vec![
+                provider(events::SYSTEM_RUNTIME, u64::MAX, 4, "EventCounterIntervalSec=0.1"),
+                provider(events::RUNTIME, events::GC | events::EXCEPTION, 4, ""),
+            ],
+            method_names: false,
+            buffer: 16,
+        };
+        let stream = running.program().start(&session, PATIENCE).unwrap();
+        let finish = stream.finisher();
+        // Closing its input would end the program, so one thread reads and this one asks.
+        let (counting, counts) = channel();
+        let reader = std::thread::spawn(move || {
+            let mut trace = Trace::new(stream)?;
+            let mut all = Vec::new();
+            while trace.next(&mut |event| {
+                all.extend(meaning(event));
+                if matches!(all.last(), Some(Meaning::Counter(_))) {
+                    let _ = counting.send(());
+                }
+            })? {}
+            Ok::<_, TraceError>((all, trace.lost(), *trace.start()))
+        });
+        // Counters begin to count a moment after the session.
+        counts.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(running.ask("throw 25"), "ok");
+        let mut collections = 0;
+        if !host.is_trimmed() {
+            for generation in [0, 1, 2] {
+                assert_eq!(running.ask(&format!("collect {generation}")), "ok");
+            }
+            collections = running.number("collections 0");
+        }
+        // What happened is in the next values or in those after them: a set of values has this many.
+        for _ in 0..3 * counts.try_iter().count().max(30) {
+            counts.recv_timeout(PATIENCE).unwrap();
+        }
+        finish.finish(PATIENCE).unwrap();
+        let (all, lost, start) = reader.join().unwrap().unwrap();
+        assert_eq!(lost, 0, ".NET {}", host.version);
+        assert_eq!(start.pid, running.child.id());
+        let thrown = all.iter().filter(|event| {
+            matches!(event, Meaning::Exception(thrown)
+            if thrown.type_name == "System.InvalidOperationException" && thrown.message == "on purpose")
+        });
+        assert_eq!(thrown.count(), 25, ".NET {}", host.version);
+        let mut counted = BTreeMap::new();
+        for event in &all {
+            if let Meaning::Counter(counter) = event {
+                *counted.entry(counter.name.as_str()).or_insert(0.0) += counter.value;
+                assert!(counter.interval < 5.0, "{counter:?}");
+            }
+        }
+        assert_eq!(counted["exception-count"], 25.0, ".NET {}: {counted:?}", host.version);
+        if !host.is_trimmed() {
+            assert_eq!(counted["gen-2-gc-count"], 1.0, ".NET {}: {counted:?}", host.version);
+            check_collections(&all, collections);
+        }
+        // The program goes on as if nothing had been.
+        assert_eq!(running.ask("throw 1"), "ok");
+    }
+}
+
+/// Three collections: the last has the number that the runtime counts.
+fn check_collections(all: &[Meaning], collections: u64) {
+    let mut starts = all.iter().filter_map(|event| match event {
+        Meaning::GcStart(start) => Some(*start),
+        _ => None,
+    });
+    let last = starts.clone().next_back().unwrap();
+    assert_eq!(u64::from(last.number), collections);
+    assert!(starts.any(|start| start.is_induced() && start.generation == 2));
+    let stats = all.iter().filter(|event| {
+        matches!(event, Meaning::HeapStats(stats)
+            if stats.sizes.iter().sum::<u64>() > 0 && stats.handles > 0)
+    });
+    assert!(stats.count() >= 3);
+}
+
+#[test]
+fn attaching_again_and_again_does_no_harm() {
+    for host in hosts() {
+        let mut running = host.start();
+        let session = Session {
+            providers: vec![provider(events::SYSTEM_RUNTIME, u64::MAX, 4, "EventCounterIntervalSec=0.1")],
+            method_names: false,
+            buffer: 4,
+        };
+        for round in 0..20 {
+            let stream = running.program().start(&session, PATIENCE).unwrap();
+            let mut trace = Trace::new(stream).unwrap();
+            let mut seen = 0;
+            while seen == 0 && round % 2 == 0 {
+                trace.next(&mut |_| seen += 1).unwrap();
+            }
+            // The stream ends without a word, as it does when a reader is killed.
+            drop(trace);
+            assert_eq!(running.ask("throw 3"), "ok");
+        }
+    }
+}
+
+/// A program as a test plays it: another socket, the process id of this test.
+fn played(name: &str) -> (tallymon_testkit::Scratch, UnixListener, Program) {
+    let folder = tallymon_testkit::Scratch::new();
+    let socket = folder.join("socket");
+    let listener = UnixListener::bind(&socket).unwrap();
+    (folder, listener, Program { pid: std::process::id(), started: 0, name: name.into(), socket })
+}
+
+const SHORT: Duration = Duration::from_millis(300);
+
+#[test]
+fn attack_hostile_sockets_are_errors_with_a_reason() {
+    let missing = find(u32::MAX).unwrap_err().to_string();
+    assert!(missing.contains("process 4294967295 has no diagnostics socket"), "{missing}");
+    let mut header = b"DOTNET_IPC_V1\0".to_vec();
+    header.extend([24, 0, 0xff, 0xff, 0, 0]);
+    let refused = [&header[..], &[0x85, 0x13, 0x13, 0x80]].concat();
+    let huge = [b"DOTNET_IPC_V1\0".as_slice(), &[0xff, 0xff, 0xff, 0, 0, 0]].concat();
+    let answers: [(&[u8], &str); 6] = [
+        (b"", "waiting for an answer"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "the word DOTNET_IPC_V1"),
+        (&refused, "refused the command ProcessInfo with error 0x80131385, because it is too old"),
+        (&huge, "waiting for an answer"),
+        (b"DOTNET_IPC_V1\0\x14\0\xff\0\0\0", "the process id in the answer"),
+        (b"DOTNET_IPC_V1\0\x14\0\x02\0\0\0", "the kind of the message"),
+    ];
+    for (answer, expected) in answers {
+        let (_folder, listener, program) = played("hostile");
+        let answer = answer.to_vec();
+        let thread = std::thread::spawn(move || {
+            // A refused command is asked for in its older form.
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.read_exact(&mut [0; 20]).unwrap();
+                stream.write_all(&answer).unwrap();
+                if !answer.starts_with(b"DOTNET_IPC_V1\0\x18") {
+                    break;
+                }
+            }
+        });
+        let error = program.info(PATIENCE).unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected}: {error}");
+        thread.join().unwrap();
+    }
+    // Nobody accepts: the queue takes some connections, which get no answer, and then none.
+    let (_folder, _listener, program) = played("hung");
+    for _ in 0..200 {
+        let error = program.info(Duration::from_millis(1)).unwrap_err();
+        assert!(error.to_string().contains("waiting for"), "{error}");
+    }
+    let (_folder, listener, program) = played("dead");
+    drop(listener);
+    let error = program.info(SHORT).unwrap_err().to_string();
+    assert!(error.contains("opening its diagnostics socket") && error.contains("refused"), "{error}");
+    let (_folder, _listener, mut program) = played("impostor");
+    program.pid = 1;
+    let error = program.info(SHORT).unwrap_err();
+    assert!(matches!(error, PortError::Impostor { pid: 1, .. }), "{error}");
+    tallymon_testkit::attack(
+        "other users",
+        "listen on the diagnostics socket of a .NET program, answer nonsense or nothing",
+        "an error with the reason after a deadline; a socket of another process is not used",
+    );
+}
