@@ -21,7 +21,7 @@ pub struct ProcessFacts {
     pub user: String,
     /// Its command line; the name of the program where it has none.
     pub command: String,
-    /// The service or container that it belongs to, such as `nginx.service` or `docker 3f2a1b4c5d6e`.
+    /// The service or container that it belongs to, such as `nginx.service` or `docker web`.
     pub unit: Option<String>,
 }
 

@@ -14,17 +14,21 @@ pub struct Root {
     pub sys: PathBuf,
     /// The directory used as `/run`, where services keep their state.
     pub run: PathBuf,
+    /// The directory used as `/var`, where container runtimes keep the names of their containers.
+    pub var: PathBuf,
 }
 
 impl Root {
     /// The running kernel's own `/proc` and `/sys`.
     pub fn system() -> Root {
-        Root { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys"), run: PathBuf::from("/run") }
+        let real = PathBuf::from;
+        Root { proc: real("/proc"), sys: real("/sys"), run: real("/run"), var: real("/var") }
     }
 
-    /// The directories `proc`, `sys` and `run` below `folder`; they do not have to exist.
+    /// The directories `proc`, `sys`, `run` and `var` below `folder`; they do not have to exist.
     pub fn below(folder: &Path) -> Root {
-        Root { proc: folder.join("proc"), sys: folder.join("sys"), run: folder.join("run") }
+        let below = |name| folder.join(name);
+        Root { proc: below("proc"), sys: below("sys"), run: below("run"), var: below("var") }
     }
 
     /// Whether this is the running kernel's own `/proc`.
@@ -51,6 +55,11 @@ impl Root {
     /// The path of a file below `/run`, for example `utmp`; as [`Root::proc`].
     pub fn run(&self, relative: &str) -> PathBuf {
         self.run.join(relative.trim_start_matches('/'))
+    }
+
+    /// The path of a file below `/var`, for example `log/containers`; as [`Root::proc`].
+    pub fn var(&self, relative: &str) -> PathBuf {
+        self.var.join(relative.trim_start_matches('/'))
     }
 }
 

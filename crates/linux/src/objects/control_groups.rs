@@ -110,8 +110,8 @@ pub(super) fn processes(sources: &mut Sources, group: &Path) -> Vec<u32> {
 }
 
 /// The file of a group: its hierarchy, the path of the group and the name of the file.
-pub(super) fn place(sources: &Sources, group: &Path, file: &str) -> PathBuf {
-    group_file(&sources.root, group, file)
+pub(super) fn place(sources: &Sources, group: &Path, file: &str) -> Result<PathBuf, Absence> {
+    Ok(group_file(&sources.root, group, file))
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ impl File {
             "cgroup.procs" => Form::Count,
             "softnet_stat" | "nf_conntrack" | "arp_cache" | "ndisc_cache" => Form::Hexadecimal,
             "ip_vs_stats" => Form::Totals,
+            _ if self.0 == "net/dev" => Form::Interfaces,
             _ if name.ends_with(".tdb") => Form::Records,
             _ if self.0.contains("pressure") => Form::Assignments,
             _ => Form::Lines,
@@ -111,8 +112,11 @@ impl Expression {
         for sum in &self.alternatives {
             match sum.value(page_size, &mut look) {
                 Ok(value) => return Ok(value),
-                // Missing rights are more important to know than a missing file.
+                // Missing rights, and a limit that there is not, are more important to know than a missing file.
                 Err(Absence::AccessDenied) => first = Some(Absence::AccessDenied),
+                Err(Absence::OutOfRange) if first != Some(Absence::AccessDenied) => {
+                    first = Some(Absence::OutOfRange);
+                }
                 Err(absence) => first = first.or(Some(absence)),
             }
         }

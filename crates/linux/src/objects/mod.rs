@@ -1,5 +1,6 @@
 //! The performance objects, one per file: a table of counters, and the code that fills it.
 
+mod container;
 mod control_groups;
 mod expression;
 #[cfg(test)]
@@ -107,6 +108,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(cache::new()),
         Box::new(control_groups::jobs()),
         Box::new(control_groups::control_groups()),
+        Box::new(container::new()),
         Box::new(job_object_details::JobObjectDetails::new()),
         Box::new(processor_information::ProcessorInformation::new()),
         Box::new(network_tables::tcp()),

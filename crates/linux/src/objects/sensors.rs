@@ -51,11 +51,11 @@ pub(super) fn voltages() -> Table {
 }
 
 /// The files of a sensor are in the directory of its chip and begin with its name: `fan1_input`.
-fn file_of_sensor(_: &Sources, sensor: &Path, file: &str) -> PathBuf {
+fn file_of_sensor(_: &Sources, sensor: &Path, file: &str) -> Result<PathBuf, Absence> {
     let mut path = sensor.as_os_str().to_owned();
     path.push("_");
     path.push(file);
-    PathBuf::from(path)
+    Ok(PathBuf::from(path))
 }
 
 /// The sensors of one kind: the number and name of the chip, and the label or name of the sensor.

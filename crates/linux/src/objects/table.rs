@@ -17,8 +17,8 @@ use crate::sources::Sources;
 /// Lists the instances of an object: their names, and the directories of their files.
 pub(super) type Instances = fn(&mut Sources) -> Result<Vec<(String, PathBuf)>, Absence>;
 
-/// Returns the path of a file, from the directory of an instance and a relative path.
-pub(super) type FileLocator = fn(&Sources, &Path, &str) -> PathBuf;
+/// Returns the path of a file, from the directory of an instance and a relative path; or why it has none.
+pub(super) type FileLocator = fn(&Sources, &Path, &str) -> Result<PathBuf, Absence>;
 
 /// An object whose values are found by source expressions.
 pub(super) struct Table {
@@ -96,7 +96,7 @@ impl Table {
             keys.dedup();
         }
         let layout = ObjectLayout::new(spec);
-        let locate: FileLocator = |_, folder, file| folder.join(file);
+        let locate: FileLocator = |_, folder, file| Ok(folder.join(file));
         Table {
             layout,
             origins,
@@ -151,8 +151,12 @@ impl Table {
         }
         let bytes = match folder {
             Some(folder) if !file.0.starts_with('/') => {
-                let path = (self.locate)(sources, folder, file.0);
-                if self.of_groups { sources.text_of_group(path)? } else { sources.text_of(path)? }
+                let path = (self.locate)(sources, folder, file.0)?;
+                if self.of_groups && path.starts_with(&sources.root.sys) {
+                    sources.text_of_group(path)?
+                } else {
+                    sources.text_of(path)?
+                }
             }
             _ => sources.text(file.0)?,
         };

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use tallymon_provider::process::{MOST_ROWS, OpenFile, ProcessDetails, ProcessId, ThreadDetails};
 
-use super::{LinuxProcesses, TEXT, facts, number, read, sockets, units};
+use super::{LinuxProcesses, TEXT, facts, number, read, sockets};
 use crate::kernel::proc::kib_to_bytes;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_status::PidStatus;
+use crate::sources::units::group_of;
 
 /// Files of a control group of version 2 that limit it, or say what it uses.
 const GROUP_FILES: [&str; 8] = [
@@ -34,7 +35,7 @@ pub(super) fn details(of: &LinuxProcesses, process: ProcessId) -> Result<Process
     let status = read(&of.file(process, "status"), TEXT).unwrap_or_default();
     let status = PidStatus::parse(&status).unwrap_or_default();
     let groups = read(&of.file(process, "cgroup"), TEXT).unwrap_or_default();
-    let group = units::group_of(&String::from_utf8_lossy(&groups));
+    let group = group_of(&String::from_utf8_lossy(&groups));
     let limits = read(&of.file(process, "limits"), TEXT).unwrap_or_default();
     Ok(ProcessDetails {
         facts: of.facts_of(process)?,

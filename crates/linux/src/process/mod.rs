@@ -6,7 +6,6 @@
 mod act;
 mod details;
 mod sockets;
-mod units;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -22,7 +21,9 @@ use crate::kernel::proc::SystemFacts;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_status::PidStatus;
 use crate::kernel::root::Root;
-use crate::kernel::time::boot_time;
+use crate::kernel::time::{boot_time, steady};
+use crate::sources::container_names::ContainerNames;
+use crate::sources::units::{group_of, unit_of};
 
 /// Bytes of a command line that are shown.
 const COMMAND: u64 = 4_096;
@@ -39,6 +40,7 @@ pub struct LinuxProcesses {
     users: std::path::PathBuf,
     /// Names of users by number, as they were when a number was first seen.
     names: Mutex<HashMap<u64, String>>,
+    containers: Mutex<ContainerNames>,
 }
 
 impl LinuxProcesses {
@@ -48,7 +50,12 @@ impl LinuxProcesses {
     }
 
     fn below(root: Root, users: &Path) -> LinuxProcesses {
-        LinuxProcesses { root, users: users.to_path_buf(), names: Mutex::default() }
+        LinuxProcesses {
+            root,
+            users: users.to_path_buf(),
+            names: Mutex::default(),
+            containers: Mutex::default(),
+        }
     }
 
     fn file(&self, process: ProcessId, name: &str) -> std::path::PathBuf {
@@ -83,8 +90,14 @@ impl LinuxProcesses {
             user: user.map(|user| self.user(user)).unwrap_or_default(),
             // A kernel thread has no command line, and a process can clear its own.
             command: if command.is_empty() { format!("[{}]", stat.name) } else { command },
-            unit: units::unit_of(&units::group_of(&String::from_utf8_lossy(&groups))),
+            unit: self.unit(&group_of(&String::from_utf8_lossy(&groups))),
         })
+    }
+
+    /// The service or container of a control group.
+    fn unit(&self, group: &str) -> Option<String> {
+        let mut containers = self.containers.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        unit_of(group, |container| containers.of(container, &self.root, steady()))
     }
 
     /// The name of a user, else the number.

@@ -1,6 +1,7 @@
 //! Kernel files and tables that several objects share: kept open, read at most once a request, and only when
 //! needed.
 
+pub(crate) mod container_names;
 pub(crate) mod control_groups;
 pub(crate) mod disk_topology;
 pub(crate) mod disks;
@@ -14,6 +15,7 @@ pub(crate) mod processes;
 pub(crate) mod processor_counts;
 pub(crate) mod swap;
 pub(crate) mod text_files;
+pub(crate) mod units;
 
 mod absence;
 mod cached_file;
@@ -26,6 +28,7 @@ use tallymon_provider::{Absence, FileTime, PerfTime, ReadWindow};
 
 pub(crate) use self::absence::{absence, absence_of_route};
 use self::cached_file::File;
+use self::container_names::ContainerNames;
 use self::control_groups::{Groups, find_groups};
 use self::file_head::FileHead;
 use self::processes::{IoTotals, ProcessNeeds, ProcessTable};
@@ -54,6 +57,7 @@ use crate::sources::mounts::{FileSystem, mounted};
 use crate::sources::network_counts::NetworkCounts;
 use crate::sources::processor_counts::ProcessorCounts;
 use crate::sources::text_files::{GroupFiles, TextFiles};
+use crate::sources::units::Container;
 use tallymon_provider::TierChoice;
 
 /// What the requested objects need from the tables that they share.
@@ -111,6 +115,7 @@ pub(crate) struct Sources {
     groups: (u64, Result<Groups, Absence>),
     /// The time just before they were listed.
     groups_at: FileTime,
+    containers: ContainerNames,
     snmp: File<Snmp>,
     snmp6: File<Snmp6>,
     /// The BPF program that replaces the two files above.
@@ -202,6 +207,7 @@ impl Sources {
             texts: TextFiles::default(),
             group_texts: GroupFiles::default(),
             groups: (0, Err(Absence::NotRequested)),
+            containers: ContainerNames::default(),
             groups_at: FileTime(0),
             snmp: File::new(proc("net/snmp"), ReadMode::Whole, Snmp::parse),
             snmp6: File::new(proc("net/snmp6"), ReadMode::Whole, Snmp6::parse),
@@ -397,6 +403,11 @@ impl Sources {
         }
         self.earliest = self.earliest.min(self.groups_at);
         self.groups.1.as_ref().map_err(|absence| *absence)
+    }
+
+    /// The name of a container, if its runtime has given it one and we may read it.
+    pub(crate) fn container_name(&mut self, container: &Container) -> Option<String> {
+        self.containers.of(container, &self.root, self.now)
     }
 
     /// The object time of objects with a clock of their own, as NT's System, Process and Thread: a file time.

@@ -26,6 +26,8 @@ pub(crate) enum Form {
     Hexadecimal,
     /// Lines of words, then one row of hexadecimal numbers, then rates: `/proc/net/ip_vs_stats`.
     Totals,
+    /// `eth0: number number …`, added up over all interfaces but the loopback one: `/proc/net/dev`.
+    Interfaces,
     /// A Samba database; the number is how many records it has.
     Records,
 }
@@ -82,7 +84,8 @@ pub(crate) fn find(
     bytes: &[u8],
     keys: &[Key],
 ) -> Result<Vec<Option<Number>>, ParseError> {
-    let mut search = Search { keys, found: vec![None; keys.len()], adds: form == Form::Sums };
+    let mut search =
+        Search { keys, found: vec![None; keys.len()], adds: matches!(form, Form::Sums | Form::Interfaces) };
     match form {
         Form::Lines => search.lines(file, bytes)?,
         Form::Columns => search.columns(file, bytes)?,
@@ -94,6 +97,7 @@ pub(crate) fn find(
         }
         Form::Hexadecimal => search.hexadecimal(file, bytes)?,
         Form::Totals => search.totals(file, bytes)?,
+        Form::Interfaces => search.interfaces(file, bytes)?,
         Form::Records => {
             let count = super::tdb::records(file, bytes)?;
             search.found.fill(Some(Number::Of(i128::from(count))));
@@ -131,6 +135,10 @@ impl Search<'_> {
                 continue;
             }
             let number = number(text).ok_or_else(|| line.location.error(key.text, NEEDED_NUMBER, text))?;
+            let number = match number {
+                Number::Of(limit) if name.is_empty() && NO_LIMIT.contains(&limit) => Number::Unlimited,
+                number => number,
+            };
             *found = match (*found, number) {
                 (Some(Number::Of(sum)), Number::Of(more)) if self.adds => {
                     Some(Number::Of(sum.saturating_add(more)))
@@ -211,6 +219,24 @@ impl Search<'_> {
         Ok(())
     }
 
+    fn interfaces(&mut self, file: &'static str, bytes: &[u8]) -> Result<(), ParseError> {
+        for line in lines(file, bytes) {
+            // The two lines above the interfaces have no colon.
+            let Some((_, mut fields)) = line.key_and_fields().filter(|(name, _)| *name != b"lo") else {
+                continue;
+            };
+            for position in 1_usize.. {
+                let Some(text) = fields.next_field() else { break };
+                self.take(line, b"", b"", position, text)?;
+            }
+        }
+        // No interface but the loopback one has moved nothing.
+        if !bytes.is_empty() {
+            self.found.iter_mut().for_each(|found| *found = found.or(Some(Number::Of(0))));
+        }
+        Ok(())
+    }
+
     fn totals(&mut self, file: &'static str, bytes: &[u8]) -> Result<(), ParseError> {
         let is_row =
             |line: &Line<'_>| line.fields().next_field().is_some_and(|first| hexadecimal(first).is_some());
@@ -263,6 +289,10 @@ impl Search<'_> {
         Ok(())
     }
 }
+
+/// What version 1 of control groups writes for no limit: the largest 64-bit number in whole pages, of up to
+/// 64 KiB.
+const NO_LIMIT: std::ops::RangeInclusive<i128> = 0x7fff_ffff_ffff_0000..=0x7fff_ffff_ffff_ffff;
 
 fn number(text: &[u8]) -> Option<Number> {
     if text == b"max" {
@@ -320,6 +350,11 @@ mod tests {
         assert_eq!(look(Form::Sums, text, &["rbytes", "wbytes", "dios"]), [Some(11), Some(22), None]);
         assert_eq!(look(Form::Hexadecimal, b"0a 01\nff 00\n", &["#1", "#2"]), [Some(265), Some(1)]);
         assert_eq!(look(Form::Count, b"812\n4711\n", &[""]), [Some(2)]);
+        assert_eq!(look(Form::Lines, b"9223372036854771712\n", &[""]), [Some(-1)], "no limit");
+        assert_eq!(look(Form::Lines, b"a 9223372036854771712\n", &["a"]), [Some(9_223_372_036_854_771_712)]);
+        let text = b"Inter-| Receive | Transmit\n face |bytes packets|bytes\n  lo: 5 5 5\neth0:10 1 20\n wg0: 3 0 4\n";
+        assert_eq!(look(Form::Interfaces, text, &["#1", "#3", "#4"]), [Some(13), Some(24), Some(0)]);
+        assert_eq!(look(Form::Interfaces, b"", &["#1"]), [None]);
         let text = b"entries  drop\n00000010 1\n00000010 2\n";
         assert_eq!(look(Form::Hexadecimal, text, &["drop", "found"]), [Some(3), None]);
     }
