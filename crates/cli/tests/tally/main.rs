@@ -14,6 +14,7 @@ mod files;
 mod forms;
 mod full;
 mod hostile;
+mod killed;
 mod languages;
 mod log_times;
 mod logman;
