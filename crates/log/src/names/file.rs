@@ -126,7 +126,8 @@ impl NameFile {
 
     /// A line: a section, or an index and its text.
     fn line(&mut self, section: &mut Option<Language>, number: usize, line: Cow<'_, str>) {
-        let line = line.trim_end_matches('\0');
+        // A NUL ends a text in every table of names, so a name can not have one.
+        let line = line.split('\0').next().unwrap_or_default();
         if let Some(name) = line.trim().strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
             *section = language_of(name);
             return;
