@@ -106,6 +106,24 @@ fn a_decoder_of_others_reads_our_blg() {
 }
 
 #[test]
+fn a_name_without_room_in_a_blg_costs_its_counter_only() {
+    let folder = Scratch::new();
+    let name = |length: usize| "n".repeat(length);
+    for (length, room) in [(2_045, true), (2_046, false), (70_000, false)] {
+        let (csv, blg) = (folder.join(format!("{length}.csv")), folder.join(format!("{length}.blg")));
+        let head = format!(r#""(PDH-CSV 4.0) (UTC)(0)","\\h\o\{}","\\h\o\c""#, name(length));
+        std::fs::write(&csv, format!("{head}\n\"01/31/2026 10:00:00.000\",\"1\",\"2\"\n")).unwrap();
+        let report = relog(&[csv], &blg, &Options::default()).unwrap();
+        let copy = info(&blg, &ReadOptions::default()).unwrap();
+        assert_eq!(copy.notes.damage_count, 0, "{length}: {:?}", copy.notes);
+        assert_eq!(copy.columns.len(), 1 + usize::from(room), "{length}");
+        assert_eq!(report.remarks.len(), usize::from(!room), "{length}: {:?}", report.remarks);
+        let is_short = |words: &String| words.len() < 200 && words.contains("more than 2045 characters");
+        assert!(report.remarks.iter().all(is_short), "{:?}", report.remarks);
+    }
+}
+
+#[test]
 fn selected_counters_and_records_are_copied() {
     let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let wanted = r"\processor(*)\*".parse().unwrap();

@@ -43,7 +43,7 @@ pub(super) const MULTI: u8 = 2;
 pub(super) const OBJECT: u8 = 5;
 
 /// Longest name of a machine, object, instance or counter in bytes: Windows allows 1024 units.
-const LONGEST_TEXT: usize = 4096;
+pub(super) const LONGEST_TEXT: usize = 4096;
 /// Size of an entry of the counter list without its texts.
 pub(super) const ENTRY: usize = 0x34;
 /// Size of a single sub-record, its head included.

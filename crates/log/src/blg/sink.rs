@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink};
 use tallymon_core::path::CounterPath;
 
-use super::records::{Data, Entry, RawCounter, flags};
+use super::records::{Data, Entry, LONGEST_TEXT, RawCounter, flags};
 use super::write::{BlgWriter, WriteOptions};
 use crate::zone::add_minutes;
 
@@ -48,7 +48,8 @@ impl<W: Write + Seek> BlgSink<W> {
         }
     }
 
-    /// The columns whose text is not a counter path. A BLG can not hold them.
+    /// The columns that a BLG can not hold, each with the reason: text that is not a counter path, and names that
+    /// are longer than readers accept.
     pub fn left_out(&self) -> &[String] {
         &self.not_in_it
     }
@@ -56,9 +57,15 @@ impl<W: Write + Seek> BlgSink<W> {
     /// Adds a column to the counter list.
     fn add(&mut self, list: &mut Vec<Entry>, last: &mut Option<Counter>, position: usize, column: &Column) {
         let Column { parts: Some(parts), counter_type, scale, time_base, .. } = column else {
-            self.not_in_it.push(column.path.clone());
+            self.not_in_it.push(format!("{:?} is not a counter path and can not be in a BLG", column.path));
             return;
         };
+        if is_too_long(parts) {
+            let begin: String = column.path.chars().take(60).collect();
+            let words = format!("has a name of more than {LONGEST_NAME} characters and can not be in a BLG");
+            self.not_in_it.push(format!("{begin:?}... {words}"));
+            return;
+        }
         let is_wild = column.wild && parts.instance.is_some();
         let counter = Counter::of(parts, column);
         // Instances of one wildcard follow each other in a table, and become one entry again.
@@ -113,6 +120,16 @@ impl Counter {
             scale: column.scale,
         }
     }
+}
+
+/// The longest name that readers accept, with the two backslashes of a machine and a NUL.
+const LONGEST_NAME: usize = LONGEST_TEXT / 2 - 3;
+
+fn is_too_long(parts: &CounterPath) -> bool {
+    let machine = parts.machine.as_deref().unwrap_or_default();
+    let names = [machine, &parts.object.to_string(), &instance_text(parts), &parts.counter.to_string()];
+    // A name has at least a byte for each of its units, so most need not be counted.
+    names.iter().any(|name| name.len() > LONGEST_NAME && name.encode_utf16().count() > LONGEST_NAME)
 }
 
 fn instance_text(parts: &CounterPath) -> String {

@@ -212,6 +212,13 @@ mod tests {
     }
 
     #[test]
+    fn a_nul_ends_a_name() {
+        let names = NameFile::parse(b"2=Sys\0tem\n4\0=Memory\n6=Time\0\n", GERMAN, None).unwrap();
+        let german: Vec<&str> = names.tables[&GERMAN].names().map(|(_, name)| name).collect();
+        assert_eq!(german, ["Sys", "Time"]);
+    }
+
+    #[test]
     fn every_form_has_the_same_names() {
         let ini = "[Perflib]\r\nBaseIndex=1847\r\nLast Counter=4\r\n[PERF_x]\r\nFirst Counter=2\r\n\
                    [Perfstrings_009]\r\n1=1847\r\n2=System\r\n238=Processor\r\n6=% Processor Time\r\n\

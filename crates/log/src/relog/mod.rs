@@ -154,8 +154,7 @@ fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Re
         Format::Blg => {
             let mut sink = plan.blg_sink(file, options);
             plan.copy(&mut sink, options)?;
-            let words = |path: &String| format!("{path:?} is not a counter path and can not be in a BLG");
-            plan.report.remarks.extend(sink.left_out().iter().map(words));
+            plan.report.remarks.extend_from_slice(sink.left_out());
             Ok(())
         }
         Format::Tally => plan.copy(&mut plan.native_sink(new.file()?)?, options),
