@@ -85,6 +85,37 @@ fn record(hours: u64, folder: &Path) {
     assert_eq!(info(&log, &ReadOptions::default()).unwrap().records, HOUR);
 }
 
+/// A table and its history while 15 processes exist at a time and two of them are replaced each second; its
+/// memory is compared once the history is full.
+fn watch_short_lived_processes(rounds: u64) {
+    let names: Vec<&'static str> =
+        (0..2_000).map(|number| &*Box::leak(format!("job {number} of many").into_boxed_str())).collect();
+    let budget = 256 << 10;
+    let paths = [r"\Process(*)\% Processor Time"];
+    let mut bench = Bench::with(&paths, Language::ENGLISH, |options| options.budget = budget);
+    let run = |bench: &mut Bench, samples: u64| {
+        for _ in 0..samples {
+            let first = usize::try_from(bench.script.step.get()).unwrap() * 2;
+            *bench.script.processes.lock() =
+                names.iter().cycle().skip(first % 2_000).take(15).copied().collect();
+            bench.run(1);
+            if first.is_multiple_of(40) {
+                bench.screen();
+            }
+        }
+    };
+    run(&mut bench, 3);
+    bench.types("T");
+    while bench.app.monitor().rows().start == 0 {
+        run(&mut bench, 100);
+    }
+    level("short-lived processes", rounds, |_| {
+        run(&mut bench, 1_000);
+        let (bytes, stated) = bench.app.monitor().memory();
+        assert!(bytes <= stated, "{bytes} of {stated}");
+    });
+}
+
 #[test]
 fn attack_a_day_leaves_descriptors_and_memory_as_they_were() {
     let hours = attack_count(2, 24) as u64;
@@ -100,6 +131,8 @@ fn attack_a_day_leaves_descriptors_and_memory_as_they_were() {
         }
     });
     assert!(bench.app.monitor().rows().start > 0, "the history is not full");
+    drop(bench);
+    watch_short_lived_processes(attack_count(3, 24) as u64);
     attack(
         "Recordings",
         "a day of a recorder and of the monitor, on a simulated clock",

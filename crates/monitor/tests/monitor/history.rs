@@ -103,46 +103,6 @@ fn a_million_samples_of_short_lived_processes_stay_within_the_memory() {
     assert_eq!(names, ["build job number 199999 of many", "a"]);
 }
 
-/// Anonymous resident bytes of this process, where the system reports them.
-fn resident() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
-}
-
-#[test]
-fn memory_stays_constant_once_the_ring_is_full() {
-    let budget = 256 << 10;
-    let mut bench = Bench::with(&[r"\Process(*)\% Processor Time"], Language::ENGLISH, |options| {
-        options.budget = budget;
-    });
-    // 15 processes exist at a time, and two of them are replaced each second.
-    let names: Vec<&'static str> =
-        (0..2_000).map(|number| &*Box::leak(format!("job {number} of many").into_boxed_str())).collect();
-    let run = |bench: &mut Bench, samples: u64| {
-        for _ in 0..samples {
-            let first = bench.script.step.get() as usize * 2;
-            *bench.script.processes.lock() =
-                names.iter().cycle().skip(first % 2_000).take(15).copied().collect();
-            bench.run(1);
-            if first.is_multiple_of(40) {
-                bench.screen();
-            }
-        }
-    };
-    run(&mut bench, 3);
-    bench.types("T");
-    run(&mut bench, 1_000);
-    assert!(bench.app.monitor().rows().start > 0, "the ring is not full");
-    let full = resident();
-    run(&mut bench, 2_000);
-    let (bytes, stated) = bench.app.monitor().memory();
-    assert!(bytes <= stated, "{bytes} of {stated}");
-    if let (Some(full), Some(end)) = (full, resident()) {
-        assert!(end <= full + full / 8, "{full} bytes when it was full, {end} in the end");
-    }
-}
-
 #[test]
 fn a_late_series_has_no_values_before_it_came() {
     let (script, mut query, mut monitor) = monitor(&[r"\Process(*)\Working Set"], 1 << 20);
