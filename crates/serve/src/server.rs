@@ -216,3 +216,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
         });
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;
