@@ -91,6 +91,9 @@ struct Hostile {
     blg: String,
     native: String,
     sqlite: String,
+    parquet: String,
+    /// Logs of other collectors.
+    imports: Vec<String>,
     block: String,
     profile: String,
     ini: String,
@@ -128,6 +131,12 @@ impl Hostile {
             let set = SetOptions { guid: "{0}".into(), name: HOSTILE.into(), zone: (HOSTILE.into(), 0) };
             write(&mut SqliteSink::create(sqlite.as_ref(), set).unwrap());
         }
+        let parquet = file("parquet");
+        if cfg!(feature = "parquet") {
+            let copied = tally(&["relog", &native, "-o", &parquet]);
+            assert_eq!(copied.code, Some(0), "{}", copied.err);
+        }
+        let imports = hostile_imports(&folder);
         let block = file("block");
         let snapshot = HostileMachine(0).snapshot(&Request::parse("Global")).unwrap();
         fs::write(&block, snapshot.into_bytes()).unwrap();
@@ -159,7 +168,19 @@ impl Hostile {
             "level": HOSTILE, "message": HOSTILE, "fields": { "Service": HOSTILE },
         });
         fs::write(root.join("events.jsonl"), format!("{event}\n")).unwrap();
-        Hostile { folder, csv, blg, native, sqlite, block, profile, ini, _published: (instance, publisher) }
+        Hostile {
+            folder,
+            csv,
+            blg,
+            native,
+            sqlite,
+            parquet,
+            imports,
+            block,
+            profile,
+            ini,
+            _published: (instance, publisher),
+        }
     }
 
     /// Registers a library whose instance has a hostile name, and a service with a hostile library.
@@ -206,6 +227,45 @@ impl Hostile {
         command.current_dir(self.folder.path());
         command
     }
+}
+
+/// Sound logs of other collectors, in which disks, interfaces, processes and labels have hostile names.
+fn hostile_imports(folder: &Folder) -> Vec<String> {
+    let fixture = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../log/fixtures/import");
+        fs::read(format!("{folder}/{name}")).unwrap()
+    };
+    let replaced = |bytes: &[u8], old: &str, new: &str| {
+        let mut out = Vec::new();
+        let mut rest = bytes;
+        while let Some(at) = rest.windows(old.len()).position(|window| window == old.as_bytes()) {
+            out.extend_from_slice(&rest[..at]);
+            out.extend_from_slice(new.as_bytes());
+            rest = &rest[at + old.len()..];
+        }
+        out.extend_from_slice(rest);
+        assert_ne!(out, bytes, "{old}");
+        out
+    };
+    // A text has no place for a line end, and a binary file none for more bytes.
+    let line: String = HOSTILE.chars().filter(|letter| !"\r\n\t,".contains(*letter)).collect();
+    let line = line.replace(' ', "");
+    let labels = format!("__name__=\"{}\"", HOSTILE.replace('\n', "\\n").replace('\r', ""));
+    let changes = [
+        ("sysstat-12.6.1.sa", "ifb0", "\u{1b}[2J"),
+        ("nmon.nmon", "ifb0", line.as_str()),
+        ("iostat.txt", "vda", line.as_str()),
+        ("pidstat.txt", "tally", line.as_str()),
+        ("promtool.txt", "__name__=\"go_gc_duration_seconds\"", labels.as_str()),
+    ];
+    let mut logs = Vec::new();
+    for (name, old, new) in changes {
+        logs.push(folder.write(&format!("{HOSTILE}.{name}"), &replaced(&fixture(name), old, new)));
+    }
+    let meta = replaced(&fixture("pcp-v3.meta"), "vda", "\u{1b}[m");
+    logs.push(folder.write(&format!("{HOSTILE}pcp.meta"), &meta));
+    folder.write(&format!("{HOSTILE}pcp.0"), &fixture("pcp-v3.0"));
+    logs
 }
 
 /// The profile of a program whose module and method have hostile names.
@@ -360,11 +420,11 @@ fn every_command_shows_hostile_arguments_safely() {
 #[test]
 fn names_of_logs_are_shown_safely() {
     let hostile = Hostile::new();
-    let Hostile { csv, blg, native, sqlite, .. } = &hostile;
+    let Hostile { csv, blg, native, sqlite, parquet, .. } = &hostile;
     let every = every();
     let every = every.as_str();
     let (mut faults, mut silent) = (Vec::new(), Vec::<String>::new());
-    let logs = [csv, blg, native, sqlite];
+    let logs = [csv, blg, native, sqlite, parquet];
     for log in logs.iter().filter(|log| fs::exists(log.as_str()).unwrap()) {
         let rows: &[&[&str]] = &[
             &["info", "--columns", log],
@@ -387,6 +447,8 @@ fn names_of_logs_are_shown_safely() {
             &["watch", every, "--log", log],
             &["watch", "--json", every, "--log", log],
             &["explain", every, "--log", log],
+            &["stat", "proc", "--log", log],
+            &["report", log, "--force", "-c", every, "-o", "page.html"],
             &["relog", log, "--force", "-o", "copy.blg"],
             &["relog", log, "--force", "-o", "copy.sqlite"],
             &["relog", log, "--force", "-c", &format!(r"\x(*)\{HOSTILE}"), "-o", "copy.tally"],
@@ -394,8 +456,43 @@ fn names_of_logs_are_shown_safely() {
             &["compat", "relog", "-q", log],
         ];
         for row in rows {
-            let has_names = !row.contains(&"--plain") && !["analyze", "why"].contains(&row[0]);
+            let has_names =
+                !row.contains(&"--plain") && !["analyze", "why", "stat", "report"].contains(&row[0]);
             if !check(&hostile, row, false, ENDS, &mut faults) && has_names {
+                silent.push(format!("{row:?}"));
+            }
+        }
+    }
+    assert_eq!(silent, [""; 0], "no hostile text came so far as these outputs");
+    assert!(faults.is_empty(), "{} commands:\n{}", faults.len(), faults.join("\n\n"));
+}
+
+#[test]
+fn names_of_imported_logs_are_shown_safely() {
+    let hostile = Hostile::new();
+    let (mut faults, mut silent) = (Vec::new(), Vec::<String>::new());
+    for log in &hostile.imports {
+        let rows: &[&[&str]] = &[
+            &["info", "--columns", log],
+            &["info", "--json", "--columns", log],
+            &["stats", log],
+            &["stats", "--json", log],
+            &["list", "--log", log],
+            &["find", "a", "--log", log],
+            &["compare", log, log],
+            &["analyze", "--verbose", log],
+            &["why", "20:00:02", log],
+            &["stat", "disk", "--log", log],
+            &["stat", "net", "--all", "--log", log],
+            &["stat", "proc", "--log", log],
+            &["report", log, "--force", "-o", "page.html"],
+            &["relog", log, "--force", "-o", "copy.blg"],
+            &["relog", log, "--force", "-o", "copy.tally"],
+        ];
+        for row in rows {
+            let shows = check(&hostile, row, false, ENDS, &mut faults);
+            // The name of the file is hostile too, and so is a name in the file.
+            if !shows && row[0] == "info" {
                 silent.push(format!("{row:?}"));
             }
         }
@@ -414,6 +511,9 @@ fn names_of_blocks_publications_and_libraries_are_shown_safely() {
         &["doctor", "--verbose"],
         &["doctor", "--json"],
         &["provider", "check", "Evil"],
+        &["check", &format!(r"\Set {TURNED}(*)\*"), "-w", HOSTILE],
+        &["top", "--once", "-i", "100ms"],
+        &["stat", "proc"],
         &["compat", HOSTILE],
         &["compat", "lodctr", HOSTILE],
         &["compat", "logman", "query", HOSTILE],
@@ -431,6 +531,8 @@ fn names_of_blocks_publications_and_libraries_are_shown_safely() {
         &["get", r"\900000(*)\*", "--file", block],
         &["get", "--json", r"\900000(*)\*", "--file", block],
         &["explain", r"\900000(*)\900002", "--file", block],
+        &["check", r"\900000(*)\900002", "--file", block, "-i", "10ms", "-w", "0"],
+        &["check", &format!(r"\Set {TURNED}(*)\Count {TURNED}"), "-i", "10ms", "-w", "0"],
         &["list", &format!("Set {TURNED}"), "--instances"],
         &["get", &format!(r"\Set {TURNED}(*)\*")],
         &["get", "--json", &format!(r"\Set {TURNED}(*)\*")],

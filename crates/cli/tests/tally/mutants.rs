@@ -45,6 +45,10 @@ const CELLS: [&str; 16] = [
     r"\\h\a(b\c",
 ];
 
+fn is_text(format: &str) -> bool {
+    ["csv", "tsv", ".txt", ".nmon"].iter().any(|end| format.ends_with(end))
+}
+
 /// One more change of a file, by the kind of its format.
 fn mutate(bytes: &mut Vec<u8>, is_text: bool, random: &mut Random) {
     if bytes.is_empty() {
@@ -92,7 +96,9 @@ fn mutate(bytes: &mut Vec<u8>, is_text: bool, random: &mut Random) {
 
 fn mutate_text(bytes: &mut Vec<u8>, random: &mut Random) {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    let separator = if text.contains('\t') { '\t' } else { ',' };
+    // Reports are columns of words.
+    let count = |separator: &char| text.matches(*separator).count();
+    let separator = ['\t', ',', ' '].into_iter().max_by_key(count).unwrap_or(',');
     let mut rows: Vec<Vec<String>> =
         text.lines().map(|line| line.split(separator).map(str::to_owned).collect()).collect();
     let row = random.below(rows.len().max(1) as u64) as usize;
@@ -154,7 +160,22 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     let mut formats = vec!["tally", "blg", "csv", "tsv"];
     formats.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     formats.extend(cfg!(feature = "parquet").then_some("parquet"));
+    // Of other collectors, as they wrote them.
+    const IMPORTED: [&str; 7] = [
+        "sysstat-12.6.1.sa",
+        "vmstat.txt",
+        "iostat.txt",
+        "mpstat.txt",
+        "pidstat.txt",
+        "nmon.nmon",
+        "promtool.txt",
+    ];
+    formats.extend(IMPORTED);
     let read = |format: &'static str| {
+        if IMPORTED.contains(&format) {
+            let imported = concat!(env!("CARGO_MANIFEST_DIR"), "/../log/fixtures/import");
+            return (format, fs::read(format!("{imported}/{format}")).unwrap());
+        }
         let log = folder.file(&format!("sound.{format}"));
         if format != "tally" {
             assert_eq!(tally(&["relog", &native, "-o", &log]).code, Some(0), "{format}");
@@ -174,7 +195,7 @@ fn mutants_of_every_log_end_in_words() {
         for number in 0..count {
             let mut bytes = original.clone();
             for _ in 0..=random.below(4) {
-                mutate(&mut bytes, matches!(format, "csv" | "tsv"), &mut random);
+                mutate(&mut bytes, is_text(format), &mut random);
             }
             let log = folder.write(&format!("mutant.{format}"), &bytes);
             let out = folder.file(["out.csv", "out.tally", "out.blg"][random.below(3) as usize]);
@@ -208,7 +229,7 @@ fn mutants_of_every_log_end_in_words() {
     }
     // Some mutants are still sound, and some are not: both kinds were tried.
     eprintln!("exit codes: {codes:?}");
-    for format in ["tally", "blg", "csv"] {
+    for format in ["tally", "blg", "csv", "sysstat-12.6.1.sa", "nmon.nmon"] {
         assert!(codes.keys().any(|(of, code)| *of == format && *code == 7), "{format}: {codes:?}");
     }
 }
