@@ -45,7 +45,8 @@ async fn serve() -> (SocketAddr, Arc<Service>) {
     let address = listener.local_addr().unwrap();
     let hub = Arc::new(Hub::new(None, ReadOptions::default()));
     let uploads = Uploads::new(0).unwrap();
-    let service = Arc::new(Service::new(Gate::new(address).unwrap(), hub, uploads, Vec::new()));
+    let gate = Gate::new(address, None).unwrap();
+    let service = Arc::new(Service::new(gate, hub, uploads, Vec::new(), None));
     tokio::spawn(accept(listener, Arc::clone(&service)));
     (address, service)
 }
