@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
+use tallymon::hosts::HostError;
 use tallymon::log::{LogError, LogErrorKind};
 use tallymon::record::session::{SessionError, SettingsFault};
 use tallymon::registry::{RegistryError, RegistryErrorKind};
@@ -16,7 +17,7 @@ use crate::path_message::{Home, drawn};
 /// Why the command ends without success. `message` is `None` if it was printed already.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    code: u8,
+    pub(crate) code: u8,
     pub(crate) message: Option<String>,
 }
 
@@ -99,6 +100,20 @@ impl From<SourceError> for Failure {
             SourceErrorKind::AccessDenied => Kind::AccessDenied,
             SourceErrorKind::Unreachable => Kind::Unreachable,
             SourceErrorKind::BadData => Kind::BadFile,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error)
+    }
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Failure {
+        let kind = match &error {
+            HostError::File(_, io) if io.kind() == io::ErrorKind::PermissionDenied => Kind::AccessDenied,
+            HostError::File(_, io) if io.kind() == io::ErrorKind::NotFound => Kind::NotFound,
+            HostError::Unknown(_) => Kind::NotFound,
+            HostError::Line(..) => Kind::BadFile,
+            HostError::Address(_) | HostError::Twice(..) => Kind::Usage,
             _ => Kind::Other,
         };
         Failure::new(kind, error)

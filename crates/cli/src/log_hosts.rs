@@ -51,6 +51,10 @@ impl LogHosts {
     /// Opens the log that the options name, at its last record; `None` if they name none.
     pub(crate) fn of(common: &Common, of_log: &OfLog) -> Result<Option<LogHosts>, Failure> {
         let is_asked = !of_log.log.is_empty();
+        if is_asked && !common.host.is_empty() {
+            let words = "--host and --log can not be combined: a log has the hosts that were recorded";
+            return Err(Failure::new(Kind::Usage, words));
+        }
         is_asked.then(|| LogHosts::open(common, of_log)).transpose()
     }
 

@@ -9,6 +9,7 @@ mod border;
 mod command;
 mod command_line;
 mod exit;
+mod hosts;
 mod log_hosts;
 mod missing_values;
 mod output;
@@ -125,6 +126,7 @@ fn with_advice(mut error: clap::Error) -> clap::Error {
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let common = &arguments.common;
+    hosts::allow(common, arguments.command.as_ref())?;
     match &arguments.command {
         Some(Command::Mon(mon)) => command::mon::run(common, mon),
         Some(Command::Serve(serve)) => command::serve::run(common, serve),

@@ -11,16 +11,22 @@ use crate::words::say;
 /// Reports each path that has no value, and why. Returns the failure of the first such path. `live` means
 /// that the values are of this machine, whose setup the user can change.
 pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
-    missing_but(query, handles, live, &[NoValue::NoOperations])
+    missing_but("", query, handles, live, &[NoValue::NoOperations])
+}
+
+/// As [`missing`], of a host among several: `prefix` goes before paths that do not name their host.
+pub(crate) fn missing_of_host(prefix: &str, query: &Query, handles: &[CounterHandle]) -> Result<(), Failure> {
+    missing_but(prefix, query, handles, false, &[NoValue::NoOperations])
 }
 
 /// As [`missing`], of raw samples: rates need no value.
 pub(crate) fn missing_samples(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
-    missing_but(query, handles, live, &[NoValue::NoOperations, NoValue::FirstSample])
+    missing_but("", query, handles, live, &[NoValue::NoOperations, NoValue::FirstSample])
 }
 
 /// Reports each path without a value, unless the reason is one of those that are `allowed`.
 fn missing_but(
+    prefix: &str,
     query: &Query,
     handles: &[CounterHandle],
     live: bool,
@@ -48,7 +54,8 @@ fn missing_but(
             Some(Ok(())) => continue,
         };
         let path = query.path(*handle);
-        say(format_args!("{path}: {why}{}", nearest(query, *handle, why)));
+        let prefix = if path.starts_with("\\\\") || path.starts_with("//") { "" } else { prefix };
+        say(format_args!("{prefix}{path}: {why}{}", nearest(query, *handle, why)));
         first.get_or_insert(kind_of(why));
         curable |= is_curable(why);
     }

@@ -6,16 +6,38 @@ use tallymon::{CounterHandle, Locale, Location, PathError, Profile, Query, TierC
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
+use crate::hosts;
 use crate::path_message::Home;
 use crate::words::say;
 
 /// Opens the source that the options name, as a query without paths.
 pub(crate) fn query(common: &Common) -> Result<Query, Failure> {
-    Ok(Query::new(open(&location(common)?)?, locale(common)?)?)
+    query_at(common, &location(common)?)
 }
 
-/// The source that the options name.
+/// Opens a source, as a query without paths for the language of the options.
+pub(crate) fn query_at(common: &Common, location: &Location) -> Result<Query, Failure> {
+    Ok(Query::new(open(location)?, locale(common)?)?)
+}
+
+/// The source that the options name, for a command that reads one host.
 pub(crate) fn location(common: &Common) -> Result<Location, Failure> {
+    let mut hosts = hosts::named(common)?.into_iter();
+    match (hosts.next(), hosts.count()) {
+        (None, _) => here(common),
+        (Some(host), 0) => Ok(hosts::remote(common, &host)),
+        (Some(_), more) => {
+            let words = format!(
+                "--host names {} hosts, and this command reads one; get, watch, list and find read several",
+                more.saturating_add(1)
+            );
+            Err(Failure::new(Kind::Usage, words))
+        }
+    }
+}
+
+/// The source that the options name, without other machines.
+pub(crate) fn here(common: &Common) -> Result<Location, Failure> {
     Ok(match &common.file {
         Some(file) => Location::File(file.clone()),
         None => {

@@ -349,6 +349,12 @@ impl Interest {
         self.objects.is_empty()
     }
 
+    /// The selected objects with their counters, `None` for all counters of an object. Nothing when everything
+    /// is needed.
+    pub fn entries(&self) -> impl Iterator<Item = (TitleIndex, Option<&BTreeSet<TitleIndex>>)> {
+        self.objects.iter().map(|(object, counters)| (*object, counters.as_ref()))
+    }
+
     /// Whether a counter of an object is needed.
     pub fn wants(&self, object: TitleIndex, counter: TitleIndex) -> bool {
         match self.objects.get(&object) {

@@ -20,7 +20,7 @@ pub struct Variable {
 pub const ROOT: Variable = Variable {
     name: "TALLY_ROOT",
     old: Some("TALLYMON_ROOT"),
-    what: "folder for the registry, sessions, logs, events and published counters, instead of the system's folders",
+    what: "folder for the registry, sessions, logs, events, published counters and the table of hosts, instead of the system's folders",
 };
 
 /// How processes are read.

@@ -9,6 +9,7 @@
 //! | [`Query`] | values of counter paths over one source |
 //! | [`Sampler`] | one snapshot a tick for many queries, on a thread of its own |
 //! | [`Log`] | a performance log as a source |
+//! | [`hosts`] | other machines: the table of their names, addresses and groups |
 //! | [`mod@record`] | recordings and recording sessions |
 //! | [`mod@analyze`] | findings: what is wrong in logs, when, and who caused it |
 //! | [`registry`] | which providers are installed, and their names |
@@ -32,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It does not print, draw or parse command lines, and opens no network connections.
+//! It does not print, draw or parse command lines. It opens connections only to hosts that the caller names.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -42,6 +43,7 @@ pub mod clock;
 mod explain;
 mod exports;
 mod history;
+pub mod hosts;
 pub mod human;
 mod location;
 mod log_source;
@@ -71,7 +73,7 @@ pub use path_error::{PathError, PathPart, PathProblem, nearest_words};
 pub use precision::Precision;
 pub use query::{CounterHandle, CounterValue, Expand, Query, Reading};
 pub use record::Recorder;
-pub use rows::{LiveRows, RowValues};
+pub use rows::{HostReadings, LiveRows, RowValues};
 pub use sample::Sampler;
 pub use search::{SearchHit, search};
 pub use source_info::SourceInfo;
@@ -85,4 +87,6 @@ pub use tallymon_provider::library;
 pub use tallymon_provider::process;
 #[cfg(target_os = "linux")]
 pub use tallymon_provider::shm;
+pub use tallymon_remote as remote;
+
 pub use tallymon_provider::{Finding, FindingState, Health, Profile, Tier, TierChoice};

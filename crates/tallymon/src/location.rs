@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tallymon_core::block::Snapshot;
 use tallymon_core::counter::CounterType;
@@ -11,6 +12,7 @@ use tallymon_core::title::{Language, Titles};
 use tallymon_host::{Host, titles};
 use tallymon_log::open_regular;
 use tallymon_provider::{Profile, TierChoice};
+use tallymon_remote::Address;
 
 /// Where counters come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,18 +28,29 @@ pub enum Location {
     },
     /// A file with one saved data block.
     File(PathBuf),
+    /// Another machine.
+    Remote {
+        /// Its name in counter paths.
+        name: String,
+        /// Where it is.
+        address: Address,
+        /// How long a connection, and each answer, may take.
+        timeout: Duration,
+    },
 }
 
 /// Opens a source.
 ///
 /// # Errors
 ///
-/// The file can not be read or is no data block; this system has no counters of its own.
+/// The file can not be read or is no data block; this system has no counters of its own. Another machine is
+/// reached with the first request only, which fails then.
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
     match location {
         Location::Local => Ok(Box::new(Host::open()?)),
         Location::Machine { tier, profile } => Ok(Box::new(Host::open_as(*tier, *profile)?)),
         Location::File(path) => Ok(Box::new(FileSource::open(path.clone())?)),
+        Location::Remote { name, address, timeout } => Ok(tallymon_remote::open(name, address, *timeout)),
     }
 }
 

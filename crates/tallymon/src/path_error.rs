@@ -68,7 +68,7 @@ impl PathError {
             }
             PathProblem::OtherHost(host) => {
                 format!(
-                    "this is {}, and no other host can be read from here: leave the host out",
+                    "this is {}: leave the host out, or say where the other one is with -H, as in -H ssh://HOST",
                     quoted(host)
                 )
             }

@@ -72,6 +72,18 @@ pub enum RowValues<'v> {
     /// Readings of several queries, with the host in each path if there are several; and the names of the
     /// counters.
     Readings(&'v [Reading], &'v Names),
+    /// Readings of several hosts, with the host in each path, and the names of each host: an index above 1847
+    /// is another counter on another host.
+    Hosts(&'v [HostReadings]),
+}
+
+/// What a host among several has.
+#[derive(Debug, Clone)]
+pub struct HostReadings {
+    /// The names of its counters.
+    pub names: Names,
+    /// Its readings.
+    pub readings: Vec<Reading>,
 }
 
 /// Which value it is. Most rows have the values of the row before, and then no path is built.
@@ -95,13 +107,19 @@ impl<'v> RowValues<'v> {
         match self {
             RowValues::Query(query) => query.readings().into(),
             RowValues::Readings(readings, _) => Cow::Borrowed(readings),
+            RowValues::Hosts(hosts) => hosts.iter().flat_map(|host| host.readings.iter().cloned()).collect(),
         }
     }
 
-    fn names(&self) -> &'v Names {
+    /// The names for each reading, in their order.
+    fn names(&self) -> Box<dyn Iterator<Item = &'v Names> + 'v> {
         match self {
-            RowValues::Query(query) => query.names(),
-            RowValues::Readings(_, names) => names,
+            RowValues::Query(query) => Box::new(std::iter::repeat(query.names())),
+            RowValues::Readings(_, names) => Box::new(std::iter::repeat(*names)),
+            RowValues::Hosts(hosts) => {
+                let names = |host: &'v HostReadings| std::iter::repeat_n(&host.names, host.readings.len());
+                Box::new(hosts.iter().flat_map(names))
+            }
         }
     }
 
@@ -111,6 +129,10 @@ impl<'v> RowValues<'v> {
             RowValues::Query(query) => query.for_each(|value| act(None, value)),
             RowValues::Readings(readings, _) => {
                 readings.iter().for_each(|reading| act(Some(&reading.path), reading.value()));
+            }
+            RowValues::Hosts(hosts) => {
+                let readings = hosts.iter().flat_map(|host| &host.readings);
+                readings.for_each(|reading| act(Some(&reading.path), reading.value()));
             }
         }
     }
@@ -122,7 +144,7 @@ impl ValueId {
             handle: reading.handle,
             counter: reading.counter,
             instance: reading.instance.clone(),
-            path: matches!(values, RowValues::Readings(..)).then(|| reading.path.clone()),
+            path: (!matches!(values, RowValues::Query(_))).then(|| reading.path.clone()),
         }
     }
 
@@ -241,10 +263,10 @@ impl LiveRows {
     fn columns_of(&self, values: &RowValues<'_>, readings: &[Reading]) -> Vec<Column> {
         let snapshot = match values {
             RowValues::Query(query) => query.snapshot(),
-            RowValues::Readings(..) => None,
+            RowValues::Readings(..) | RowValues::Hosts(_) => None,
         };
         let (mut group, mut before) = (0u32, None);
-        let column = |reading: &Reading| {
+        let column = |(reading, names): (&Reading, &Names)| {
             // The values of one counter of one path belong together.
             let this = (reading.handle, reading.counter);
             if before.replace(this).is_some_and(|before| before != this) {
@@ -272,11 +294,11 @@ impl LiveRows {
                     object: reading.object,
                     counter: reading.counter,
                     instance: instance.map(InstanceKey::to_string),
-                    local_path: local_path(reading, values.names()),
+                    local_path: local_path(reading, names),
                 }),
             }
         };
-        readings.iter().map(column).collect()
+        readings.iter().zip(values.names()).map(column).collect()
     }
 }
 

@@ -13,6 +13,8 @@ use crate::names::{Locale, Names};
 pub struct SourceInfo {
     /// Name of the host that the source is of.
     pub system_name: String,
+    /// Other names of that host in paths.
+    pub host_names: Vec<String>,
     /// Names and help texts.
     pub names: Names,
     /// Objects and counters.
@@ -31,7 +33,7 @@ impl SourceInfo {
         names.load_all(source)?;
         let (system_name, mut catalog) = Catalog::read(source)?;
         catalog.define_registered(source)?;
-        Ok(SourceInfo { system_name, names, catalog })
+        Ok(SourceInfo { system_name, host_names: source.host_names(), names, catalog })
     }
 }
 

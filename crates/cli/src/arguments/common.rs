@@ -1,11 +1,12 @@
 //! Options of every command.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use tallymon::{NameForm, Profile, TierChoice, environment};
 
-use super::parse::names;
+use super::parse::{interval, names};
 
 /// Options of every command.
 #[derive(Debug, Default, Clone, Args)]
@@ -22,10 +23,24 @@ pub(crate) struct Common {
     /// Read a data block that 'tally dump --raw' saved, instead of the running system.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Read another machine: an address such as ssh://web1, a name or a group of the table of hosts, or @FILE
+    /// with a table. Repeat for several.
+    #[arg(long, short = 'H', global = true, value_name = "HOST")]
+    pub(crate) host: Vec<String>,
+    /// How long another machine may take for a connection, and for each answer; 10s by default.
+    #[arg(long, global = true, value_parser = interval, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
     /// How to read processes, CPUs and network protocols: t0 (/proc), t2 (eBPF) or auto; see 'tally doctor'.
     #[arg(long, global = true, env = TierChoice::VARIABLE, hide_env = true, value_name = "TIER")]
     pub(crate) tier: Option<TierChoice>,
     /// Which objects to show: linux-honest (those with a source on Linux) or nt-strict (all of NT).
     #[arg(long, global = true, env = Profile::VARIABLE, hide_env = true, value_name = "PROFILE")]
     pub(crate) profile: Option<Profile>,
+}
+
+impl Common {
+    /// Whether values are of this machine, now, whose setup the user can change.
+    pub(crate) const fn is_of_this_machine(&self) -> bool {
+        self.file.is_none() && self.host.is_empty()
+    }
 }

@@ -19,7 +19,7 @@ pub(crate) const REPORT: &str = r"Examples:
 
 pub(crate) const GET: &str = r"Examples:
   tally get '\Processor(_Total)\% Processor Time'
-  tally get '\Memory\*' --json
+  tally get '\Memory\*' -H ssh://web1 -H ssh://web2
   tally get '\Memory\*' --log yesterday.blg --at '2026-11-21 09:30'";
 
 pub(crate) const CHECK: &str = r"Examples:

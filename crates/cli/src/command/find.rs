@@ -9,8 +9,8 @@ use tallymon::{Query, search};
 use crate::arguments::{Common, Find};
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::hosts::{self, Outcome};
 use crate::log_hosts::LogHosts;
-use crate::paths;
 use crate::words::{line_width, visible, wrap};
 
 /// Columns before a help text.
@@ -19,6 +19,7 @@ const INDENT: usize = 4;
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
     let text = find.words.join(" ");
     let mut hits = Vec::new();
+    let mut outcome = Outcome::default();
     match LogHosts::of(common, &find.of_log)? {
         Some(mut log) => {
             for host in log.meant("").0 {
@@ -26,10 +27,19 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
             }
         }
         None => {
-            let mut query = paths::query(common)?;
-            // A search means all counters, so it starts all libraries.
-            query.define_registered()?;
-            add_hits(&mut query, "", &text, &mut hits)?;
+            let hosts = hosts::of_paths(common, &[])?;
+            let is_one = hosts.len() == 1;
+            let (mut open, found) = hosts::open_all(common, hosts)?;
+            for host in &mut open {
+                // A search means all counters, so it starts all libraries.
+                host.query.define_registered()?;
+                let prefix = if is_one { "" } else { &host.prefix };
+                add_hits(&mut host.query, prefix, &text, &mut hits)?;
+            }
+            outcome = found;
+            if open.is_empty() {
+                return outcome.result();
+            }
         }
     }
     let mut out = border::stdout();
@@ -55,7 +65,7 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
             format_args!("no counter name or help text contains {text:?}"),
         ));
     }
-    Ok(())
+    outcome.result()
 }
 
 struct Hit {

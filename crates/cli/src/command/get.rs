@@ -2,16 +2,18 @@
 
 use std::collections::HashSet;
 
+use tallymon::clock::now;
 use tallymon::core::counter::Format;
 use tallymon::core::flow::Sink;
 use tallymon::core::time::FileTime;
-use tallymon::{LiveRows, RowValues};
+use tallymon::{LiveRows, Location, RowValues};
 use tallymon_export::openmetrics::{Exposition, TextFormat};
 
 use super::collect;
 use crate::arguments::{Common, Get};
 use crate::border;
-use crate::exit::Failure;
+use crate::exit::{Failure, Kind};
+use crate::hosts::{self, HostPaths};
 use crate::log_hosts::LogHosts;
 use crate::missing_values::{missing, missing_samples};
 use crate::output::Rows;
@@ -36,13 +38,19 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
         return log.missing();
     }
-    let mut query = paths::query(common)?;
+    let mut hosts = hosts::of_paths(common, &get.paths)?;
+    if hosts.len() > 1 {
+        return several(common, get, hosts);
+    }
+    let location = hosts.pop().map_or_else(|| paths::here(common), |host| Ok(host.location))?;
+    let is_here = matches!(location, Location::Machine { .. });
+    let mut query = paths::query_at(common, &location)?;
     if let Some(format) = text_format(get) {
         let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
         // The engine takes rates itself, so one sample is enough.
         let time = query.collect()?;
         expose(format, query.system_name(), time, RowValues::Query(&query), false)?;
-        missing_samples(&query, &handles, common.file.is_none())?;
+        missing_samples(&query, &handles, is_here)?;
         return bad_path.map_or(Ok(()), Err);
     }
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
@@ -63,8 +71,23 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
             }
         }
     }
-    missing(&query, &handles, common.file.is_none())?;
+    missing(&query, &handles, is_here)?;
     bad_path.map_or(Ok(()), Err)
+}
+
+/// The values of several hosts.
+fn several(common: &Common, get: &Get, hosts: Vec<HostPaths>) -> Result<(), Failure> {
+    if text_format(get).is_some() {
+        let words = "OpenMetrics and Prometheus' format have one host each: name one with --host";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let format = Format { cap100: get.format.cap, ..Format::default() };
+    let (readings, outcome) = hosts::collect_once(common, hosts, get.interval, format)?;
+    if !readings.is_empty() {
+        let mut rows = Rows::to_stdout(&get.format, "", false).with_errors(get.verbose);
+        rows.row(now(), RowValues::Hosts(&readings))?;
+    }
+    outcome.result()
 }
 
 /// The format for engines that an option names.

@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::arguments::{Common, List};
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::hosts;
 use crate::log_hosts::LogHosts;
 use crate::paths;
 use crate::words::{say, terminal_width, visible};
@@ -25,7 +26,21 @@ pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
         return each(hosts.map(|host| (host.prefix.as_str(), &mut host.query)), wanted, list);
     }
     let wanted = list.object.as_deref().unwrap_or_default();
-    each(std::iter::once(("", &mut paths::query(common)?)), wanted, list)
+    let mut hosts = hosts::of_paths(common, list.object.as_slice())?;
+    if common.host.is_empty() || wanted.starts_with("\\\\") || wanted.starts_with("//") {
+        // Only the host of the object is meant.
+        hosts.retain(|host| !host.paths.is_empty() || wanted.is_empty());
+    }
+    let wanted = hosts::split(wanted).1;
+    if hosts.len() > 1 {
+        let (mut open, outcome) = hosts::open_all(common, hosts)?;
+        if !open.is_empty() {
+            each(open.iter_mut().map(|host| (host.prefix.as_str(), &mut host.query)), wanted, list)?;
+        }
+        return outcome.result();
+    }
+    let location = hosts.pop().map_or_else(|| paths::here(common), |host| Ok(host.location))?;
+    each(std::iter::once(("", &mut paths::query_at(common, &location)?)), wanted, list)
 }
 
 /// Lists what each host has; `prefix` is the host part of its paths. An empty `wanted` means all objects. A

@@ -37,7 +37,7 @@ use crate::exit::Failure;
 
 /// Collects once, or twice an interval apart if a value needs two samples. A source that is not live never
 /// changes, so it is collected once only.
-fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
+pub(crate) fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
     let time = query.collect()?;
     Ok(collect_again(query, live, interval)?.unwrap_or(time))
 }

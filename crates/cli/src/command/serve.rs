@@ -1,6 +1,6 @@
 //! `tally serve`: Performance Monitor in a browser.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tallymon::remote::frames::FrameError;
 use tallymon_serve::{MetricsAccess, Options, ServeError, Server};
 
 use super::mon::DEFAULT_COUNTERS;
@@ -25,6 +26,10 @@ pub(crate) struct Serve {
     /// Performance logs of any format to show. Without one, the page shows this machine.
     #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
+    /// Answer the requests of another tally on standard input and output: 'tally get -H ssh://HOST' starts this
+    /// on HOST. It only reads counters.
+    #[arg(long, conflicts_with_all = ["logs", "live", "open", "port", "listen", "uploads", "metrics"])]
+    stdio: bool,
     /// Show this machine besides the logs.
     #[arg(long)]
     live: bool,
@@ -66,6 +71,9 @@ enum Who {
 }
 
 pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
+    if wanted.stdio {
+        return frames(common);
+    }
     if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
         let words = format_args!("{}: no such file; give performance logs", missing.display());
         return Err(Failure::new(Kind::NotFound, words));
@@ -125,6 +133,24 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
 fn token(file: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
     Ok(text.trim().to_owned())
+}
+
+/// Answers the frames of another tally until it closes standard input.
+fn frames(common: &Common) -> Result<(), Failure> {
+    if io::stdin().is_terminal() || io::stdout().is_terminal() {
+        let words = "--stdio speaks with another tally, not with a terminal: 'tally get -H ssh://HOST PATH' \
+                     starts it on HOST";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let mut source = tallymon::open(&paths::location(common)?)?;
+    let (mut input, mut output) = (io::stdin().lock(), border::data());
+    match tallymon::remote::serve(source.as_mut(), &mut input, &mut output) {
+        // The reader went away, as every reader does at its end.
+        Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        served => {
+            served.map_err(|error| Failure::new(Kind::BadFile, format_args!("standard input: {error}")))
+        }
+    }
 }
 
 /// Opens an address in the user's browser; says what to do when that does not work.

@@ -4,15 +4,17 @@ use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use tallymon::RowValues;
+use tallymon::clock::now;
 use tallymon::core::counter::Format;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::log::Format as LogFormat;
 use tallymon::record::format_of;
+use tallymon::{Location, RowValues};
 
 use super::relog::in_range;
 use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
+use crate::hosts::{self, HostPaths, Outcome, Sampled};
 use crate::log_hosts::LogHosts;
 use crate::missing_values::missing;
 use crate::output::{LineOptions, Rows};
@@ -30,7 +32,13 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         return replay(log, watch);
     }
     let interval = watch.interval.unwrap_or(Duration::from_secs(1));
-    let mut query = paths::query(common)?;
+    let mut hosts = hosts::of_paths(common, &watch.paths)?;
+    if hosts.len() > 1 {
+        return several(common, watch, hosts, interval);
+    }
+    let location = hosts.pop().map_or_else(|| paths::here(common), |host| Ok(host.location))?;
+    let is_here = matches!(location, Location::Machine { .. });
+    let mut query = paths::query_at(common, &location)?;
     query.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     let (handles, bad_path) = paths::add_good(&mut query, &watch.paths)?;
     let end = || bad_path.map_or(Ok(()), Err);
@@ -57,7 +65,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         rows.row(time, &query)?;
         if done == 0 {
             // Said once: a path that has no value now may have one later, so it is no failure.
-            let _ = missing(&query, &handles, true);
+            let _ = missing(&query, &handles, is_here);
         }
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
@@ -65,6 +73,47 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         }
         query.add_awaited();
         time = query.collect()?;
+    }
+}
+
+/// How long the first row waits for hosts that are being opened, unless the interval is longer.
+const FIRST_ROW: Duration = Duration::from_secs(3);
+
+/// The values of several hosts, row after row. A row has what is there when it is due: a host that is late has
+/// its last values, marked as old, and one that does not answer has none until it does.
+fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Duration) -> Result<(), Failure> {
+    if watch.output.is_some() {
+        let words = "--output records one host: name one with --host";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let format = Format { cap100: watch.format.cap, ..Format::default() };
+    let stop = Stop::on_signals()?;
+    let mut hosts = Sampled::start(common, hosts, format)?;
+    let mut outcome = Outcome::default();
+    let mut rows = Rows::to_stdout(&watch.format, "", true).with_lines(lines(watch, interval));
+    // A row is printed before the next tick, so that no host can delay another one's.
+    let grace = interval / 10 * 9;
+    let in_time = |from: Instant, wait: Duration| from.checked_add(wait).unwrap_or(from);
+    let begin = Instant::now();
+    hosts.tick();
+    let mut needs_two = hosts.gather(in_time(begin, grace.max(FIRST_ROW)), &mut outcome);
+    let mut ticks = Ticks::start(interval);
+    let mut done = 0u64;
+    loop {
+        let (all_reported, any_values) = hosts.state();
+        if all_reported && !any_values && done == 0 {
+            return hosts.end(outcome);
+        }
+        if any_values && !needs_two {
+            rows.row(now(), RowValues::Hosts(&hosts.readings()))?;
+            done += 1;
+        }
+        if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
+            return hosts.end(outcome);
+        }
+        hosts.tick();
+        hosts.gather(in_time(Instant::now(), grace), &mut outcome);
+        needs_two = false;
     }
 }
 

@@ -62,6 +62,11 @@ pub trait Source: Send {
         Vec::from([Language::ENGLISH])
     }
 
+    /// Names of the host besides the one in its data blocks: those under which a user knows it.
+    fn host_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Why values of an object are old or missing: which provider should supply them, and what is wrong with
     /// it. `None` if no problem is known.
     fn trouble(&self, object: TitleIndex) -> Option<String> {

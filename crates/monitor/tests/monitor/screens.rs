@@ -313,7 +313,7 @@ fn the_host_of_another_machine_is_shown() {
     let mut bench = Bench::new(DEFAULTS);
     bench.run(3).types(r"p\\elsewhere\Memory\Available MBytes").key(KeyCode::Enter);
     let screen = check("elsewhere", bench.run(3));
-    has(&screen, &[r"\\elsewhere\Memory", "no other host can be read from here"]);
+    has(&screen, &[r"\\elsewhere\Memory", "leave the host out"]);
     // The host of this monitor may be named.
     let mut own = Bench::new(&[]);
     own.run(1).types(r"p\\WEB01\Memory\Available MBytes").key(KeyCode::Enter);

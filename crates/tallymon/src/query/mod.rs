@@ -36,6 +36,7 @@ use plan::Plan;
 pub struct Query {
     source: Box<dyn Source>,
     system_name: String,
+    host_names: Vec<String>,
     names: Names,
     catalog: Catalog,
     entries: BTreeMap<CounterHandle, Entry>,
@@ -108,7 +109,8 @@ impl Query {
     pub fn new(mut source: Box<dyn Source>, locale: impl Into<Locale>) -> Result<Query, SourceError> {
         let names = Names::load(source.as_mut(), locale)?;
         let (system_name, catalog) = Catalog::read(source.as_mut())?;
-        Ok(Query::with(source, SourceInfo { system_name, names, catalog }))
+        let host_names = source.host_names();
+        Ok(Query::with(source, SourceInfo { system_name, host_names, names, catalog }))
     }
 
     /// A query without a source of its own: the caller samples, and hands it the snapshots by
@@ -120,10 +122,11 @@ impl Query {
     }
 
     fn with(source: Box<dyn Source>, info: SourceInfo) -> Query {
-        let SourceInfo { system_name, names, catalog } = info;
+        let SourceInfo { system_name, host_names, names, catalog } = info;
         Query {
             source,
             system_name,
+            host_names,
             names,
             catalog,
             entries: BTreeMap::new(),
@@ -143,6 +146,7 @@ impl Query {
     pub fn info(&self) -> SourceInfo {
         SourceInfo {
             system_name: self.system_name.clone(),
+            host_names: self.host_names.clone(),
             names: self.names.clone(),
             catalog: self.catalog.clone(),
         }
@@ -151,7 +155,8 @@ impl Query {
     /// Takes the query apart, so that a [`Sampler`](crate::Sampler) can sample its source on another thread.
     /// Paths and samples are dropped; [`Query::over`] makes new queries from the info.
     pub fn into_source(self) -> (Box<dyn Source>, SourceInfo) {
-        (self.source, SourceInfo { system_name: self.system_name, names: self.names, catalog: self.catalog })
+        let Query { source, system_name, host_names, names, catalog, .. } = self;
+        (source, SourceInfo { system_name, host_names, names, catalog })
     }
 
     /// How values are formatted from now on. At first no scale is applied and no percentage is capped.

@@ -175,6 +175,7 @@ impl Query {
         machine.eq_ignore_ascii_case(&self.system_name)
             || machine == "."
             || machine.eq_ignore_ascii_case("localhost")
+            || self.host_names.iter().any(|name| machine.eq_ignore_ascii_case(name))
     }
 
     /// Name of the host of the source.

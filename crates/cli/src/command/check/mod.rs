@@ -61,7 +61,10 @@ fn answer(common: &Common, check: &Check) -> Result<(), Failure> {
         }
         Some(longest) => {
             query.collect()?;
-            let kept = Kept::load(&check.paths);
+            // The samples of a host are kept apart from those of the others.
+            let mut key = check.paths.clone();
+            key.extend(common.host.iter().map(|host| format!("host {host}")));
+            let kept = Kept::load(&key);
             let now = query.readings();
             let readings = match kept.since(now, longest) {
                 Some(readings) => readings,

@@ -104,6 +104,9 @@ fn each_query(common: &Common, place: &Place<'_>, logs: &[PathBuf], mut act: imp
         name_form: common.name_form,
         tier: common.tier,
         profile: common.profile,
+        // Other machines are not asked while somebody types.
+        host: Vec::new(),
+        timeout: None,
     };
     if logs.is_empty() {
         if let Ok(mut query) = paths::query(&common) {

@@ -104,13 +104,13 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
     // Counters or settings of the user's own are shown in the chart, and so is a log without a whole machine.
     let has_choice = settings.is_some() || !chosen.is_empty() || wanted.chart;
     options.overview = !has_choice && is_whole_machine(&query);
-    if common.file.is_none() && !is_log {
+    if common.is_of_this_machine() && !is_log {
         options.processes = tallymon::Host::processes();
     }
     options.settings = settings;
     options.log = log;
     // A saved block or a log may come from another machine, so this machine's registry does not apply.
-    options.registry = (common.file.is_none() && options.log.is_none()).then(Roots::of_environment);
+    options.registry = (common.is_of_this_machine() && options.log.is_none()).then(Roots::of_environment);
     // Without a folder for sessions the monitor shows none.
     options.sessions = SessionStore::of_environment().ok().map(|store| {
         let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });

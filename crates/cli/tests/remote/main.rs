@@ -1,0 +1,11 @@
+//! Other machines as a user meets them: the command that was built reads hosts through a program `ssh` in its
+//! PATH, which is a script for most tests, and the system's for one.
+#![forbid(unsafe_code)]
+#![cfg(unix)]
+// A test that can not go on fails, and this whole program is tests.
+#![allow(clippy::unwrap_used)]
+
+mod hostile;
+mod several;
+mod sshd;
+mod support;

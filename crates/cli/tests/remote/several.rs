@@ -1,0 +1,129 @@
+//! One host, several hosts, groups, and hosts in paths.
+
+use crate::support::{AVAILABLE, Net, good, has};
+
+/// A saved block of another machine, which never changes.
+fn saved(net: &Net) -> Option<String> {
+    let block = tallymon_testkit::shared("samba/global-zero-text-fraction.bin")?;
+    let file = net.file("saved.bin", &std::fs::read(block).unwrap());
+    Some(file.to_str().unwrap().to_string())
+}
+
+#[test]
+fn a_saved_block_is_the_same_through_ssh() {
+    let net = Net::new(&[]);
+    let Some(block) = saved(&net) else { return };
+    let action = format!("exec {} serve --stdio --file {block}", crate::support::TALLY);
+    let net = Net::new(&[("far", &action)]);
+    // The names of the block: the same table in both cases.
+    let file = |name: &str| net.folder.join(name).to_str().unwrap().to_string();
+    for words in [
+        vec!["list", "--json"],
+        vec!["dump", "Global"],
+        vec!["dump", "2 4 6 8"],
+        vec!["dump", "MetadataGlobal"],
+    ] {
+        let here = net.tally(&[&words[..], &["--file", &block]].concat()).data();
+        let there = net.tally(&[&words[..], &["-H", "ssh://far"]].concat()).data();
+        assert!(!here.is_empty());
+        assert_eq!(here, there, "{words:?}");
+    }
+    net.tally(&["dump", "Global", "-H", "ssh://far", "--raw", &file("through.bin")]).data();
+    assert_eq!(std::fs::read(file("through.bin")).unwrap(), std::fs::read(&block).unwrap());
+}
+
+#[test]
+fn values_of_one_host_have_no_host_and_of_several_have_it() {
+    let net = Net::new(&[("good*", &good())]);
+    let one = net.tally(&["get", "-H", "ssh://good1", AVAILABLE]).data();
+    assert!(one.starts_with(AVAILABLE), "{one}");
+    let named = net.tally(&["get", "-H", "ssh://good1", r"\\GOOD1\Memory\Available MBytes"]).data();
+    assert!(named.starts_with(AVAILABLE), "{named}");
+    let two = net.tally(&["get", "-H", "ssh://good1", "-H", "ssh://ann@good2:2222", AVAILABLE, "--json"]);
+    has(&two.data(), &[r"\\\\good1\\Memory\\Available MBytes", r"\\\\good2\\Memory\\Available MBytes"]);
+    let list = net.tally(&["list", "-H", "ssh://good1", "-H", "ssh://good2", "Memory"]).data();
+    has(&list, &[r"\\good1\Memory\Available Bytes", r"\\good2\Memory\Available Bytes"]);
+    let of_one = net.tally(&["list", "-H", "ssh://good1", "-H", "ssh://good2", r"\\good2\Memory"]).data();
+    assert!(!of_one.contains("good1") && of_one.contains(r"\Memory\Available Bytes"), "{of_one}");
+    let found = net.tally(&["find", "Available MBytes", "-H", "ssh://good1", "-H", "ssh://good2"]).data();
+    has(&found, &[r"\\good1\Memory\Available MBytes", r"\\good2\Memory\Available MBytes"]);
+    let rows = net.tally(&["watch", AVAILABLE, "-H", "ssh://good1", "-H", "ssh://good2", "-c", "2", "--csv"]);
+    let rows = rows.data();
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+    has(
+        rows.lines().next().unwrap(),
+        &[r"\\good1\Memory\Available MBytes", r"\\good2\Memory\Available MBytes"],
+    );
+}
+
+#[test]
+fn the_table_names_hosts_and_groups() {
+    let net = Net::new(&[("good*", &good())]);
+    net.file("root/hosts", b"web1 ssh://good1 web\nweb2 ssh://good2 web # the second\n");
+    let group = net.tally(&["get", "-H", "WEB", AVAILABLE]).data();
+    has(&group, &[r"\\web1\Memory", r"\\web2\Memory"]);
+    // A host in a path, beside this machine.
+    let paths = net.tally(&["get", r"\\web1\Memory\Available MBytes", AVAILABLE, "--json"]).data();
+    has(&paths, &[r"\\\\web1\\Memory"]);
+    assert_eq!(paths.matches("Available MBytes").count(), 2, "{paths}");
+    let only = net.tally(&["get", "//web2/Memory/Available MBytes"]).data();
+    assert!(only.starts_with(AVAILABLE), "{only}");
+    let file = net.file("more", b"ssh://good3\nssh://good4\n");
+    let more = net.tally(&["get", "-H", &format!("@{}", file.display()), AVAILABLE]).data();
+    has(&more, &[r"\\good3\Memory", r"\\good4\Memory"]);
+}
+
+#[test]
+fn a_host_that_can_not_be_meant_is_a_named_error() {
+    let net = Net::new(&[("good*", &good())]);
+    for (words, code, parts) in [
+        (vec!["get", r"\\web9\Memory\Available MBytes"], 6, &["-H ssh://HOST", "web9"][..]),
+        (vec!["get", "-H", "web9", AVAILABLE], 3, &["no host or group is called \"web9\"", "root/hosts"]),
+        (vec!["get", "-H", "ftp://x", AVAILABLE], 2, &["\"ftp\"", "ssh://HOST"]),
+        (vec!["get", "-H", "ssh://-oProxyCommand=x", AVAILABLE], 2, &["the host is wrong"]),
+        (vec!["get", "-H", "ssh://good1", "--file", "x", AVAILABLE], 2, &["can not be combined"]),
+        (vec!["get", "-H", "ssh://good1", "--log", "x", AVAILABLE], 2, &["can not be combined"]),
+        (vec!["doctor", "-H", "ssh://good1"], 2, &["does not read other machines"]),
+        (vec!["explain", "-H", "ssh://good1", "-H", "ssh://good2", AVAILABLE], 2, &["names 2 hosts"]),
+        (vec!["get", "-H", "ssh://nowhere", AVAILABLE], 6, &["Could not resolve hostname nowhere"]),
+        (vec!["serve", "--stdio", "--open"], 2, &["--stdio"]),
+    ] {
+        let ran = net.tally(&words);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{words:?}: {}", ran.err);
+        has(&ran.err, parts);
+    }
+}
+
+#[test]
+fn attack_a_table_of_hosts_that_others_can_change_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let net = Net::new(&[("good*", &good())]);
+    let table = net.file("root/hosts", b"web1 ssh://good1\n");
+    std::fs::set_permissions(&table, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let ran = net.tally(&["get", "-H", "web1", AVAILABLE]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
+    has(&ran.err, &["can be written by every user"]);
+    tallymon_testkit::attack(
+        "other users",
+        "change the table of hosts, so that it leads to a machine of theirs",
+        "the table is refused; the message names its mode",
+    );
+}
+
+#[test]
+fn fifty_hosts_answer_beside_one_that_hangs() {
+    let net = Net::new(&[("good*", &good()), ("hang", "exec sleep 60")]);
+    let names: Vec<String> = (0..50).map(|number| format!("ssh://good{number}")).collect();
+    let mut words = vec!["get", AVAILABLE, "--timeout", "15s", "-H", "ssh://hang"];
+    words.extend(names.iter().flat_map(|name| ["-H", name.as_str()]));
+    let ran = net.tally(&words);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert_eq!(ran.out.matches("Available MBytes").count(), 50, "{}\n{}", ran.out, ran.err);
+    has(&ran.err, &["ssh://hang: no answer within 15s"]);
+    // Rows do not wait for it at all: its deadline is longer than the whole watch.
+    words[0] = "watch";
+    words[3] = "1h";
+    words.extend(["--count", "2", "--interval", "5s"]);
+    let ran = net.tally(&words);
+    assert_eq!(ran.out.matches("Available MBytes").count(), 100, "{}\n{}", ran.out, ran.err);
+}

@@ -1,0 +1,211 @@
+//! Where another machine is: `ssh://user@host:port`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The address of another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Address {
+    /// `ssh://[user@]host[:port]`: the system's ssh starts `tally serve --stdio` there.
+    Ssh(SshAddress),
+}
+
+/// What ssh needs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SshAddress {
+    /// The user; `None` is what the configuration of ssh says.
+    pub user: Option<String>,
+    /// The host, or its alias in the configuration of ssh.
+    pub host: String,
+    /// The port; `None` is what the configuration of ssh says.
+    pub port: Option<u16>,
+}
+
+/// Why a text is no address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressError {
+    /// The text.
+    pub text: String,
+    problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Problem {
+    NoScheme,
+    Scheme(String),
+    User,
+    Host,
+    Port,
+    Rest,
+}
+
+impl Address {
+    /// The host without user and port: its name in counter paths, unless the user gave it another.
+    pub fn host(&self) -> &str {
+        match self {
+            Address::Ssh(address) => &address.host,
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Address, AddressError> {
+        let wrong = |problem| AddressError { text: text.to_string(), problem };
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong(Problem::NoScheme))?;
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        if rest.contains(['/', '?', '#', '\\']) {
+            return Err(wrong(Problem::Rest));
+        }
+        let (user, place) = match rest.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, rest),
+        };
+        let (host, port) = host_and_port(place).map_err(wrong)?;
+        if scheme.eq_ignore_ascii_case("ssh") {
+            let is_user = |user: &&str| is_word(user, "._-+@");
+            let user = user.map(|user| Some(user).filter(is_user).ok_or_else(|| wrong(Problem::User)));
+            let user = user.transpose()?.map(str::to_string);
+            return Ok(Address::Ssh(SshAddress { user, host, port }));
+        }
+        Err(wrong(Problem::Scheme(scheme.to_string())))
+    }
+}
+
+/// Splits `host`, `host:22`, `[::1]` or `[::1]:22`.
+///
+/// A host has letters, digits and few signs only, and begins with a letter, a digit or `:`. Then it can not be
+/// taken for an option of ssh, and means nothing to a shell that a configuration of ssh runs with it.
+fn host_and_port(place: &str) -> Result<(String, Option<u16>), Problem> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']').ok_or(Problem::Host)?;
+            let port = match behind.strip_prefix(':') {
+                Some(port) => Some(port),
+                None if behind.is_empty() => None,
+                None => return Err(Problem::Rest),
+            };
+            (host, port)
+        }
+        // Several colons without brackets are an address of IP version 6 without a port.
+        None if place.matches(':').count() > 1 => (place, None),
+        None => match place.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (place, None),
+        },
+    };
+    if !is_word(host, "._-:%") {
+        return Err(Problem::Host);
+    }
+    let is_port = |port: &&str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let port = port.map(|port| {
+        let number = Some(port).filter(is_port).and_then(|port| port.parse::<u16>().ok());
+        number.filter(|number| *number != 0).ok_or(Problem::Port)
+    });
+    Ok((host.to_string(), port.transpose()?))
+}
+
+/// Whether a text has letters, digits and these signs only, and does not begin with a sign but `:`.
+fn is_word(text: &str, signs: &str) -> bool {
+    text.starts_with(|first: char| first.is_alphanumeric() || first == ':')
+        && text.chars().all(|letter| letter.is_alphanumeric() || signs.contains(letter))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Ssh(address) => {
+                f.write_str("ssh://")?;
+                write_place(f, address.user.as_deref(), &address.host, address.port)
+            }
+        }
+    }
+}
+
+fn write_place(f: &mut fmt::Formatter<'_>, user: Option<&str>, host: &str, port: Option<u16>) -> fmt::Result {
+    if let Some(user) = user {
+        write!(f, "{user}@")?;
+    }
+    if host.contains(':') { write!(f, "[{host}]") } else { f.write_str(host) }?;
+    port.map_or(Ok(()), |port| write!(f, ":{port}"))
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.text;
+        match &self.problem {
+            Problem::NoScheme => {
+                write!(f, "{text:?} is no address of a host: write ssh://HOST, as in ssh://{text}")
+            }
+            Problem::Scheme(scheme) => {
+                write!(f, "{text:?}: no way to a host is called {scheme:?}: write ssh://HOST")
+            }
+            Problem::User => write!(f, "{text:?}: the user is wrong: write it as in ssh://USER@HOST"),
+            Problem::Host => {
+                write!(f, "{text:?}: the host is wrong: write a name or an address, as in ssh://web1")
+            }
+            Problem::Port => write!(f, "{text:?}: the port is wrong: write a number from 1 to 65535"),
+            Problem::Rest => write!(f, "{text:?}: nothing may follow the host and its port"),
+        }
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for (text, user, host, port) in [
+            ("ssh://web1", None, "web1", None),
+            ("SSH://web1/", None, "web1", None),
+            ("ssh://ann@web1.example.net:2222", Some("ann"), "web1.example.net", Some(2222)),
+            ("ssh://a@corp.example@web1", Some("a@corp.example"), "web1", None),
+            ("ssh://[2001:db8::1]:22", None, "2001:db8::1", Some(22)),
+            ("ssh://[fe80::1%eth0]", None, "fe80::1%eth0", None),
+            ("ssh://::1", None, "::1", None),
+            ("ssh://сервер", None, "сервер", None),
+        ] {
+            let Address::Ssh(address) = text.parse().unwrap();
+            assert_eq!(
+                (address.user.as_deref(), address.host.as_str(), address.port),
+                (user, host, port),
+                "{text}"
+            );
+            // What is printed means the same.
+            let printed = Address::Ssh(address.clone()).to_string();
+            assert_eq!(printed.parse(), Ok(Address::Ssh(address)), "{printed}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_address_says_which_part_is_wrong() {
+        for (text, part) in [
+            ("web1", "write ssh://HOST, as in ssh://web1"),
+            ("", "is no address"),
+            ("ftp://web1", "\"ftp\""),
+            ("ssh://", "the host"),
+            ("ssh://-oProxyCommand=id", "the host"),
+            ("ssh://a;b", "the host"),
+            ("ssh://$(id)", "the host"),
+            ("ssh://a b", "the host"),
+            ("ssh://-l@web1", "the user"),
+            ("ssh://@web1", "the user"),
+            ("ssh://a`id`@web1", "the user"),
+            ("ssh://web1:", "the port"),
+            ("ssh://web1:0", "the port"),
+            ("ssh://web1:+22", "the port"),
+            ("ssh://web1:99999", "the port"),
+            ("ssh://[::1", "the host"),
+            ("ssh://[::1]x", "nothing may follow"),
+            ("ssh://web1/path", "nothing may follow"),
+        ] {
+            let error = text.parse::<Address>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

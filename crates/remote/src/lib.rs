@@ -1,0 +1,38 @@
+//! Counters of other machines: where they are, and how requests and answers travel.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`address`] | addresses such as `ssh://web1`, from text |
+//! | [`frames`] | the bytes of requests and answers, without any connection |
+//! | [`mod@serve`] | answers the frames of one reader from a source |
+//! | [`peer`] | a source that sends its requests to a peer, with deadlines and pauses between attempts |
+//! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
+//!
+//! Everything here is synchronous: a caller waits for an answer until its deadline, and no longer.
+#![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+pub mod address;
+pub mod frames;
+pub mod peer;
+pub mod serve;
+pub mod ssh;
+
+pub use address::{Address, AddressError, SshAddress};
+pub use serve::serve;
+
+use std::time::Duration;
+
+use tallymon_core::flow::Source;
+
+/// How long a host may take for a connection, and for each answer, unless the caller says otherwise.
+pub const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A source for the counters of another machine, which paths may call `name`. The connection is made with the
+/// first request.
+pub fn open(name: &str, address: &Address, timeout: Duration) -> Box<dyn Source> {
+    match address {
+        Address::Ssh(address) => Box::new(ssh::source(address.clone(), timeout).named(name)),
+    }
+}

@@ -1,0 +1,248 @@
+//! Other machines: the table of their names, addresses and groups.
+//!
+//! The table is a text file with a line for each host: its name in counter paths, its address, and any number
+//! of groups. `#` begins a comment.
+//!
+//! ```text
+//! # name   address                       groups
+//! web1     ssh://ann@web1.example.net    web
+//! web2     ssh://ann@web2.example.net    web
+//! db       ssh://db.example.net:2222
+//! ```
+//!
+//! `/etc/tallymon/hosts` is for everybody, `tallymon/hosts` in the folder for settings of the user
+//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. With `TALLY_ROOT` the file `hosts` in that folder is
+//! the only one. A table that others can change is refused: it would lead a user's keys to their machines.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tallymon_provider::{environment, trust};
+use tallymon_remote::{Address, AddressError};
+
+/// A host with its name in counter paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownHost {
+    /// Its name in counter paths.
+    pub name: String,
+    /// Where it is.
+    pub address: Address,
+    /// The groups that it belongs to.
+    pub groups: Vec<String>,
+}
+
+/// The hosts that the tables list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostTable {
+    hosts: Vec<KnownHost>,
+}
+
+/// Why a table or a word that names hosts can not be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HostError {
+    /// A file can not be read, or others can change it.
+    File(PathBuf, io::Error),
+    /// A line of a file is wrong: its number, and why.
+    Line(PathBuf, usize, String),
+    /// No host or group has this name.
+    Unknown(String),
+    /// Two addresses have this name.
+    Twice(String, String, String),
+    /// A text with `://` is no address.
+    Address(AddressError),
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            HostError::Line(path, line, why) => write!(f, "{}, line {line}: {why}", path.display()),
+            HostError::Unknown(name) => write!(
+                f,
+                "no host or group is called {name:?}: write an address as in ssh://{name}, or add a line \
+                 'NAME ADDRESS GROUP…' to {}",
+                table_paths().last().map_or_else(String::new, |path| path.display().to_string())
+            ),
+            HostError::Twice(name, one, other) => write!(
+                f,
+                "{one} and {other} have the same name {name:?} in paths: give them names of their own in {}",
+                table_paths().last().map_or_else(String::new, |path| path.display().to_string())
+            ),
+            HostError::Address(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for HostError {}
+
+/// Where the tables are, that of everybody first.
+fn table_paths() -> Vec<PathBuf> {
+    if let Some(root) = environment::ROOT.value() {
+        return vec![Path::new(&root).join("hosts")];
+    }
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let settings = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let own = settings.map(|folder| folder.join("tallymon").join("hosts"));
+    [Some(PathBuf::from("/etc/tallymon/hosts")), own].into_iter().flatten().collect()
+}
+
+impl HostTable {
+    /// The tables of this machine and this user. A table that does not exist is empty.
+    ///
+    /// # Errors
+    ///
+    /// A table can not be read, has a wrong line, or others can change it.
+    pub fn of_environment() -> Result<HostTable, HostError> {
+        let mut table = HostTable::default();
+        for path in table_paths() {
+            let failed = |error| HostError::File(path.clone(), error);
+            let text = match fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(error)),
+            };
+            trust::check_path(&path).map_err(|untrusted| failed(untrusted.into()))?;
+            for host in HostTable::parse(&text, &path)?.hosts {
+                table.hosts.retain(|known| !known.name.eq_ignore_ascii_case(&host.name));
+                table.hosts.push(host);
+            }
+        }
+        Ok(table)
+    }
+
+    /// Parses a table; `path` is for messages. A line of one word is an address without a name of its own.
+    ///
+    /// # Errors
+    ///
+    /// A line is wrong.
+    pub fn parse(text: &str, path: &Path) -> Result<HostTable, HostError> {
+        let mut table = HostTable::default();
+        for (number, line) in text.lines().enumerate() {
+            let wrong = |why: String| HostError::Line(path.to_path_buf(), number.saturating_add(1), why);
+            let line = line.split('#').next().unwrap_or_default();
+            let mut words = line.split_whitespace();
+            let Some(first) = words.next() else { continue };
+            let parse = |text: &str| text.parse::<Address>().map_err(|error| wrong(error.to_string()));
+            let host = match words.next() {
+                None => unnamed(parse(first)?),
+                Some(address) => {
+                    if first.contains(['\\', '/', '(', ')', '*', '@', ',']) || first == "." {
+                        return Err(wrong(format!("{first:?} can not be the name of a host in a path")));
+                    }
+                    let groups = words.map(str::to_string).collect();
+                    KnownHost { name: first.to_string(), address: parse(address)?, groups }
+                }
+            };
+            if let Some(known) = table.named(&host.name) {
+                return Err(wrong(format!("{} is listed already, as {}", host.name, known.address)));
+            }
+            table.hosts.push(host);
+        }
+        Ok(table)
+    }
+
+    /// All hosts.
+    pub fn hosts(&self) -> &[KnownHost] {
+        &self.hosts
+    }
+
+    /// The host with a name, in any case.
+    pub fn named(&self, name: &str) -> Option<&KnownHost> {
+        self.hosts.iter().find(|host| host.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The hosts that words name, each once: addresses, names and groups of the table, and `@FILE` for all hosts
+    /// of another table.
+    ///
+    /// # Errors
+    ///
+    /// A word names no host, or two addresses have one name.
+    pub fn resolve(&self, words: &[String]) -> Result<Vec<KnownHost>, HostError> {
+        let mut all: Vec<KnownHost> = Vec::new();
+        for word in words {
+            for host in self.resolve_one(word)? {
+                match all.iter().find(|known| known.name.eq_ignore_ascii_case(&host.name)) {
+                    Some(known) if known.address == host.address => {}
+                    Some(known) => {
+                        return Err(HostError::Twice(
+                            host.name,
+                            known.address.to_string(),
+                            host.address.to_string(),
+                        ));
+                    }
+                    None => all.push(host),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn resolve_one(&self, word: &str) -> Result<Vec<KnownHost>, HostError> {
+        if let Some(file) = word.strip_prefix('@') {
+            let path = Path::new(file);
+            let text =
+                fs::read_to_string(path).map_err(|error| HostError::File(path.to_path_buf(), error))?;
+            return Ok(HostTable::parse(&text, path)?.hosts);
+        }
+        if word.contains("://") {
+            return word.parse().map(|address| vec![unnamed(address)]).map_err(HostError::Address);
+        }
+        let word = word.trim_start_matches('\\');
+        if let Some(host) = self.named(word) {
+            return Ok(vec![host.clone()]);
+        }
+        let is_member = |host: &&KnownHost| host.groups.iter().any(|group| group.eq_ignore_ascii_case(word));
+        let members: Vec<KnownHost> = self.hosts.iter().filter(is_member).cloned().collect();
+        if members.is_empty() { Err(HostError::Unknown(word.to_string())) } else { Ok(members) }
+    }
+}
+
+/// A host that the table does not name: it is called as in its address.
+fn unnamed(address: Address) -> KnownHost {
+    KnownHost { name: address.host().to_string(), address, groups: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str =
+        "# hosts\nweb1 ssh://ann@one web all\n\nweb2\tssh://two WEB # the second\nssh://three\n";
+
+    #[test]
+    fn words_name_hosts_and_groups() {
+        let table = HostTable::parse(TABLE, Path::new("hosts")).unwrap();
+        let names = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_string()).collect();
+            let hosts = table.resolve(&words).map_err(|error| error.to_string())?;
+            Ok::<_, String>(hosts.into_iter().map(|host| host.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["WEB2"]).unwrap(), ["web2"]);
+        assert_eq!(names(&["web"]).unwrap(), ["web1", "web2"]);
+        assert_eq!(
+            names(&["web", "\\\\web1", "ssh://four:22", "three"]).unwrap(),
+            ["web1", "web2", "four", "three"]
+        );
+        assert!(names(&["ssh://a@x", "ssh://b@x"]).unwrap_err().contains("have the same name \"x\""));
+        assert!(names(&["nobody"]).unwrap_err().contains("ssh://nobody"));
+        assert!(names(&["ftp://x"]).unwrap_err().contains("\"ftp\""));
+        assert!(names(&["@/no/such/file"]).unwrap_err().contains("/no/such/file"));
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        for (text, part) in [
+            ("\nweb1 one", "hosts, line 2: \"one\" is no address"),
+            ("web1", "line 1: \"web1\" is no address"),
+            ("a ssh://x\nA ssh://y", "line 2: A is listed already, as ssh://x"),
+            ("a\\b ssh://x", "can not be the name"),
+        ] {
+            let error = HostTable::parse(text, Path::new("hosts")).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
