@@ -16,7 +16,15 @@ pub(super) struct Tree {
 }
 
 /// Files of the repository, and where they are installed.
-const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "README.ko.md",
+    "README.ja.md",
+    "README.ru.md",
+    "CHANGELOG.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+];
 
 impl Tree {
     /// Fills a new folder from what was built.
