@@ -10,6 +10,7 @@
 //! | [`nettrace`] | the format of event streams and files: blocks, metadata, events, stacks |
 //! | [`events`] | what the events of the runtime say: counters, collections, exceptions, methods |
 //! | [`port`] | on Linux: finding programs, the protocol of their sockets |
+//! | [`live`] | on Linux: counters of all programs, as a provider |
 //!
 //! Whatever a program sends is parsed as hostile input: any bytes give events or an error, no number in them
 //! decides how much memory is allocated, and every wait has a deadline.
@@ -18,6 +19,8 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod events;
+#[cfg(target_os = "linux")]
+pub mod live;
 pub mod nettrace;
 #[cfg(target_os = "linux")]
 pub mod port;

@@ -1,8 +1,8 @@
 //! The diagnostics port of running .NET programs: a socket on which the runtime takes commands.
 //!
 //! [`programs`] finds the programs, also those in containers. A [`Program`] tells about itself
-//! ([`Program::info`]) and starts streams of events ([`Program::start`]). Every wait has a deadline. A socket is
-//! trusted only if the kernel says that the process with the id in its name listens on it.
+//! ([`Program::info`]) and starts streams of events ([`Program::start`]). Every wait has a deadline. A
+//! socket is trusted only if the kernel says that the process with the id in its name listens on it.
 
 mod find;
 mod protocol;
@@ -95,8 +95,8 @@ impl fmt::Display for PortError {
         match self {
             PortError::NotFound { pid } => write!(
                 f,
-                "process {pid} has no diagnostics socket: it is no .NET program of version 3.1 or later, runs \
-                 with DOTNET_EnableDiagnostics=0, or belongs to another user; run as that user or root"
+                "process {pid} has no diagnostics socket: it is no .NET program of version 3.1 or later, \
+                 runs with DOTNET_EnableDiagnostics=0, or belongs to another user; run as that user or root"
             ),
             PortError::Socket { pid, socket, doing, error } => {
                 write!(f, "process {pid}: {doing} its diagnostics socket {}: {error}", socket.display())?;

@@ -68,8 +68,9 @@ impl Host {
             Command::new(host)
         } else {
             let config = folder.join("program.runtimeconfig.json");
-            let text = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App",
-                "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
+            let text = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":
+                {"name":"Microsoft.NETCore.App","version":"3.1.0"},
+                "configProperties":{"System.Globalization.Invariant":true}}}"#;
             std::fs::write(&config, text).unwrap();
             let mut command = Command::new(&self.dotnet);
             command.arg("exec").arg("--runtimeconfig").arg(config).arg(&program);

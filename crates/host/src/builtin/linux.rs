@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
+use tallymon_dotnet::live::DotnetPrograms;
 use tallymon_linux::System;
 use tallymon_provider::process::Processes;
 use tallymon_provider::{Profile, Provider, TierChoice};
@@ -24,8 +25,10 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
         let names = objects.filter_map(|object| titles.name(object.name));
         taken.extend(names.map(str::to_string));
     }
+    taken.extend(tallymon_dotnet::live::object_names().map(str::to_string));
     let publishers = Publishers::system(taken.iter().map(String::as_str));
-    Ok(vec![Box::new(system), Box::new(publishers)])
+    let programs = DotnetPrograms::default();
+    Ok(vec![Box::new(system), Box::new(publishers), Box::new(programs)])
 }
 
 pub(crate) fn system_name() -> String {

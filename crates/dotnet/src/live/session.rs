@@ -1,0 +1,219 @@
+//! The session with one program: a thread that reads its events as long as somebody asks.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::state::State;
+use crate::events::{self, meaning};
+use crate::nettrace::Trace;
+use crate::port::{EventProvider, PortError, Program, Session, StopStream, Stream};
+
+/// Without a request for this long, a session ends.
+const IDLE: Duration = Duration::from_secs(120);
+/// How long a program may take to accept a session.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A program that sent nothing for this long does not answer.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Time between two sets of counters, in seconds.
+const INTERVAL: &str = "0.1";
+
+/// What a session and its readers share.
+pub(super) struct Shared {
+    state: Mutex<Inner>,
+    changed: Condvar,
+    stop: AtomicBool,
+}
+
+struct Inner {
+    phase: Phase,
+    state: State,
+    heard: Instant,
+    asked: Instant,
+    /// Whether somebody waited for the first values already.
+    waited: bool,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The program has sent no counters yet.
+    Starting,
+    /// It sends counters.
+    Running,
+    /// It belongs to another user.
+    Denied,
+    /// It does not answer, or its stream was damaged.
+    Failed,
+    /// Nobody asked for a while.
+    Idle,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, phase: Phase) {
+        self.lock().phase = phase;
+        self.changed.notify_all();
+    }
+
+    /// Calls `look` with how far the session is and what is known.
+    pub(super) fn look<T>(&self, look: impl FnOnce(Phase, &State) -> T) -> T {
+        let inner = self.lock();
+        let silent = inner.phase == Phase::Running && inner.heard.elapsed() > SILENCE;
+        look(if silent { Phase::Failed } else { inner.phase }, &inner.state)
+    }
+
+    /// Notes that somebody asks.
+    pub(super) fn ask(&self) {
+        self.lock().asked = Instant::now();
+    }
+
+    /// Waits until the session is no longer starting, at most until the deadline. Only the first call waits.
+    pub(super) fn wait(&self, deadline: Instant) {
+        let mut inner = self.lock();
+        if std::mem::replace(&mut inner.waited, true) {
+            return;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let starting = |inner: &mut Inner| inner.phase == Phase::Starting;
+        drop(self.changed.wait_timeout_while(inner, left, starting));
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.lock().asked.elapsed() > IDLE
+    }
+}
+
+/// A session that ends when it is dropped.
+pub(super) struct Live {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Live {
+    /// Begins a session in a thread of its own.
+    pub(super) fn start(program: Program) -> Live {
+        let now = Instant::now();
+        let inner =
+            Inner { phase: Phase::Starting, state: State::default(), heard: now, asked: now, waited: false };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(inner),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+        });
+        let own = shared.clone();
+        let thread = std::thread::Builder::new().name("dotnet counters".into());
+        let started = thread.spawn(move || {
+            let phase = match run(&program, &own) {
+                Ok(()) => Phase::Idle,
+                Err(Some(error)) if error.is_denied() => Phase::Denied,
+                Err(_) => Phase::Failed,
+            };
+            own.set(phase);
+        });
+        if started.is_err() {
+            shared.set(Phase::Failed);
+        }
+        Live { shared }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads events until nobody asks any more. The error is that of the port, or none for a stream that ended.
+fn run(program: &Program, shared: &Shared) -> Result<(), Option<PortError>> {
+    let provider = |name: &str, keywords, level, arguments: String| EventProvider {
+        name: name.into(),
+        keywords,
+        level,
+        arguments,
+    };
+    let mut providers = vec![
+        provider(events::SYSTEM_RUNTIME, u64::MAX, 4, format!("EventCounterIntervalSec={INTERVAL}")),
+        provider(events::RUNTIME, events::GC, 4, String::new()),
+    ];
+    // From .NET 9 on, the runtime has a meter with totals since the program began.
+    let version = program.info(PATIENCE).map(|info| info.version).unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    if major.is_some_and(|major| major >= 9) {
+        let client = std::process::id();
+        let arguments = format!(
+            "SessionId=SHARED;ClientId={client};Metrics=System.Runtime;RefreshInterval={INTERVAL};\
+             MaxTimeSeries=200;MaxHistograms=1"
+        );
+        providers.push(provider(events::METRICS, 3, 4, arguments));
+    }
+    let session = Session { providers, method_names: false, buffer: 4 };
+    let stream = program.start(&session, PATIENCE).map_err(Some)?;
+    let (stop, clock) = (stream.stopper(), offset());
+    let mut trace = Trace::new(UntilIdle { stream, stop, shared }).map_err(|_| None)?;
+    let start = *trace.start();
+    let time = |ticks: u64| {
+        let units = u128::from(ticks).saturating_mul(10_000_000).checked_div(u128::from(start.frequency));
+        units.and_then(|units| u64::try_from(units).ok()).unwrap_or(0)
+    };
+    let shift = clock(time(start.ticks));
+    loop {
+        let mut read = Vec::new();
+        let more = trace.next(&mut |event| {
+            read.extend(meaning(event).map(|meaning| (time(event.ticks).wrapping_add(shift), meaning)));
+        });
+        let mut inner = shared.lock();
+        if !read.is_empty() {
+            inner.heard = Instant::now();
+        }
+        for (time, event) in read {
+            inner.state.add(time, event);
+        }
+        if inner.phase == Phase::Starting && inner.state.newest().is_some() {
+            inner.phase = Phase::Running;
+            shared.changed.notify_all();
+        }
+        drop(inner);
+        match more {
+            Ok(true) => {}
+            Err(_) if shared.is_over() => return Ok(()),
+            Ok(false) | Err(_) => return Err(None),
+        }
+    }
+}
+
+/// What to add to a time of the program's clock. On one machine all runtimes have the clock of the system;
+/// one
+/// with another clock is moved so that its session began now.
+fn offset() -> impl Fn(u64) -> u64 {
+    let clock = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(clock.tv_sec).unwrap_or(0).saturating_mul(10_000_000);
+    let now = seconds.saturating_add(u64::try_from(clock.tv_nsec).unwrap_or(0) / 100);
+    move |begun| if now.abs_diff(begun) < 100_000_000 { 0 } else { now.wrapping_sub(begun) }
+}
+
+/// A stream that fails when nobody asks any more.
+struct UntilIdle<'s> {
+    stream: Stream,
+    stop: StopStream,
+    shared: &'s Shared,
+}
+
+impl Read for UntilIdle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_patience(Duration::from_millis(500));
+        loop {
+            if self.shared.is_over() {
+                self.stop.stop();
+                return Err(io::Error::other("nobody asks"));
+            }
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                result => return result,
+            }
+        }
+    }
+}
