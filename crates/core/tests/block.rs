@@ -764,3 +764,36 @@ fn damage_to_our_own_block_never_panics() {
         look_at_everything(bytes);
     }
 }
+
+#[test]
+fn each_of_many_objects_is_found_by_its_name() {
+    // Fewer and more than are looked through one by one; names in no order, some of them twice.
+    for count in [3u32, 64, 65, 500] {
+        let names: Vec<u32> = (0..count).map(|number| number * 7919 % (count - count / 3) * 2).collect();
+        let specs = [CounterSpec::new(TitleIndex(6), CounterType::PERF_COUNTER_RAWCOUNT)];
+        let header = WriteHeader {
+            system_name: "h",
+            default_object: -1,
+            perf_time: PerfTime(0),
+            perf_freq: Frequency(1),
+            perf_time_100ns: FileTime(0),
+            system_time: FileTime(0),
+        };
+        let mut bytes = Vec::new();
+        let mut writer = BlockWriter::growing(&mut bytes, &header);
+        for (number, name) in (0u64..).zip(&names) {
+            let spec = ObjectSpec::new(TitleIndex(*name), InstanceKind::Many, &specs);
+            let layout = ObjectLayout::new(spec);
+            let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+            object.instance("one", None, None).set(0, number);
+        }
+        writer.finish().unwrap();
+        let snapshot = Snapshot::new(bytes).unwrap();
+        for name in 0..2 * count + 3 {
+            let first = names.iter().position(|other| *other == name).map(|number| number as u64);
+            let found = snapshot.object(TitleIndex(name));
+            let found = found.map(|object| object.instance(0).unwrap().sample(0).unwrap().first);
+            assert_eq!(found, first, "{name} of {count}");
+        }
+    }
+}

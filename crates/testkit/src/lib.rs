@@ -8,8 +8,10 @@ pub mod raw;
 mod scratch;
 mod skips;
 pub mod terminal;
+mod work;
 
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use scratch::Scratch;
 pub use skips::{peer, shared, skip, skip_bpf};
+pub use work::{assert_linear, work_size};

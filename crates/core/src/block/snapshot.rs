@@ -30,12 +30,19 @@ pub struct Snapshot {
     header: Header,
     system_name: String,
     objects: Vec<ObjectEntry>,
+    /// Names of objects and their positions, sorted; empty if the objects are few.
+    by_name: Vec<(TitleIndex, u32)>,
     counters: Vec<CounterDefinition>,
     instances: Vec<InstanceEntry>,
     /// Empty memory for the instance index of the next snapshot.
     spare_instances: Vec<InstanceEntry>,
+    /// Sorted by object if they are many.
     read_infos: Vec<ReadInfo>,
 }
+
+/// So many objects are looked through one by one. A machine has about a hundred; a library may answer with tens of
+/// thousands.
+const FEW: usize = 64;
 
 #[derive(Debug, Clone)]
 struct ObjectEntry {
@@ -147,10 +154,12 @@ impl Snapshot {
         let mut spare_instances = old.instances;
         spare_instances.clear();
         let read_infos = Vec::new();
+        let by_name = index_names(&objects);
         Ok(Snapshot {
             header,
             system_name,
             objects,
+            by_name,
             counters,
             instances,
             bytes,
@@ -162,7 +171,10 @@ impl Snapshot {
 
     /// This snapshot with facts about its reading.
     #[must_use]
-    pub fn with_read_infos(self, read_infos: Vec<ReadInfo>) -> Snapshot {
+    pub fn with_read_infos(self, mut read_infos: Vec<ReadInfo>) -> Snapshot {
+        if read_infos.len() > FEW {
+            read_infos.sort_by_key(|info| info.object);
+        }
         Snapshot { read_infos, ..self }
     }
 
@@ -205,8 +217,26 @@ impl Snapshot {
 
     /// The object with this name; the first one if several providers answered for it.
     pub fn object(&self, name: TitleIndex) -> Option<SnapshotObject<'_>> {
-        self.objects().find(|object| object.header().name == name)
+        let entry = if self.by_name.is_empty() {
+            self.objects.iter().find(|entry| entry.header.name == name)?
+        } else {
+            let place = self.by_name.partition_point(|(other, _)| *other < name);
+            let (found, position) = self.by_name.get(place)?;
+            let entry = self.objects.get(usize::try_from(*position).ok()?);
+            entry.filter(|_| *found == name)?
+        };
+        Some(SnapshotObject { snapshot: self, entry })
     }
+}
+
+/// The names of many objects, sorted, so that each is found without looking through all.
+fn index_names(objects: &[ObjectEntry]) -> Vec<(TitleIndex, u32)> {
+    if objects.len() <= FEW {
+        return Vec::new();
+    }
+    let mut by_name: Vec<_> = objects.iter().map(|entry| entry.header.name).zip(0u32..).collect();
+    by_name.sort_unstable();
+    by_name
 }
 
 /// The entries of the instances in a range of the block.
@@ -282,7 +312,11 @@ impl<'s> SnapshotObject<'s> {
     }
 
     fn read_info(&self) -> Option<&'s ReadInfo> {
-        self.snapshot.read_infos.iter().find(|info| info.object == self.header().name)
+        let (infos, name) = (&self.snapshot.read_infos, self.header().name);
+        if infos.len() <= FEW {
+            return infos.iter().find(|info| info.object == name);
+        }
+        infos.get(infos.partition_point(|info| info.object < name)).filter(|info| info.object == name)
     }
 
     /// Whether the object has instances by its kind, even if there are none at the moment.
