@@ -314,3 +314,22 @@ fn reports_without_times_say_how_to_get_them() {
         assert!(error.contains(words), "{error}");
     }
 }
+
+#[test]
+fn line_ends_of_windows_change_nothing() {
+    let read = |path: &Path| {
+        let mut log = open(path, &ReadOptions::default()).unwrap();
+        let records: Vec<_> = std::iter::from_fn(|| log.next_record().unwrap()).collect();
+        let paths: Vec<String> = log.about().columns.iter().map(|column| column.path.clone()).collect();
+        (paths, records, log.about().notes.damage_count)
+    };
+    let folder = Scratch::new();
+    for name in ["vmstat.txt", "iostat.txt", "mpstat.txt", "pidstat.txt", "nmon.nmon", "promtool.txt"] {
+        let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import").join(name);
+        let text = std::fs::read_to_string(&original).unwrap();
+        let copy = folder.join(name);
+        std::fs::write(&copy, text.replace('\n', "\r\n")).unwrap();
+        let (one, other) = (read(&original), read(&copy));
+        assert!(!one.1.is_empty() && one == other, "{name}: {one:?}\n{other:?}");
+    }
+}

@@ -22,6 +22,8 @@ pub(crate) fn is_vmstat(head: &[u8]) -> bool {
 /// Whether a file begins as a report of sysstat's programs: `Linux RELEASE (HOST)`.
 pub(crate) fn is_report(head: &[u8]) -> bool {
     let line = head.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // A copy that was on Windows has other line ends.
+    let line = line.trim_ascii_end();
     let words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
     let [system, _, host, ..] = words.collect::<Vec<_>>()[..] else { return false };
     system == b"Linux" && host.starts_with(b"(") && line.ends_with(b")")
