@@ -6,6 +6,8 @@
 //! | [`name`] | names of metrics |
 //! | [`series`] | metrics and their series, made from the columns of a row |
 //! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
+//! | [`otlp`], [`remote_write`] | messages of OpenTelemetry and of Prometheus' remote write |
+//! | [`protobuf`] | the encoding of both |
 //! | [`promql`] | queries of Prometheus that show what a counter shows |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
 //!
@@ -18,5 +20,8 @@ pub mod check;
 pub mod metric;
 pub mod name;
 pub mod openmetrics;
+pub mod otlp;
 pub mod promql;
+pub mod protobuf;
+pub mod remote_write;
 pub mod series;

@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,8 @@ use tallymon_core::time::{FileTime, Frequency};
 use tallymon_export::metric::metrics;
 use tallymon_export::openmetrics::{Exposition, TextFormat};
 use tallymon_export::promql::query;
+use tallymon_export::remote_write::RemoteWrite;
+use tallymon_export::series::families;
 use tallymon_testkit::{Scratch, peer};
 
 /// Longer than Prometheus takes on a loaded machine; a test that waits so long fails.
@@ -145,20 +148,9 @@ fn ask(at: SocketAddr, query: &str, time: f64) -> Option<f64> {
     answer["data"]["result"][0]["value"][1].as_str()?.parse().ok()
 }
 
-#[test]
-fn queries_of_prometheus_give_the_values_of_every_counter_type() {
-    let Some(program) = peer("prometheus") else { return };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-    let file_time =
-        |seconds: u64| FileTime::from_unix_nanoseconds(i128::from(seconds) * 1_000_000_000).unwrap();
-    let (before, after) = (file_time(now - SECONDS), file_time(now));
-    // The clock of the counters has run for 1000 seconds.
-    let (target, scrapes) = serve([exposition(1000, before), exposition(1000 + SECONDS, after)]);
-    let folder = Scratch::new();
+/// Prometheus with a configuration, until it is dropped.
+fn start(program: &Path, folder: &Path, config: &str) -> (Running, SocketAddr) {
     let file = folder.join("prometheus.yml");
-    let config = format!(
-        "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: tally\n  static_configs:\n  - targets: ['{target}']\n"
-    );
     std::fs::write(&file, config).unwrap();
     // A port that was free a moment ago.
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -166,16 +158,16 @@ fn queries_of_prometheus_give_the_values_of_every_counter_type() {
         .arg(format!("--config.file={}", file.display()))
         .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
         .arg(format!("--web.listen-address={at}"))
+        .arg("--web.enable-remote-write-receiver")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let _running = Running(child.unwrap());
-    let begin = Instant::now();
-    // The second scrape is stored when the third begins.
-    while scrapes.load(Ordering::SeqCst) < 3 {
-        assert!(begin.elapsed() < PATIENCE, "Prometheus does not scrape");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    (Running(child.unwrap()), at)
+}
+
+/// The values that Prometheus has of every type, beside those of the formulas.
+fn compare(at: SocketAddr, now: u64) {
+    let (before, after) = (file_time(now - SECONDS), file_time(now));
     let mut off = Vec::new();
     for kind in types() {
         let (older, newer) = (sample(kind, 1000, before), sample(kind, 1000 + SECONDS, after));
@@ -195,4 +187,86 @@ fn queries_of_prometheus_give_the_values_of_every_counter_type() {
         }
     }
     assert!(off.is_empty(), "{off:#?}");
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn file_time(seconds: u64) -> FileTime {
+    FileTime::from_unix_nanoseconds(i128::from(seconds) * 1_000_000_000).unwrap()
+}
+
+/// Sends a request of remote write; its status, 0 while Prometheus starts.
+fn write(at: SocketAddr, body: &[u8]) -> u16 {
+    let body = snap::raw::Encoder::new().compress_vec(body).unwrap();
+    let Ok(mut stream) = TcpStream::connect(at) else { return 0 };
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST /api/v1/write HTTP/1.0\r\nHost: {at}\r\nContent-Encoding: snappy\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body).unwrap();
+    let mut reply = String::new();
+    let _ = stream.read_to_string(&mut reply);
+    reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn remote_write_gives_the_same_values_and_ends_series() {
+    let Some(program) = peer("prometheus") else { return };
+    let folder = Scratch::new();
+    let (_running, at) = start(&program, &folder, "global: {}\n");
+    let now = now();
+    let columns: Vec<Column> = types().into_iter().map(column).collect();
+    let families = families(&columns, "here");
+    let mut writer = RemoteWrite::new("tally", "here");
+    let mut request = |seconds: u64, time: FileTime, cells: &[Cell]| {
+        let (body, samples) = writer.request(&families, &Row { time, local_minutes: 0, cells });
+        assert!(samples as usize > types().len(), "{seconds}");
+        body
+    };
+    let before = file_time(now - SECONDS);
+    let first = request(1000, before, &row(1000, before));
+    let begin = Instant::now();
+    // Prometheus answers 503 while it reads its files.
+    while write(at, &first) != 204 {
+        assert!(begin.elapsed() < PATIENCE, "Prometheus does not take a request");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let after = file_time(now);
+    let mut cells = row(1000 + SECONDS, after);
+    assert_eq!(write(at, &request(1000 + SECONDS, after, &cells)), 204);
+    compare(at, now);
+    // A series that ends is gone at once, and not only after five minutes.
+    let gauge = types().iter().position(|kind| *kind == CounterType::PERF_COUNTER_RAWCOUNT).unwrap();
+    let name = name(CounterType::PERF_COUNTER_RAWCOUNT);
+    let labelled = format!("{name}{{job='tally',instance='here'}}");
+    assert!(ask(at, &labelled, now as f64).is_some());
+    cells[gauge] = Cell::missing(NoValue::NoInstance);
+    assert_eq!(write(at, &request(0, file_time(now + 1), &cells)), 204);
+    assert_eq!(ask(at, &labelled, now as f64 + 1.0), None);
+}
+
+#[test]
+fn queries_of_prometheus_give_the_values_of_every_counter_type() {
+    let Some(program) = peer("prometheus") else { return };
+    let now = now();
+    let (before, after) = (file_time(now - SECONDS), file_time(now));
+    // The clock of the counters has run for 1000 seconds.
+    let (target, scrapes) = serve([exposition(1000, before), exposition(1000 + SECONDS, after)]);
+    let folder = Scratch::new();
+    let config = format!(
+        "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: tally\n  static_configs:\n  - targets: \
+         ['{target}']\n"
+    );
+    let (_running, at) = start(&program, &folder, &config);
+    let begin = Instant::now();
+    // The second scrape is stored when the third begins.
+    while scrapes.load(Ordering::SeqCst) < 3 {
+        assert!(begin.elapsed() < PATIENCE, "Prometheus does not scrape");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    compare(at, now);
 }
