@@ -69,6 +69,9 @@ pub(crate) enum Command {
     /// Compare counters with ranges, as a Monitoring Plugin (Nagios, Icinga).
     #[command(after_help = examples::CHECK)]
     Check(Check),
+    /// Send counters to OpenTelemetry, Prometheus and others, until stopped.
+    #[command(after_help = examples::PUSH)]
+    Push(crate::command::push::Push),
     /// Print or record the values of counters repeatedly, until stopped.
     #[command(after_help = examples::WATCH)]
     Watch(Watch),

@@ -33,8 +33,9 @@ const EXCEPTIONS: &[Exception] = &[
 
 /// A package that is in the lock file in more than one version, and why.
 const DUPLICATES: &[(&str, &str)] = &[
-    ("getrandom", "ahash of Parquet takes 0.3 and, for its build, 0.2 through const-random"),
+    ("getrandom", "ahash of Parquet takes 0.3 and, for its build, 0.2 through const-random; ring takes 0.2"),
     ("syn", "clap and serde have changed to 3, the macros below ratatui have not"),
+    ("windows-sys", "ring has an older one than all others, on Windows only"),
     ("winnow", "toml takes 0.7 itself and 1.0 through its own parser"),
 ];
 

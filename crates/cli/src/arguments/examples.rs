@@ -30,6 +30,11 @@ pub(crate) const CHECK: &str = r"Examples:
 Output and exit code are those of Monitoring Plugins: 0 ok, 1 warning, 2 critical,
 3 unknown, also for wrong arguments.";
 
+pub(crate) const PUSH: &str = r"Examples:
+  tally push '\Processor(*)\*' '\Memory\*' --otlp http://localhost:4318
+  tally push '\PhysicalDisk(*)\*' --remote-write http://prom:9090/api/v1/write
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318 tally push '\Memory\*' -i 30s";
+
 pub(crate) const WATCH: &str = r"Examples:
   tally watch '\Processor(*)\% Processor Time'
   tally watch '\PhysicalDisk(*)\Disk Bytes/sec' --interval 5s --csv > disks.csv

@@ -18,6 +18,7 @@ pub(crate) mod man;
 pub(crate) mod mon;
 pub(crate) mod prof;
 pub(crate) mod provider;
+pub(crate) mod push;
 pub(crate) mod relog;
 pub(crate) mod report;
 pub(crate) mod report_file;

@@ -26,6 +26,7 @@ mod options;
 mod overwrite;
 mod paths;
 mod prof;
+mod push;
 mod record;
 mod screens;
 mod stat;

@@ -1,0 +1,292 @@
+//! `tally push`: raw values to a receiver of metrics, at an interval.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use tallymon::core::flow::{Column, Row, Sink};
+use tallymon::registry::{Roots, Scope};
+use tallymon::{LiveRows, Query};
+use tallymon_export::otlp::Otlp;
+use tallymon_export::remote_write::RemoteWrite;
+use tallymon_export::series::{Family, families};
+use tallymon_push::otel::{DEFAULT_ADDRESS, METRICS_PATH, Settings};
+use tallymon_push::{Encoding, Endpoint, EndpointError, Event, Protocol, Queue, QueueError, Sender, Tls};
+
+use crate::arguments::Common;
+use crate::arguments::parse::interval;
+use crate::exit::{Failure, Kind};
+use crate::missing_values::missing_samples;
+use crate::paths;
+use crate::stop::{Stop, Ticks};
+use crate::words::say;
+
+/// Time between two samples where no variable says another.
+const INTERVAL: Duration = Duration::from_secs(15);
+/// The longest name of a folder for what waits.
+const LONGEST_NAME: usize = 200;
+
+#[derive(Debug, Args)]
+pub(crate) struct Push {
+    /// Counter paths. Instance and counter may contain wildcards; new instances are added as they appear.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<String>,
+    /// Send to a receiver of OTLP over HTTP, such as http://localhost:4318. OTEL_EXPORTER_OTLP_ENDPOINT names
+    /// it too, and the other variables of OpenTelemetry are obeyed.
+    #[arg(long, value_name = "URL", conflicts_with = "remote_write", help_heading = "Receiver")]
+    otlp: Option<String>,
+    /// Send to a receiver of Prometheus' remote write 1.0, such as http://localhost:9090/api/v1/write.
+    #[arg(long, value_name = "URL", help_heading = "Receiver")]
+    remote_write: Option<String>,
+    /// Add a header to every request. Repeat for several.
+    #[arg(long, value_name = "NAME: VALUE", help_heading = "Receiver")]
+    header: Vec<String>,
+    /// Trust the certificates in this PEM file instead of those of the system.
+    #[arg(long, value_name = "FILE", help_heading = "Receiver")]
+    certificate: Option<PathBuf>,
+    /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 15s by default, for OTLP what
+    /// OTEL_METRIC_EXPORT_INTERVAL says, else 60s.
+    #[arg(long, short, value_parser = interval, value_name = "TIME")]
+    interval: Option<Duration>,
+    /// Stop after this many samples.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Folder for samples that the receiver has not taken yet. Default: a folder for each receiver in the
+    /// state folder of the user.
+    #[arg(long, value_name = "FOLDER", help_heading = "Queue")]
+    queue: Option<PathBuf>,
+    /// How much may wait, in MiB. Beyond it the oldest samples are dropped.
+    #[arg(long, value_name = "MIB", default_value_t = 256, help_heading = "Queue")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    queue_size: u32,
+    /// How long to send at the end, before the rest waits for the next start.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, help_heading = "Queue")]
+    wait: Duration,
+}
+
+/// Where samples go, and how.
+struct Target {
+    endpoint: Endpoint,
+    protocol: Protocol,
+    encoding: Encoding,
+    interval: Duration,
+    writer: Writer,
+}
+
+/// Writes rows as requests.
+enum Writer {
+    Otlp(Otlp),
+    RemoteWrite(RemoteWrite),
+}
+
+/// A sink whose row becomes a request.
+struct Requests {
+    host: String,
+    writer: Writer,
+    families: Vec<Family>,
+    /// The request of the last row, its time in milliseconds since 1970, and how many points it has.
+    request: Option<(Vec<u8>, u64, u64)>,
+}
+
+impl Sink for Requests {
+    type Error = io::Error;
+
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        self.families = families(columns, &self.host);
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        let (body, points) = match &mut self.writer {
+            Writer::Otlp(writer) => writer.request(&self.families, row),
+            Writer::RemoteWrite(writer) => writer.request(&self.families, row),
+        };
+        let time = u64::try_from(row.time.unix_nanoseconds() / 1_000_000).unwrap_or(0);
+        self.request = Some((body, time, points));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
+    if common.file.is_some() {
+        let words =
+            "a saved data block does not change; 'tally get --openmetrics --file FILE PATH' exports it";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let mut query = paths::query(common)?;
+    let target = target(push, query.system_name())?;
+    let (handles, bad_path) = paths::add_good(&mut query, &push.paths)?;
+    let queue = Queue::open(&folder(push, &target)?, u64::from(push.queue_size) << 20).map_err(unusable)?;
+    if !queue.is_empty() {
+        say(format_args!("{} samples of an earlier run wait and are sent first", queue.len()));
+    }
+    let stop = Stop::on_signals()?;
+    let is_refused = Arc::new(AtomicBool::new(false));
+    let refused = Arc::clone(&is_refused);
+    let waiting_folder = queue.folder().to_owned();
+    let report = move |event: Event| {
+        if matches!(event, Event::Refused(_) | Event::Dropped(_)) {
+            refused.store(true, Ordering::Relaxed);
+        }
+        say(event);
+    };
+    let sender = Sender::start(queue, target.endpoint, target.protocol, report)
+        .map_err(|error| Failure::new(Kind::Other, format_args!("a thread that sends: {error}")))?;
+    let host = query.system_name().to_owned();
+    let mut rows = LiveRows::changing(&host);
+    let mut sink = Requests { host, writer: target.writer, families: Vec::new(), request: None };
+    let mut ticks = Ticks::start(target.interval);
+    let (mut done, mut trouble) = (0u64, None);
+    loop {
+        let failed = sample(&mut query, &mut rows, &mut sink, &sender, target.encoding).err();
+        if failed.is_some() && failed != trouble {
+            failed.iter().for_each(say);
+        }
+        trouble = failed;
+        if done == 0 {
+            // Said once: a path that has no value now may have one later, so it is no failure.
+            let _ = missing_samples(&query, &handles, true);
+        }
+        done = done.saturating_add(1);
+        if push.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
+            break;
+        }
+        query.add_awaited();
+    }
+    let left = sender.finish(push.wait);
+    if left > 0 {
+        let words = format!(
+            "{left} samples were not taken and wait in {}; the next 'tally push' to the same receiver sends them",
+            waiting_folder.display()
+        );
+        return Err(Failure::new(Kind::Unreachable, words));
+    }
+    if is_refused.load(Ordering::Relaxed) {
+        return Err(Failure::silent(Kind::Other));
+    }
+    bad_path.map_or(Ok(()), Err)
+}
+
+/// Takes a sample and queues it; the words of a failure are for people.
+fn sample(
+    query: &mut Query,
+    rows: &mut LiveRows,
+    sink: &mut Requests,
+    sender: &Sender,
+    encoding: Encoding,
+) -> Result<(), String> {
+    let time = query.collect().map_err(|error| format!("no sample: {error}"))?;
+    let failed = |error: io::Error| format!("a sample can not be written as a request: {error}");
+    rows.write(time, 0, &*query, sink).map_err(failed)?;
+    if let Some((body, time, points)) = sink.request.take()
+        && points > 0
+    {
+        sender.put(encoding.item(time, body).map_err(failed)?);
+    }
+    Ok(())
+}
+
+fn target(push: &Push, host: &str) -> Result<Target, Failure> {
+    let usage = |error: EndpointError| Failure::new(Kind::Usage, error);
+    let tls = Tls { certificate: push.certificate.clone(), client: None };
+    let mut target = if let Some(address) = &push.remote_write {
+        Target {
+            endpoint: Endpoint::new(address, "/api/v1/write", &tls).map_err(usage)?,
+            protocol: Protocol::RemoteWrite,
+            encoding: Encoding::Snappy,
+            interval: push.interval.unwrap_or(INTERVAL),
+            writer: Writer::RemoteWrite(RemoteWrite::new("tally", host)),
+        }
+    } else {
+        otlp(push, host, tls)?
+    };
+    for header in &push.header {
+        let Some((name, value)) = header.split_once(':') else {
+            let words = format!("--header {header:?}: write it as 'NAME: VALUE'");
+            return Err(Failure::new(Kind::Usage, words));
+        };
+        target.endpoint.add_header(name.trim(), value.trim()).map_err(usage)?;
+    }
+    Ok(target)
+}
+
+/// A receiver of OTLP: what the variables of OpenTelemetry say, and the options before them.
+fn otlp(push: &Push, host: &str, mut tls: Tls) -> Result<Target, Failure> {
+    let usage = |error: EndpointError| Failure::new(Kind::Usage, error);
+    let settings = Settings::read(|name| std::env::var(name).ok());
+    settings.warnings.iter().for_each(say);
+    let (address, usual_path) = match (&push.otlp, &settings.address) {
+        (Some(address), _) => (address.as_str(), METRICS_PATH),
+        (None, Some(address)) => (address.as_str(), "/"),
+        (None, None) => {
+            let words = format!(
+                "no receiver is named; add --otlp URL or --remote-write URL, or set \
+                 OTEL_EXPORTER_OTLP_ENDPOINT (OpenTelemetry's default is {DEFAULT_ADDRESS})"
+            );
+            return Err(Failure::new(Kind::Usage, words));
+        }
+    };
+    tls.certificate = tls.certificate.or(settings.tls.certificate);
+    tls.client = settings.tls.client;
+    let mut endpoint = Endpoint::new(address, usual_path, &tls).map_err(usage)?;
+    endpoint.set_timeout(settings.timeout);
+    for (name, value) in &settings.headers {
+        endpoint.add_header(name, value).map_err(usage)?;
+    }
+    let mut resource = settings.resource;
+    for (key, value) in [("service.name", "tallymon"), ("host.name", host)] {
+        if !resource.iter().any(|(known, _)| known == key) {
+            resource.push((key.to_owned(), value.to_owned()));
+        }
+    }
+    Ok(Target {
+        endpoint,
+        protocol: Protocol::Otlp,
+        encoding: if settings.gzip { Encoding::Gzip } else { Encoding::Identity },
+        interval: push.interval.unwrap_or(settings.interval),
+        writer: Writer::Otlp(Otlp::new(resource, settings.temporality)),
+    })
+}
+
+/// The folder for what waits.
+fn folder(push: &Push, target: &Target) -> Result<PathBuf, Failure> {
+    if let Some(folder) = &push.queue {
+        return Ok(folder.clone());
+    }
+    let roots = Roots::of_environment();
+    let state = roots.folder(Scope::User).map(|registry| registry.with_file_name("push")).ok_or_else(|| {
+        let words = "there is no home folder for samples that wait; set HOME or XDG_STATE_HOME, or name a folder \
+                     with --queue";
+        Failure::new(Kind::Other, words)
+    })?;
+    // Two addresses never share a name.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-".contains(letter);
+    let mut name = String::new();
+    for letter in target.endpoint.address().chars() {
+        if plain(letter) {
+            name.push(letter);
+        } else {
+            name.push_str(&format!("_{:x}_", u32::from(letter)));
+        }
+    }
+    if name.len() > LONGEST_NAME {
+        let words = "the address is too long for the name of a folder; name one with --queue";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(state.join(name))
+}
+
+fn unusable(error: QueueError) -> Failure {
+    let kind = match &error {
+        QueueError::Io(_, error) if error.kind() == io::ErrorKind::PermissionDenied => Kind::AccessDenied,
+        _ => Kind::Other,
+    };
+    Failure::new(kind, error)
+}

@@ -1,0 +1,226 @@
+//! `tally push` to receivers that we did not write: OpenTelemetry's messages for Python behind an HTTP server,
+//! and Prometheus.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use tallymon_testkit::{peer, skip};
+
+use crate::support::{AVAILABLE, Folder, Ran, has, tally_with};
+
+/// Longer than anything takes on a loaded machine; a test that waits so long fails.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A program that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A receiver of OTLP that prints each request as JSON, with its headers. It refuses as many requests as it is
+/// told, with status 503.
+fn receiver(refusals: usize) -> Option<(Running, String, impl Iterator<Item = Json>)> {
+    let script = "import gzip, http.server, json, sys
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest as Request
+left = int(sys.argv[1])
+class Taker(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        global left
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        status = 503 if left > 0 else 200
+        left -= 1
+        if status == 200:
+            if self.headers['Content-Encoding'] == 'gzip':
+                body = gzip.decompress(body)
+            request = Request()
+            request.ParseFromString(body)
+            print(json.dumps({'path': self.path, 'headers': {k.lower(): v for k, v in self.headers.items()},
+                              'request': MessageToDict(request)}), flush=True)
+        self.send_response(status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(('127.0.0.1', 0), Taker)
+print(server.server_port, flush=True)
+server.serve_forever()
+";
+    let python = peer("python3")?;
+    let has_messages = Command::new(&python).args(["-c", "import opentelemetry.proto.metrics.v1"]).output();
+    if !has_messages.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("TALLYMON_PEERS").is_none_or(|peers| peers != "required"));
+        skip("Python's opentelemetry-proto is not installed");
+        return None;
+    }
+    let mut server = Command::new(python);
+    server.args(["-c", script, &refusals.to_string()]).stdout(Stdio::piped());
+    let mut server = Running(server.spawn().unwrap());
+    let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
+    let port = lines.next().unwrap().unwrap();
+    let requests = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+    Some((server, format!("http://127.0.0.1:{port}"), requests))
+}
+
+/// Runs `tally push` with its queue in a folder, and with variables.
+fn push(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut all = vec!["push", AVAILABLE, r"\Processor(*)\% Processor Time"];
+    all.extend(arguments);
+    tally_with(&all, |command| {
+        command.env("XDG_STATE_HOME", folder.path()).env_remove("TALLYMON_ROOT").env_remove("TALLY_ROOT");
+        command.envs(variables.iter().copied());
+    })
+}
+
+/// The names of the metrics of a request.
+fn metrics(request: &Json) -> Vec<&str> {
+    let metrics = &request["request"]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+    metrics.as_array().unwrap().iter().map(|metric| metric["name"].as_str().unwrap()).collect()
+}
+
+const NAMES: [&str; 2] = ["nt_memory_available_bytes", "nt_processor_processor_time_idle_seconds"];
+
+#[test]
+fn opentelemetry_gets_every_sample_though_it_was_busy() {
+    let Some((_server, address, mut requests)) = receiver(2) else { return };
+    let folder = Folder::new();
+    let ran = push(&folder, &["--otlp", &address, "-c", "2", "-i", "100ms", "--wait", "100s"], &[]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    has(&ran.err, &["503 Service Unavailable", "taken again"]);
+    let first = requests.next().unwrap();
+    assert_eq!((first["path"].as_str(), metrics(&first)), (Some("/v1/metrics"), NAMES.to_vec()));
+    let times: Vec<Json> = [first, requests.next().unwrap()].map(time).into();
+    assert!(times[0].as_str() < times[1].as_str(), "{times:?}");
+}
+
+/// The time of the first point of a request.
+fn time(request: Json) -> Json {
+    let metric = &request["request"]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0];
+    metric["gauge"]["dataPoints"][0]["timeUnixNano"].clone()
+}
+
+#[test]
+fn the_variables_of_opentelemetry_are_obeyed() {
+    let Some((_server, address, mut requests)) = receiver(0) else { return };
+    let folder = Folder::new();
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &*format!("{address}/base/")),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+        ("OTEL_SERVICE_NAME", "shop"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "service.name=other,deployment.environment=test"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+    ];
+    let ran = push(&folder, &["-c", "1", "--header", "X-Scope-OrgID: 7"], &variables);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    has(&ran.err, &["OTEL_EXPORTER_OTLP_PROTOCOL", "\"grpc\""]);
+    let request = requests.next().unwrap();
+    assert_eq!((request["path"].as_str(), metrics(&request)), (Some("/base/v1/metrics"), NAMES.to_vec()));
+    let headers = &request["headers"];
+    for (name, value) in [("api-key", "a b"), ("content-encoding", "gzip"), ("x-scope-orgid", "7")] {
+        assert_eq!(headers[name], value, "{headers}");
+    }
+    let resource = request["request"]["resourceMetrics"][0]["resource"]["attributes"].to_string();
+    has(&resource, &["\"shop\"", "\"deployment.environment\"", "\"host.name\""]);
+    assert!(!resource.contains("\"other\""), "{resource}");
+}
+
+#[test]
+fn what_was_not_taken_is_sent_by_the_next_run() {
+    let folder = Folder::new();
+    // A port that nobody listens to any longer.
+    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let queue = folder.file("queue");
+    let options = ["-c", "1", "--queue", &queue];
+    let nowhere = format!("http://{at}");
+    let mut arguments = vec!["--otlp", &nowhere, "--wait", "10ms"];
+    arguments.extend(options);
+    let ran = push(&folder, &arguments, &[]);
+    assert_eq!(ran.code, Some(6), "{}", ran.err);
+    has(&ran.err, &["1 samples were not taken", &queue]);
+    let Some((_server, address, requests)) = receiver(0) else { return };
+    let mut arguments = vec!["--otlp", &address, "--wait", "100s"];
+    arguments.extend(options);
+    let ran = push(&folder, &arguments, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    has(&ran.err, &["1 samples of an earlier run"]);
+    let times: Vec<Json> = requests.take(2).map(time).collect();
+    assert!(times[0].as_str() < times[1].as_str(), "{times:?}");
+}
+
+/// Prometheus with its receiver of remote write.
+fn prometheus(folder: &Folder) -> Option<(Running, SocketAddr)> {
+    let program = peer("prometheus")?;
+    let config = folder.write("prometheus.yml", b"global: {}\n");
+    // A port that was free a moment ago.
+    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let child = Command::new(program)
+        .arg(format!("--config.file={config}"))
+        .arg(format!("--storage.tsdb.path={}", folder.file("data")))
+        .arg(format!("--web.listen-address={at}"))
+        .arg("--web.enable-remote-write-receiver")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    Some((Running(child.unwrap()), at))
+}
+
+/// The series that Prometheus answers.
+fn ask(at: SocketAddr, query: &str) -> Vec<Json> {
+    let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET /api/v1/query?query={encoded} HTTP/1.0\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    let (_, body) = reply.split_once("\r\n\r\n").unwrap();
+    let answer: Json = serde_json::from_str(body).unwrap();
+    answer["data"]["result"].as_array().unwrap().clone()
+}
+
+#[test]
+fn prometheus_takes_remote_write() {
+    let folder = Folder::new();
+    let Some((_running, at)) = prometheus(&folder) else { return };
+    // While Prometheus starts it is not there, or answers 503: the samples wait.
+    let address = format!("http://{at}/api/v1/write");
+    let arguments = ["--remote-write", &address, "-c", "3", "-i", "1s", "--wait", "100s"];
+    let ran = push(&folder, &arguments, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let begin = Instant::now();
+    let series = loop {
+        let series = ask(at, "nt_memory_available_bytes{job='tally'}[5m]");
+        if !series.is_empty() {
+            break series;
+        }
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(series[0]["values"].as_array().unwrap().len(), 3, "{series:?}");
+    let idle = ask(at, "nt_processor_processor_time_idle_seconds_total");
+    assert!(!idle.is_empty() && idle.iter().all(|series| series["metric"]["name"].is_string()), "{idle:?}");
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let folder = Folder::new();
+    for (arguments, word) in [
+        (&[][..], "--otlp"),
+        (&["--otlp", "localhost:4318"], "http://"),
+        (&["--otlp", "http://a", "--header", "no colon"], "NAME: VALUE"),
+        (&["--otlp", "http://user:secret@a"], "Authorization"),
+        (&["--otlp", "http://a", "--remote-write", "http://b"], "--remote-write"),
+        (&["--otlp", "https://a", "--certificate", "/nowhere.pem"], "/nowhere.pem"),
+    ] {
+        let ran = push(&folder, arguments, &[]);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        has(&ran.err, &[word]);
+        assert!(!ran.err.contains("secret"), "{}", ran.err);
+    }
+}

@@ -1,0 +1,190 @@
+//! One request and its answer, within a deadline. The answer is read up to a limit.
+
+use std::fmt;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::endpoint::Endpoint;
+
+/// The longest answer that is read. Answers are short; a longer one is not read to its end.
+const MOST_ANSWER: usize = 64 << 10;
+
+/// What a receiver answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status of HTTP.
+    pub status: u16,
+    /// How long the receiver wants us to wait.
+    pub retry_after: Option<Duration>,
+    /// The body, or its beginning if it was too long.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The receiver can not be reached.
+    Connect(io::Error),
+    /// The receiver did not answer in time.
+    Timeout(Duration),
+    /// The connection broke, or what came is no HTTP.
+    Http(hyper::Error),
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::Connect(error) => write!(f, "no connection: {error}"),
+            SendError::Timeout(time) => write!(f, "no answer within {} s", time.as_secs_f64()),
+            SendError::Http(error) => {
+                write!(f, "no answer: {error}")?;
+                match std::error::Error::source(error) {
+                    Some(source) => write!(f, ": {source}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for SendError {}
+
+/// Sends a request on a connection of its own. Requests are seconds apart, and a connection that stays would
+/// have to be watched.
+pub(crate) async fn post(
+    endpoint: &Endpoint,
+    content_type: &'static str,
+    encoding: Option<&'static str>,
+    more: &[(&'static str, &'static str)],
+    body: Vec<u8>,
+) -> Result<Answer, SendError> {
+    // Of the body of an answer.
+    let patience = endpoint.timeout.mul_f64(0.5);
+    let exchange = async {
+        let address = (endpoint.host.as_str(), endpoint.port);
+        let stream = TcpStream::connect(address).await.map_err(SendError::Connect)?;
+        let _ = stream.set_nodelay(true);
+        let request = request(endpoint, content_type, encoding, more, body);
+        match &endpoint.tls {
+            None => exchange(stream, request, patience).await,
+            Some((configuration, name)) => {
+                let connector = tokio_rustls::TlsConnector::from(configuration.clone());
+                let stream = connector.connect(name.clone(), stream).await.map_err(SendError::Connect)?;
+                exchange(stream, request, patience).await
+            }
+        }
+    };
+    let timeout = endpoint.timeout;
+    tokio::time::timeout(timeout, exchange).await.unwrap_or(Err(SendError::Timeout(timeout)))
+}
+
+fn request(
+    endpoint: &Endpoint,
+    content_type: &'static str,
+    encoding: Option<&'static str>,
+    more: &[(&'static str, &'static str)],
+    body: Vec<u8>,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(Bytes::from(body)));
+    *request.method_mut() = Method::POST;
+    // Both were read from an address.
+    *request.uri_mut() = endpoint.target.parse().unwrap_or_default();
+    let headers = request.headers_mut();
+    if let Ok(host) = HeaderValue::from_str(&endpoint.authority) {
+        headers.insert(HOST, host);
+    }
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("tallymon/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Some(encoding) = encoding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    for (name, value) in more {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    for (name, value) in &endpoint.headers {
+        headers.insert(name.clone(), value.clone());
+    }
+    request
+}
+
+async fn exchange<S>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+    patience: Duration,
+) -> Result<Answer, SendError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let handshake = hyper::client::conn::http1::Builder::new()
+        .max_buf_size(MOST_ANSWER)
+        .handshake(TokioIo::new(stream))
+        .await;
+    let (mut sender, connection) = handshake.map_err(SendError::Http)?;
+    // It ends with the answer, or when this function is given up.
+    let driving = tokio::spawn(async move {
+        // Its errors come out of the request too.
+        let _ = connection.await;
+    });
+    let _abort = Abort(driving.abort_handle());
+    let response = sender.send_request(request).await.map_err(SendError::Http)?;
+    let (head, body) = response.into_parts();
+    // The status counts; what the receiver says beyond it may be broken, endless or slow.
+    let body = tokio::time::timeout(patience, Limited::new(body, MOST_ANSWER).collect()).await;
+    let body = body.ok().and_then(Result::ok).map_or_else(Vec::new, |body| body.to_bytes().to_vec());
+    let retry_after = retry_after(&head.headers, SystemTime::now());
+    Ok(Answer { status: head.status.as_u16(), retry_after, body })
+}
+
+struct Abort(tokio::task::AbortHandle);
+
+impl Drop for Abort {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(text).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// The words of a status.
+pub(crate) fn status_words(status: u16) -> String {
+    let known = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    known.map_or_else(|| status.to_string(), |words| format!("{status} {words}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        for (text, expected) in [
+            ("120", Some(120)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", Some(60)),
+            ("Sun, 06 Nov 1994 08:40:37 GMT", Some(0)),
+            ("soon", None),
+            ("-5", None),
+        ] {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
+            assert_eq!(retry_after(&headers, now), expected.map(Duration::from_secs), "{text}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Where to send: the address of a receiver, with its headers and limits.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Uri;
+use hyper::header::{HeaderName, HeaderValue};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+
+/// A receiver.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The address as it was given, without a password, for messages.
+    pub(crate) shown: String,
+    pub(crate) authority: String,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) timeout: Duration,
+    pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+}
+
+/// Certificates of `https`, in files of the format PEM.
+#[derive(Debug, Clone, Default)]
+pub struct Tls {
+    /// Certificates to trust, instead of those that the system trusts.
+    pub certificate: Option<PathBuf>,
+    /// The certificate and the key by which this program shows who it is.
+    pub client: Option<(PathBuf, PathBuf)>,
+}
+
+/// Why an address, a header or a certificate can not be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointError(String);
+
+impl fmt::Display for EndpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EndpointError {}
+
+impl fmt::Debug for Endpoint {
+    // Headers may have a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("address", &self.shown).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// A receiver at an address; a path that is empty becomes `usual_path`.
+    ///
+    /// # Errors
+    ///
+    /// The address is no `http://` or `https://` address, or a certificate can not be read.
+    pub fn new(address: &str, usual_path: &str, tls: &Tls) -> Result<Endpoint, EndpointError> {
+        let bad = |why: &str| EndpointError(format!("{}: {why}", without_password(address)));
+        let uri: Uri = address.parse().map_err(|error| bad(&format!("no address: {error}")))?;
+        let is_https = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(bad("an address begins with http:// or https://")),
+        };
+        let authority = uri.authority().ok_or_else(|| bad("the host is missing"))?;
+        if authority.as_str().contains('@') {
+            return Err(bad(
+                "give user and password as a header, 'Authorization: Basic …', not in the address",
+            ));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        if host.is_empty() {
+            return Err(bad("the host is missing"));
+        }
+        let path = uri.path_and_query().map_or("", |path| path.as_str());
+        let target = match path.strip_prefix('/').unwrap_or(path) {
+            "" => usual_path.to_owned(),
+            rest if rest.starts_with('?') => format!("{usual_path}{rest}"),
+            _ => path.to_owned(),
+        };
+        let tls = is_https.then(|| {
+            let name = ServerName::try_from(host.clone()).map_err(|error| bad(&error.to_string()))?;
+            Ok((Arc::new(configuration(tls)?), name))
+        });
+        Ok(Endpoint {
+            // The part behind ? may have a password.
+            shown: address.split('?').next().unwrap_or_default().to_owned(),
+            authority: authority.as_str().to_owned(),
+            port: authority.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
+            host,
+            target,
+            headers: Vec::new(),
+            timeout: Duration::from_secs(10),
+            tls: tls.transpose()?,
+        })
+    }
+
+    /// Adds a header to every request; a later one of the same name replaces it.
+    ///
+    /// # Errors
+    ///
+    /// The name or the value has characters that a header can not have, or the header belongs to HTTP itself.
+    pub fn add_header(&mut self, name: &str, value: &str) -> Result<(), EndpointError> {
+        let bad = |why: &str| EndpointError(format!("the header {name:?}: {why}"));
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|error| bad(&error.to_string()))?;
+        // The value is not shown, because it may be a password.
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| bad("its value has characters that a header can not have"))?;
+        if ["host", "content-length", "transfer-encoding", "connection"].contains(&parsed.as_str()) {
+            return Err(bad("HTTP sets it itself"));
+        }
+        self.headers.retain(|(known, _)| *known != parsed);
+        self.headers.push((parsed, value));
+        Ok(())
+    }
+
+    /// Sets how long a request may take.
+    pub const fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// The address for messages.
+    pub fn address(&self) -> &str {
+        &self.shown
+    }
+}
+
+/// An address without the password that it must not have.
+fn without_password(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        _ => address.to_owned(),
+    }
+}
+
+fn configuration(tls: &Tls) -> Result<ClientConfig, EndpointError> {
+    let failed = |what: String| EndpointError(what);
+    let mut roots = RootCertStore::empty();
+    if let Some(file) = &tls.certificate {
+        for certificate in certificates(file)? {
+            roots.add(certificate).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+        }
+    } else {
+        let found = rustls_native_certs::load_native_certs();
+        let (taken, _) = roots.add_parsable_certificates(found.certs);
+        if taken == 0 {
+            let words = "this system has no certificates to trust; install ca-certificates, or name a file of \
+                         certificates";
+            return Err(failed(words.to_owned()));
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed(format!("TLS: {error}")))?
+        .with_root_certificates(roots);
+    let Some((certificate, key)) = &tls.client else { return Ok(builder.with_no_client_auth()) };
+    let chain = certificates(certificate)?;
+    let key_file = key;
+    let key = PrivateKeyDer::from_pem_file(key_file)
+        .map_err(|error| failed(format!("{}: {error}", key_file.display())))?;
+    builder
+        .with_client_auth_cert(chain, key)
+        .map_err(|error| failed(format!("{}: {error}", certificate.display())))
+}
+
+fn certificates(file: &PathBuf) -> Result<Vec<CertificateDer<'static>>, EndpointError> {
+    let failed = |error: &dyn fmt::Display| EndpointError(format!("{}: {error}", file.display()));
+    let found = CertificateDer::pem_file_iter(file).map_err(|error| failed(&error))?;
+    let all: Vec<_> = found.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
+    if all.is_empty() { Err(failed(&"no certificate is in it")) } else { Ok(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_apart_or_refused() {
+        for (address, host, port, target) in [
+            ("http://a", "a", 80, "/v1/metrics"),
+            ("http://a:4318/", "a", 4318, "/v1/metrics"),
+            ("http://a:4318/x/y?z=1", "a", 4318, "/x/y?z=1"),
+            ("http://[::1]:9/p", "::1", 9, "/p"),
+        ] {
+            let endpoint = Endpoint::new(address, "/v1/metrics", &Tls::default()).unwrap();
+            let found = (endpoint.host.as_str(), endpoint.port, endpoint.target.as_str());
+            assert_eq!(found, (host, port, target), "{address}");
+        }
+        for (address, word) in [
+            ("a:4318", "http://"),
+            ("ftp://a/", "http://"),
+            ("", "no address"),
+            ("http:///x", "no address"),
+            ("http://user:secret@a/", "Authorization"),
+        ] {
+            let error = Endpoint::new(address, "/", &Tls::default()).unwrap_err().to_string();
+            assert!(error.contains(word) && !error.contains("secret"), "{address}: {error}");
+        }
+    }
+
+    #[test]
+    fn headers_of_http_itself_and_broken_ones_are_refused() {
+        let mut endpoint = Endpoint::new("http://a", "/", &Tls::default()).unwrap();
+        endpoint.add_header("X-Scope-OrgID", "one").unwrap();
+        endpoint.add_header("x-scope-orgid", "two").unwrap();
+        assert_eq!(endpoint.headers.len(), 1);
+        for (name, value) in [("Host", "x"), ("a b", "x"), ("a", "x\r\nb: c"), ("", "x")] {
+            assert!(endpoint.add_header(name, value).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_missing_is_named() {
+        let tls = Tls { certificate: Some("/nowhere/ca.pem".into()), client: None };
+        let error = Endpoint::new("https://a", "/", &tls).unwrap_err().to_string();
+        assert!(error.contains("/nowhere/ca.pem"), "{error}");
+    }
+}

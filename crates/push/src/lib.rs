@@ -1,0 +1,29 @@
+//! Sends exports of counters to receivers of metrics: over HTTP or HTTPS, through a queue on disk.
+//!
+//! A [`Sender`] has a [`Queue`] and an [`Endpoint`]. What is [put](Sender::put) into it is on disk at once, is
+//! sent in its order, and is tried again until the receiver takes or refuses it. So a receiver that is away for
+//! an hour loses nothing, and neither does this program when it is killed.
+//!
+//! | module | does |
+//! |---|---|
+//! | `endpoint` | where to send: an address with its headers and limits |
+//! | `client` | one request and its answer, within a deadline |
+//! | `queue` | what waits, on disk, within a limit |
+//! | `sender` | the thread that sends, and when it tries again |
+//! | `otel` | the environment variables of OpenTelemetry |
+//!
+//! What a request contains is the matter of `tallymon-export`.
+#![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod client;
+mod endpoint;
+pub mod otel;
+mod queue;
+mod sender;
+
+pub use client::{Answer, SendError};
+pub use endpoint::{Endpoint, EndpointError, Tls};
+pub use queue::{Dropped, Encoding, Item, Queue, QueueError};
+pub use sender::{Event, Protocol, Sender};
