@@ -7,6 +7,7 @@
 //! | [`series`] | metrics and their series, made from the columns of a row |
 //! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
 //! | [`otlp`], [`remote_write`] | messages of OpenTelemetry and of Prometheus' remote write |
+//! | [`influx`], [`statsd`] | lines of InfluxDB and packets of StatsD |
 //! | [`protobuf`] | the encoding of both |
 //! | [`promql`] | queries of Prometheus that show what a counter shows |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
@@ -17,6 +18,7 @@
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod check;
+pub mod influx;
 pub mod metric;
 pub mod name;
 pub mod openmetrics;
@@ -25,3 +27,4 @@ pub mod promql;
 pub mod protobuf;
 pub mod remote_write;
 pub mod series;
+pub mod statsd;

@@ -63,7 +63,8 @@ fn request(otlp: &mut Otlp, families: &[Family], seconds: u64, cells: &[Cell]) -
 fn decode(bytes: &[u8]) -> Option<Json> {
     let script = "import sys
 from google.protobuf.json_format import MessageToJson
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest as Request
+import opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 as service
+Request = service.ExportMetricsServiceRequest
 request = Request()
 request.ParseFromString(sys.stdin.buffer.read())
 print(MessageToJson(request))

@@ -204,7 +204,8 @@ fn write(at: SocketAddr, body: &[u8]) -> u16 {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let length = body.len();
     let head = format!(
-        "POST /api/v1/write HTTP/1.0\r\nHost: {at}\r\nContent-Encoding: snappy\r\nContent-Length: {length}\r\n\r\n"
+        "POST /api/v1/write HTTP/1.0\r\nHost: {at}\r\nContent-Encoding: snappy\r\n\
+         Content-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(&body).unwrap();

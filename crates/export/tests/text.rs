@@ -6,7 +6,10 @@ use tallymon_core::flow::{Cell, Column, LiveColumn, NoValue, Row, Sample, Sink, 
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_core::title::TitleIndex;
+use tallymon_export::influx;
 use tallymon_export::openmetrics::{Exposition, TextFormat};
+use tallymon_export::series::families;
+use tallymon_export::statsd::Statsd;
 
 /// 2033-05-18 03:33:20 UTC.
 const NOW: i128 = 2_000_000_000_000_000_000;
@@ -177,4 +180,63 @@ fn the_page_has_the_row_of_each_type() {
     let page =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exports.md")).unwrap();
     assert!(page.contains(&table), "docs/exports.md should have:\n{table}");
+}
+
+fn row(cells: &[Cell]) -> Row<'_> {
+    Row { time: FileTime::from_unix_nanoseconds(NOW).unwrap(), local_minutes: 0, cells }
+}
+
+#[test]
+fn lines_of_influxdb_keep_types_and_hostile_tags_inside() {
+    use CounterType as T;
+    let text = Cell { value: Ok(Value::Text("a\"\n\\".into())), ..Cell::missing(NoValue::NotNumeric) };
+    let columns = [
+        column("O", Some("a b,c=d\ne\\"), "Reads/sec", T::PERF_COUNTER_BULK_COUNT),
+        column("O", None, "% Busy", T::PERF_COUNTER_TIMER),
+        column("O", None, "Avg. sec/Read", T::PERF_AVERAGE_TIMER),
+        column("O", None, "Version", T::PERF_COUNTER_TEXT),
+        column("O", None, "New", T::PERF_COUNTER_LARGE_DELTA),
+    ];
+    // The format has no whole numbers of 64 bits without a sign.
+    let huge = cell(T::PERF_COUNTER_LARGE_DELTA, u64::MAX, 0);
+    let mut cells: Vec<Cell> = columns[..3].iter().map(|column| cell(column.counter_type, 30, 120)).collect();
+    cells.extend([text, huge]);
+    let (lines, count) = influx::lines(&families(&columns, "here"), &row(&cells), "h 1");
+    let expected = [
+        r"nt_o_reads_total,host=h\ 1,name=a\ b\,c\=d\ e\\  value=30i 2000000000000000000",
+        r"nt_o_busy_seconds_total,host=h\ 1 value=3 2000000000000000000",
+        r"nt_o_read_seconds,host=h\ 1 sum=3,count=120i 2000000000000000000",
+        r#"nt_o_version_info,host=h\ 1 value="a\" \\" 2000000000000000000"#,
+    ];
+    assert_eq!((lines.lines().collect::<Vec<_>>(), count), (expected.to_vec(), 4));
+}
+
+#[test]
+fn packets_of_statsd_have_differences_and_fit() {
+    use CounterType as T;
+    let columns = [
+        column("O", Some("a:b|c.d"), "Reads/sec", T::PERF_COUNTER_BULK_COUNT),
+        column("O", None, "Avg. sec/Read", T::PERF_AVERAGE_TIMER),
+        column("O", None, "Used Bytes", T::PERF_COUNTER_LARGE_RAWCOUNT),
+    ];
+    let families = families(&columns, "here");
+    let used = |number| Cell {
+        value: Ok(Value::Integer(number)),
+        ..cell(T::PERF_COUNTER_LARGE_RAWCOUNT, number, 0)
+    };
+    let cells = |reads: u64, time: u64, count: u64| {
+        [cell(T::PERF_COUNTER_BULK_COUNT, reads, 0), cell(T::PERF_AVERAGE_TIMER, time, count), used(7)]
+    };
+    let mut statsd = Statsd::new(60);
+    // Nothing is known of what was before the first row; a reset has no difference.
+    for (row_cells, packets) in [
+        (cells(10, 100, 10), &["nt_o_used_bytes:7|g"][..]),
+        (
+            cells(13, 150, 20),
+            &["nt_o_reads_total.a_b_c_d:3|c\nnt_o_read_seconds:0.5|g", "nt_o_used_bytes:7|g"],
+        ),
+        (cells(2, 150, 20), &["nt_o_used_bytes:7|g"]),
+    ] {
+        assert_eq!(statsd.packets(&families, &row(&row_cells)), packets);
+    }
 }

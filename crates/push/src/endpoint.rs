@@ -149,8 +149,8 @@ fn configuration(tls: &Tls) -> Result<ClientConfig, EndpointError> {
         let found = rustls_native_certs::load_native_certs();
         let (taken, _) = roots.add_parsable_certificates(found.certs);
         if taken == 0 {
-            let words = "this system has no certificates to trust; install ca-certificates, or name a file of \
-                         certificates";
+            let words = "this system has no certificates to trust; install ca-certificates, or name a \
+                         file of certificates";
             return Err(failed(words.to_owned()));
         }
     }

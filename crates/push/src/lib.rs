@@ -1,8 +1,8 @@
 //! Sends exports of counters to receivers of metrics: over HTTP or HTTPS, through a queue on disk.
 //!
-//! A [`Sender`] has a [`Queue`] and an [`Endpoint`]. What is [put](Sender::put) into it is on disk at once, is
-//! sent in its order, and is tried again until the receiver takes or refuses it. So a receiver that is away for
-//! an hour loses nothing, and neither does this program when it is killed.
+//! A [`Sender`] has a [`Queue`] and an [`Endpoint`]. What is [put](Sender::put) into it is on disk at once,
+//! is sent in its order, and is tried again until the receiver takes or refuses it. So a receiver that is
+//! away for an hour loses nothing, and neither does this program when it is killed.
 //!
 //! | module | does |
 //! |---|---|

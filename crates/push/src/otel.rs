@@ -1,8 +1,8 @@
 //! The environment variables of OpenTelemetry that are about metrics over OTLP.
 //!
 //! <https://opentelemetry.io/docs/specs/otel/protocol/exporter/> and
-//! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>. An empty variable is as
-//! good as none. A value that can not be used is ignored with a warning, as the specification says.
+//! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>. An empty variable is
+//! as good as none. A value that can not be used is ignored with a warning, as the specification says.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -89,7 +89,8 @@ impl fmt::Display for QueueError {
             QueueError::Io(path, error) => write!(f, "{}: {error}", path.display()),
             QueueError::Busy(path) => write!(
                 f,
-                "{}: another 'tally push' sends to the same receiver; end it, or name another folder with --queue",
+                "{}: another 'tally push' sends to the same receiver; end it, or name another folder \
+                 with --queue",
                 path.display()
             ),
             QueueError::Damaged(path) => {

@@ -70,8 +70,8 @@ impl fmt::Display for Event {
                 let seconds = dropped.times.1.saturating_sub(dropped.times.0) / 1000;
                 write!(
                     f,
-                    "the queue is full: the oldest samples were dropped ({}, {seconds} s); --queue-size makes it \
-                     larger",
+                    "the queue is full: the oldest samples were dropped ({}, {seconds} s); --queue-size makes \
+                     it larger",
                     dropped.count
                 )
             }
@@ -291,8 +291,8 @@ async fn send_all(shared: Arc<Shared>, ending: watch::Receiver<Option<Instant>>)
     }
 }
 
-/// How long to wait after so many failures: what the receiver asks for, else longer each time, and not the same
-/// for all senders.
+/// How long to wait after so many failures: what the receiver asks for, else longer each time, and not the
+/// same for all senders.
 fn wait(failures: u32, asked: Option<Duration>) -> Duration {
     if let Some(asked) = asked {
         return asked.clamp(FIRST_WAIT, LONGEST_ASKED);

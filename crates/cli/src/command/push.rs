@@ -1,6 +1,7 @@
 //! `tally push`: raw values to a receiver of metrics, at an interval.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +11,11 @@ use clap::Args;
 use tallymon::core::flow::{Column, Row, Sink};
 use tallymon::registry::{Roots, Scope};
 use tallymon::{LiveRows, Query};
+use tallymon_export::influx;
 use tallymon_export::otlp::Otlp;
 use tallymon_export::remote_write::RemoteWrite;
 use tallymon_export::series::{Family, families};
+use tallymon_export::statsd::Statsd;
 use tallymon_push::otel::{DEFAULT_ADDRESS, METRICS_PATH, Settings};
 use tallymon_push::{Encoding, Endpoint, EndpointError, Event, Protocol, Queue, QueueError, Sender, Tls};
 
@@ -26,6 +29,8 @@ use crate::words::say;
 
 /// Time between two samples where no variable says another.
 const INTERVAL: Duration = Duration::from_secs(15);
+/// Bytes of a packet that fit through every Ethernet.
+const PACKET: usize = 1432;
 /// The longest name of a folder for what waits.
 const LONGEST_NAME: usize = 200;
 
@@ -41,6 +46,14 @@ pub(crate) struct Push {
     /// Send to a receiver of Prometheus' remote write 1.0, such as http://localhost:9090/api/v1/write.
     #[arg(long, value_name = "URL", help_heading = "Receiver")]
     remote_write: Option<String>,
+    /// Send lines to InfluxDB's write interface of version 1, such as http://localhost:8086/write?db=metrics.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["otlp", "remote_write"])]
+    #[arg(help_heading = "Receiver")]
+    influx: Option<String>,
+    /// Send packets of StatsD over UDP. Nobody acknowledges them, so that nothing waits on disk.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["otlp", "remote_write", "influx"])]
+    #[arg(help_heading = "Receiver")]
+    statsd: Option<String>,
     /// Add a header to every request. Repeat for several.
     #[arg(long, value_name = "NAME: VALUE", help_heading = "Receiver")]
     header: Vec<String>,
@@ -80,6 +93,7 @@ struct Target {
 enum Writer {
     Otlp(Otlp),
     RemoteWrite(RemoteWrite),
+    Influx,
 }
 
 /// A sink whose row becomes a request.
@@ -103,6 +117,10 @@ impl Sink for Requests {
         let (body, points) = match &mut self.writer {
             Writer::Otlp(writer) => writer.request(&self.families, row),
             Writer::RemoteWrite(writer) => writer.request(&self.families, row),
+            Writer::Influx => {
+                let (lines, count) = influx::lines(&self.families, row, &self.host);
+                (lines.into_bytes(), count)
+            }
         };
         let time = u64::try_from(row.time.unix_nanoseconds() / 1_000_000).unwrap_or(0);
         self.request = Some((body, time, points));
@@ -121,6 +139,9 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, words));
     }
     let mut query = paths::query(common)?;
+    if let Some(address) = &push.statsd {
+        return send_packets(push, address, &mut query);
+    }
     let target = target(push, query.system_name())?;
     let (handles, bad_path) = paths::add_good(&mut query, &push.paths)?;
     let queue = Queue::open(&folder(push, &target)?, u64::from(push.queue_size) << 20).map_err(unusable)?;
@@ -163,7 +184,8 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
     let left = sender.finish(push.wait);
     if left > 0 {
         let words = format!(
-            "{left} samples were not taken and wait in {}; the next 'tally push' to the same receiver sends them",
+            "{left} samples were not taken and wait in {}; the next 'tally push' to the same \
+             receiver sends them",
             waiting_folder.display()
         );
         return Err(Failure::new(Kind::Unreachable, words));
@@ -172,6 +194,81 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
         return Err(Failure::silent(Kind::Other));
     }
     bad_path.map_or(Ok(()), Err)
+}
+
+/// A sink whose row becomes packets of StatsD.
+struct Packets {
+    host: String,
+    writer: Statsd,
+    families: Vec<Family>,
+    socket: UdpSocket,
+    /// How many packets the system did not send, and why not.
+    lost: Option<(u64, io::Error)>,
+}
+
+impl Sink for Packets {
+    type Error = io::Error;
+
+    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        self.families = families(columns, &self.host);
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
+        for packet in self.writer.packets(&self.families, row) {
+            if let Err(error) = self.socket.send(packet.as_bytes()) {
+                let before = self.lost.take().map_or(0, |(count, _)| count);
+                self.lost = Some((before.saturating_add(1), error));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Sends packets of StatsD until stopped.
+fn send_packets(push: &Push, address: &str, query: &mut Query) -> Result<(), Failure> {
+    let unreachable = |error: io::Error| Failure::new(Kind::Unreachable, format_args!("{address}: {error}"));
+    let all: Vec<SocketAddr> = address.to_socket_addrs().map_err(unreachable)?.collect();
+    let to = all.first().ok_or_else(|| {
+        Failure::new(Kind::Unreachable, format_args!("{address}: this host has no address"))
+    })?;
+    let from: SocketAddr = match to.ip() {
+        IpAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        IpAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(from).map_err(unreachable)?;
+    socket.connect(to).map_err(unreachable)?;
+    let (handles, bad_path) = paths::add_good(query, &push.paths)?;
+    let stop = Stop::on_signals()?;
+    let host = query.system_name().to_owned();
+    let mut rows = LiveRows::changing(&host);
+    let writer = Statsd::new(PACKET);
+    let mut sink = Packets { host, writer, families: Vec::new(), socket, lost: None };
+    let mut ticks = Ticks::start(push.interval.unwrap_or(INTERVAL));
+    let (mut done, mut is_lost) = (0u64, false);
+    loop {
+        match query.collect() {
+            Ok(time) => rows.write(time, 0, &*query, &mut sink).map_err(unreachable)?,
+            Err(error) => say(format_args!("no sample: {error}")),
+        }
+        let lost = sink.lost.take();
+        if let Some((count, error)) = lost.as_ref().filter(|_| !is_lost) {
+            say(format_args!("{address}: {count} packets were lost: {error}"));
+        }
+        is_lost = lost.is_some();
+        if done == 0 {
+            let _ = missing_samples(query, &handles, true);
+        }
+        done = done.saturating_add(1);
+        if push.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
+            return bad_path.map_or(Ok(()), Err);
+        }
+        query.add_awaited();
+    }
 }
 
 /// Takes a sample and queues it; the words of a failure are for people.
@@ -204,6 +301,18 @@ fn target(push: &Push, host: &str) -> Result<Target, Failure> {
             interval: push.interval.unwrap_or(INTERVAL),
             writer: Writer::RemoteWrite(RemoteWrite::new("tally", host)),
         }
+    } else if let Some(address) = &push.influx {
+        if !address.contains("db=") {
+            let words = "--influx: the database is missing; add '?db=NAME' to the address";
+            return Err(Failure::new(Kind::Usage, words));
+        }
+        Target {
+            endpoint: Endpoint::new(address, "/write", &tls).map_err(usage)?,
+            protocol: Protocol::Influx,
+            encoding: Encoding::Gzip,
+            interval: push.interval.unwrap_or(INTERVAL),
+            writer: Writer::Influx,
+        }
     } else {
         otlp(push, host, tls)?
     };
@@ -227,7 +336,7 @@ fn otlp(push: &Push, host: &str, mut tls: Tls) -> Result<Target, Failure> {
         (None, Some(address)) => (address.as_str(), "/"),
         (None, None) => {
             let words = format!(
-                "no receiver is named; add --otlp URL or --remote-write URL, or set \
+                "no receiver is named; add --otlp, --remote-write, --influx or --statsd, or set \
                  OTEL_EXPORTER_OTLP_ENDPOINT (OpenTelemetry's default is {DEFAULT_ADDRESS})"
             );
             return Err(Failure::new(Kind::Usage, words));
@@ -262,8 +371,8 @@ fn folder(push: &Push, target: &Target) -> Result<PathBuf, Failure> {
     }
     let roots = Roots::of_environment();
     let state = roots.folder(Scope::User).map(|registry| registry.with_file_name("push")).ok_or_else(|| {
-        let words = "there is no home folder for samples that wait; set HOME or XDG_STATE_HOME, or name a folder \
-                     with --queue";
+        let words = "there is no home folder for samples that wait; set HOME or XDG_STATE_HOME, or name a \
+                     folder with --queue";
         Failure::new(Kind::Other, words)
     })?;
     // Two addresses never share a name.

@@ -1,8 +1,8 @@
-//! `tally push` to receivers that we did not write: OpenTelemetry's messages for Python behind an HTTP server,
+//! `tally push` to receivers that we did not write: OpenTelemetry's messages behind an HTTP server of Python,
 //! and Prometheus.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,12 +24,13 @@ impl Drop for Running {
     }
 }
 
-/// A receiver of OTLP that prints each request as JSON, with its headers. It refuses as many requests as it is
-/// told, with status 503.
+/// A receiver of OTLP that prints each request as JSON, with its headers. It refuses as many requests as it
+/// is told, with status 503.
 fn receiver(refusals: usize) -> Option<(Running, String, impl Iterator<Item = Json>)> {
     let script = "import gzip, http.server, json, sys
 from google.protobuf.json_format import MessageToDict
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest as Request
+import opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 as service
+Request = service.ExportMetricsServiceRequest
 left = int(sys.argv[1])
 class Taker(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
@@ -207,6 +208,78 @@ fn prometheus_takes_remote_write() {
     assert!(!idle.is_empty() && idle.iter().all(|series| series["metric"]["name"].is_string()), "{idle:?}");
 }
 
+/// What InfluxDB answers to a request.
+fn influx(at: SocketAddr, method: &str, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(at).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "{method} {path} HTTP/1.0\r\nContent-Length: 0\r\n\r\n").ok()?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).ok()?;
+    Some(reply)
+}
+
+#[test]
+fn influxdb_takes_lines() {
+    let Some(program) = peer("influxd") else { return };
+    let folder = Folder::new();
+    let port = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (at, backup) = (port(), port());
+    let data = folder.file("influx");
+    let config = format!(
+        "reporting-disabled = true\nbind-address = \"{backup}\"\n[meta]\ndir = \"{data}/meta\"\n[data]\n\
+         dir = \"{data}/data\"\nwal-dir = \"{data}/wal\"\n[http]\nbind-address = \"{at}\"\n"
+    );
+    let config = folder.write("influx.conf", config.as_bytes());
+    let child =
+        Command::new(program).args(["-config", &config]).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _running = Running(child.unwrap());
+    let begin = Instant::now();
+    while !influx(at, "POST", "/query?q=CREATE%20DATABASE%20m").is_some_and(|text| text.contains("200 OK")) {
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let address = format!("http://{at}?db=m");
+    let ran = push(&folder, &["--influx", &address, "-c", "2", "-i", "100ms", "--wait", "100s"], &[]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    for (query, word) in [
+        ("SELECT%20COUNT(value)%20FROM%20nt_memory_available_bytes", ",2]]"),
+        ("SHOW%20TAG%20KEYS%20FROM%20nt_processor_processor_time_idle_seconds_total", "\"name\""),
+    ] {
+        let reply = influx(at, "GET", &format!("/query?db=m&q={query}")).unwrap();
+        assert!(reply.contains(word), "{reply}");
+    }
+    // What it refuses is said with its own words.
+    let ran = push(&folder, &["--influx", &format!("http://{at}/write?db=none"), "-c", "1"], &[]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    has(&ran.err, &["404", "database not found"]);
+}
+
+#[test]
+fn statsd_gets_packets() {
+    let folder = Folder::new();
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+    let address = receiver.local_addr().unwrap().to_string();
+    let ran = push(&folder, &["--statsd", &address, "-c", "2", "-i", "100ms"], &[]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let mut lines = Vec::new();
+    let mut buffer = [0; 2000];
+    while !lines
+        .iter()
+        .any(|line: &String| line.starts_with("nt_processor_processor_time_idle_seconds_total."))
+    {
+        let length = receiver.recv(&mut buffer).unwrap();
+        assert!(length <= 1432);
+        let packet = String::from_utf8(buffer[..length].to_vec()).unwrap();
+        lines.extend(packet.lines().map(str::to_owned));
+    }
+    for line in lines {
+        let (_, value) = line.split_once(':').unwrap();
+        let (number, kind) = value.split_once('|').unwrap();
+        assert!(number.parse::<f64>().unwrap() >= 0.0 && ["c", "g"].contains(&kind), "{line}");
+    }
+}
+
 #[test]
 fn wrong_arguments_are_named() {
     let folder = Folder::new();
@@ -216,6 +289,7 @@ fn wrong_arguments_are_named() {
         (&["--otlp", "http://a", "--header", "no colon"], "NAME: VALUE"),
         (&["--otlp", "http://user:secret@a"], "Authorization"),
         (&["--otlp", "http://a", "--remote-write", "http://b"], "--remote-write"),
+        (&["--influx", "http://a"], "?db=NAME"),
         (&["--otlp", "https://a", "--certificate", "/nowhere.pem"], "/nowhere.pem"),
     ] {
         let ran = push(&folder, arguments, &[]);
