@@ -113,7 +113,7 @@ pub(crate) fn language() -> Locale {
         let value = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(set);
         let language = value.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH);
         let names = set(&NameForm::VARIABLE).and_then(|name| NameForm::parse(&name)).unwrap_or_default();
-        Locale { language, names }
+        Locale { names, ..Locale::from(language) }
     })
 }
 

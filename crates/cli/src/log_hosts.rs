@@ -4,10 +4,10 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
-use tallymon::log::{LogClock, Moment};
-use tallymon::{CounterHandle, Log, Names, PathError, Query, Reading};
+use tallymon::log::{LogClock, Moment, ReadOptions};
+use tallymon::{CounterHandle, InstanceNames, Locale, Log, Names, PathError, Query, Reading};
 
-use crate::arguments::{AtTime, Common, OfLog};
+use crate::arguments::{AtTime, Common, Naming, OfLog};
 use crate::command::relog::{log_time, reading, say_notes_of};
 use crate::exit::{Failure, Kind};
 use crate::missing_values::missing;
@@ -49,19 +49,24 @@ pub(crate) struct LogHost {
 
 impl LogHosts {
     /// Opens the log that the options name, at its last record; `None` if they name none.
-    pub(crate) fn of(common: &Common, of_log: &OfLog) -> Result<Option<LogHosts>, Failure> {
+    pub(crate) fn of(common: &Common, of_log: &OfLog, naming: Naming) -> Result<Option<LogHosts>, Failure> {
         let is_asked = !of_log.log.is_empty();
         if is_asked && !common.host.is_empty() {
             let words = "--host and --log can not be combined: a log has the hosts that were recorded";
             return Err(Failure::new(Kind::Usage, words));
         }
-        is_asked.then(|| LogHosts::open(common, of_log)).transpose()
+        is_asked.then(|| LogHosts::open(common, of_log, naming)).transpose()
     }
 
     /// As [`LogHosts::of`], at the time of `--at`.
-    pub(crate) fn at(common: &Common, of_log: &OfLog, at: &AtTime) -> Result<Option<LogHosts>, Failure> {
+    pub(crate) fn at(
+        common: &Common,
+        of_log: &OfLog,
+        at: &AtTime,
+        naming: Naming,
+    ) -> Result<Option<LogHosts>, Failure> {
         at.needs_log(!of_log.log.is_empty())?;
-        let hosts = LogHosts::of(common, of_log)?;
+        let hosts = LogHosts::of(common, of_log, naming)?;
         if let (Some(hosts), Some(at)) = (&hosts, &at.at) {
             hosts.log.set_time(moment_of(at, &hosts.log.summary().clock)?);
         }
@@ -75,12 +80,14 @@ impl LogHosts {
         }
     }
 
-    fn open(common: &Common, of_log: &OfLog) -> Result<LogHosts, Failure> {
-        let log = open_logs(&of_log.log, &reading(&of_log.reading)?)?;
+    fn open(common: &Common, of_log: &OfLog, naming: Naming) -> Result<LogHosts, Failure> {
+        let read = ReadOptions { processes: naming.of_log(), ..reading(&of_log.reading)? };
+        let log = open_logs(&of_log.log, &read)?;
         let summary = log.summary();
         say_notes_of(&log)?;
         log.set_record(u64::MAX);
-        let locale = paths::locale(common)?;
+        // The columns have the names of processes.
+        let locale = Locale { instances: InstanceNames::Number, ..paths::locale(common)? };
         let several = summary.hosts.len() > 1;
         let host = |log: Log| -> Result<LogHost, SourceError> {
             let query = Query::new(Box::new(log.source()), locale)?;

@@ -60,7 +60,11 @@ pub(crate) fn machine(common: &Common) -> Result<(TierChoice, Profile), Failure>
 
 /// The language of `--lang`, else of the environment, else English; and the names of `--names`.
 pub(crate) fn locale(common: &Common) -> Result<Locale, Failure> {
-    Ok(Locale { language: language(common)?, names: common.name_form.unwrap_or_default() })
+    Ok(Locale {
+        names: common.name_form.unwrap_or_default(),
+        instances: common.instances,
+        ..Locale::from(language(common)?)
+    })
 }
 
 fn language(common: &Common) -> Result<Language, Failure> {

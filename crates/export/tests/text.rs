@@ -29,6 +29,7 @@ fn column(object: &str, instance: Option<&str>, counter: &str, counter_type: Cou
         group: 0,
         wild: false,
         live: Some(LiveColumn {
+            process: None,
             object: TitleIndex(2),
             counter: TitleIndex(4),
             instance: instance.map(str::to_owned),

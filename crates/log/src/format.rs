@@ -12,6 +12,7 @@ use crate::error::{LogError, LogErrorKind};
 use crate::file::open_regular;
 use crate::names::{NameTable, Translated};
 use crate::native::NativeReader;
+use crate::processes::{ByProcess, ProcessNames};
 use crate::reader::LogReader;
 
 /// A format of logs.
@@ -230,6 +231,8 @@ pub struct ReadOptions {
     pub log_set: Option<String>,
     /// Shows the names of another language instead of those of the log.
     pub names: Option<Arc<NameTable>>,
+    /// Gives each process columns of its own, where the log has the process ids.
+    pub processes: Option<ProcessNames>,
     /// Compute shares above 100 % as 100. Windows does not do so when it writes logs.
     pub cap: bool,
     /// Counts the bytes that are read, for a progress bar.
@@ -291,10 +294,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Lo
     Ok(translated(log, options))
 }
 
-/// The log with the names of another language, if they are asked for.
+/// The log with the names of another language, and with names of processes, if they are asked for.
 fn translated<'r>(log: Box<dyn LogReader + 'r>, options: &ReadOptions) -> Box<dyn LogReader + 'r> {
-    match &options.names {
+    let log: Box<dyn LogReader + 'r> = match &options.names {
         Some(table) => Box::new(Translated::new(log, Arc::clone(table))),
+        None => log,
+    };
+    match options.processes {
+        Some(names) => Box::new(ByProcess::new(log, names)),
         None => log,
     }
 }

@@ -10,6 +10,7 @@ use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use crate::clock::{LogClock, TimeRange};
 use crate::error::{LogError, Notes};
 use crate::format::{ReadOptions, open};
+use crate::processes::ProcessNames;
 use crate::quantile::Quantiles;
 use crate::reader::{Column, Cooker, table_order};
 use crate::select::{PathMatcher, Selection, nothing_found};
@@ -119,6 +120,9 @@ pub(crate) fn gather(
     range: TimeRange,
     options: &ReadOptions,
 ) -> Result<Stats, LogError> {
+    // The numbers of two processes do not belong into one line.
+    let processes = Some(options.processes.unwrap_or(ProcessNames::OnChange));
+    let by_process = ReadOptions { processes, ..options.clone() };
     let mut gathered: Vec<Accumulator> = Vec::new();
     let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
     let mut search = PathMatcher::new(selection);
@@ -132,7 +136,7 @@ pub(crate) fn gather(
         notes: Vec::new(),
     };
     for path in paths {
-        let mut log = open(path, options)?;
+        let mut log = open(path, &by_process)?;
         let mut clock = LogClock::default();
         let mut cooker = Cooker::capped(options.cap);
         let mut values = Vec::new();

@@ -70,7 +70,7 @@ pub mod log {
     pub use tallymon_log::relog::{Report, relog, relog_to};
     pub use tallymon_log::{
         BytesRead, Column, FORMATS, Format, FormatInfo, LogClock, LogError, LogErrorKind, LogReader, LogTime,
-        Moment, Notes, ReadOptions, Record, Selection, open, open_regular,
+        Moment, Notes, ProcessNames, ReadOptions, Record, Selection, open, open_regular,
     };
 
     /// Windows' binary logs.

@@ -7,6 +7,9 @@ use std::sync::{Arc, OnceLock};
 use tallymon_core::block::{RawValue, SnapshotInstance, SnapshotObject};
 use tallymon_core::path::{InstanceIndex, InstancePath, InstancePattern};
 use tallymon_core::title::TitleIndex;
+use tallymon_log::with_process_id;
+
+use crate::names::InstanceNames;
 
 /// How instances of two snapshots are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -59,6 +62,16 @@ pub enum InstanceIdentity {
     Ids([u64; 3]),
 }
 
+impl InstanceIdentity {
+    /// The process id of a process or thread.
+    pub const fn process(self) -> Option<u64> {
+        match self {
+            InstanceIdentity::Ids([process, ..]) => Some(process),
+            InstanceIdentity::UniqueId(_) => None,
+        }
+    }
+}
+
 /// The instances of an object in one snapshot, in their order.
 #[derive(Debug)]
 pub(crate) struct Instances {
@@ -75,13 +88,17 @@ impl Instances {
     pub(crate) fn of(
         object: SnapshotObject<'_>,
         before: Option<(SnapshotObject<'_>, &Instances)>,
-        matching: Matching,
+        (matching, names): (Matching, InstanceNames),
     ) -> Instances {
-        let keys = match before {
-            Some((older, known)) if has_names_of(object, older) => Arc::clone(&known.keys),
-            _ => Arc::new(Keys { list: keys(object), places: OnceLock::new() }),
+        let identities = identities(object);
+        let has_names = |older, known: &Instances| {
+            has_names_of(object, older) && (names == InstanceNames::Number || known.identities == identities)
         };
-        let mut instances = Instances { keys, identities: identities(object), pairs: Pairs::None };
+        let keys = match before {
+            Some((older, known)) if has_names(older, known) => Arc::clone(&known.keys),
+            _ => Arc::new(Keys { list: keys(object, names), places: OnceLock::new() }),
+        };
+        let mut instances = Instances { keys, identities, pairs: Pairs::None };
         if let Some((_, before)) = before {
             instances.pairs = pair(before, &instances, matching);
         }
@@ -199,18 +216,39 @@ fn has_names_of(object: SnapshotObject<'_>, other: SnapshotObject<'_>) -> bool {
 }
 
 /// The keys of all instances of an object, in their order.
-pub(crate) fn keys(object: SnapshotObject<'_>) -> Vec<InstanceKey> {
+pub(crate) fn keys(object: SnapshotObject<'_>, names: InstanceNames) -> Vec<InstanceKey> {
+    let process = process_position(object).filter(|_| names == InstanceNames::ProcessId);
+    // A thread has the id of the process that is its parent.
+    let is_of_threads = object.position(IDENTITY_COUNTERS[1]).is_some();
     let mut seen: HashMap<(Option<String>, String), u32> = HashMap::new();
     let instances = object.instances();
     let mut keys = Vec::with_capacity(instances.len());
     for instance in instances {
-        let parent = instance.parent_instance().map(|parent| parent.name().to_string_lossy());
-        let name = instance.name().to_string_lossy();
+        let mut parent = instance.parent_instance().map(|parent| parent.name().to_string_lossy());
+        let mut name = instance.name().to_string_lossy();
+        let owner = if is_of_threads { parent.as_mut() } else { Some(&mut name) };
+        if let (Some(id), Some(owner)) = (process.and_then(|at| process_id(instance, at)), owner) {
+            *owner = with_process_id(owner, id);
+        }
         let number = seen.entry((parent.clone(), name.clone())).or_default();
         keys.push(InstanceKey { parent, name, number: *number });
         *number = number.saturating_add(1);
     }
     keys
+}
+
+/// The position of the counter of process ids.
+fn process_position(object: SnapshotObject<'_>) -> Option<usize> {
+    object.position(IDENTITY_COUNTERS[0])
+}
+
+/// The process id of an instance; `None` for `_Total` and Idle, whose process id is 0.
+fn process_id(instance: SnapshotInstance<'_>, position: usize) -> Option<u64> {
+    match instance.raw(position)? {
+        RawValue::Number(0) => None,
+        RawValue::Number(number) => Some(number),
+        _ => None,
+    }
 }
 
 /// What instances of two snapshots are compared by: identity, or name and number.

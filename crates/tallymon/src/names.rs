@@ -40,6 +40,36 @@ impl NameForm {
     }
 }
 
+/// How instances are named that processes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum InstanceNames {
+    /// `name`, and `name#1` for the second one. When the first one ends, the second one becomes `name`.
+    #[default]
+    Number,
+    /// `name_1234`, with the process id: the name stays as long as the process. Performance Monitor does so
+    /// with `ProcessNameFormat` 2.
+    ProcessId,
+}
+
+impl InstanceNames {
+    /// The names with a name: `number` or `pid`.
+    pub fn parse(name: &str) -> Option<InstanceNames> {
+        match name {
+            "number" => Some(InstanceNames::Number),
+            "pid" => Some(InstanceNames::ProcessId),
+            _ => None,
+        }
+    }
+
+    /// Its name, as [`InstanceNames::parse`] reads it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            InstanceNames::Number => "number",
+            InstanceNames::ProcessId => "pid",
+        }
+    }
+}
+
 /// The language of a user, and the form of names in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Locale {
@@ -47,11 +77,13 @@ pub struct Locale {
     pub language: Language,
     /// Which names are shown.
     pub names: NameForm,
+    /// How processes are named.
+    pub instances: InstanceNames,
 }
 
 impl From<Language> for Locale {
     fn from(language: Language) -> Locale {
-        Locale { language, names: NameForm::default() }
+        Locale { language, names: NameForm::default(), instances: InstanceNames::default() }
     }
 }
 
@@ -115,6 +147,11 @@ impl Names {
     /// The user's language, and which names are shown in it.
     pub const fn locale(&self) -> Locale {
         self.locale
+    }
+
+    /// How instances are named that processes are.
+    pub const fn instances(&self) -> InstanceNames {
+        self.locale.instances
     }
 
     /// The English name, the canonical one; its number when it has none.

@@ -10,7 +10,7 @@ use tallymon_core::path::{CounterPath, InstancePath};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::TitleIndex;
 
-use crate::matching::InstanceKey;
+use crate::matching::{InstanceIdentity, InstanceKey};
 use crate::names::Names;
 use crate::query::{CounterHandle, CounterValue, Query, Reading};
 
@@ -60,8 +60,23 @@ pub struct LiveRows {
     /// The values of the row before, in their order, and the column of each; `None` for values without a
     /// column.
     order: Vec<(ValueId, Option<usize>)>,
+    /// Which instance each column is of, where instances have an identity. Only fixed columns need it.
+    owners: Vec<ColumnOwner>,
     late: HashSet<String>,
     new_late: Vec<String>,
+    replaced: Vec<Replaced>,
+}
+
+/// A path that means another instance than in the row before, because the instance ended or its number
+/// changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The path.
+    pub path: String,
+    /// The process ids of the instance before and of this one.
+    pub processes: Option<(u64, u64)>,
+    /// The instance is one of a wildcard.
+    pub is_wild: bool,
 }
 
 /// The values of one row.
@@ -92,8 +107,36 @@ struct ValueId {
     handle: CounterHandle,
     counter: TitleIndex,
     instance: Option<InstanceKey>,
+    identity: Option<InstanceIdentity>,
     /// Readings of several queries: their paths tell the hosts apart.
     path: Option<String>,
+}
+
+/// What a fixed column is of.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ColumnOwner {
+    /// Readings of several queries are told apart by the host in their paths.
+    host: Option<String>,
+    handle: CounterHandle,
+    counter: TitleIndex,
+    identity: Option<InstanceIdentity>,
+}
+
+impl ColumnOwner {
+    fn of(values: &RowValues<'_>, reading: &Reading) -> ColumnOwner {
+        let host = || reading.path.strip_prefix("\\\\")?.split('\\').next().map(str::to_owned);
+        ColumnOwner {
+            host: (!matches!(values, RowValues::Query(_))).then(host).flatten(),
+            handle: reading.handle,
+            counter: reading.counter,
+            identity: reading.identity,
+        }
+    }
+
+    /// Whether both are known and not the same instance.
+    fn is_other(&self, other: &ColumnOwner) -> bool {
+        self.identity.zip(other.identity).is_some_and(|(one, other)| one != other)
+    }
 }
 
 impl<'v> From<&'v Query> for RowValues<'v> {
@@ -108,6 +151,14 @@ impl<'v> RowValues<'v> {
             RowValues::Query(query) => query.readings().into(),
             RowValues::Readings(readings, _) => Cow::Borrowed(readings),
             RowValues::Hosts(hosts) => hosts.iter().flat_map(|host| host.readings.iter().cloned()).collect(),
+        }
+    }
+
+    /// Whether a path means all instances of a pattern. Of a log it does.
+    fn is_wild(&self, handle: CounterHandle) -> bool {
+        match self {
+            RowValues::Query(query) => query.is_wild(handle),
+            RowValues::Readings(..) | RowValues::Hosts(_) => true,
         }
     }
 
@@ -144,6 +195,7 @@ impl ValueId {
             handle: reading.handle,
             counter: reading.counter,
             instance: reading.instance.clone(),
+            identity: reading.identity,
             path: (!matches!(values, RowValues::Query(_))).then(|| reading.path.clone()),
         }
     }
@@ -152,6 +204,7 @@ impl ValueId {
         self.handle == value.handle
             && self.counter == value.definition.name
             && self.instance.as_ref() == value.instance
+            && self.identity == value.identity
             && self.path.as_deref() == path
     }
 }
@@ -159,6 +212,10 @@ impl ValueId {
 impl LiveRows {
     /// Rows whose columns are those of the first row. Instances that appear later have no column, see
     /// [`LiveRows::take_late`]; the cells of an instance that ends are [`NoValue::NoInstance`].
+    ///
+    /// A column of a wildcard stays with its instance, also when another one gets its name: `name#1` is never
+    /// first one process and then another. A column of a path without a wildcard goes on with the next
+    /// instance of that name, after one row without a value.
     ///
     /// `host` is the host of paths that name none.
     pub fn fixed(host: &str) -> LiveRows {
@@ -169,8 +226,10 @@ impl LiveRows {
             columns: None,
             cells: Vec::new(),
             order: Vec::new(),
+            owners: Vec::new(),
             late: HashSet::new(),
             new_late: Vec::new(),
+            replaced: Vec::new(),
         }
     }
 
@@ -201,10 +260,12 @@ impl LiveRows {
         let values = values.into();
         if self.columns.is_none() || !self.fill_in_order(&values) {
             let readings = values.readings();
+            self.note_replaced(&values, &readings);
             if self.columns.is_none() || !self.is_fixed {
                 let columns = self.columns_of(&values, &readings);
                 sink.columns(&columns)?;
                 self.columns = Some(columns);
+                self.owners = readings.iter().map(|reading| ColumnOwner::of(&values, reading)).collect();
             }
             self.fill_by_path(&values, &readings);
         }
@@ -214,6 +275,11 @@ impl LiveRows {
     /// The paths of instances that appeared after the first row and have no column. Each is returned once.
     pub fn take_late(&mut self) -> Vec<String> {
         std::mem::take(&mut self.new_late)
+    }
+
+    /// The paths that mean another instance since the row before.
+    pub fn take_replaced(&mut self) -> Vec<Replaced> {
+        std::mem::take(&mut self.replaced)
     }
 
     /// Fills the cells if the values are those of the row before, in the same order.
@@ -236,6 +302,12 @@ impl LiveRows {
 
     fn fill_by_path(&mut self, values: &RowValues<'_>, readings: &[Reading]) {
         let columns = self.columns.as_deref().unwrap_or_default();
+        let mut of_instance: HashMap<&ColumnOwner, Vec<usize>> = HashMap::new();
+        for (at, owner) in self.owners.iter().enumerate().rev() {
+            if owner.identity.is_some() {
+                of_instance.entry(owner).or_default().push(at);
+            }
+        }
         // A path that was added twice has two columns, and two values in every row.
         let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, column) in columns.iter().enumerate().rev() {
@@ -244,19 +316,69 @@ impl LiveRows {
         self.cells.clear();
         self.cells.resize(columns.len(), Cell::missing(NoValue::NoInstance));
         self.order.clear();
+        let (mut claimed, mut is_replaced) = (Vec::new(), false);
         for reading in readings {
             let path = full_path(&self.host, &reading.path);
-            let column = by_path.get_mut(path.as_ref()).and_then(Vec::pop);
+            let owner = ColumnOwner::of(values, reading);
+            let own =
+                owner.identity.is_some().then(|| of_instance.get_mut(&owner).and_then(Vec::pop)).flatten();
+            let by_name = || by_path.get_mut(path.as_ref()).and_then(Vec::pop);
+            let column = match own.or_else(by_name) {
+                Some(at) if self.owners.get(at).is_some_and(|known| known.is_other(&owner)) => {
+                    // The name is that of another instance now.
+                    if !values.is_wild(reading.handle) {
+                        claimed.push((at, owner));
+                        is_replaced = true;
+                    }
+                    None
+                }
+                Some(at) => {
+                    claimed.push((at, owner));
+                    Some(at)
+                }
+                None => None,
+            };
             match column.and_then(|column| self.cells.get_mut(column)) {
                 Some(cell) => *cell = cell_of(reading.value(), self.with_errors),
                 None => {
-                    if !self.late.contains(path.as_ref()) {
+                    let is_late = values.is_wild(reading.handle) || reading.identity.is_none();
+                    if is_late && !self.late.contains(path.as_ref()) {
                         self.late.insert(path.clone().into_owned());
                         self.new_late.push(path.into_owned());
                     }
                 }
             }
             self.order.push((ValueId::of(values, reading), column));
+        }
+        for (at, owner) in claimed.into_iter().filter(|(_, owner)| owner.identity.is_some()) {
+            if let Some(known) = self.owners.get_mut(at) {
+                *known = owner;
+            }
+        }
+        if is_replaced {
+            // The next row fills the columns that are blank in this one.
+            self.order.clear();
+        }
+    }
+
+    /// Notes which paths mean another instance than before.
+    fn note_replaced(&mut self, values: &RowValues<'_>, readings: &[Reading]) {
+        let before: HashMap<_, InstanceIdentity> = self
+            .order
+            .iter()
+            .filter_map(|(id, _)| Some(((id.handle, id.counter, &id.instance, &id.path), id.identity?)))
+            .collect();
+        for reading in readings {
+            let Some(now) = reading.identity else { continue };
+            let id = ValueId::of(values, reading);
+            let known = before.get(&(id.handle, id.counter, &id.instance, &id.path));
+            if let Some(then) = known.filter(|then| **then != now) {
+                self.replaced.push(Replaced {
+                    path: reading.path.clone(),
+                    processes: then.process().zip(now.process()),
+                    is_wild: values.is_wild(reading.handle),
+                });
+            }
         }
     }
 
@@ -294,6 +416,7 @@ impl LiveRows {
                     object: reading.object,
                     counter: reading.counter,
                     instance: instance.map(InstanceKey::to_string),
+                    process: reading.identity.and_then(InstanceIdentity::process),
                     local_path: local_path(reading, names),
                 }),
             }

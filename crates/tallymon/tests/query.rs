@@ -572,7 +572,7 @@ fn accepts_names_in_every_language() {
     // Korean Windows has English names.
     assert_eq!(local, [r"\Process(x)\% Processor Time", r"\Process(none)\% Processor Time"]);
     let host = Host::of("fake", vec![Box::new(Fake(machine.clone()))]);
-    let translated = Locale { language: Language::KOREAN, names: NameForm::Translated };
+    let translated = Locale { names: NameForm::Translated, ..Locale::from(Language::KOREAN) };
     let mut names = Query::new(Box::new(host), translated).unwrap();
     names.add(r"\Process(x)\% Processor Time").unwrap();
     let local: Vec<String> = readings.iter().map(|reading| reading.local_path(names.names())).collect();

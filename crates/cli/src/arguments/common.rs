@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tallymon::{NameForm, Profile, TierChoice, environment};
+use tallymon::{InstanceNames, NameForm, Profile, TierChoice, environment};
 
 use super::parse::{interval, names};
 
@@ -12,6 +12,9 @@ use super::parse::{interval, names};
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Common {
+    /// How processes are named; an option of single commands.
+    #[arg(skip)]
+    pub(crate) instances: InstanceNames,
     /// Language of names and help texts: en, ko, ja, ru, or a Windows code such as 012.
     #[arg(long, global = true, env = environment::LANG.name, hide_env = true, value_name = "LANGUAGE")]
     pub(crate) lang: Option<String>,

@@ -9,7 +9,7 @@ use tallymon_export::check::Range;
 use tallymon_monitor::chart::Glyphs;
 
 use super::parse::{glyphs, interval};
-use super::reading::{AtTime, OfLog, Playback, Reading, TimeChoice};
+use super::reading::{AtTime, NamesBy, Naming, OfLog, Playback, Reading, TimeChoice};
 use super::writing::{FormatOptions, Replacing};
 
 #[derive(Debug, Default, Args)]
@@ -40,6 +40,8 @@ pub(crate) struct Mon {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) memory: Option<u16>,
     #[command(flatten)]
+    pub(crate) naming: Naming,
+    #[command(flatten)]
     pub(crate) range: TimeChoice,
     #[command(flatten)]
     pub(crate) time: AtTime,
@@ -66,6 +68,8 @@ pub(crate) struct Get {
     /// it.
     #[arg(long, conflicts_with = "form", help_heading = "Output")]
     pub(crate) prometheus: bool,
+    #[command(flatten)]
+    pub(crate) naming: Naming,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]
@@ -101,6 +105,8 @@ pub(crate) struct Watch {
     /// tally.
     #[arg(long, short = 'f', value_name = "FORMAT", requires = "output", help_heading = "Output")]
     pub(crate) log_format: Option<String>,
+    #[command(flatten)]
+    pub(crate) naming: Naming,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
     #[command(flatten)]
@@ -170,9 +176,10 @@ pub(crate) struct List {
     /// Object to list, by name in any language or by index. Without it, list all objects.
     #[arg(value_name = "OBJECT")]
     pub(crate) object: Option<String>,
-    /// List the object's current instances instead of its counters.
-    #[arg(long, requires = "object")]
-    pub(crate) instances: bool,
+    /// List the object's current instances instead of its counters; with =pid, processes as name_1234.
+    #[arg(long, requires = "object", value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true,
+        default_missing_value = "number")]
+    pub(crate) instances: Option<NamesBy>,
     #[command(flatten)]
     pub(crate) of_log: OfLog,
     #[command(flatten)]
@@ -180,6 +187,13 @@ pub(crate) struct List {
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+impl List {
+    /// How processes are named.
+    pub(crate) fn naming(&self) -> Naming {
+        Naming { by: self.instances.unwrap_or_default() }
+    }
 }
 
 /// Arguments of `tally browse`.

@@ -8,7 +8,7 @@ use tallymon::core::counter::Digits;
 use tallymon::core::title::Language;
 
 use super::parse::{digits, language};
-use super::reading::{Choice, Reading, TimeChoice};
+use super::reading::{Choice, Naming, Reading, TimeChoice};
 use super::writing::Replacing;
 
 #[derive(Debug, Args)]
@@ -30,6 +30,8 @@ pub(crate) struct Relog {
     /// Keep every N-th record.
     #[arg(long, default_value = "1", value_name = "N", help_heading = "Selection")]
     pub(crate) every: NonZeroU32,
+    #[command(flatten)]
+    pub(crate) naming: Naming,
     /// Write times in UTC instead of the log's local time.
     #[arg(long, help_heading = "Output")]
     pub(crate) utc: bool,
@@ -64,6 +66,8 @@ pub(crate) struct Stats {
     pub(crate) logs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: Choice,
+    #[command(flatten)]
+    pub(crate) naming: Naming,
     /// Show the counters with the largest value of this statistic first. Default: the order of the log.
     #[arg(long, value_name = "KEY", help_heading = "Output")]
     pub(crate) sort: Option<SortKey>,

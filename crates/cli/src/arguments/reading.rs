@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use tallymon::InstanceNames;
+use tallymon::log::ProcessNames;
 
 use super::parse::speed;
 use crate::exit::{Failure, Kind};
@@ -22,6 +24,41 @@ pub(crate) struct Reading {
     /// Time zone of a log that names none: minutes to add to its local time for UTC, such as -540 for Japan.
     #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
     pub(crate) bias: Option<i32>,
+}
+
+/// How processes are named.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct Naming {
+    /// Names of processes: number (name#1, which becomes name when the first one ends) or pid (name_1234,
+    /// with the process id, which stays). Of a log, pid needs its counter ID Process.
+    #[arg(long = "instances", value_enum, value_name = "HOW", default_value_t, help_heading = "Selection")]
+    pub(crate) by: NamesBy,
+}
+
+/// What tells processes of the same name apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NamesBy {
+    #[default]
+    Number,
+    Pid,
+}
+
+impl Naming {
+    /// The names of live processes.
+    pub(crate) const fn live(self) -> InstanceNames {
+        match self.by {
+            NamesBy::Number => InstanceNames::Number,
+            NamesBy::Pid => InstanceNames::ProcessId,
+        }
+    }
+
+    /// The names of processes in logs.
+    pub(crate) const fn of_log(self) -> Option<ProcessNames> {
+        match self.by {
+            NamesBy::Number => None,
+            NamesBy::Pid => Some(ProcessNames::Always),
+        }
+    }
 }
 
 /// A log to read instead of the running system.

@@ -7,7 +7,7 @@ use tallymon::core::counter;
 use tallymon::{Explanation, Query, Reading, explain};
 
 use super::collect;
-use crate::arguments::{Common, Explain};
+use crate::arguments::{Common, Explain, Naming};
 use crate::border;
 use crate::exit::{Failure, Kind, kind_of};
 use crate::log_hosts::LogHosts;
@@ -22,7 +22,7 @@ const INDENT: usize = 18;
 const UNKNOWN: &str = "unknown";
 
 pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
-    if let Some(mut log) = LogHosts::at(common, &arguments.of_log, &arguments.time)? {
+    if let Some(mut log) = LogHosts::at(common, &arguments.of_log, &arguments.time, Naming::default())? {
         log.add(std::slice::from_ref(&arguments.path))?;
         let time = log.collect()?;
         log.say_record(time, &arguments.time);

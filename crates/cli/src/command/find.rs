@@ -6,7 +6,7 @@ use serde_json::json;
 use tallymon::core::title::Language;
 use tallymon::{Query, search};
 
-use crate::arguments::{Common, Find};
+use crate::arguments::{Common, Find, Naming};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::hosts::{self, Outcome};
@@ -20,7 +20,7 @@ pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
     let text = find.words.join(" ");
     let mut hits = Vec::new();
     let mut outcome = Outcome::default();
-    match LogHosts::of(common, &find.of_log)? {
+    match LogHosts::of(common, &find.of_log, Naming::default())? {
         Some(mut log) => {
             for host in log.meant("").0 {
                 add_hits(&mut host.query, &host.prefix, &text, &mut hits)?;

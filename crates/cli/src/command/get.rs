@@ -21,7 +21,8 @@ use crate::paths;
 use crate::words::say;
 
 pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
-    if let Some(mut log) = LogHosts::at(common, &get.of_log, &get.time)? {
+    let common = &Common { instances: get.naming.live(), ..common.clone() };
+    if let Some(mut log) = LogHosts::at(common, &get.of_log, &get.time, get.naming)? {
         log.set_format(Format { cap100: get.format.cap, ..Format::default() });
         log.add(&get.paths)?;
         let time = log.collect()?;

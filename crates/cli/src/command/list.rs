@@ -17,7 +17,8 @@ use crate::paths;
 use crate::words::{say, terminal_width, visible};
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
-    if let Some(mut log) = LogHosts::at(common, &list.of_log, &list.time)? {
+    let common = &Common { instances: list.naming().live(), ..common.clone() };
+    if let Some(mut log) = LogHosts::at(common, &list.of_log, &list.time, list.naming())? {
         if list.time.at.is_some() {
             let time = log.collect()?;
             log.say_record(time, &list.time);
@@ -66,7 +67,7 @@ fn each<'q>(
             }
         };
         result = Ok(());
-        match list.instances {
+        match list.instances.is_some() {
             true => instances(prefix, query, name, list.json, &mut rows)?,
             false => counters(prefix, query, name, list.json, &mut rows)?,
         }

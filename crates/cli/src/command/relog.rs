@@ -40,6 +40,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         no_formulas: arguments.no_formulas,
         read: ReadOptions {
             cap: arguments.choice.cap,
+            processes: arguments.naming.of_log(),
             ..reading_in(&arguments.reading, arguments.language)?
         },
         overwrite: arguments.replacing.overwrite(),

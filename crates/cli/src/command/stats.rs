@@ -17,7 +17,11 @@ use crate::progress::Progress;
 use crate::words::{say, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), Failure> {
-    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
+    let options = ReadOptions {
+        cap: arguments.choice.cap,
+        processes: arguments.naming.of_log(),
+        ..reading(&arguments.reading)?
+    };
     let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
     let mut stats = stats(&arguments.logs, &selection(&arguments.choice)?, &options)?;
     drop(progress);

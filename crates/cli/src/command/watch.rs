@@ -23,12 +23,13 @@ use crate::recording::{Pace, record};
 use crate::stop::{Stop, Ticks};
 
 pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
+    let common = &Common { instances: watch.naming.live(), ..common.clone() };
     if common.file.is_some() {
         let words = "a saved data block does not change; use 'tally get --file FILE PATH'";
         return Err(Failure::new(Kind::Usage, words));
     }
     watch.range.needs_log(!watch.of_log.log.is_empty())?;
-    if let Some(log) = LogHosts::of(common, &watch.of_log)? {
+    if let Some(log) = LogHosts::of(common, &watch.of_log, watch.naming)? {
         return replay(log, watch);
     }
     let interval = watch.interval.unwrap_or(Duration::from_secs(1));

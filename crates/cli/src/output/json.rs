@@ -44,6 +44,9 @@ impl<W: Write> Sink for JsonLines<W> {
                 if let Some(instance) = &live.instance {
                     head.insert("instance".into(), instance.clone().into());
                 }
+                if let Some(process) = live.process {
+                    head.insert("process".into(), process.into());
+                }
             }
             let counter_type = column.counter_type;
             (head, Tail { unit: counter_type.suffix().as_str(), counter_type: counter_type.to_string() })

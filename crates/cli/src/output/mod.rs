@@ -12,7 +12,7 @@ use tallymon::log::LogClock;
 use tallymon::log::csv::{CsvOptions, CsvWriter};
 use tallymon::log::new_file::write_file;
 use tallymon::log::zone::Zone;
-use tallymon::{LiveRows, RowValues};
+use tallymon::{LiveRows, Replaced, RowValues};
 
 use crate::arguments::{Form, FormatOptions, Replacing};
 use crate::border;
@@ -54,6 +54,8 @@ pub(crate) struct Rows<'w> {
     zone: OnceCell<LocalZone>,
     /// The clock of the log that the rows are from.
     clock: Option<LogClock>,
+    /// It was said that names of a wildcard are those of other processes by now.
+    said_replaced: bool,
 }
 
 enum Output<'w> {
@@ -90,6 +92,7 @@ impl<'w> Rows<'w> {
             lines: None,
             zone: OnceCell::new(),
             clock: None,
+            said_replaced: false,
         }
     }
 
@@ -146,12 +149,32 @@ impl<'w> Rows<'w> {
         };
         self.rows.write(time, minutes, values, &mut sink)?;
         self.sink = Output::Open(sink);
+        for replaced in self.rows.take_replaced() {
+            self.say_replaced(&replaced);
+        }
         for path in self.rows.take_late() {
             say(format_args!(
                 "{path} came too late for a column; --json has it, and so have logs of other formats"
             ));
         }
         Ok(())
+    }
+
+    /// Says that a name is that of another process now. Names of a wildcard change often: that is said once.
+    fn say_replaced(&mut self, replaced: &Replaced) {
+        let ids =
+            replaced.processes.map_or(String::new(), |(before, now)| format!(" ({now}, before {before})"));
+        match (replaced.is_wild, self.form) {
+            (false, _) => say(format_args!("{}: another process from here on{ids}", replaced.path)),
+            (true, Form::Table | Form::Plain) if !self.said_replaced => {
+                self.said_replaced = true;
+                say(format_args!(
+                    "{}: another process from here on{ids}; names with --instances pid stay",
+                    replaced.path
+                ));
+            }
+            (true, _) => {}
+        }
     }
 
     fn open(

@@ -14,7 +14,7 @@ use tallymon::core::flow::NoValue;
 use tallymon::log::Report;
 use tallymon::log::new_file::Overwrite;
 use tallymon::record::session::{self, SessionError, SessionQuery, SessionSettings, SessionStore};
-use tallymon::{CounterValue, PathError, PathProblem, Query, TierChoice, open};
+use tallymon::{CounterValue, Locale, PathError, PathProblem, Query, TierChoice, open};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -31,7 +31,8 @@ mod unit;
 /// The query of a session, with its counters. Counters whose provider does not answer are named, and those
 /// that are missing are counted by the reason; the session records them as soon as they are here.
 fn query(common: &Common, settings: &SessionSettings) -> Result<Query, Failure> {
-    let mut query = paths::query(common)?;
+    let locale = Locale { instances: settings.instances, ..paths::locale(common)? };
+    let mut query = Query::new(open(&paths::location(common)?)?, locale)?;
     if settings.all_objects {
         return Ok(query);
     }
@@ -113,6 +114,7 @@ pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Resul
     let locale = paths::locale(common)?;
     let location = paths::location(common)?;
     let open = |settings: &SessionSettings| -> Result<SessionQuery, SessionError> {
+        let locale = Locale { instances: settings.instances, ..locale };
         let mut query = Query::new(open(&location)?, locale)?;
         let missing = match settings.all_objects {
             true => 0,

@@ -25,6 +25,7 @@ mod names;
 mod options;
 mod overwrite;
 mod paths;
+mod processes;
 mod prof;
 mod push;
 mod record;

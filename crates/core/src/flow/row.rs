@@ -87,6 +87,8 @@ pub struct LiveColumn {
     /// The instance, as a path names it; `None` for an object without instances and for a path that matched
     /// none.
     pub instance: Option<String>,
+    /// The process id of the instance, if it is a process or a thread.
+    pub process: Option<u64>,
     /// The path in the user's language, for people to read; with the host only if there are several.
     pub local_path: String,
 }

@@ -11,12 +11,15 @@ use tallymon_core::path::{InstancePath, InstancePattern};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::{TitleIndex, Titles};
 
+use crate::processes::with_process_id;
+
 use super::output::Output;
 use super::schema::{Counter, Definition, Instance, Listed};
 use super::write::{InstanceId, NativeWriter, RowTime, TableId};
 
-/// Counters that identify an instance among those of the same name: process id and thread id.
-const IDENTITIES: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(804)];
+/// Counters that identify an instance among those of the same name: process id, thread id, and Elapsed Time,
+/// whose raw value is the start time. A process id alone may be that of a later process.
+const IDENTITIES: [TitleIndex; 3] = [TitleIndex(784), TitleIndex(804), TitleIndex(684)];
 
 /// Writes snapshots of one or several hosts.
 ///
@@ -28,6 +31,8 @@ pub struct SnapshotWriter<W: Output> {
     choice: HashMap<TitleIndex, Vec<Chosen>>,
     objects: HashMap<(String, TitleIndex), Object>,
     next_group: u32,
+    /// Process ids are in the names of processes.
+    has_process_ids: bool,
     /// Rows so far.
     rows: u64,
 }
@@ -58,7 +63,9 @@ struct Object {
     positions: Vec<usize>,
     /// Groups of the counters of the definition.
     groups: Vec<u32>,
-    identity: [Option<usize>; 2],
+    identity: [Option<usize>; 3],
+    /// Process ids are in the names of its processes.
+    has_process_ids: bool,
     /// It has text counters.
     has_texts: bool,
     /// The selected counters, as positions in `positions`, with their groups, and their instances. An empty
@@ -86,7 +93,7 @@ struct InstanceColumns {
 struct Identity {
     parent: Option<String>,
     name: String,
-    numbers: [u64; 2],
+    numbers: [u64; 3],
     /// How many equal instances come before it.
     nth: u32,
 }
@@ -94,7 +101,21 @@ struct Identity {
 impl<W: Output> SnapshotWriter<W> {
     /// Writes into this log.
     pub fn new(writer: NativeWriter<W>) -> SnapshotWriter<W> {
-        SnapshotWriter { writer, choice: HashMap::new(), objects: HashMap::new(), next_group: 0, rows: 0 }
+        SnapshotWriter {
+            writer,
+            choice: HashMap::new(),
+            objects: HashMap::new(),
+            next_group: 0,
+            has_process_ids: false,
+            rows: 0,
+        }
+    }
+
+    /// Whether processes are named with their ids from the next row on, as in `name_1234`.
+    pub fn name_processes_with_ids(&mut self, has_process_ids: bool) {
+        if std::mem::replace(&mut self.has_process_ids, has_process_ids) != has_process_ids {
+            self.objects.clear();
+        }
     }
 
     /// Selects what is written from the next row on: these parts of these objects, and no other objects.
@@ -233,6 +254,7 @@ impl<W: Output> SnapshotWriter<W> {
             positions,
             has_texts: definition.counters.iter().any(|counter| counter.counter_type.is_text()),
             identity: IDENTITIES.map(|index| object.position(index)),
+            has_process_ids: self.has_process_ids,
             choice,
             written: (self.rows, self.writer.epoch()),
             last: Vec::new(),
@@ -347,14 +369,19 @@ impl Object {
             Some(RawValue::Number(number)) => number,
             _ => 0,
         };
-        let [first, second] = self.identity;
-        let first = instance.unique_id().map_or_else(|| number(first), |id| u64::from(id.cast_unsigned()));
-        Identity {
-            parent: instance.parent_instance().map(|parent| parent.name().to_string_lossy()),
-            name: instance.name().to_string_lossy(),
-            numbers: [first, number(second)],
-            nth: 0,
+        let [process, thread, start] = self.identity;
+        let mut parent = instance.parent_instance().map(|parent| parent.name().to_string_lossy());
+        let mut name = instance.name().to_string_lossy();
+        let id = number(process);
+        if self.has_process_ids && id != 0 {
+            // A thread has the id of the process that is its parent.
+            let owner = if thread.is_some() { parent.as_mut() } else { Some(&mut name) };
+            if let Some(owner) = owner {
+                *owner = with_process_id(owner, id);
+            }
         }
+        let first = instance.unique_id().map_or(id, |id| u64::from(id.cast_unsigned()));
+        Identity { parent, name, numbers: [first, number(thread), number(start)], nth: 0 }
     }
 
     /// Finds the instance in the log. A new one gets the lowest free number of its name.

@@ -15,7 +15,7 @@ use tallymon_core::title::{self, Language, TitleIndex};
 use crate::catalog::Catalog;
 use crate::location::{Location, open};
 use crate::matching::{self, IDENTITY_COUNTERS, InstanceKey, Instances, Keys, Matching};
-use crate::names::{Locale, Names};
+use crate::names::{InstanceNames, Locale, Names};
 use crate::path_error::PathError;
 use crate::sample::SharedSnapshot;
 use crate::source_info::{NoSource, SourceInfo};
@@ -288,6 +288,12 @@ impl Query {
         self.entries.get(&handle).map_or("", |entry| &entry.path)
     }
 
+    /// Whether a path means all instances that match a pattern.
+    pub(crate) fn is_wild(&self, handle: CounterHandle) -> bool {
+        let chosen = self.entries.get(&handle).and_then(|entry| entry.chosen.as_ref());
+        chosen.is_some_and(|chosen| chosen.wanted.is_wild())
+    }
+
     /// Takes a sample of every path.
     ///
     /// # Errors
@@ -340,7 +346,7 @@ impl Query {
                 continue;
             };
             let older = before.as_ref().and_then(|taken| taken.snapshot.object(*name)).zip(known);
-            let now = Instances::of(object, older, self.matching);
+            let now = Instances::of(object, older, (self.matching, self.names.instances()));
             are_same &= known.is_some_and(|known| Arc::ptr_eq(&known.keys, &now.keys));
             instances.insert(*name, now);
         }
@@ -413,7 +419,7 @@ impl Query {
     ///
     /// The source does not answer.
     pub fn instances(&mut self, object: TitleIndex) -> Result<Vec<InstanceKey>, SourceError> {
-        instances(self.source.as_mut(), object)
+        instances(self.source.as_mut(), object, self.names.instances())
     }
 }
 
@@ -421,12 +427,13 @@ impl Query {
 pub(crate) fn instances(
     source: &mut dyn Source,
     object: TitleIndex,
+    names: InstanceNames,
 ) -> Result<Vec<InstanceKey>, SourceError> {
     let mut interest = Interest::everything();
     interest.add(object, IDENTITY_COUNTERS[0]);
     let snapshot = source.snapshot(&Request::objects([object]).with_interest(interest))?;
     let found = snapshot.object(object).filter(|object| object.has_instances());
-    Ok(found.map(matching::keys).unwrap_or_default())
+    Ok(found.map(|object| matching::keys(object, names)).unwrap_or_default())
 }
 
 impl Entry {

@@ -26,6 +26,7 @@ use tallymon_log::relog::Options;
 use tallymon_log::{Format, LogError, LogErrorKind, Report, relog};
 
 use crate::clock::LocalZone;
+use crate::names::InstanceNames;
 use crate::query::Query;
 
 mod claim;
@@ -42,6 +43,7 @@ struct Choice {
     chosen: HashMap<TitleIndex, Vec<Chosen>>,
     host: String,
     titles: Titles,
+    instances: InstanceNames,
 }
 
 impl Choice {
@@ -51,6 +53,7 @@ impl Choice {
             chosen: query.chosen(),
             host: query.system_name().to_owned(),
             titles: query.names().english_titles(),
+            instances: query.names().instances(),
         }
     }
 }
@@ -128,6 +131,7 @@ impl Recorder {
     }
 
     fn choose_as(&mut self, choice: &Choice) {
+        self.writer.name_processes_with_ids(choice.instances == InstanceNames::ProcessId);
         self.writer.choose(choice.chosen.clone());
         self.host.clone_from(&choice.host);
         self.titles.clone_from(&choice.titles);

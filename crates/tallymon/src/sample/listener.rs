@@ -11,7 +11,7 @@ use tallymon_core::title::TitleIndex;
 use super::Pending;
 use super::thread::{Question, SampleQuestion};
 use crate::matching::InstanceKey;
-use crate::names::Locale;
+use crate::names::{InstanceNames, Locale};
 use crate::source_info::SourceInfo;
 
 /// Number of a listener; none is used twice.
@@ -95,8 +95,8 @@ impl Listener {
     }
 
     /// The instances that an object has now, as [`Sampler::instances`](super::Sampler::instances).
-    pub fn instances(&self, object: TitleIndex) -> Pending<Vec<InstanceKey>> {
-        Pending::ask(&self.questions, move |source| crate::query::instances(source, object))
+    pub fn instances(&self, object: TitleIndex, names: InstanceNames) -> Pending<Vec<InstanceKey>> {
+        Pending::ask(&self.questions, move |source| crate::query::instances(source, object, names))
     }
 }
 

@@ -45,7 +45,7 @@ use tallymon_core::title::TitleIndex;
 
 use crate::clock::now;
 use crate::matching::InstanceKey;
-use crate::names::Locale;
+use crate::names::{InstanceNames, Locale};
 use crate::source_info::SourceInfo;
 
 mod listener;
@@ -188,8 +188,8 @@ impl Sampler {
     }
 
     /// The instances that an object has now.
-    pub fn instances(&self, object: TitleIndex) -> Pending<Vec<InstanceKey>> {
-        self.ask(move |source| crate::query::instances(source, object))
+    pub fn instances(&self, object: TitleIndex, names: InstanceNames) -> Pending<Vec<InstanceKey>> {
+        self.ask(move |source| crate::query::instances(source, object, names))
     }
 
     /// Why values of an object are old or missing, as far as the source knows.

@@ -153,7 +153,10 @@ fn a_source_that_never_answers_stops_nobody() {
     sampler.tick();
     assert_eq!(control.requests.recv_timeout(MINUTE), Ok(one(230, 6)));
     let info = sampler.info(Language::ENGLISH);
-    assert!(info.wait(Duration::ZERO).is_none() && sampler.instances(TitleIndex(2)).age() < MINUTE);
+    assert!(
+        info.wait(Duration::ZERO).is_none()
+            && sampler.instances(TitleIndex(2), crate::InstanceNames::Number).age() < MINUTE
+    );
     // Listeners come, change and go meanwhile.
     let table = listener(&sampler, one(238, 6));
     table.prime();
@@ -258,8 +261,8 @@ fn questions_that_nobody_waits_for_are_not_asked() {
     control.requests.recv_timeout(MINUTE).unwrap();
     table.prime();
     drop(table);
-    drop(sampler.instances(TitleIndex(2)));
-    let kept = chart.instances(TitleIndex(4));
+    drop(sampler.instances(TitleIndex(2), crate::InstanceNames::Number));
+    let kept = chart.instances(TitleIndex(4), crate::InstanceNames::Number);
     control.steps.send(Ok(1)).unwrap();
     control.steps.send(Ok(2)).unwrap();
     assert_eq!(time(&sampler.poll(MINUTE).unwrap(), &chart), Some(1));

@@ -7,7 +7,7 @@ use tallymon::{CatalogObject, Query};
 
 use super::line::Place;
 use super::{Answer, Candidate};
-use crate::arguments::{Common, OfLog};
+use crate::arguments::{Common, Naming, OfLog};
 use crate::log_hosts::LogHosts;
 use crate::paths;
 
@@ -99,6 +99,7 @@ pub(super) fn objects(common: &Common, place: &Place<'_>, logs: &[PathBuf]) -> A
 /// have no candidates.
 fn each_query(common: &Common, place: &Place<'_>, logs: &[PathBuf], mut act: impl FnMut(&mut Query)) {
     let common = Common {
+        instances: Default::default(),
         lang: place.value("lang").map(str::to_string).or_else(|| common.lang.clone()),
         file: place.value("file").map(PathBuf::from).or_else(|| common.file.clone()),
         name_form: common.name_form,
@@ -115,7 +116,7 @@ fn each_query(common: &Common, place: &Place<'_>, logs: &[PathBuf], mut act: imp
         return;
     }
     let of_log = OfLog { log: logs.to_vec(), ..OfLog::default() };
-    if let Ok(Some(mut hosts)) = LogHosts::of(&common, &of_log) {
+    if let Ok(Some(mut hosts)) = LogHosts::of(&common, &of_log, Naming::default()) {
         hosts.meant("").0.for_each(|host| act(&mut host.query));
     }
 }

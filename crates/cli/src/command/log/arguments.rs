@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::arguments::Replacing;
 use crate::arguments::parse::interval;
+use crate::arguments::{NamesBy, Replacing};
 
 #[derive(Debug, Args)]
 pub(crate) struct Log {
@@ -103,6 +103,10 @@ pub(crate) struct SessionOptions {
     /// Record all objects that are not costly, with all counters and instances.
     #[arg(long, conflicts_with = "counter")]
     pub(crate) all_objects: bool,
+    /// Names of processes: number (name#1; in a log it stays while the process lives) or pid (name_1234, with
+    /// the process id).
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) instances: Option<NamesBy>,
     /// Time between two records, 15 s by default.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,

@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 
 use self::arguments::{Log, LogAction, SessionOptions, Start};
 use super::relog::machine_time;
-use crate::arguments::Common;
+use crate::arguments::{Common, Naming};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::output::save;
@@ -137,6 +137,9 @@ pub(crate) fn changed(
     }
     if let Some(folder) = &options.output {
         settings.folder = absolute(folder).map_err(|error| Failure::file(folder, &error))?;
+    }
+    if let Some(by) = options.instances {
+        settings.instances = Naming { by }.live();
     }
     settings.interval = options.interval.unwrap_or(settings.interval);
     settings.sync = options.sync.unwrap_or(settings.sync);

@@ -12,6 +12,7 @@ use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
+use tallymon::log::ReadOptions;
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::{Log, Query, Sampler};
@@ -73,11 +74,15 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
         locale.names = names;
     }
     let (logs, chosen) = logs_and_paths(wanted);
+    if logs.is_empty() {
+        // A log has the names with process ids in its columns.
+        locale.instances = wanted.naming.live();
+    }
     if !logs.is_empty() && common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
     }
     let is_log = !logs.is_empty();
-    let read = reading(&wanted.reading)?;
+    let read = ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? };
     let log = is_log.then(|| open_logs(&logs, &read)).transpose()?;
     let (mut query, mut options) = match log.clone() {
         Some(log) => {

@@ -13,7 +13,7 @@ use tallymon::core::time::FileTime;
 use self::reports::Report;
 use self::table::{Line, Printer};
 use super::relog::in_range;
-use crate::arguments::{Common, OfLog, Stat, StatReport, TimeChoice};
+use crate::arguments::{Common, Naming, OfLog, Stat, StatReport, TimeChoice};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
 use crate::paths;
@@ -29,7 +29,7 @@ pub(crate) fn run(common: &Common, wanted: &Stat) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, words));
     }
     wanted.range.needs_log(!wanted.of_log.log.is_empty())?;
-    match LogHosts::of(common, &wanted.of_log)? {
+    match LogHosts::of(common, &wanted.of_log, Naming::default())? {
         Some(log) => of_log(log, wanted),
         None => live(common, wanted),
     }

@@ -301,7 +301,10 @@ impl AddDialog {
         if has_instances {
             self.instances.push(Choice::All);
             match &self.feed.listener {
-                Some(listener) => self.awaited = Some(listener.instances(object)),
+                Some(listener) => {
+                    let names = self.feed.query.names().instances();
+                    self.awaited = Some(listener.instances(object, names));
+                }
                 None => {
                     let answer = self.feed.query.instances(object);
                     self.take_instances(answer);

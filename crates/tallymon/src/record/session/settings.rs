@@ -8,6 +8,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::Format;
 
 use super::SettingsFault;
+use crate::names::InstanceNames;
 use crate::record::{Rotation, SYNC};
 
 /// The settings of a recording session.
@@ -49,6 +50,8 @@ pub struct SessionSettings {
     pub at_boot: bool,
     /// Record the counters that are here, and look for the others while the session runs.
     pub await_missing: bool,
+    /// How processes are named.
+    pub instances: InstanceNames,
 }
 
 /// Time between two records when nobody says otherwise: that of Windows.
@@ -76,6 +79,7 @@ impl SessionSettings {
             duration: None,
             at_boot: false,
             await_missing: false,
+            instances: InstanceNames::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use tallymon_log::Format;
 
 use super::settings::{INTERVAL, SessionSettings};
 use crate::clock::{parse_rfc3339, rfc3339};
+use crate::names::InstanceNames;
 
 impl SessionSettings {
     /// The settings as the text of a file, see [`SessionSettings::from_text`].
@@ -33,6 +34,7 @@ impl SessionSettings {
             "duration": seconds(&self.duration),
             "at_boot": self.at_boot,
             "await_missing": self.await_missing,
+            "instances": self.instances.name(),
         });
         format!("{json:#}\n")
     }
@@ -57,6 +59,10 @@ impl SessionSettings {
         settings.all_objects = map.get("all_objects").and_then(Json::as_bool).unwrap_or_default();
         settings.at_boot = map.get("at_boot").and_then(Json::as_bool).unwrap_or_default();
         settings.await_missing = map.get("await_missing").and_then(Json::as_bool).unwrap_or_default();
+        if let Some(instances) = fields.text("instances")? {
+            settings.instances = InstanceNames::parse(instances)
+                .ok_or_else(|| format!("\"instances\": {instances:?} is neither number nor pid"))?;
+        }
         settings.interval = fields.time("interval")?.filter(|time| !time.is_zero()).unwrap_or(INTERVAL);
         settings.sync = fields.time("sync")?.unwrap_or(settings.sync);
         if let Some(base) = fields.text("base")? {
@@ -131,6 +137,7 @@ mod tests {
         settings.begin = FileTime::from_unix_nanoseconds(1_700_000_000_000_000_000);
         settings.at_boot = true;
         settings.await_missing = true;
+        settings.instances = InstanceNames::ProcessId;
         settings.base = "other".to_owned();
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
     }
