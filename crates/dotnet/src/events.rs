@@ -12,6 +12,8 @@ pub const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 pub const RUNDOWN: &str = "Microsoft-Windows-DotNETRuntimeRundown";
 /// The part that takes samples of all threads.
 pub const SAMPLER: &str = "Microsoft-DotNETCore-SampleProfiler";
+/// The part that describes the program at the start of a session.
+pub const PIPE: &str = "Microsoft-DotNETCore-EventPipe";
 /// The part with the counters of the runtime.
 pub const SYSTEM_RUNTIME: &str = "System.Runtime";
 /// The part with the instruments of all meters.
@@ -67,6 +69,10 @@ pub enum Meaning {
     Method(Method),
     /// A module.
     Module(Module),
+    /// The command line of the program.
+    Program(String),
+    /// Major, minor, build and revision number of the runtime.
+    Runtime([u16; 4]),
 }
 
 /// A value of an event counter.
@@ -222,6 +228,7 @@ pub fn meaning(event: &Event<'_>) -> Option<Meaning> {
         RUNTIME => runtime(event).ok().flatten(),
         RUNDOWN => rundown(event).ok().flatten(),
         SAMPLER => sample(event),
+        PIPE => event.values().text("CommandLine").map(|command| Meaning::Program(command.into())),
         METRICS => instrument(event).map(Meaning::Instrument),
         _ if event.kind.name == "EventCounters" => counter(event).map(Meaning::Counter),
         _ => None,
@@ -308,6 +315,15 @@ fn rundown(event: &Event<'_>) -> Result<Option<Meaning>, TraceError> {
     Ok(match event.kind.id {
         143 | 144 => Some(Meaning::Method(method(&mut fields)?)),
         153 | 154 => Some(Meaning::Module(module(&mut fields)?)),
+        187 => {
+            // The number of the runtime in its process, and what it is for.
+            fields.take(4, FIELD)?;
+            let mut version = [0; 4];
+            for part in &mut version {
+                *part = fields.u16(FIELD)?;
+            }
+            Some(Meaning::Runtime(version))
+        }
         _ => None,
     })
 }

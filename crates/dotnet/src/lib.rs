@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`nettrace`] | the format of event streams and files: blocks, metadata, events, stacks |
 //! | [`events`] | what the events of the runtime say: counters, collections, exceptions, methods |
+//! | [`samples`] | what the threads of a program ran, with the names of methods |
 //! | [`port`] | on Linux: finding programs, the protocol of their sockets |
 //! | [`live`] | on Linux: counters of all programs, as a provider |
 //!
@@ -24,3 +25,4 @@ pub mod live;
 pub mod nettrace;
 #[cfg(target_os = "linux")]
 pub mod port;
+pub mod samples;

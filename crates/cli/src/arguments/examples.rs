@@ -159,7 +159,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 32] = [
+const NESTED: [(&str, &str, &str); 33] = [
     (
         "log",
         "start",
@@ -212,6 +212,13 @@ const NESTED: [(&str, &str, &str); 32] = [
         "  tally prof run -- dotnet shop.dll
   tally prof run --duration 30s -o shop.prof -- dotnet shop.dll
   tally prof run --include Shop. --publish -- dotnet shop.dll",
+    ),
+    (
+        "prof",
+        "sample",
+        "  tally prof sample 4711
+  tally prof sample shop --duration 30s -o shop.nettrace
+  tally prof report shop.nettrace -o shop.html",
     ),
     (
         "prof",

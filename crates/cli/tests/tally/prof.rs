@@ -29,6 +29,38 @@ fn files_that_are_not_profiles_are_refused() {
     tally(&["prof", "run", "--size", "1", "--", "true"]).words(2);
 }
 
+#[test]
+fn what_can_not_be_sampled_is_refused() {
+    let folder = Folder::new();
+    let file = folder.file("x.nettrace");
+    // No process has this id.
+    has(
+        &tally(&["prof", "sample", "4194305", "-o", &file]).words(3),
+        &["process 4194305 has no diagnostics socket", "DOTNET_EnableDiagnostics=0"],
+    );
+    has(
+        &tally(&["prof", "sample", "no such program", "-o", &file]).words(3),
+        &["\"no such program\"", "process id"],
+    );
+    assert!(!std::path::Path::new(&file).exists());
+    tally(&["prof", "sample", "1", "--duration", "x"]).words(2);
+    let damaged = folder.write("damaged.nettrace", b"Nettrace\x14\0\0\0!FastSerialization.2");
+    has(&tally(&["prof", "tree", &damaged]).words(7), &["damaged.nettrace", "byte 8", "serialization"]);
+    // A whole stream without a sample.
+    let mut empty =
+        b"Nettrace\x14\0\0\0!FastSerialization.1\x05\x05\x01\x04\0\0\0\x04\0\0\0\x05\0\0\0Trace\x06".to_vec();
+    empty.extend([0; 16]);
+    for number in [1000u64, 1_000_000] {
+        empty.extend(number.to_le_bytes());
+    }
+    for number in [8u32, 77, 2, 0] {
+        empty.extend(number.to_le_bytes());
+    }
+    empty.extend([6, 1]);
+    let empty = folder.write("empty.nettrace", &empty);
+    has(&tally(&["prof", "tree", &empty]).words(4), &["empty.nettrace", "no samples of threads"]);
+}
+
 /// A profile of this process without any call, made by the numbers of the format.
 pub(crate) fn empty_profile() -> Vec<u8> {
     let mut bytes = vec![0; 4096];

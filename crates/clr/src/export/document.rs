@@ -95,6 +95,9 @@ fn process(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     write!(out, ",\"runtime\":\"{major}.{minor}.{build}.{revision}\",\"ended\":{}", profile.ended)?;
     write!(out, ",\"started\":{},\"duration\":{}", profile.started, profile.duration)?;
     write!(out, ",\"mode\":\"{mode}\",\"exact\":\"{exact}\",\"hooksOn\":{}", profile.hooks_on)?;
+    if let Some(samples) = profile.samples {
+        write!(out, ",\"samples\":{samples}")?;
+    }
     write!(out, ",\"inliningCounted\":{}", profile.inlining_counted)?;
     write!(out, ",\"unwindEvents\":{}", profile.unwind_events)?;
     write!(out, ",\"timeStampCounter\":{}", profile.time_stamp_counter)?;

@@ -74,6 +74,13 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "process  {} {}", profile.pid, shortened(&one_line(&profile.command), MAX_COMMAND))?;
     let state = if profile.ended { "ended" } else { "running or killed" };
     writeln!(out, "runtime  {}, {state}, {}", profile.runtime_name(), time(profile.duration))?;
+    if let Some(samples) = profile.samples {
+        writeln!(out, "mode     {}", sampled_words(profile, samples))?;
+        for line in losses(profile) {
+            writeln!(out, "lost     {line}")?;
+        }
+        return Ok(());
+    }
     let counts = match profile.exact {
         Exact::No if profile.mode == Mode::Dormant => {
             "while switched on, methods of user modules are not inlined, and all their calls are counted"
@@ -119,6 +126,17 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "problem  {}", one_line(&profile.problem))?;
     }
     Ok(())
+}
+
+/// What the numbers of a profile of samples mean.
+fn sampled_words(profile: &Profile, samples: u64) -> String {
+    let threads = profile.threads.len().max(1) as u64;
+    let between = profile.duration.saturating_mul(threads).checked_div(samples).unwrap_or(0);
+    format!(
+        "sampled: {samples} samples of {threads} threads, one in about {} of each; numbers of calls are \
+         numbers of samples, and times are estimates from them",
+        time(between)
+    )
 }
 
 /// The modules that came with the program and were not recorded because they are named like a framework's,
@@ -192,7 +210,8 @@ pub fn tree(profile: &Profile, options: &TreeOptions, out: &mut dyn Write) -> io
             continue;
         }
         writeln!(out, "thread {}", thread_name(thread))?;
-        writeln!(out, "{:>12} {:>11} {:>11}  method", "calls", "total", "self")?;
+        let counted = if profile.samples.is_some() { "samples" } else { "calls" };
+        writeln!(out, "{counted:>12} {:>11} {:>11}  method", "total", "self")?;
         let mut depth = 0usize;
         // The depth of a hidden call; all calls below it are hidden too.
         let mut hidden: Option<usize> = None;
@@ -252,6 +271,11 @@ pub fn collapsed(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::
             let weight = match weight {
                 Weight::Time => call.own,
                 Weight::CorrectedTime => call.corrected_own,
+                // Samples of a place are those of its callees too.
+                Weight::Calls if profile.samples.is_some() => {
+                    let callees = call.children.iter().filter_map(|child| profile.calls.get(*child));
+                    callees.fold(call.enters, |own, callee| own.saturating_sub(callee.enters))
+                }
                 Weight::Calls => call.enters,
             };
             if weight > 0 && call.parent.is_some() && result.is_ok() {

@@ -8,12 +8,14 @@
 mod decode;
 mod file;
 mod fold;
+mod sampled;
 
 use crate::layout::*;
 use crate::names::RawName;
 use crate::settings::Mode;
 use decode::{Bytes, Clock, check_header, number32, number64};
 pub use fold::Folded;
+pub use sampled::{SampledMethod, SampledProgram, SampledTree};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -71,6 +73,9 @@ pub struct Profile {
     /// The calls of all threads; each thread's root is followed by all that is under it, callers before
     /// callees.
     pub calls: Vec<Call>,
+    /// For a profile of samples instead of calls: their number. The calls of a place are then the samples in
+    /// which it was on the stack, and times are estimates from these.
+    pub samples: Option<u64>,
     /// The method in [`Profile::methods`] that stands for all calls without a place in the tree; `None` when
     /// every call has one.
     pub elsewhere: Option<usize>,
@@ -466,6 +471,7 @@ impl Profile {
             methods: Vec::new(),
             threads: Vec::new(),
             calls: Vec::new(),
+            samples: None,
             elsewhere: None,
         };
         profile.read_modules(&file);
@@ -478,6 +484,7 @@ impl Profile {
     /// The version of the runtime as people call it.
     pub fn runtime_name(&self) -> String {
         match self.runtime {
+            [0, 0, 0, 0] => ".NET of unknown version".into(),
             [4, 0, 30319, _] => ".NET Core 3.1 or earlier".into(),
             [major, minor, build, _] => format!(".NET {major}.{minor}.{build}"),
         }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use tallymon_dotnet::events::{self, Meaning, meaning};
 use tallymon_dotnet::nettrace::{Trace, TraceError};
-use tallymon_dotnet::port::{EventProvider, PortError, Program, Session, find};
+use tallymon_dotnet::port::{EventProvider, PortError, Program, Session, Stream, find};
+use tallymon_dotnet::samples::Samples;
 
 use crate::hosts::hosts;
 
@@ -143,6 +144,66 @@ fn attaching_again_and_again_does_no_harm() {
             drop(trace);
             assert_eq!(running.ask("throw 3"), "ok");
         }
+    }
+}
+
+/// A program that is three quarters of its time in one method: the samples show it within their error.
+#[test]
+fn samples_show_where_a_program_spends_its_time() {
+    for host in hosts() {
+        let mut running = host.start();
+        assert_eq!(running.ask("spin"), "ok");
+        let session = Session {
+            providers: vec![
+                provider(events::SAMPLER, 0xf000_0000_0000, 4, ""),
+                provider(events::RUNTIME, 0x0014_c14f_ccbd, 4, ""),
+            ],
+            method_names: true,
+            buffer: 64,
+        };
+        let mut stream = running.program().start(&session, PATIENCE).unwrap();
+        stream.set_patience(PATIENCE);
+        let finish = stream.finisher();
+        let (reading, amounts) = channel();
+        let reader = std::thread::spawn(move || Samples::read(Counted { stream, reading }));
+        // A sample takes some bytes; at least a thousand of them are wanted.
+        let mut bytes = 0;
+        while bytes < 60_000 {
+            bytes += amounts.recv_timeout(PATIENCE).unwrap();
+        }
+        finish.finish(PATIENCE).unwrap();
+        let samples = reader.join().unwrap().unwrap();
+        assert_eq!((samples.damage.as_deref(), samples.lost), (None, 0), ".NET {}", host.version);
+        let named = |stack: usize, name: &str| {
+            let methods = samples.stacks[stack].iter().filter_map(|address| samples.method_at(*address));
+            let mut methods = methods.map(|method| samples.methods[method].name.as_str());
+            methods.any(|method| method == name)
+        };
+        let all = || samples.threads.values().flatten().filter(|sample| named(sample.stack, "Spin"));
+        let part = |name| all().filter(|sample| named(sample.stack, name)).count() as f64;
+        let (three, one, spin) = (part("Three"), part("One"), all().count() as f64);
+        assert!(spin > 200.0 && three + one > 0.95 * spin, ".NET {}: {three} {one} {spin}", host.version);
+        let (share, error) = (three / (three + one), (0.75 * 0.25 / spin).sqrt());
+        eprintln!(".NET {}: {share:.3} of {spin} samples, standard error {error:.3}", host.version);
+        assert!((share - 0.75).abs() < 5.0 * error, ".NET {}: {share} {spin}", host.version);
+        assert!(samples.command.contains("attach.exe") || host.is_trimmed(), "{}", samples.command);
+        let expected =
+            if host.version == "3.1" { 4 } else { host.version.split('.').next().unwrap().parse().unwrap() };
+        assert_eq!(samples.runtime[0], expected, "{:?}", samples.runtime);
+    }
+}
+
+/// A stream that says how much was read.
+struct Counted {
+    stream: Stream,
+    reading: Sender<usize>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        let _ = self.reading.send(read);
+        Ok(read)
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Prof {
 pub(crate) enum ProfAction {
     /// Run a program under the profiler, then print its call tree.
     Run(ProfRun),
+    /// Sample a running .NET program that was not prepared, then print its call tree.
+    Sample(ProfSample),
     /// Print the call tree of a profile file, even of a running or killed program.
     Tree(ProfTree),
     /// Write an HTML report: call tree, flame graph, methods, callers, threads, exceptions.
@@ -85,6 +87,33 @@ pub(crate) enum ProfMode {
     User,
     /// Every method that is compiled while the program runs.
     All,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfSample {
+    #[command(flatten)]
+    pub(crate) recorded: Recorded,
+    /// Show only this many levels; 0 for all.
+    #[arg(long, default_value = "0", hide_default_value = true, value_name = "N")]
+    pub(crate) depth: usize,
+    #[command(flatten)]
+    pub(crate) fold: ProfFold,
+}
+
+/// What is recorded of a running program.
+#[derive(Debug, Args)]
+pub(crate) struct Recorded {
+    /// Process id, or the name of a program of which one runs.
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) program: String,
+    /// How long to record, such as 30, 500ms or 2m (seconds without a unit). Ctrl-C ends it earlier.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = interval)]
+    pub(crate) duration: Duration,
+    /// File to write; without it NAME-PID.nettrace in this folder, and the call tree is printed.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
 }
 
 #[derive(Debug, Args)]

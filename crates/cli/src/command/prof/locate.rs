@@ -8,8 +8,11 @@ use tallymon_clr::settings::Settings;
 
 use crate::exit::{Failure, Kind};
 
-/// Opens a profile file.
+/// Opens a profile file, or an event stream with samples.
 pub(super) fn open(file: &Path) -> Result<Profile, Failure> {
+    if super::sampled::is_stream(file) {
+        return super::sampled::open(file);
+    }
     Profile::open(file).map_err(|error| failure(file, error))
 }
 

@@ -5,6 +5,9 @@ mod locate;
 #[cfg_attr(not(target_os = "linux"), path = "publish_elsewhere.rs")]
 mod publish;
 mod run;
+#[cfg_attr(not(target_os = "linux"), path = "sample_elsewhere.rs")]
+mod sample;
+mod sampled;
 mod top;
 
 use std::io::{BufWriter, Write};
@@ -28,6 +31,7 @@ use locate::open;
 pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
     match &prof.action {
         ProfAction::Run(arguments) => run::run(arguments),
+        ProfAction::Sample(arguments) => sample::run(arguments),
         ProfAction::Tree(arguments) => tree(arguments),
         ProfAction::Report(arguments) => report(arguments),
         ProfAction::Diff(arguments) => diff(arguments),

@@ -110,7 +110,7 @@ function start() {
   $("command").textContent = command.length > 160 ? command.slice(0, 80) + " \u2026 " + command.slice(-80) : command;
   $("command").title = command;
   const begun = new Date(process.started / 1e6).toISOString().replace("T", " ").slice(0, 19) + " UTC";
-  $("facts").textContent = [process.runtimeName, `process ${process.pid}`, begun, process.ended ? "ended" : "running or killed", `mode: ${mode}`, counts].join(" \u00b7 ");
+  $("facts").textContent = [process.runtimeName, `process ${process.pid}`, begun, process.ended ? "ended" : "running or killed", ...(process.samples === undefined ? [`mode: ${mode}`, counts] : [`sampled: calls are ${process.samples} samples, times are estimates from them`])].join(" \u00b7 ");
   const figures = [["Duration", time(process.duration)], ["Calls", whole(calls)], ["Methods", whole(METHODS.filter((method) => method.calls > 0).length)], ["Threads", whole(DATA.threads.length)], ["Exceptions", whole(DATA.threads.reduce((sum, one) => sum + one.exceptions, 0))], ["Profiler's own work", time(process.overhead)]];
   $("figures").append(...figures.map(([name, value]) => el("div", null, el("dt", null, name), el("dd", null, value))));
   const each = `Each call costs ${process.overheadInner.toFixed(1)} ns in its own record and ${process.overheadOuter.toFixed(1)} ns in its caller's, ${process.overheadClock > 0 ? process.overheadClock.toFixed(1) + " ns of it two looks at " : "by "}the ${process.timeStampCounter ? "time stamp counter" : "system clock"}, measured at start.`;

@@ -1,0 +1,164 @@
+//! `tally prof sample`: samples a running .NET program that was not prepared.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use tallymon::log::new_file::NewFile;
+use tallymon_clr::export::TreeOptions;
+use tallymon_dotnet::events;
+use tallymon_dotnet::port::{self, EventProvider, PortError, Program, Session, Stream};
+
+use super::arguments::{ProfSample, Recorded};
+use super::{fold, sampled};
+use crate::exit::{Failure, Kind};
+use crate::stop::Stop;
+use crate::words::say;
+
+/// How long a runtime may take to answer, and to send nothing while it describes its methods.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often to look for Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(super) fn run(arguments: &ProfSample) -> Result<(), Failure> {
+    let provider = |name: &str, keywords| EventProvider {
+        name: name.into(),
+        keywords,
+        level: 4,
+        arguments: String::new(),
+    };
+    // The keywords of the runtime that dotnet-trace has by default: other tools expect these events.
+    let providers =
+        vec![provider(events::SAMPLER, 0xf000_0000_0000), provider(events::RUNTIME, 0x0014_c14f_ccbd)];
+    let session = Session { providers, method_names: true, buffer: 256 };
+    let file = record(&arguments.recorded, &session)?;
+    say(format_args!("the samples are in {}", file.display()));
+    if arguments.recorded.output.is_none() {
+        let mut profile = sampled::open(&file)?;
+        fold(&mut profile, &arguments.fold, usize::MAX);
+        let options = TreeOptions { depth: arguments.depth, ..TreeOptions::default() };
+        super::print_profile(&profile, &options)?;
+    }
+    Ok(())
+}
+
+/// The program that an argument means: a process id, or the name of one program that runs.
+fn find(program: &str) -> Result<Program, Failure> {
+    if let Ok(pid) = program.parse() {
+        return port::find(pid).map_err(|error| failure(&error));
+    }
+    let mut found = port::programs();
+    found.retain(|one| one.name == program);
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let words = format!("no running .NET program has the name {program:?}; give its process id");
+            Err(Failure::new(Kind::NotFound, words))
+        }
+        several => {
+            let pids: Vec<String> = several.iter().map(|one| one.pid.to_string()).collect();
+            let words =
+                format!("several programs have the name {program:?}: {}; give one id", pids.join(", "));
+            Err(Failure::new(Kind::Usage, words))
+        }
+    }
+}
+
+fn failure(error: &PortError) -> Failure {
+    let kind = match error {
+        PortError::NotFound { .. } => Kind::NotFound,
+        error if error.is_denied() => Kind::AccessDenied,
+        _ => Kind::Unreachable,
+    };
+    Failure::new(kind, error)
+}
+
+/// Records the events of a program into a file, which is returned.
+fn record(recorded: &Recorded, session: &Session) -> Result<PathBuf, Failure> {
+    let program = find(&recorded.program)?;
+    let named = || PathBuf::from(format!("{}-{}.nettrace", file_name(&program.name), program.pid));
+    let output = recorded.output.clone().unwrap_or_else(named);
+    let failed = |error| Failure::file(&output, &error);
+    let new = NewFile::create(&output, recorded.replacing.overwrite()).map_err(failed)?;
+    let file = new.file().map_err(failed)?;
+    let stop = Stop::on_signals()?;
+    let mut stream = program.start(session, PATIENCE).map_err(|error| failure(&error))?;
+    stream.set_patience(PATIENCE);
+    copy(stream, file, recorded.duration, &stop, &output)?;
+    new.keep().map_err(failed)?;
+    Ok(output)
+}
+
+/// The name of a program without what a path means.
+fn file_name(name: &str) -> String {
+    let name: String = name.chars().map(|c| if c == '/' || c.is_control() { '_' } else { c }).collect();
+    if name.is_empty() || name.starts_with('.') { format!("dotnet{name}") } else { name }
+}
+
+/// Copies a stream to its end. After the duration, or Ctrl-C, the program is asked to end it.
+fn copy(
+    mut stream: Stream,
+    file: File,
+    duration: Duration,
+    stop: &Stop,
+    output: &Path,
+) -> Result<(), Failure> {
+    let (finish, pid) = (stream.finisher(), stream.program().pid);
+    let (done, ended) = channel();
+    let copying = std::thread::spawn(move || {
+        let result = copy_all(&mut stream, file);
+        // Nobody waits when the other side failed.
+        let _ = done.send(());
+        result
+    });
+    let end = Instant::now() + duration;
+    let mut is_over = false;
+    while !is_over && Instant::now() < end && !stop.is_wanted() {
+        let left = end.saturating_duration_since(Instant::now()).min(LOOK);
+        is_over = !matches!(ended.recv_timeout(left), Err(RecvTimeoutError::Timeout));
+    }
+    if is_over {
+        say(format_args!("process {pid} ended its events before the time"));
+    } else {
+        // A program that ends just now needs no answer.
+        if let Err(error) = finish.finish(PATIENCE)
+            && !matches!(ended.try_recv(), Ok(()))
+            && port::find(pid).is_ok()
+        {
+            return Err(failure(&error));
+        }
+    }
+    match copying.join() {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(CopyError::Read(error))) => {
+            let words = format!("process {pid}: reading its events: {error}");
+            Err(Failure::new(Kind::Other, words))
+        }
+        Ok(Err(CopyError::Write(error))) => Err(Failure::file(output, &error)),
+        Err(_) => Err(Failure::new(Kind::Other, "the thread that reads the events failed")),
+    }
+}
+
+/// Which side of a copy failed.
+enum CopyError {
+    Read(std::io::Error),
+    Write(std::io::Error),
+}
+
+fn copy_all(stream: &mut Stream, file: File) -> Result<(), CopyError> {
+    let mut out = BufWriter::new(file);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            // A program that is killed resets its connection: what came before is good.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+            Err(error) => return Err(CopyError::Read(error)),
+        };
+        out.write_all(buffer.get(..read).unwrap_or_default()).map_err(CopyError::Write)?;
+    }
+    out.flush().map_err(CopyError::Write)
+}
