@@ -1,5 +1,5 @@
-//! Any bytes as a file with names of counters in any of its forms: an error, or tables that can be written and
-//! read back.
+//! Any bytes as a file with names of counters in any of its forms: an error, or tables that can be written
+//! and read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

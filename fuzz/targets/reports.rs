@@ -1,5 +1,5 @@
-//! Any bytes as text of another collector: reports of vmstat, iostat, mpstat, pidstat and sar, files of nmon, and
-//! samples of Prometheus. An error, or records whose values can all be computed.
+//! Any bytes as text of another collector: reports of vmstat, iostat, mpstat, pidstat and sar, files of
+//! nmon, and samples of Prometheus. An error, or records whose values can all be computed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

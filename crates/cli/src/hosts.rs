@@ -57,8 +57,8 @@ pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Fa
     if reads_hosts {
         return Ok(());
     }
-    let words = "this command does not read other machines; get, watch, list, find, mon, serve, check, stat, top, \
-                 explain, browse and dump do";
+    let words = "this command does not read other machines; get, watch, list, find, mon, serve, check, stat, \
+                 top, explain, browse and dump do";
     Err(Failure::new(Kind::Usage, words))
 }
 
@@ -93,8 +93,8 @@ pub(crate) struct HostPaths {
 
 /// The hosts that the options and some paths name, each with its paths. Without any it is this machine.
 ///
-/// A path with a host means that host: one of `-H`, or one of the table. A path without one means all hosts of
-/// `-H`, or this machine.
+/// A path with a host means that host: one of `-H`, or one of the table. A path without one means all hosts
+/// of `-H`, or this machine.
 pub(crate) fn of_paths(common: &Common, paths: &[String]) -> Result<Vec<HostPaths>, Failure> {
     let mut hosts = Vec::new();
     for host in named(common)? {
@@ -178,7 +178,8 @@ impl HostPaths {
     }
 }
 
-/// What became of several hosts: the failure of the first, if no host was of use; a silent one, if some were not.
+/// What became of several hosts: the failure of the first, if no host was of use; a silent one, if some
+/// were not.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     good: usize,
@@ -426,7 +427,8 @@ impl Sampled {
         outcome.result()
     }
 
-    /// What each host has now. A host that is late has its last values, marked as old; one that failed has none.
+    /// What each host has now. A host that is late has its last values, marked as old; one that failed has
+    /// none.
     pub(crate) fn readings(&self) -> Vec<HostReadings> {
         let of_host = |host: &SampledHost| {
             let mut last = host.last.clone()?;

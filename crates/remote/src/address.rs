@@ -9,6 +9,21 @@ use std::str::FromStr;
 pub enum Address {
     /// `ssh://[user@]host[:port]`: the system's ssh starts `tally serve --stdio` there.
     Ssh(SshAddress),
+    /// `rrp://[[domain;]user@]host[:port]`: the performance registry of Windows or Samba, over SMB.
+    Rrp(RrpAddress),
+}
+
+/// What a login at a Windows or Samba host needs, but for the password.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RrpAddress {
+    /// The domain of the user.
+    pub domain: Option<String>,
+    /// The user; `None` takes the first one that has a password for the host.
+    pub user: Option<String>,
+    /// The host.
+    pub host: String,
+    /// The port; 445 if it is missing.
+    pub port: Option<u16>,
 }
 
 /// What ssh needs.
@@ -45,6 +60,7 @@ impl Address {
     pub fn host(&self) -> &str {
         match self {
             Address::Ssh(address) => &address.host,
+            Address::Rrp(address) => &address.host,
         }
     }
 }
@@ -70,14 +86,26 @@ impl FromStr for Address {
             let user = user.transpose()?.map(str::to_string);
             return Ok(Address::Ssh(SshAddress { user, host, port }));
         }
+        if scheme.eq_ignore_ascii_case("rrp") {
+            let (domain, user) = match user.map(|user| user.split_once(';').unwrap_or(("", user))) {
+                Some((domain, user)) => (Some(domain).filter(|domain| !domain.is_empty()), Some(user)),
+                None => (None, None),
+            };
+            let is_name = |name: Option<&str>| name.is_none_or(|name| is_word(name, "._-+@$"));
+            if !is_name(domain) || !is_name(user) {
+                return Err(wrong(Problem::User));
+            }
+            let (domain, user) = (domain.map(str::to_string), user.map(str::to_string));
+            return Ok(Address::Rrp(RrpAddress { domain, user, host, port }));
+        }
         Err(wrong(Problem::Scheme(scheme.to_string())))
     }
 }
 
 /// Splits `host`, `host:22`, `[::1]` or `[::1]:22`.
 ///
-/// A host has letters, digits and few signs only, and begins with a letter, a digit or `:`. Then it can not be
-/// taken for an option of ssh, and means nothing to a shell that a configuration of ssh runs with it.
+/// A host has letters, digits and few signs only, and begins with a letter, a digit or `:`. Then it can not
+/// be taken for an option of ssh, and means nothing to a shell that a configuration of ssh runs with it.
 fn host_and_port(place: &str) -> Result<(String, Option<u16>), Problem> {
     let (host, port) = match place.strip_prefix('[') {
         Some(rest) => {
@@ -120,6 +148,13 @@ impl fmt::Display for Address {
                 f.write_str("ssh://")?;
                 write_place(f, address.user.as_deref(), &address.host, address.port)
             }
+            Address::Rrp(address) => {
+                f.write_str("rrp://")?;
+                if let Some(domain) = &address.domain {
+                    write!(f, "{domain};")?;
+                }
+                write_place(f, address.user.as_deref(), &address.host, address.port)
+            }
         }
     }
 }
@@ -140,7 +175,7 @@ impl fmt::Display for AddressError {
                 write!(f, "{text:?} is no address of a host: write ssh://HOST, as in ssh://{text}")
             }
             Problem::Scheme(scheme) => {
-                write!(f, "{text:?}: no way to a host is called {scheme:?}: write ssh://HOST")
+                write!(f, "{text:?}: no way to a host is called {scheme:?}: write ssh://HOST or rrp://HOST")
             }
             Problem::User => write!(f, "{text:?}: the user is wrong: write it as in ssh://USER@HOST"),
             Problem::Host => {
@@ -170,7 +205,7 @@ mod tests {
             ("ssh://::1", None, "::1", None),
             ("ssh://сервер", None, "сервер", None),
         ] {
-            let Address::Ssh(address) = text.parse().unwrap();
+            let Address::Ssh(address) = text.parse().unwrap() else { panic!("{text}") };
             assert_eq!(
                 (address.user.as_deref(), address.host.as_str(), address.port),
                 (user, host, port),
@@ -180,6 +215,22 @@ mod tests {
             let printed = Address::Ssh(address.clone()).to_string();
             assert_eq!(printed.parse(), Ok(Address::Ssh(address)), "{printed}");
         }
+    }
+
+    #[test]
+    fn addresses_of_windows() {
+        for (text, domain, user) in [
+            ("rrp://web1:14445", None, None),
+            ("rrp://ann@web1:14445", None, Some("ann")),
+            ("rrp://CORP;ann@web1:14445", Some("CORP"), Some("ann")),
+            ("rrp://ann@corp.example@web1:14445", None, Some("ann@corp.example")),
+        ] {
+            let Address::Rrp(address) = text.parse().unwrap() else { panic!("{text}") };
+            assert_eq!((address.domain.as_deref(), address.user.as_deref()), (domain, user), "{text}");
+            assert_eq!((address.host.as_str(), address.port), ("web1", Some(14445)), "{text}");
+            assert_eq!(Address::Rrp(address).to_string(), text);
+        }
+        assert!("rrp://a;b;c@web1".parse::<Address>().is_err());
     }
 
     #[test]

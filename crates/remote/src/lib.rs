@@ -6,6 +6,7 @@
 //! | [`frames`] | the bytes of requests and answers, without any connection |
 //! | [`mod@serve`] | answers the frames of one reader from a source |
 //! | [`peer`] | a source that sends its requests to a peer, with deadlines and pauses between attempts |
+//! | `rrp` | the performance registry of Windows and Samba, over SMB; a feature |
 //! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
 //!
 //! Everything here is synchronous: a caller waits for an answer until its deadline, and no longer.
@@ -14,25 +15,49 @@
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod address;
+mod backoff;
+pub mod credentials;
 pub mod frames;
 pub mod peer;
+#[cfg(feature = "rrp")]
+pub mod rrp;
+#[cfg(not(feature = "rrp"))]
+#[path = "rrp_absent.rs"]
+mod rrp;
 pub mod serve;
 pub mod ssh;
 
-pub use address::{Address, AddressError, SshAddress};
+pub use address::{Address, AddressError, RrpAddress, SshAddress};
+pub use credentials::Credentials;
 pub use serve::serve;
 
 use std::time::Duration;
 
-use tallymon_core::flow::Source;
+use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 
 /// How long a host may take for a connection, and for each answer, unless the caller says otherwise.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A source for the counters of another machine, which paths may call `name`. The connection is made with the
-/// first request.
-pub fn open(name: &str, address: &Address, timeout: Duration) -> Box<dyn Source> {
+/// first request. `credentials` are for addresses that need a password; ssh has its own.
+///
+/// # Errors
+///
+/// The address needs a password and there is none, or this build has no way to it.
+pub fn open(
+    name: &str,
+    address: &Address,
+    timeout: Duration,
+    credentials: Option<Credentials>,
+) -> Result<Box<dyn Source>, SourceError> {
     match address {
-        Address::Ssh(address) => Box::new(ssh::source(address.clone(), timeout).named(name)),
+        Address::Ssh(address) => Ok(Box::new(ssh::source(address.clone(), timeout).named(name))),
+        Address::Rrp(of_rrp) => {
+            let credentials = credentials.ok_or_else(|| {
+                let words = format!("{address}: there is no password for it");
+                SourceError::new(SourceErrorKind::AccessDenied, words)
+            })?;
+            rrp::open(of_rrp, credentials, name, timeout)
+        }
     }
 }

@@ -11,13 +11,8 @@ use tallymon_core::flow::{RegisteredObjects, Source, SourceError, SourceErrorKin
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
+use crate::backoff::Backoff;
 use crate::frames::{Answer, FrameError, Question, read_frame, read_greeting, write_frame, write_greeting};
-
-/// The pause after the first failed attempt to connect. Each further failure doubles it.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// The longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How a connection to a peer is made, and what is known when it fails.
 pub trait Dial: Send {
@@ -43,16 +38,14 @@ pub trait Connection: Send {
 
 /// A source that sends its requests to a peer.
 ///
-/// Every request has a deadline. After a failure the connection is given up, and the next request begins a new
-/// one, but not before a pause, which grows with each failure up to half a minute: until then requests fail at
-/// once.
+/// Every request has a deadline. After a failure the connection is given up, and the next request begins a
+/// new one, but not before a pause, which grows with each failure up to half a minute: until then requests
+/// fail at once.
 pub struct PeerSource {
     dial: Box<dyn Dial>,
     timeout: Duration,
     link: Option<Link>,
-    pause: Duration,
-    /// When the next attempt may begin, and why the last one failed.
-    closed: Option<(Instant, SourceError)>,
+    backoff: Backoff,
     languages: Option<Vec<Language>>,
     host_names: Vec<String>,
     troubles: BTreeMap<TitleIndex, String>,
@@ -73,8 +66,7 @@ impl PeerSource {
             dial,
             timeout,
             link: None,
-            pause: FIRST_PAUSE,
-            closed: None,
+            backoff: Backoff::default(),
             languages: None,
             host_names: Vec::new(),
             troubles: BTreeMap::new(),
@@ -89,20 +81,13 @@ impl PeerSource {
     }
 
     fn ask(&mut self, question: &Question) -> Result<Answer, SourceError> {
-        if let Some((until, why)) = &self.closed {
-            if Instant::now() < *until {
-                return Err(why.clone());
-            }
-            self.closed = None;
-        }
+        self.backoff.check()?;
         let answered = self.exchange(question);
         match &answered {
-            Ok(_) => self.pause = FIRST_PAUSE,
+            Ok(_) => self.backoff.succeeded(),
             Err(error) => {
                 self.link = None;
-                let until = Instant::now().checked_add(self.pause);
-                self.closed = until.map(|until| (until, error.clone()));
-                self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
+                self.backoff.failed(error);
             }
         }
         match answered? {
@@ -287,7 +272,7 @@ impl Source for PeerSource {
     }
 
     fn trouble(&self, object: TitleIndex) -> Option<String> {
-        if let Some((_, why)) = &self.closed {
+        if let Some(why) = self.backoff.why() {
             return Some(why.to_string());
         }
         self.troubles.get(&object).cloned()

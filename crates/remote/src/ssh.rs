@@ -1,8 +1,8 @@
 //! A peer on another machine, which the system's `ssh` starts.
 //!
 //! ssh runs with the configuration of the user: hosts, keys, jump hosts, shared connections. It never asks
-//! anything, because many hosts may be opened at once and none may wait for somebody at the keyboard. The words
-//! for the remote shell are always the same three, so that no path or name can mean something to it.
+//! anything, because many hosts may be opened at once and none may wait for somebody at the keyboard. The
+//! words for the remote shell are always the same three, so that no path or name can mean something to it.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};

@@ -26,8 +26,8 @@ pub(crate) struct Serve {
     /// Performance logs of any format to show. Without one, the page shows this machine.
     #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// Answer the requests of another tally on standard input and output: 'tally get -H ssh://HOST' starts this
-    /// on HOST. It only reads counters.
+    /// Answer the requests of another tally on standard input and output. 'tally get -H ssh://HOST' starts
+    /// this on HOST. It only reads counters.
     #[arg(long, conflicts_with_all = ["logs", "live", "open", "port", "listen", "uploads", "metrics"])]
     stdio: bool,
     /// Show this machine besides the logs.

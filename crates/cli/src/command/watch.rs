@@ -80,8 +80,8 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
 /// How long the first row waits for hosts that are being opened, unless the interval is longer.
 const FIRST_ROW: Duration = Duration::from_secs(3);
 
-/// The values of several hosts, row after row. A row has what is there when it is due: a host that is late has
-/// its last values, marked as old, and one that does not answer has none until it does.
+/// The values of several hosts, row after row. A row has what is there when it is due: a host that is late
+/// has its last values, marked as old, and one that does not answer has none until it does.
 fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Duration) -> Result<(), Failure> {
     if watch.output.is_some() {
         let words = "--output records one host: name one with --host";

@@ -7,5 +7,6 @@
 
 mod hostile;
 mod several;
+mod smbd;
 mod sshd;
 mod support;

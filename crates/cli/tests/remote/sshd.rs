@@ -37,8 +37,9 @@ fn serve(net: &Net, sshd: &Path, path: &str) -> (Server, u16) {
     }
     fs::copy(net.folder.join("user.pub"), net.folder.join("authorized")).unwrap();
     let settings = format!(
-        "ListenAddress 127.0.0.1\nPort {port}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\n\
-         PidFile none\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nStrictModes no\n\
+        "ListenAddress 127.0.0.1\nPort {port}\nHostKey {folder}/host\n\
+         AuthorizedKeysFile {folder}/authorized\nPidFile none\nUsePAM no\nPasswordAuthentication no\n\
+         KbdInteractiveAuthentication no\nStrictModes no\n\
          PermitRootLogin prohibit-password\nSetEnv PATH={path}\n"
     );
     let file = net.file(&format!("sshd{port}"), settings.as_bytes());

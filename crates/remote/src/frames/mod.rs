@@ -2,11 +2,12 @@
 //!
 //! Both sides begin with a greeting of 12 bytes: the text `TALLYMON`, then the lowest and the highest version
 //! of the frames that they know, as numbers of 16 bits. Then the reader sends a [`Question`], waits for its
-//! [`Answer`], and so on. Each of them is a frame: its length as a number of 32 bits, then that many bytes, of
-//! which the first is the kind. All numbers are little-endian; `docs/formats/frames.md` lists every field.
+//! [`Answer`], and so on. Each of them is a frame: its length as a number of 32 bits, then that many bytes,
+//! of which the first is the kind. All numbers are little-endian; `docs/formats/frames.md` lists every
+//! field.
 //!
-//! Both sides treat every byte as hostile: a frame has at most [`MOST_BYTES`], memory grows with the bytes that
-//! have arrived and not with the length that was announced, and no count in a frame is believed.
+//! Both sides treat every byte as hostile: a frame has at most [`MOST_BYTES`], memory grows with the bytes
+//! that have arrived and not with the length that was announced, and no count in a frame is believed.
 
 mod answer;
 mod fields;

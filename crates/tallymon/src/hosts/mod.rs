@@ -11,8 +11,12 @@
 //! ```
 //!
 //! `/etc/tallymon/hosts` is for everybody, `tallymon/hosts` in the folder for settings of the user
-//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. With `TALLY_ROOT` the file `hosts` in that folder is
-//! the only one. A table that others can change is refused: it would lead a user's keys to their machines.
+//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. With `TALLY_ROOT` the file `hosts` in that folder
+//! is the only one. A table that others can change is refused: it would lead a user's keys to their
+//! machines.
+//!
+//! Passwords for addresses that need one are in the file `credentials` beside the table of the user, see
+//! `passwords`.
 
 use std::env;
 use std::fmt;
@@ -22,6 +26,8 @@ use std::path::{Path, PathBuf};
 
 use tallymon_provider::{environment, trust};
 use tallymon_remote::{Address, AddressError};
+
+pub(crate) mod passwords;
 
 /// A host with its name in counter paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,13 +87,18 @@ impl std::error::Error for HostError {}
 
 /// Where the tables are, that of everybody first.
 fn table_paths() -> Vec<PathBuf> {
+    let everybody = environment::ROOT.value().is_none().then(|| PathBuf::from("/etc/tallymon/hosts"));
+    everybody.into_iter().chain(own_file("hosts")).collect()
+}
+
+/// A file of settings of the user.
+fn own_file(name: &str) -> Option<PathBuf> {
     if let Some(root) = environment::ROOT.value() {
-        return vec![Path::new(&root).join("hosts")];
+        return Some(Path::new(&root).join(name));
     }
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let settings = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    let own = settings.map(|folder| folder.join("tallymon").join("hosts"));
-    [Some(PathBuf::from("/etc/tallymon/hosts")), own].into_iter().flatten().collect()
+    settings.map(|folder| folder.join("tallymon").join(name))
 }
 
 impl HostTable {
@@ -155,8 +166,8 @@ impl HostTable {
         self.hosts.iter().find(|host| host.name.eq_ignore_ascii_case(name))
     }
 
-    /// The hosts that words name, each once: addresses, names and groups of the table, and `@FILE` for all hosts
-    /// of another table.
+    /// The hosts that words name, each once: addresses, names and groups of the table, and `@FILE` for all
+    /// hosts of another table.
     ///
     /// # Errors
     ///

@@ -1,0 +1,269 @@
+//! The performance registry of a real Samba on this machine, and servers that stop or lie in the middle.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tallymon_testkit::{peer, shared, skip};
+
+use crate::support::{Net, has};
+
+const PASSWORD: &str = "Pass word #1";
+
+/// A Samba with folders of its own that ends with its test.
+struct Samba {
+    smbd: Child,
+    folder: String,
+    port: u16,
+}
+
+impl Drop for Samba {
+    fn drop(&mut self) {
+        let _ = self.smbd.kill();
+        let _ = self.smbd.wait();
+        // The helpers that smbd started outlive it.
+        for entry in fs::read_dir(format!("{}/pid", self.folder)).into_iter().flatten().flatten() {
+            if let Ok(text) = fs::read_to_string(entry.path()) {
+                let _ = Command::new("kill").arg(text.trim()).stderr(Stdio::null()).status();
+            }
+        }
+    }
+}
+
+impl Samba {
+    /// Starts one with these settings; `None` where it is not installed, or this is not root.
+    fn start(net: &Net, name: &str, settings: &str) -> Option<Samba> {
+        let (smbd, smbpasswd) = (peer("smbd").or_else(|| sbin("smbd"))?, peer("smbpasswd")?);
+        let samples = shared("samba")?;
+        let user = Command::new("id").arg("-u").output().unwrap();
+        if user.stdout != b"0\n" {
+            skip("smbd needs root");
+            return None;
+        }
+        let folder = net.folder.join(name);
+        for part in ["private", "lock", "state/perfmon", "cache", "pid", "ncalrpc"] {
+            fs::create_dir_all(folder.join(part)).unwrap();
+        }
+        let folder = folder.to_str().unwrap().to_string();
+        for file in ["names.tdb", "data.tdb"] {
+            let copy = format!("{folder}/state/perfmon/{file}");
+            fs::write(&copy, fs::read(samples.join(file)).unwrap()).unwrap();
+            // The user who logs in reads them.
+            fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let text = format!(
+            "[global]\nsmb ports = {port}\ninterfaces = 127.0.0.1/8\nbind interfaces only = yes\n\
+             private dir = {folder}/private\nlock directory = {folder}/lock\n\
+             state directory = {folder}/state\n\
+             cache directory = {folder}/cache\npid directory = {folder}/pid\nncalrpc dir = {folder}/ncalrpc\n\
+             log file = {folder}/log\npassdb backend = tdbsam:{folder}/private/passdb.tdb\n{settings}\n"
+        );
+        let file = net.file(&format!("{name}/smb.conf"), text.as_bytes());
+        let mut add = Command::new(smbpasswd)
+            .arg("-c")
+            .arg(&file)
+            .args(["-s", "-a", "nobody"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        add.stdin.take().unwrap().write_all(format!("{PASSWORD}\n{PASSWORD}\n").as_bytes()).unwrap();
+        assert!(add.wait().unwrap().success());
+        let smbd = Command::new(smbd)
+            .arg("-s")
+            .arg(&file)
+            .args(["-F", "--no-process-group"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let samba = Samba { smbd, folder, port };
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "smbd does not listen");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Some(samba)
+    }
+}
+
+fn sbin(name: &str) -> Option<std::path::PathBuf> {
+    let path = Path::new("/usr/sbin").join(name);
+    path.is_file().then_some(path)
+}
+
+/// Writes the file of passwords.
+fn passwords(net: &Net, text: &str) {
+    let file = net.file("root/credentials", text.as_bytes());
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Writes the table of hosts.
+fn table(net: &Net, hosts: &[(&str, u16)]) {
+    let lines: String =
+        hosts.iter().map(|(name, port)| format!("{name} rrp://nobody@127.0.0.1:{port}\n")).collect();
+    net.file("root/hosts", lines.as_bytes());
+}
+
+/// Signed messages of the newest version only.
+const STRICT: &str = "server signing = mandatory\nserver min protocol = SMB3_11\nrestrict anonymous = 2";
+
+#[test]
+fn the_counters_of_samba_are_read() {
+    // A folder that the user "nobody" can enter.
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    table(&net, &[("far", samba.port)]);
+    let far = |words: &[&str]| net.tally(&[words, &["-H", "far", "--timeout", "60s"]].concat());
+    let list = far(&["list"]).data();
+    has(&list, &["Widgets", "Gadget"]);
+    // Nothing but their clocks changes in these blocks: the same as in a block that others read.
+    let value = far(&["get", r"\Widgets(*)\Widget Count", "--json"]).data();
+    has(
+        &value,
+        &[r"\\Widgets(alpha)\\Widget Count", "\"value\":7", r"\\Widgets(beta)\\Widget Count", "\"value\":11"],
+    );
+    has(&far(&["dump", "Global"]).data(), &["NumObjectTypes    2", "PerfTime          123456789012"]);
+    let one = net.tally(&["get", r"\\FAR\Widgets(beta)\Widget Count", "--timeout", "60s"]).data();
+    has(&one, &["11"]);
+    has(&far(&["find", "widget"]).data(), &[r"\Widgets(*)\Widget Count"]);
+    // Files that the user may not read are no success without counters.
+    for file in ["names.tdb", "data.tdb"] {
+        let file = format!("{}/state/perfmon/{file}", samba.folder);
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let ran = far(&["list"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
+    has(&ran.err, &["the server answers with nothing"]);
+}
+
+#[test]
+fn wrong_logins_are_named() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let address = format!("rrp://nobody@127.0.0.1:{}", samba.port);
+    let list = || net.tally(&["list", "-H", &address, "--timeout", "60s"]);
+    let denied = |parts: &[&str]| {
+        let ran = list();
+        assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
+        assert!(!ran.err.contains("secret"), "{}", ran.err);
+        has(&ran.err, parts);
+    };
+    denied(&["root/credentials has no password", "nobody@127.0.0.1 PASSWORD", "0600"]);
+    passwords(&net, "nobody@127.0.0.1 secret\n");
+    denied(&["logging in: ", "STATUS_LOGON_FAILURE", "check user, domain and password"]);
+    let file = net.folder.join("root/credentials");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    denied(&["others can read it", "chmod 0600"]);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    passwords(&net, &format!("nobody@127.0.0.1 {PASSWORD}\n"));
+    has(&list().data(), &["Widgets"]);
+    tallymon_testkit::attack(
+        "other machines",
+        "read the file of passwords, which its user left open",
+        "the file is refused; the message names its mode, and never a password",
+    );
+}
+
+/// What a relay does behind some bytes of the server.
+#[derive(Clone, Copy)]
+enum End {
+    Hang,
+    Close,
+    Lie,
+}
+
+/// Starts a relay to a port, and returns its own.
+fn relay(target: u16, bytes: usize, end: End) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = TcpStream::connect(("127.0.0.1", target)).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut from, &mut to));
+            thread::spawn(move || pass(server, client, bytes, end));
+        }
+    });
+    port
+}
+
+fn pass(mut server: TcpStream, mut client: TcpStream, bytes: usize, end: End) {
+    let mut left = bytes;
+    let mut part = [0; 4096];
+    while left > 0 {
+        let most = left.min(part.len());
+        match server.read(&mut part[..most]) {
+            Ok(count @ 1..) if client.write_all(&part[..count]).is_ok() => left -= count,
+            _ => return,
+        }
+    }
+    match end {
+        // The connection stays open, and nothing comes.
+        End::Hang => std::mem::forget((server, client)),
+        End::Close => {
+            let _ = client.shutdown(Shutdown::Both);
+        }
+        End::Lie => {
+            // The length of a message that nobody will ever send, and then noise.
+            let _ = client.write_all(b"\0\xff\xff\xff\xfeSMB\xff\xff\xff\xff").and_then(|()| client.flush());
+            std::mem::forget((server, client));
+        }
+    }
+}
+
+#[test]
+fn attack_a_server_that_stops_or_lies_anywhere_costs_itself_only() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    table(&net, &[("good", samba.port)]);
+    // The helpers of Samba start with the first request.
+    let first = net.tally(&["get", "-H", "good", "--timeout", "60s", r"\Widgets(*)\Widget Count"]).data();
+    assert_eq!(first.lines().count(), 2, "{first}");
+    // Through the negotiation, the login, the pipe, the bind, the tables and the blocks.
+    let steps = [0, 3, 40, 200, 330, 450, 700, 800, 900, 1_000, 1_200, 1_500, 2_000, 2_400];
+    let mut names = Vec::new();
+    for (word, end) in [("hang", End::Hang), ("close", End::Close), ("lie", End::Lie)] {
+        names.extend(steps.map(|bytes| (format!("{word}{bytes}"), relay(samba.port, bytes, end))));
+    }
+    let mut hosts: Vec<(&str, u16)> = names.iter().map(|(name, port)| (name.as_str(), *port)).collect();
+    hosts.push(("good", samba.port));
+    table(&net, &hosts);
+    let mut words = vec!["get", r"\Widgets(*)\Widget Count", "--timeout", "8s", "-H", "good"];
+    words.extend(names.iter().flat_map(|(name, _)| ["-H", name.as_str()]));
+    let ran = net.tally(&words);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    has(&ran.out, &[r"\\good\Widgets(alpha)\Widget Count", r"\\good\Widgets(beta)\Widget Count"]);
+    for (name, port) in &names {
+        let prefix = format!("tally: rrp://nobody@127.0.0.1:{port}: ");
+        let line = ran.err.lines().find(|line| line.starts_with(&prefix));
+        let line = line.unwrap_or_else(|| panic!("{name} is not named in {}", ran.err));
+        if name.starts_with("hang") {
+            assert!(line.contains("no answer within 8s while"), "{name}: {line}");
+        }
+    }
+    tallymon_testkit::attack(
+        "other machines",
+        "a Samba or Windows host stops, closes or sends noise after any number of bytes",
+        "a named error within the deadline; the healthy host beside it is read",
+    );
+}
+
+#[test]
+fn a_server_that_requires_encryption_is_refused_by_name() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", "server smb encrypt = required") else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    let ran = net.tally(&["list", "-H", &format!("rrp://127.0.0.1:{}", samba.port), "--timeout", "60s"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
+    has(&ran.err, &["servers that require encryption are not supported"]);
+}

@@ -1,0 +1,35 @@
+//! The performance registry of Windows and Samba, read from afar: MS-RRP over the named pipe `winreg`.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`rpc`] | PDUs of DCE/RPC, without a connection |
+//! | [`winreg`] | the calls of the remote registry, without a connection |
+//! | `session` | the pipe over SMB, with a deadline for each exchange |
+//! | `source` | requests as values of the performance registry |
+
+pub mod rpc;
+mod session;
+mod source;
+pub mod winreg;
+
+#[cfg(test)]
+mod rrp_tests;
+
+pub use source::RrpSource;
+
+use std::time::Duration;
+
+use tallymon_core::flow::{Source, SourceError};
+
+use crate::address::RrpAddress;
+use crate::credentials::Credentials;
+
+/// The counters of a host.
+pub(crate) fn open(
+    address: &RrpAddress,
+    credentials: Credentials,
+    name: &str,
+    timeout: Duration,
+) -> Result<Box<dyn Source>, SourceError> {
+    Ok(Box::new(RrpSource::new(address.clone(), credentials, name, timeout)))
+}

@@ -1,0 +1,321 @@
+//! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on a runtime of its
+//! own, in the thread of the caller, and never longer than the deadline.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+use smb2::client::{Connection, Session as Login};
+use smb2::msg::create::{CreateDisposition, CreateRequest, CreateResponse, ImpersonationLevel, ShareAccess};
+use smb2::msg::read::{ReadRequest, ReadResponse, SMB2_CHANNEL_NONE};
+use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
+use smb2::msg::write::WriteRequest;
+use smb2::pack::{ReadCursor, Unpack};
+use smb2::types::flags::FileAccessMask;
+use smb2::types::status::NtStatus;
+use smb2::types::{Command, FileId, OplockLevel, TreeId};
+use tallymon_core::flow::{SourceError, SourceErrorKind};
+use tokio::runtime::Runtime;
+
+use super::rpc::{self, RpcError};
+use super::winreg::{self, Handle, Value};
+use crate::address::RrpAddress;
+use crate::credentials::Credentials;
+
+/// The port of SMB.
+const PORT: u16 = 445;
+
+/// Bytes of one read of the pipe.
+const READ: u32 = 65_536;
+
+/// How long a server may take to start its remote registry: opening the pipe starts it.
+const STARTING: Duration = Duration::from_secs(1);
+
+/// Attempts to open the pipe.
+const ATTEMPTS: u32 = 4;
+
+/// A login at a server, with the performance registry open.
+pub(super) struct Session {
+    pipe: Pipe,
+    key: Handle,
+    /// Dropped last, and in the background: name resolution may hang in it.
+    runtime: Option<Runtime>,
+}
+
+/// The pipe.
+struct Pipe {
+    connection: Connection,
+    tree: TreeId,
+    file: FileId,
+    call: u32,
+}
+
+/// What failed, at which step.
+enum Failed {
+    Smb(smb2::Error),
+    Rpc(RpcError),
+    Status(u32),
+}
+
+impl From<smb2::Error> for Failed {
+    fn from(error: smb2::Error) -> Failed {
+        Failed::Smb(error)
+    }
+}
+
+impl From<RpcError> for Failed {
+    fn from(error: RpcError) -> Failed {
+        Failed::Rpc(error)
+    }
+}
+
+/// What is being done, for messages.
+type Step = Cell<&'static str>;
+
+impl Session {
+    /// Logs in and opens the performance registry.
+    pub(super) fn open(
+        address: &RrpAddress,
+        credentials: &Credentials,
+        timeout: Duration,
+    ) -> Result<Session, SourceError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| {
+            SourceError::new(SourceErrorKind::Io, format!("no connection can be made: {error}"))
+        })?;
+        let step = Cell::new("connecting");
+        let opened = within(&runtime, (timeout, timeout), &step, open(address, credentials, timeout, &step));
+        match opened {
+            Ok((pipe, key)) => Ok(Session { pipe, key, runtime: Some(runtime) }),
+            Err(error) => {
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
+    }
+
+    /// Queries a value of the performance registry into `room` bytes. `time` is what is left of the
+    /// deadline, and the whole of it.
+    pub(super) fn query(
+        &mut self,
+        name: &str,
+        room: u32,
+        time: (Duration, Duration),
+    ) -> Result<Value, SourceError> {
+        let Session { pipe, key, runtime } = self;
+        let Some(runtime) = runtime else {
+            return Err(SourceError::new(SourceErrorKind::Io, "the connection has ended"));
+        };
+        let step = Cell::new("reading the performance registry");
+        within(runtime, time, &step, async {
+            let stub = pipe.call(winreg::QUERY_VALUE, &winreg::query(key, name, room)).await?;
+            Ok(winreg::queried(&stub, room)?)
+        })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Runs something as long as time is left of the whole deadline.
+fn within<T>(
+    runtime: &Runtime,
+    (left, whole): (Duration, Duration),
+    step: &Step,
+    work: impl Future<Output = Result<T, Failed>>,
+) -> Result<T, SourceError> {
+    match runtime.block_on(async { tokio::time::timeout(left, work).await }) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(failed)) => Err(failed.at(step.get())),
+        Err(_) => {
+            let words = format!("no answer within {whole:?} while {}; --timeout waits longer", step.get());
+            Err(SourceError::new(SourceErrorKind::Unreachable, words))
+        }
+    }
+}
+
+async fn open(
+    address: &RrpAddress,
+    credentials: &Credentials,
+    timeout: Duration,
+    step: &Step,
+) -> Result<(Pipe, Handle), Failed> {
+    let port = address.port.unwrap_or(PORT);
+    let host = &address.host;
+    let place = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    let mut connection = Connection::connect(&place, timeout).await?;
+    connection.set_response_timeout(Some(timeout));
+    step.set("agreeing on a version of SMB");
+    connection.negotiate().await?;
+    step.set("logging in");
+    let Credentials { user, password, domain } = credentials;
+    Login::setup(&mut connection, user, password, domain.as_deref().unwrap_or_default()).await?;
+    step.set("opening IPC$");
+    let request = TreeConnectRequest {
+        flags: TreeConnectRequestFlags::default(),
+        path: format!(r"\\{}\IPC$", connection.server_name()),
+    };
+    let frame = connection.execute(Command::TreeConnect, &request, None).await?;
+    good(frame.header.status, Command::TreeConnect)?;
+    let tree = frame.header.tree_id.ok_or_else(|| smb2::Error::invalid_data("the answer names no tree"))?;
+    step.set("opening the pipe winreg");
+    let file = open_pipe(&connection, tree).await?;
+    let mut pipe = Pipe { connection, tree, file, call: 0 };
+    step.set("asking for the remote registry");
+    pipe.bind().await?;
+    step.set("opening the performance registry");
+    let (key, status) = winreg::opened(&pipe.call(winreg::OPEN_PERFORMANCE_DATA, &winreg::open()).await?)?;
+    if status == winreg::SUCCESS { Ok((pipe, key)) } else { Err(Failed::Status(status)) }
+}
+
+/// Opens the pipe. A server that starts its remote registry on demand says at first that there is none.
+async fn open_pipe(connection: &Connection, tree: TreeId) -> Result<FileId, Failed> {
+    let request = CreateRequest {
+        requested_oplock_level: OplockLevel::None,
+        impersonation_level: ImpersonationLevel::Impersonation,
+        desired_access: FileAccessMask::new(FileAccessMask::FILE_READ_DATA | FileAccessMask::FILE_WRITE_DATA),
+        file_attributes: 0,
+        share_access: ShareAccess(ShareAccess::FILE_SHARE_READ | ShareAccess::FILE_SHARE_WRITE),
+        create_disposition: CreateDisposition::FileOpen,
+        create_options: 0,
+        name: "winreg".to_string(),
+        create_contexts: Vec::new(),
+    };
+    let mut attempt = 1u32;
+    loop {
+        let frame = connection.execute(Command::Create, &request, Some(tree)).await?;
+        match good(frame.header.status, Command::Create) {
+            Ok(()) => {
+                let mut cursor = ReadCursor::new(&frame.body);
+                return Ok(CreateResponse::unpack(&mut cursor)?.file_id);
+            }
+            Err(error) if attempt >= ATTEMPTS || !is_starting(frame.header.status) => {
+                return Err(error.into());
+            }
+            Err(_) => {
+                attempt = attempt.saturating_add(1);
+                tokio::time::sleep(STARTING).await;
+            }
+        }
+    }
+}
+
+/// `STATUS_PIPE_NOT_AVAILABLE`, and what servers say for a pipe that nobody has created yet.
+const fn is_starting(status: NtStatus) -> bool {
+    matches!(status.0, 0xc000_00ac | 0xc000_0034)
+}
+
+fn good(status: NtStatus, command: Command) -> Result<(), smb2::Error> {
+    if status == NtStatus::SUCCESS { Ok(()) } else { Err(smb2::Error::Protocol { status, command }) }
+}
+
+impl Pipe {
+    async fn bind(&mut self) -> Result<(), Failed> {
+        self.call = self.call.wrapping_add(1);
+        self.write(rpc::bind(self.call)).await?;
+        self.read(rpc::Answer::to_bind(self.call)).await.map(drop)
+    }
+
+    async fn call(&mut self, operation: u16, stub: &[u8]) -> Result<Vec<u8>, Failed> {
+        self.call = self.call.wrapping_add(1);
+        self.write(rpc::request(self.call, operation, stub)).await?;
+        self.read(rpc::Answer::to_request(self.call)).await
+    }
+
+    async fn write(&self, data: Vec<u8>) -> Result<(), Failed> {
+        let request = WriteRequest {
+            // Behind the heads of SMB (64 bytes) and of the request (48).
+            data_offset: 0x70,
+            offset: 0,
+            file_id: self.file,
+            channel: 0,
+            remaining_bytes: 0,
+            write_channel_info_offset: 0,
+            write_channel_info_length: 0,
+            flags: 0,
+            data,
+        };
+        let frame = self.connection.execute(Command::Write, &request, Some(self.tree)).await?;
+        Ok(good(frame.header.status, Command::Write)?)
+    }
+
+    /// Reads until an answer is whole.
+    async fn read(&self, mut answer: rpc::Answer) -> Result<Vec<u8>, Failed> {
+        loop {
+            let request = ReadRequest {
+                padding: 0x50,
+                flags: 0,
+                length: READ,
+                offset: 0,
+                file_id: self.file,
+                minimum_count: 0,
+                channel: SMB2_CHANNEL_NONE,
+                remaining_bytes: 0,
+                read_channel_info: Vec::new(),
+            };
+            let frame = self.connection.execute(Command::Read, &request, Some(self.tree)).await?;
+            let status = frame.header.status;
+            // An overflow means that the rest of the message comes with the next read.
+            if !status.is_success_or_partial() {
+                return Err(smb2::Error::Protocol { status, command: Command::Read }.into());
+            }
+            let mut cursor = ReadCursor::new(&frame.body);
+            let data = ReadResponse::unpack(&mut cursor)?.data;
+            if data.is_empty() {
+                // Else a server without an end would be read for ever.
+                return Err(RpcError::Short("the answer").into());
+            }
+            if let Some(stub) = answer.add(&data)? {
+                return Ok(stub);
+            }
+        }
+    }
+}
+
+impl Failed {
+    /// As an error, with the step at which it happened.
+    fn at(self, step: &'static str) -> SourceError {
+        use smb2::ErrorKind as Smb;
+        let (kind, advice) = match &self {
+            Failed::Smb(error) => match error.kind() {
+                Smb::AuthRequired => (
+                    SourceErrorKind::AccessDenied,
+                    "; check user, domain and password in the file of credentials",
+                ),
+                Smb::AccessDenied => (
+                    SourceErrorKind::AccessDenied,
+                    "; on Windows the user must be an administrator, or be in Performance Monitor Users and \
+                     be able to read the key winreg; servers that require encryption are not supported",
+                ),
+                Smb::NotFound => (
+                    SourceErrorKind::NotFound,
+                    "; on Windows start the service Remote Registry: sc start RemoteRegistry",
+                ),
+                Smb::InvalidData | Smb::SignatureInvalid => (SourceErrorKind::BadData, ""),
+                _ => (SourceErrorKind::Unreachable, ""),
+            },
+            Failed::Rpc(RpcError::Fault(5)) | Failed::Status(winreg::ACCESS_DENIED) => (
+                SourceErrorKind::AccessDenied,
+                "; on Windows the user must be an administrator, or be in Performance Monitor Users",
+            ),
+            Failed::Rpc(_) => (SourceErrorKind::BadData, ""),
+            Failed::Status(_) => (SourceErrorKind::Io, ""),
+        };
+        SourceError::new(kind, format!("{step}: {self}{advice}"))
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failed::Smb(error) => error.fmt(f),
+            Failed::Rpc(error) => error.fmt(f),
+            Failed::Status(status) => write!(f, "the server reports error {status}"),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Requests as values of the performance registry.
+
+use std::time::{Duration, Instant};
+
+use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
+use tallymon_core::bytes::ByteOrder;
+use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_core::request::{Request, RequestKind};
+use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::title::{Language, TitleIndex, Titles};
+
+use super::session::Session;
+use super::winreg::{FILE_NOT_FOUND, MORE_DATA, SUCCESS, Value};
+use crate::address::{Address, RrpAddress};
+use crate::backoff::Backoff;
+use crate::credentials::Credentials;
+
+/// The room of the first query: enough for most machines.
+const FIRST_ROOM: u32 = 256 << 10;
+
+/// The most room that the registry of Windows takes.
+const MOST_ROOM: u32 = 64 << 20;
+
+/// The counters of a Windows or Samba host, read from its performance registry.
+///
+/// Every request has a deadline. After a failure the connection is given up, and the next request begins a
+/// new one, but not before a pause.
+pub struct RrpSource {
+    address: RrpAddress,
+    credentials: Credentials,
+    name: String,
+    timeout: Duration,
+    session: Option<Session>,
+    backoff: Backoff,
+    /// The room that was enough last.
+    room: u32,
+    system_name: String,
+}
+
+impl RrpSource {
+    /// The counters of a host, which paths may call `name`.
+    pub fn new(address: RrpAddress, credentials: Credentials, name: &str, timeout: Duration) -> RrpSource {
+        RrpSource {
+            address,
+            credentials,
+            name: name.to_string(),
+            timeout,
+            session: None,
+            backoff: Backoff::default(),
+            room: FIRST_ROOM,
+            system_name: String::new(),
+        }
+    }
+
+    /// A value of the performance registry; `None` if the server does not know it.
+    fn value(&mut self, name: &str, is_block: bool) -> Result<Option<Vec<u8>>, SourceError> {
+        self.backoff.check()?;
+        let queried = self.query(name, is_block).map_err(|error| {
+            let words = format!("{}: {}", Address::Rrp(self.address.clone()), error.message);
+            SourceError::new(error.kind, words)
+        });
+        match &queried {
+            Ok(_) => self.backoff.succeeded(),
+            Err(error) => {
+                self.session = None;
+                self.backoff.failed(error);
+            }
+        }
+        queried
+    }
+
+    fn query(&mut self, name: &str, is_block: bool) -> Result<Option<Vec<u8>>, SourceError> {
+        let deadline = Instant::now().checked_add(self.timeout);
+        let left = || deadline.map_or(self.timeout, |at| at.saturating_duration_since(Instant::now()));
+        let session = match &mut self.session {
+            Some(session) => session,
+            None => self.session.insert(Session::open(&self.address, &self.credentials, self.timeout)?),
+        };
+        let mut room = self.room;
+        loop {
+            let Value { status, bytes } = session.query(name, room, (left(), self.timeout))?;
+            let needs_more = match status {
+                SUCCESS if is_block => is_cut(&bytes),
+                SUCCESS => false,
+                // The size in the answer means nothing for performance data.
+                MORE_DATA => true,
+                FILE_NOT_FOUND => return Ok(None),
+                status => {
+                    let words = format!("the query {name:?}: the server reports error {status}");
+                    return Err(SourceError::new(SourceErrorKind::Io, words));
+                }
+            };
+            if !needs_more {
+                self.room = room;
+                return Ok(Some(bytes));
+            }
+            if room >= MOST_ROOM {
+                let words =
+                    format!("the query {name:?}: the answer does not fit in {MOST_ROOM} bytes, or is cut");
+                return Err(SourceError::new(SourceErrorKind::BadData, words));
+            }
+            room = room.saturating_mul(2).min(MOST_ROOM);
+        }
+    }
+
+    fn block(&mut self, name: &str) -> Result<Snapshot, SourceError> {
+        let Some(bytes) = self.value(name, true)? else { return self.empty() };
+        if bytes.is_empty() {
+            let words = format!(
+                "{}: the server answers with nothing: it has no counters, or this user may not read them \
+                 (Samba: names.tdb and data.tdb must be readable by the user)",
+                Address::Rrp(self.address.clone())
+            );
+            return Err(SourceError::new(SourceErrorKind::AccessDenied, words));
+        }
+        let snapshot = Snapshot::new(bytes).map_err(|error| {
+            let words = format!("{}: not a valid data block: {error}", Address::Rrp(self.address.clone()));
+            SourceError::new(SourceErrorKind::BadData, words)
+        })?;
+        self.system_name = snapshot.system_name().to_string();
+        Ok(snapshot)
+    }
+
+    /// A block without objects: what the server would answer if it knew the query.
+    fn empty(&self) -> Result<Snapshot, SourceError> {
+        let header = WriteHeader {
+            system_name: &self.system_name,
+            default_object: -1,
+            perf_time: PerfTime(0),
+            perf_freq: Frequency(0),
+            perf_time_100ns: FileTime(0),
+            system_time: FileTime(0),
+        };
+        let mut bytes = Vec::new();
+        BlockWriter::growing(&mut bytes, &header)
+            .finish()
+            .map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
+        Ok(Snapshot::new(bytes)?)
+    }
+}
+
+/// Whether a block of objects ends before its objects do. Samba cuts a block that does not fit, reports
+/// success, and fills the rest with zeros; its total may leave out the header.
+pub(super) fn is_cut(block: &[u8]) -> bool {
+    let word = |at: usize| {
+        let bytes = block.get(at..).and_then(<[u8]>::first_chunk::<4>)?;
+        usize::try_from(u32::from_le_bytes(*bytes)).ok()
+    };
+    // The offsets of TotalByteLength, HeaderLength and NumObjectTypes.
+    let (Some(total), Some(header), Some(objects)) = (word(20), word(24), word(28)) else {
+        // An empty answer is no cut one.
+        return !block.is_empty();
+    };
+    if total.max(header) > block.len() {
+        return true;
+    }
+    let mut at = header;
+    for _ in 0..objects {
+        match word(at) {
+            None | Some(0) => return true,
+            Some(length) => at = at.saturating_add(length),
+        }
+        if at > block.len() {
+            return true;
+        }
+    }
+    false
+}
+
+impl Source for RrpSource {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        match &request.kind {
+            RequestKind::Unknown(_) | RequestKind::Names(_) | RequestKind::Help(_) => self.empty(),
+            _ => self.block(&request.to_string()),
+        }
+    }
+
+    /// Servers answer with whole objects only.
+    fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
+        self.block(if costly { "Costly" } else { "Global" })
+    }
+
+    fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        let mut table = |word: &str| -> Result<Vec<u8>, SourceError> {
+            match self.value(&format!("{word} {language}"), false)? {
+                Some(bytes) => Ok(bytes),
+                None if language == Language::ENGLISH => Ok(Vec::new()),
+                // Without that language, English.
+                None => Ok(self.value(&format!("{word} {}", Language::ENGLISH), false)?.unwrap_or_default()),
+            }
+        };
+        let (names, helps) = (table("Counter")?, table("Explain")?);
+        // Damaged tables are common, and the rest of such a table is good.
+        Ok(Titles::from_damaged_multi_sz(&names, &helps, ByteOrder::Little).0)
+    }
+
+    fn host_names(&self) -> Vec<String> {
+        vec![self.name.clone()]
+    }
+
+    fn trouble(&self, _: TitleIndex) -> Option<String> {
+        self.backoff.why().map(ToString::to_string)
+    }
+}
