@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `detach` | leaving the terminal, as each system does it |
+//! | `act` | what an alert does |
 //! | `unit` | starting a session with the machine |
 
 use std::path::{Path, PathBuf};
@@ -13,9 +14,10 @@ use std::time::Duration;
 use tallymon::core::flow::NoValue;
 use tallymon::log::Report;
 use tallymon::log::new_file::Overwrite;
-use tallymon::record::session::{self, SessionError, SessionQuery, SessionSettings, SessionStore};
+use tallymon::record::session::{self, Alert, SessionError, SessionQuery, SessionSettings, SessionStore};
 use tallymon::{CounterValue, Locale, PathError, PathProblem, Query, TierChoice, open};
 
+use self::act::Actions;
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::paths;
@@ -23,6 +25,7 @@ use crate::progress::Progress;
 use crate::stop::{Stop, without_half_files};
 use crate::words::say;
 
+mod act;
 #[cfg_attr(unix, path = "detach/unix.rs")]
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;
@@ -89,6 +92,10 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
 /// Bytes that an hour of a session takes at most. It names the instances that are not here yet, and fails
 /// where a counter does not exist.
 pub(crate) fn bytes_an_hour(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
+    check_limits(common, settings)?;
+    if !settings.records() {
+        return Ok(0.0);
+    }
     let mut query = query(common, settings)?;
     let bytes = settings.bytes_an_hour(&mut query)?;
     if !settings.all_objects {
@@ -103,6 +110,24 @@ pub(crate) fn bytes_an_hour(common: &Common, settings: &SessionSettings) -> Resu
         }
     }
     Ok(bytes)
+}
+
+/// Fails where the counter of a limit does not exist, or the session that an alert starts.
+fn check_limits(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
+    if settings.alerts.is_empty() {
+        return Ok(());
+    }
+    if let Some(name) = &settings.alerts.start {
+        SessionStore::of_environment()?.read(name)?;
+    }
+    let mut query = paths::query(common)?;
+    for limit in &settings.alerts.limits {
+        match paths::try_add(&mut query, &limit.path) {
+            Err(error) if !matches!(error.problem, PathProblem::NotAnswering(_)) => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// How many instances that are not here yet are named.
@@ -122,7 +147,9 @@ pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Resul
         };
         Ok(SessionQuery { query, missing })
     };
-    Ok(session::record(store, name, open, |time| stop.wait_until(time))?)
+    let mut actions = Actions::new(common, store);
+    let act = |settings: &SessionSettings, alert: &Alert| actions.act(settings, alert);
+    Ok(session::record(store, name, open, act, |time| stop.wait_until(time))?)
 }
 
 /// Starts the recorder of a session, and waits until it records or waits for its begin.

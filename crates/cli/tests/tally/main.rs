@@ -3,6 +3,7 @@
 // A test that can not go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
+mod alerts;
 mod analyze;
 mod browse;
 mod complete;

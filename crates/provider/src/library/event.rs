@@ -260,6 +260,12 @@ kinds! {
     /// Close took too long.
     CLOSE_LATE = Tallymon 2 Warning ["Service", "Library"]
         "Close of {Library} of the service {Service} did not return, and its process was killed";
+    /// A value crossed the limit of an alert. NT's event of it is 2031 of Microsoft-Windows-Diagnosis-PLA.
+    ALERT_BEGAN = Tallymon 3 Warning ["Session", "Counter", "Value", "Limit"]
+        "the alert of the session {Session} has begun: {Counter} is {Value}, and the limit is {Limit}";
+    /// Values are on the right side of the limit again, or the instance is gone.
+    ALERT_ENDED = Tallymon 4 Information ["Session", "Counter", "Value", "Limit"]
+        "the alert of the session {Session} has ended: {Counter} is {Value}, and the limit is {Limit}";
     /// A table of texts, or a file beside it, is damaged.
     TABLES_DAMAGED = LoadPerf 3012 Error ["Win32Error"]
         "the registry is damaged; 'tally lodctr /R' goes back to the newest version that is whole";

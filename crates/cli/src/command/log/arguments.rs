@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use tallymon::record::session::Limit;
 
 use crate::arguments::parse::interval;
 use crate::arguments::{NamesBy, Replacing};
@@ -147,6 +148,27 @@ pub(crate) struct SessionOptions {
     /// Also start with the machine, by a unit of systemd.
     #[arg(long)]
     pub(crate) at_boot: bool,
+    /// A limit, such as '\\Memory\\Available MBytes < 200'. Repeat it for more. A session with nothing but limits
+    /// records nothing.
+    #[arg(long, value_name = "LIMIT", value_parser = limit)]
+    pub(crate) alert: Vec<Limit>,
+    /// An alert begins and ends when values have been on a side of the limit for this time; at once by default.
+    #[arg(long = "for", value_parser = interval, value_name = "TIME")]
+    pub(crate) alert_after: Option<Duration>,
+    /// At an alert write an event; 'tally events' shows it.
+    #[arg(long)]
+    pub(crate) event: bool,
+    /// When an alert begins start another session, which must exist.
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) start: Option<String>,
+    /// When an alert begins or ends run this command line; $TALLY_ALERT… say which alert.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+}
+
+/// A limit such as `PATH > 90`.
+fn limit(text: &str) -> Result<Limit, String> {
+    Limit::parse(text).map_err(|fault| fault.to_string())
 }
 
 /// A number of bytes such as `500M`, `1.5G`, `65536`.

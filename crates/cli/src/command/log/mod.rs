@@ -104,7 +104,16 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
     session::keep(store, &settings)?;
     session::start(common, store, &settings)?;
     let name = &settings.name;
-    say(format_args!("session {name:?} records into {}, {}", settings.folder.display(), an_hour(bytes)));
+    if settings.records() {
+        say(format_args!("session {name:?} records into {}, {}", settings.folder.display(), an_hour(bytes)));
+    }
+    if !settings.alerts.is_empty() {
+        let every = settings.interval.as_secs_f64();
+        say(format_args!(
+            "session {name:?} looks at {} limits every {every} s",
+            settings.alerts.limits.len()
+        ));
+    }
     Ok(())
 }
 
@@ -152,6 +161,14 @@ pub(crate) fn changed(
     settings.end = options.end.as_deref().map(machine_time).transpose()?.or(settings.end);
     settings.duration = options.duration.or(settings.duration);
     settings.at_boot |= options.at_boot;
+    let alerts = &mut settings.alerts;
+    if !options.alert.is_empty() {
+        alerts.limits.clone_from(&options.alert);
+    }
+    alerts.after = options.alert_after.unwrap_or(alerts.after);
+    alerts.event |= options.event;
+    alerts.start = options.start.clone().or(alerts.start.take());
+    alerts.run = options.run.clone().or(alerts.run.take());
     Ok(settings)
 }
 
@@ -223,11 +240,25 @@ fn described(store: &SessionStore, settings: &SessionSettings) -> serde_json::Va
         object.insert("held".into(), json!(status.held));
         object.insert("lost".into(), json!(status.lost));
         object.insert("last".into(), json!(status.last.map(rfc3339)));
+        object.insert("alerts_begun".into(), json!(status.alerts));
         object.insert("errors".into(), json!(status.errors));
         object.insert("last_error".into(), json!(status.last_error));
         object.insert("logs".into(), logs.into());
     }
     value
+}
+
+/// What a session does at an alert, in words.
+fn actions(settings: &SessionSettings) -> Vec<String> {
+    let alerts = &settings.alerts;
+    let mut words = Vec::new();
+    if !alerts.after.is_zero() {
+        words.push(format!("begin and end after {:.3} s", alerts.after.as_secs_f64()));
+    }
+    words.extend(alerts.event.then(|| "write an event".to_owned()));
+    words.extend(alerts.start.as_ref().map(|name| format!("start the session {name:?}")));
+    words.extend(alerts.run.as_ref().map(|line| format!("run: {line}")));
+    words
 }
 
 fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> {
@@ -248,6 +279,12 @@ fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> 
     for counter in &settings.counters {
         line("counter", counter.clone())?;
     }
+    for limit in &settings.alerts.limits {
+        line("alert", limit.to_string())?;
+    }
+    for action in actions(&settings) {
+        line("at alerts", action)?;
+    }
     line("folder", format!("{}, {}", settings.folder.display(), settings.format.info().description))?;
     let mut limits = Vec::new();
     limits.extend(settings.rotate_size.map(|size| format!("a new log at {size} bytes")));
@@ -266,6 +303,9 @@ fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> 
         line("process", format!("{}, since {}", status.process, rfc3339(started)))?;
         let last = status.last.map_or(String::new(), |last| format!(", the last at {}", rfc3339(last)));
         line("recorded", format!("{} records{last}", status.records))?;
+        if !settings.alerts.is_empty() {
+            line("alerts", format!("{} have begun", status.alerts))?;
+        }
         if status.held > 0 {
             line("waiting", format!("{} records, until the disk has room for them", status.held))?;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tallymon::log::Format;
-use tallymon::record::session::{SessionSettings, SessionState, SessionStore};
+use tallymon::record::session::{Limit, SessionSettings, SessionState, SessionStore};
 
 use super::completed;
 use super::words::{Known, Takes, Words};
@@ -24,6 +24,7 @@ const USAGE: &str = "\
 logman VERB [counter] NAME [OPTIONS]
 
   create counter NAME   create a session
+  create alert NAME     create a session that looks at limits
   query [NAME]          list the sessions, or describe one
   start NAME            start recording
   stop NAME             stop recording
@@ -40,6 +41,10 @@ logman VERB [counter] NAME [OPTIONS]
   -o PATH               where the logs are, and what their names begin with
   -b TIME, -e TIME      begin and end: M/d/yyyy h:mm:ss[AM|PM]
   -rf [[HH:]MM:]SS      end after this time
+  -th 'PATH>VALUE'...   limits of an alert, with > or <
+  -el                   at an alert write an event; what an alert does if nothing else is said
+  -rdcs NAME            at an alert start this session
+  -tn PROGRAM           at an alert run this program; -targ ARGUMENTS gives it arguments
   -max MB               end at this size; with -cnf begin a new log
   -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
   -v nnnnnn             number the logs; they always are here
@@ -49,7 +54,7 @@ logman VERB [counter] NAME [OPTIONS]
   -a, -ow, -as          accepted and ignored: a session that was killed continues its log, and every log has its own
                         number
   -config FILE          read options from a file
-Options begin with - or /; --max, --cnf, --sc, --rf, --b and --e remove a setting.";
+Options begin with - or /; --max, --cnf, --sc, --rf, --b, --e, --el, --rdcs and --tn remove a setting.";
 
 const KNOWN: &[Known] = &[
     Known { name: "a", takes: Takes::Nothing },
@@ -79,10 +84,14 @@ const KNOWN: &[Known] = &[
     Known { name: "xml", takes: Takes::One },
     Known { name: "y", takes: Takes::Nothing },
     Known { name: "?", takes: Takes::Nothing },
+    Known { name: "el", takes: Takes::Nothing },
+    Known { name: "rdcs", takes: Takes::Optional },
+    Known { name: "targ", takes: Takes::Many },
+    Known { name: "th", takes: Takes::Many },
+    Known { name: "tn", takes: Takes::Optional },
     // Options of kinds that do not exist here.
     Known { name: "bs", takes: Takes::One },
     Known { name: "ct", takes: Takes::One },
-    Known { name: "el", takes: Takes::Nothing },
     Known { name: "fd", takes: Takes::Nothing },
     Known { name: "ft", takes: Takes::One },
     Known { name: "ftc", takes: Takes::Many },
@@ -93,18 +102,16 @@ const KNOWN: &[Known] = &[
     Known { name: "ni", takes: Takes::Nothing },
     Known { name: "p", takes: Takes::Many },
     Known { name: "pf", takes: Takes::One },
-    Known { name: "rdcs", takes: Takes::Optional },
     Known { name: "reg", takes: Takes::Many },
     Known { name: "rt", takes: Takes::Nothing },
-    Known { name: "targ", takes: Takes::Many },
-    Known { name: "th", takes: Takes::Many },
-    Known { name: "tn", takes: Takes::Optional },
     Known { name: "ul", takes: Takes::Nothing },
 ];
 
 /// Options that a second dash removes.
-const NEGATED: &[&str] =
-    &["--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc", "--u"];
+const NEGATED: &[&str] = &[
+    "--max", "--cnf", "--sc", "--rf", "--b", "--e", "--v", "--ow", "--a", "--r", "--rc", "--u", "--el",
+    "--rdcs", "--tn", "--targ",
+];
 
 /// Options of Windows for what sessions here do not have, with what to use instead.
 const NOT_HERE: &[(&[&str], &str)] = &[
@@ -120,14 +127,9 @@ const NOT_HERE: &[(&[&str], &str)] = &[
     ),
     (&["ets"], "there are no trace sessions; 'logman start' needs a session that exists"),
     (&["pid"], "there are no sessions of single processes; choose instances, as in \\Process(name)\\*"),
-    (&["th", "el", "rdcs", "tn", "targ"], ALERTS),
     (&["ni", "reg", "mgt", "ftc"], CONFIGURATIONS),
     (&["bs", "ct", "fd", "ft", "ln", "mode", "nb", "p", "pf", "rt", "ul"], TRACES),
 ];
-
-/// What to use instead of alerts.
-const ALERTS: &str =
-    "there are no alerts; read 'tally watch PATH --json' in a script that acts when a value is too high";
 
 /// What to use instead of configuration collectors.
 const CONFIGURATIONS: &str =
@@ -141,7 +143,7 @@ const TRACES: &str =
 const KINDS: &[(&str, Option<&str>)] = &[
     ("counter", None),
     ("trace", Some(TRACES)),
-    ("alert", Some(ALERTS)),
+    ("alert", None),
     ("cfg", Some(CONFIGURATIONS)),
     ("api", Some(TRACES)),
     ("providers", Some("there are no providers of traces; 'tally provider list' shows those of counters")),
@@ -195,7 +197,8 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             }
             let mut settings = SessionSettings::new(name, store.default_folder(name));
             settings.format = Format::Blg;
-            let settings = changed(settings, &words, &negated)?;
+            let mut settings = changed(settings, &words, &negated)?;
+            as_kind(&mut settings, kind)?;
             // A counter that does not exist is an error now, not later when nobody looks.
             if settings.check().is_ok() {
                 session::bytes_an_hour(&common, &settings)?;
@@ -299,7 +302,45 @@ fn changed(
         }
     }
     limits(&mut settings, words, (off("max"), off("cnf")))?;
+    alerts(&mut settings, words, off)?;
     Ok(settings)
+}
+
+/// Makes a new session one of alerts, or refuses limits for one of another kind.
+fn as_kind(settings: &mut SessionSettings, kind: Option<&str>) -> Result<(), Failure> {
+    let alerts = &mut settings.alerts;
+    if kind.is_some_and(|kind| kind.eq_ignore_ascii_case("alert")) {
+        // An alert that does nothing else is seen in the event log.
+        alerts.event |= alerts.start.is_none() && alerts.run.is_none();
+    } else if !alerts.is_empty() {
+        return Err(Failure::new(Kind::Usage, "logman: -th: 'logman create alert' has limits"));
+    }
+    Ok(())
+}
+
+/// Sets limits and what is done at an alert.
+fn alerts(settings: &mut SessionSettings, words: &Words, off: impl Fn(&str) -> bool) -> Result<(), Failure> {
+    let limits: Result<Vec<Limit>, _> = words.all("th").map(Limit::parse).collect();
+    let limits = limits.map_err(|fault| Failure::new(Kind::Usage, format_args!("-th: {fault}")))?;
+    let alerts = &mut settings.alerts;
+    if !limits.is_empty() {
+        alerts.limits = limits;
+    }
+    alerts.event = words.has("el") || alerts.event && !off("el");
+    let old = alerts.start.take().filter(|_| !off("rdcs"));
+    alerts.start = words.one("rdcs").map(str::to_owned).or(old);
+    let old = alerts.run.take().filter(|_| !off("tn"));
+    alerts.run = words.one("tn").map(|task| {
+        let arguments = words.all("targ").map(quoted);
+        [quoted(task)].into_iter().chain(arguments).collect::<Vec<_>>().join(" ")
+    });
+    alerts.run = alerts.run.take().or(old);
+    Ok(())
+}
+
+/// A word as the shell takes it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Sets sizes and rotation: the meaning of `-max` depends on `-cnf` and on the format.
@@ -357,6 +398,11 @@ fn place(output: &str, name: &str) -> Result<(PathBuf, String), Failure> {
     Ok((path.parent().map_or_else(PathBuf::new, Path::to_path_buf), base))
 }
 
+/// The kind of collector, in Windows' word.
+fn kind_of(settings: &SessionSettings) -> &'static str {
+    if settings.records() { "Counter" } else { "Alert" }
+}
+
 /// What a session does, in Windows' word.
 fn status(store: &SessionStore, settings: &SessionSettings) -> &'static str {
     match store.state(&settings.name) {
@@ -372,7 +418,7 @@ fn list(store: &SessionStore) -> Result<(), Failure> {
     for name in store.names()? {
         let settings = store.read(&name)?;
         let name = visible(&name);
-        writeln!(out, "{name:<40}{:<30}{}", "Counter", status(store, &settings))?;
+        writeln!(out, "{name:<40}{:<30}{}", kind_of(&settings), status(store, &settings))?;
     }
     writeln!(out)?;
     completed();
@@ -402,7 +448,7 @@ fn describe(store: &SessionStore, settings: &SessionSettings) -> io::Result<()> 
     line("Run as:", &user)?;
     line("", "")?;
     line("Name:", &format!("{name}\\{}", settings.base))?;
-    line("Type:", "Counter")?;
+    line("Type:", kind_of(settings))?;
     if let Some(number) = store.status(name).segment {
         line("Output Location:", &settings.segment(number).to_string_lossy())?;
     }
@@ -416,6 +462,15 @@ fn describe(store: &SessionStore, settings: &SessionSettings) -> io::Result<()> 
     }
     if settings.all_objects {
         line("", "(all objects)")?;
+    }
+    if !settings.alerts.is_empty() {
+        line("Event Log:", on(settings.alerts.event))?;
+        line("Run Collector Set:", settings.alerts.start.as_deref().unwrap_or_default())?;
+        line("Task:", settings.alerts.run.as_deref().unwrap_or_default())?;
+        line("Thresholds:", "")?;
+        for limit in &settings.alerts.limits {
+            line("", &limit.to_string())?;
+        }
     }
     line("", "")
 }

@@ -8,10 +8,10 @@ use quick_xml::Reader;
 use quick_xml::escape::escape;
 use quick_xml::events::Event;
 use tallymon::log::Format;
-use tallymon::record::session::SessionSettings;
+use tallymon::record::session::{Alerts, Limit, SessionSettings};
 use tallymon::registry::read_text;
 
-use super::{MEGABYTE, RING};
+use super::{MEGABYTE, RING, quoted};
 use crate::exit::{Failure, Kind};
 
 /// `LogFileFormat`, by its number.
@@ -28,9 +28,9 @@ pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Imported,
 }
 
 fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
-    let Elements { fields, counters, collectors, others } = elements(text)?;
-    if collectors == 0 {
-        return Err("it has no collector of performance counters".to_owned());
+    let Elements { fields, counters, collectors, limits, of_alerts, others } = elements(text)?;
+    if collectors == 0 && limits.is_empty() {
+        return Err("it has no collector of performance counters and no limits of alerts".to_owned());
     }
     let mut dropped: Vec<String> = others;
     if collectors > 1 {
@@ -63,7 +63,14 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
     if let Some(base) = fields.get("FileName").map(|base| base.trim()).filter(|base| !base.is_empty()) {
         settings.base = base.to_owned();
     }
+    settings.alerts = alerts(&limits, &of_alerts)?;
     settings.interval = seconds("SampleInterval")?.unwrap_or(settings.interval);
+    if collectors == 0
+        && let Some(text) = of_alerts.get("SampleInterval")
+    {
+        let interval = text.trim().parse().map_err(|_| format!("SampleInterval: {text:?} is no number"))?;
+        settings.interval = Duration::from_secs(interval);
+    }
     settings.duration = seconds("Duration")?;
     settings.rotate_time = seconds("SegmentMaxDuration")?;
     settings.samples = number("SegmentMaxRecords")?;
@@ -87,6 +94,23 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
     Ok((settings, dropped))
 }
 
+/// The alerts of a set, from the texts of its collector of alerts.
+fn alerts(limits: &[String], fields: &HashMap<String, String>) -> Result<Alerts, String> {
+    let text = |key: &str| fields.get(key).map(|text| text.trim()).filter(|text| !text.is_empty());
+    let limits: Result<Vec<Limit>, _> = limits.iter().map(|limit| Limit::parse(limit)).collect();
+    let mut alerts = Alerts { limits: limits.map_err(|fault| fault.to_string())?, ..Alerts::default() };
+    alerts.start = text("TriggerDataCollectorSet").map(str::to_owned);
+    let arguments = text("TaskUserTextArguments").or(text("TaskArguments"));
+    alerts.run = text("Task").map(|task| match arguments {
+        Some(line) if task == SHELL => line.to_owned(),
+        Some(arguments) => format!("{} {}", quoted(task), quoted(arguments)),
+        None => quoted(task),
+    });
+    let acts = alerts.start.is_some() || alerts.run.is_some();
+    alerts.event = !alerts.is_empty() && (text("EventLog").is_some_and(|text| text != "0") || !acts);
+    Ok(alerts)
+}
+
 /// Elements of a set that sessions do not have, and what to do instead.
 const NOT_TAKEN: [(&str, &str); 3] = [
     ("Schedule", "no schedule is taken over; 'logman update NAME -b TIME -e TIME' sets begin and end"),
@@ -100,6 +124,12 @@ const COLLECTOR: &str = "DataCollector";
 /// The collector that becomes a session.
 const OF_COUNTERS: &str = "PerformanceCounterDataCollector";
 
+/// The task of an alert that is a command line of the shell; its arguments are the line.
+const SHELL: &str = "/bin/sh";
+
+/// The collector whose limits become the alerts of the session.
+const OF_ALERTS: &str = "AlertDataCollector";
+
 /// What a set has.
 #[derive(Default)]
 struct Elements {
@@ -108,6 +138,9 @@ struct Elements {
     counters: Vec<String>,
     /// How many collectors of counters there are.
     collectors: usize,
+    /// The limits of all collectors of alerts, and the texts of the elements of the first one.
+    limits: Vec<String>,
+    of_alerts: HashMap<String, String>,
     /// Collectors of something else, in words.
     others: Vec<String>,
 }
@@ -115,6 +148,13 @@ struct Elements {
 impl Elements {
     /// Takes the text of an element that ended inside the elements `open`.
     fn end(&mut self, open: &[String], name: String, text: String) {
+        if open.iter().any(|name| name == OF_ALERTS) {
+            match name.as_str() {
+                "Alert" => self.limits.push(text.trim().to_owned()),
+                _ => drop(self.of_alerts.entry(name).or_insert(text)),
+            }
+            return;
+        }
         if let Some(other) = open.iter().find(|name| name.ends_with(COLLECTOR) && *name != OF_COUNTERS) {
             // The collector's own name comes early in it.
             if name == "Name" && open.last() == Some(other) {
@@ -224,9 +264,35 @@ pub(super) fn write(settings: &SessionSettings, running: bool) -> String {
     for counter in &settings.counters {
         put("Counter", counter);
     }
-    xml + "\t<PerformanceCounterDataCollector>\n"
-        + &collector
-        + "\t</PerformanceCounterDataCollector>\n</DataCollectorSet>\n"
+    if settings.records() {
+        xml = format!("{xml}\t<{OF_COUNTERS}>\n{collector}\t</{OF_COUNTERS}>\n");
+    }
+    xml + &of_alerts(settings) + "</DataCollectorSet>\n"
+}
+
+/// The collector of alerts, if there are limits.
+fn of_alerts(settings: &SessionSettings) -> String {
+    let alerts = &settings.alerts;
+    if alerts.is_empty() {
+        return String::new();
+    }
+    let mut collector = String::new();
+    let mut put = |name: &str, text: &str| {
+        collector.push_str(&format!("\t\t<{name}>{}</{name}>\n", escape(text)));
+    };
+    put("DataCollectorType", "3");
+    put("Name", &settings.base);
+    put("EventLog", if alerts.event { "-1" } else { "0" });
+    put("SampleInterval", &settings.interval.as_secs().max(1).to_string());
+    put("TriggerDataCollectorSet", alerts.start.as_deref().unwrap_or_default());
+    let shell = alerts.run.as_deref().map_or(("", ""), |line| (SHELL, line));
+    put("Task", shell.0);
+    put("TaskUserTextArguments", shell.1);
+    for limit in &alerts.limits {
+        let sign = if limit.is_maximum { '>' } else { '<' };
+        put("Alert", &format!("{}{sign}{}", limit.path, limit.value));
+    }
+    format!("\t<{OF_ALERTS}>\n{collector}\t</{OF_ALERTS}>\n")
 }
 
 #[cfg(test)]

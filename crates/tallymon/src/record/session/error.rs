@@ -28,6 +28,12 @@ pub enum SettingsFault {
     Zero,
     /// The end is not after the begin.
     EndBeforeBegin,
+    /// A limit of an alert can not be read.
+    Limit(String),
+    /// Something is to be done at an alert, and no limit is there.
+    NoLimit,
+    /// An alert that does nothing.
+    NoAction,
 }
 
 impl fmt::Display for SettingsFault {
@@ -48,6 +54,15 @@ impl fmt::Display for SettingsFault {
                 f.write_str("a ring of logs needs a time or a size at which a new log begins")
             }
             SettingsFault::Zero => f.write_str("a size or number of 0 leaves nothing to record"),
+            SettingsFault::Limit(text) => write!(
+                f,
+                "{text:?} is no limit: write a counter path, '>' or '<' and a number, \
+                 such as '\\Processor(_Total)\\% Processor Time > 90'"
+            ),
+            SettingsFault::NoLimit => f.write_str("an alert needs a limit, such as 'PATH > 90'"),
+            SettingsFault::NoAction => {
+                f.write_str("an alert needs something to do: an event, a session to start, or a command")
+            }
             SettingsFault::EndBeforeBegin => f.write_str("the end is not after the begin"),
         }
     }

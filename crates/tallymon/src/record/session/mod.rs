@@ -6,6 +6,7 @@
 //!
 //! Nothing in here prints. What goes wrong while a session records is in its [status](SessionStatus).
 
+mod alert;
 mod control;
 mod error;
 mod run;
@@ -15,6 +16,7 @@ mod status;
 mod store;
 mod text;
 
+pub use alert::{Alert, Alerts, Limit};
 pub use control::SessionCopy;
 pub use error::{SessionError, SettingsFault};
 pub use run::{SessionQuery, record};

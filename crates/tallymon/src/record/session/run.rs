@@ -10,6 +10,7 @@ use tallymon_log::new_file::Overwrite;
 use tallymon_log::{Format, LogError};
 
 use super::SessionError;
+use super::alert::{Alert, Seen, Watch};
 use super::settings::SessionSettings;
 use super::socket::Shared;
 use super::status::SessionStatus;
@@ -47,6 +48,7 @@ impl From<Query> for SessionQuery {
 ///
 /// `open` opens the query, with the counters of the settings in it; it is called when the begin has come, and
 /// again from time to time as long as counters are missing.
+/// `act` does what the settings say when an alert begins or ends, and returns what went wrong.
 /// `wait` waits until a time, and returns `false` when the recording is to end, as after Ctrl-C.
 ///
 /// Errors of single records and logs do not end it: they are in the [status](SessionStatus) of the session.
@@ -58,6 +60,7 @@ pub fn record(
     store: &SessionStore,
     name: &str,
     open: impl FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
+    mut act: impl FnMut(&SessionSettings, &Alert) -> Result<(), String>,
     mut wait: impl FnMut(Instant) -> bool,
 ) -> Result<(), SessionError> {
     let settings = store.read(name)?;
@@ -77,6 +80,7 @@ pub fn record(
     let mut run = Run {
         store,
         settings,
+        act: &mut act,
         wait: &mut wait,
         status,
         shared,
@@ -98,9 +102,49 @@ pub fn record(
     ended
 }
 
+/// What is done when an alert begins or ends.
+type Act<'s> = dyn FnMut(&SessionSettings, &Alert) -> Result<(), String> + 's;
+
+/// The counters of a session, looked for again as long as some are missing.
+struct Counters {
+    settings: SessionSettings,
+    found: SessionQuery,
+    looked: Instant,
+}
+
+impl Counters {
+    fn open(
+        settings: SessionSettings,
+        open: &mut dyn FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
+    ) -> Result<Counters, SessionError> {
+        let found = open(&settings)?;
+        Ok(Counters { settings, found, looked: Instant::now() })
+    }
+
+    /// Looks again for those that were missing; whether there are more now.
+    fn look_again(
+        &mut self,
+        open: &mut dyn FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
+    ) -> bool {
+        if self.found.missing == 0 || self.looked.elapsed() < LOOK_AGAIN {
+            return false;
+        }
+        self.looked = Instant::now();
+        // A source that does not open now may do so the next time; until then the old one serves.
+        match open(&self.settings) {
+            Ok(newer) if newer.missing < self.found.missing => {
+                self.found = newer;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 struct Run<'s> {
     store: &'s SessionStore,
     settings: SessionSettings,
+    act: &'s mut Act<'s>,
     wait: &'s mut dyn FnMut(Instant) -> bool,
     status: SessionStatus,
     /// The status as others get it by the socket, and whether they asked to stop there.
@@ -123,46 +167,93 @@ impl Run<'_> {
         if !self.wait_for_begin() {
             return Ok(());
         }
-        let SessionQuery { mut query, mut missing } = open(&self.settings)?;
-        let mut looked = Instant::now();
-        let folder = &self.settings.folder;
-        fs::create_dir_all(folder).map_err(|error| SessionError::file(folder, error))?;
-        self.convert_leftovers(unfinished);
+        let mut watched = match self.settings.alerts.is_empty() {
+            true => None,
+            false => {
+                let counters = Counters::open(self.settings.of_alerts(), &mut open)?;
+                Some((counters, Watch::new(self.settings.alerts.clone())))
+            }
+        };
+        let mut recorded = match self.settings.records() {
+            true => Some(self.begin_recording(&mut open, unfinished)?),
+            false => None,
+        };
         let begun = Instant::now();
-        let mut recorder = self.recorder(unfinished);
-        recorder.choose(&query);
         let mut ticks = Ticks::start(self.settings.interval);
         loop {
-            if missing > 0 && looked.elapsed() >= LOOK_AGAIN {
-                looked = Instant::now();
-                // A source that does not open now may do so the next time; until then the old one serves.
-                if let Ok(newer) = open(&self.settings)
-                    && newer.missing < missing
-                {
-                    SessionQuery { query, missing } = newer;
-                    recorder.choose(&query);
+            if let Some((counters, recorder)) = &mut recorded {
+                if counters.look_again(&mut open) {
+                    recorder.choose(&counters.found.query);
                 }
+                self.record_once(&mut counters.found.query, recorder);
             }
-            // A disk that is full now may have room later.
-            match recorder.open() {
-                Ok(()) => {
-                    self.begin_segment(recorder.number());
-                    self.sample(&mut query, &mut recorder);
-                }
-                Err(error) => self.note(&error.to_string()),
+            if let Some((counters, watch)) = &mut watched {
+                counters.look_again(&mut open);
+                self.watch_once(&mut counters.found.query, watch);
             }
             // `start` waits for the first record, which may come long before the second.
             self.write_status(self.settings.interval >= STATUS_PERIOD);
-            if recorder.is_full() {
-                self.close(&mut recorder);
+            if let Some((_, recorder)) = &mut recorded
+                && recorder.is_full()
+            {
+                self.close(recorder);
                 self.remove_before(recorder.first_kept());
             }
             if self.is_enough(begun) || !self.wait(ticks.next()) {
                 break;
             }
         }
-        self.close(&mut recorder);
+        if let Some((_, recorder)) = &mut recorded {
+            self.close(recorder);
+        }
         Ok(())
+    }
+
+    fn begin_recording(
+        &mut self,
+        open: &mut dyn FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
+        unfinished: Option<u32>,
+    ) -> Result<(Counters, RollingRecorder), SessionError> {
+        let counters = Counters::open(self.settings.clone(), open)?;
+        let folder = &self.settings.folder;
+        fs::create_dir_all(folder).map_err(|error| SessionError::file(folder, error))?;
+        self.convert_leftovers(unfinished);
+        let mut recorder = self.recorder(unfinished);
+        recorder.choose(&counters.found.query);
+        Ok((counters, recorder))
+    }
+
+    fn record_once(&mut self, query: &mut Query, recorder: &mut RollingRecorder) {
+        // A disk that is full now may have room later.
+        match recorder.open() {
+            Ok(()) => {
+                self.begin_segment(recorder.number());
+                self.sample(query, recorder);
+            }
+            Err(error) => self.note(&error.to_string()),
+        }
+    }
+
+    /// Takes a sample of the counters with limits, and does what the alerts want that begin or end with it.
+    fn watch_once(&mut self, query: &mut Query, watch: &mut Watch) {
+        if query.awaits_paths() {
+            query.add_awaited();
+        }
+        let time = match query.collect() {
+            Ok(time) => time,
+            Err(error) => return self.note(&error.to_string()),
+        };
+        if !self.settings.records() {
+            self.taken = self.taken.saturating_add(1);
+            (self.status.records, self.status.last) = (self.taken, Some(time));
+        }
+        for alert in watch.take(time, &Seen::of(query)) {
+            self.status.alerts = self.status.alerts.saturating_add(u64::from(alert.begins));
+            if let Err(words) = (self.act)(&self.settings, &alert) {
+                self.note(&words);
+            }
+        }
+        self.shared.set(&self.status);
     }
 
     /// The recorder of the logs: it continues the unfinished one, or begins one behind the last.

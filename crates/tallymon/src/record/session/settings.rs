@@ -8,6 +8,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::Format;
 
 use super::SettingsFault;
+use super::alert::Alerts;
 use crate::names::InstanceNames;
 use crate::record::{Rotation, SYNC};
 
@@ -52,6 +53,9 @@ pub struct SessionSettings {
     pub await_missing: bool,
     /// How processes are named.
     pub instances: InstanceNames,
+    /// Limits of counters, and what is done when a value crosses one. A session may have only these, and
+    /// records nothing then.
+    pub alerts: Alerts,
 }
 
 /// Time between two records when nobody says otherwise: that of Windows.
@@ -80,6 +84,7 @@ impl SessionSettings {
             at_boot: false,
             await_missing: false,
             instances: InstanceNames::default(),
+            alerts: Alerts::default(),
         }
     }
 
@@ -93,8 +98,10 @@ impl SessionSettings {
             SettingsFault::Name(self.name.clone())
         } else if !is_session_name(&self.base) {
             SettingsFault::Base(self.base.clone())
-        } else if self.counters.is_empty() && !self.all_objects {
+        } else if !self.records() && self.alerts.is_empty() {
             SettingsFault::NothingToRecord
+        } else if let Err(fault) = self.alerts.check() {
+            fault
         } else if !self.format.info().writes {
             SettingsFault::NotBuilt(self.format)
         } else if self.segments.is_some() && self.rotate_size.is_none() && self.rotate_time.is_none() {
@@ -107,6 +114,22 @@ impl SessionSettings {
             return Ok(());
         };
         Err(fault)
+    }
+
+    /// Whether it records anything; else it only looks at its limits.
+    pub const fn records(&self) -> bool {
+        self.all_objects || !self.counters.is_empty()
+    }
+
+    /// The same session with the counters of its limits only.
+    pub(super) fn of_alerts(&self) -> SessionSettings {
+        let mut counters: Vec<String> = Vec::new();
+        for limit in &self.alerts.limits {
+            if !counters.contains(&limit.path) {
+                counters.push(limit.path.clone());
+            }
+        }
+        SessionSettings { counters, all_objects: false, await_missing: true, ..self.clone() }
     }
 
     /// When a new log begins, and how many stay.

@@ -37,7 +37,7 @@ pub struct SessionStatus {
     pub started: Option<FileTime>,
     /// Number of the log that is written.
     pub segment: Option<u32>,
-    /// Records in the logs since the process began.
+    /// Records in the logs since the process began; of a session that records nothing, samples that it looked at.
     pub records: u64,
     /// Records in memory, because the disk has no room for them.
     pub held: u64,
@@ -47,7 +47,9 @@ pub struct SessionStatus {
     pub bytes: u64,
     /// Time of the last record.
     pub last: Option<FileTime>,
-    /// How many records and logs could not be written.
+    /// Alerts that began.
+    pub alerts: u64,
+    /// How many records and logs could not be written, and what could not be done at an alert.
     pub errors: u64,
     /// The last error, in words.
     pub last_error: Option<String>,
@@ -66,6 +68,7 @@ impl SessionStatus {
             "lost": self.lost,
             "bytes": self.bytes,
             "last": self.last.map(|time| time.0),
+            "alerts": self.alerts,
             "errors": self.errors,
             "last_error": self.last_error,
             "ended": self.ended,
@@ -84,6 +87,7 @@ impl SessionStatus {
             lost: number("lost").unwrap_or_default(),
             bytes: number("bytes").unwrap_or_default(),
             last: number("last").map(FileTime),
+            alerts: number("alerts").unwrap_or_default(),
             errors: number("errors").unwrap_or_default(),
             last_error: json.get("last_error").and_then(Json::as_str).map(str::to_owned),
             ended: json.get("ended").and_then(Json::as_bool).unwrap_or_default(),

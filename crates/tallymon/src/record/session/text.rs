@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use tallymon_core::time::FileTime;
 use tallymon_log::Format;
 
+use super::alert::Alerts;
 use super::settings::{INTERVAL, SessionSettings};
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::names::InstanceNames;
@@ -35,6 +36,7 @@ impl SessionSettings {
             "at_boot": self.at_boot,
             "await_missing": self.await_missing,
             "instances": self.instances.name(),
+            "alerts": self.alerts.to_json(),
         });
         format!("{json:#}\n")
     }
@@ -80,6 +82,10 @@ impl SessionSettings {
         settings.begin = fields.moment("begin")?;
         settings.end = fields.moment("end")?;
         settings.duration = fields.time("duration")?;
+        if let Some(alerts) = fields.field("alerts") {
+            let alerts = alerts.as_object().ok_or("\"alerts\": an object in braces is needed")?;
+            settings.alerts = Alerts::from_json(alerts)?;
+        }
         settings.check().map_err(|fault| fault.to_string())?;
         Ok(settings)
     }
@@ -123,6 +129,7 @@ impl<'m> Fields<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::session::Limit;
 
     #[test]
     fn settings_survive_their_text() {
@@ -139,6 +146,13 @@ mod tests {
         settings.await_missing = true;
         settings.instances = InstanceNames::ProcessId;
         settings.base = "other".to_owned();
+        settings.alerts = Alerts {
+            limits: vec![Limit::parse(r"\Memory\Available MBytes < 100.5").unwrap()],
+            after: Duration::from_millis(2500),
+            event: true,
+            start: Some("blackbox".to_owned()),
+            run: Some("echo \"$TALLY_ALERT\"".to_owned()),
+        };
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
     }
 

@@ -1,0 +1,111 @@
+//! What a session does at an alert: an event, another session, a command.
+
+use std::process::{Child, Command, Stdio};
+
+use tallymon::clock::rfc3339;
+use tallymon::events::EventLog;
+use tallymon::library::event::{ALERT_BEGAN, ALERT_ENDED, Event};
+use tallymon::record::session::{Alert, SessionSettings, SessionStore};
+use tallymon::registry::Roots;
+
+use super::start;
+use crate::arguments::Common;
+
+/// How many commands run at once. A command that hangs must not be started for ever.
+const MOST_COMMANDS: usize = 16;
+
+/// Does what the settings of a session say.
+pub(super) struct Actions<'a> {
+    common: &'a Common,
+    store: &'a SessionStore,
+    /// Commands that were started, until they end.
+    commands: Vec<Child>,
+}
+
+impl<'a> Actions<'a> {
+    pub(super) const fn new(common: &'a Common, store: &'a SessionStore) -> Actions<'a> {
+        Actions { common, store, commands: Vec::new() }
+    }
+
+    /// Acts, and returns in words what could not be done. One action that fails does not keep the others from
+    /// being done.
+    pub(super) fn act(&mut self, settings: &SessionSettings, alert: &Alert) -> Result<(), String> {
+        let mut failed = self.ended();
+        if settings.alerts.event {
+            write_event(settings, alert);
+        }
+        if let Some(name) = settings.alerts.start.as_deref().filter(|_| alert.begins)
+            && let Err(words) = self.start_session(name)
+        {
+            failed.push(words);
+        }
+        if let Some(line) = &settings.alerts.run
+            && let Err(words) = self.run(line, settings, alert)
+        {
+            failed.push(words);
+        }
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    }
+
+    fn start_session(&self, name: &str) -> Result<(), String> {
+        if self.store.is_running(name) {
+            return Ok(());
+        }
+        let started = self.store.read(name).map_err(Into::into);
+        let started = started.and_then(|settings| start(self.common, self.store, &settings));
+        started.map_err(|failure| {
+            format!("the alert could not start the session {name:?}: {}", failure.message.unwrap_or_default())
+        })
+    }
+
+    /// Runs a command line. What comes from the counter is in its environment only, never in the line: an
+    /// instance may have any name.
+    fn run(&mut self, line: &str, settings: &SessionSettings, alert: &Alert) -> Result<(), String> {
+        if self.commands.len() >= MOST_COMMANDS {
+            let words = "the command of an alert was not run, because";
+            return Err(format!("{words} {MOST_COMMANDS} earlier ones have not ended: {line}"));
+        }
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("TALLY_ALERT", if alert.begins { "begin" } else { "end" });
+        command.env("TALLY_ALERT_SESSION", &settings.name);
+        command.env("TALLY_ALERT_COUNTER", alert.counter.replace('\0', ""));
+        command.env("TALLY_ALERT_VALUE", value(alert));
+        command.env("TALLY_ALERT_LIMIT", limit(alert));
+        command.env("TALLY_ALERT_TIME", rfc3339(alert.time));
+        let child = command.spawn();
+        self.commands.push(child.map_err(|error| format!("the command of an alert: {line}: {error}"))?);
+        Ok(())
+    }
+
+    /// Lets go of the commands that have ended, and returns what went wrong with them.
+    fn ended(&mut self) -> Vec<String> {
+        let mut failed = Vec::new();
+        self.commands.retain_mut(|child| match child.try_wait() {
+            Ok(Some(exit)) => {
+                if !exit.success() {
+                    failed.push(format!("a command of an alert ended with {exit}"));
+                }
+                false
+            }
+            Ok(None) => true,
+            Err(_) => false,
+        });
+        failed
+    }
+}
+
+fn write_event(settings: &SessionSettings, alert: &Alert) {
+    let kind = if alert.begins { &ALERT_BEGAN } else { &ALERT_ENDED };
+    let event = Event::new(kind, [&settings.name, &alert.counter, &value(alert), &limit(alert)]);
+    EventLog::of_environment(&Roots::of_environment()).write(&event);
+}
+
+/// The value; `gone` when the alert ended because the instance is gone.
+fn value(alert: &Alert) -> String {
+    alert.value.map_or_else(|| "gone".to_owned(), |value| value.to_string())
+}
+
+fn limit(alert: &Alert) -> String {
+    format!("{} {}", if alert.limit.is_maximum { '>' } else { '<' }, alert.limit.value)
+}
