@@ -72,6 +72,9 @@ pub(crate) enum Command {
     /// Send counters to OpenTelemetry, Prometheus and others, until stopped.
     #[command(after_help = examples::PUSH)]
     Push(crate::command::push::Push),
+    /// Print a dashboard for Grafana or Perses, with the right query for each counter.
+    #[command(after_help = examples::DASHBOARD)]
+    Dashboard(crate::command::dashboard::Dashboard),
     /// Print or record the values of counters repeatedly, until stopped.
     #[command(after_help = examples::WATCH)]
     Watch(Watch),

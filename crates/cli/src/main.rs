@@ -132,6 +132,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Serve(serve)) => command::serve::run(common, serve),
         Some(Command::Report(report)) => command::report_file::run(common, report),
         Some(Command::Get(get)) => command::get::run(common, get),
+        Some(Command::Dashboard(dashboard)) => command::dashboard::run(common, dashboard),
         Some(Command::Push(push)) => command::push::run(common, push),
         Some(Command::Check(check)) => command::check::run(common, check),
         Some(Command::Watch(watch)) => command::watch::run(common, watch),

@@ -82,6 +82,11 @@ impl Family {
 }
 
 impl Series {
+    /// The position of its column.
+    pub const fn column(&self) -> usize {
+        self.cell
+    }
+
     /// The value of a label, if the series has it.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())

@@ -30,6 +30,11 @@ pub(crate) const CHECK: &str = r"Examples:
 Output and exit code are those of Monitoring Plugins: 0 ok, 1 warning, 2 critical,
 3 unknown, also for wrong arguments.";
 
+pub(crate) const DASHBOARD: &str = r"Examples:
+  tally dashboard grafana > overview.json
+  tally dashboard grafana Process --title Processes > processes.json
+  tally dashboard perses 'My Service' | percli apply -f -";
+
 pub(crate) const PUSH: &str = r"Examples:
   tally push '\Processor(*)\*' '\Memory\*' --otlp http://localhost:4318
   tally push '\PhysicalDisk(*)\*' --remote-write http://prom:9090/api/v1/write

@@ -5,6 +5,7 @@ pub(crate) mod browse;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod complete;
+pub(crate) mod dashboard;
 pub(crate) mod doctor;
 pub(crate) mod dump;
 pub(crate) mod events;

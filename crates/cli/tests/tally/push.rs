@@ -12,10 +12,10 @@ use tallymon_testkit::{peer, skip};
 use crate::support::{AVAILABLE, Folder, Ran, has, tally_with};
 
 /// Longer than anything takes on a loaded machine; a test that waits so long fails.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program that ends with the test.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -156,7 +156,7 @@ fn what_was_not_taken_is_sent_by_the_next_run() {
 }
 
 /// Prometheus with its receiver of remote write.
-fn prometheus(folder: &Folder) -> Option<(Running, SocketAddr)> {
+pub(crate) fn prometheus(folder: &Folder) -> Option<(Running, SocketAddr)> {
     let program = peer("prometheus")?;
     let config = folder.write("prometheus.yml", b"global: {}\n");
     // A port that was free a moment ago.
@@ -173,7 +173,7 @@ fn prometheus(folder: &Folder) -> Option<(Running, SocketAddr)> {
 }
 
 /// The series that Prometheus answers.
-fn ask(at: SocketAddr, query: &str) -> Vec<Json> {
+pub(crate) fn ask(at: SocketAddr, query: &str) -> Vec<Json> {
     let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
     let mut stream = TcpStream::connect(at).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -1,0 +1,282 @@
+//! `tally dashboard`: dashboards for Grafana and Perses, with the query that shows what each counter shows.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value as Json, json};
+use tallymon::Query;
+use tallymon::core::counter::{CounterType, Formula};
+use tallymon::core::flow::{Column, LiveColumn};
+use tallymon::core::path::{CounterPath, InstancePath, Part};
+use tallymon::core::title::TitleIndex;
+use tallymon_export::promql::query as promql;
+use tallymon_export::series::families;
+
+use crate::arguments::Common;
+use crate::border;
+use crate::exit::Failure;
+use crate::paths;
+
+/// The objects of a dashboard that names none: what people look at first.
+const OVERVIEW: [&str; 6] =
+    ["System", "Processor", "Memory", "PhysicalDisk", "LogicalDisk", "Network Interface"];
+/// The range of rates, which both programs replace by one that fits the scrapes.
+const RANGE: &str = "$__rate_interval";
+/// The columns of a grid.
+const GRID: usize = 24;
+/// Width and height of a panel in the grid.
+const PANEL: (usize, usize) = (8, 7);
+
+#[derive(Debug, Args)]
+pub(crate) struct Dashboard {
+    /// The program that shows it.
+    #[arg(value_enum, value_name = "PROGRAM")]
+    program: Program,
+    /// Objects to show, by name in any language or by index. Without one: system, processors, memory, disks and
+    /// network.
+    #[arg(value_name = "OBJECT")]
+    objects: Vec<String>,
+    /// The title of the dashboard.
+    #[arg(long, value_name = "TEXT", default_value = "Tallymon")]
+    title: String,
+}
+
+/// A program that shows dashboards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Program {
+    /// JSON for Grafana's "Import dashboard".
+    Grafana,
+    /// JSON for 'percli apply', or Perses' "Import dashboard".
+    Perses,
+}
+
+/// A counter of an object.
+struct Panel {
+    title: String,
+    description: String,
+    query: String,
+    legend: &'static str,
+    unit: Unit,
+}
+
+/// What the number of a panel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Number,
+    Percent,
+    Seconds,
+    Bytes,
+    PerSecond,
+    BytesPerSecond,
+}
+
+impl Unit {
+    fn of(counter_type: CounterType, unit: &str) -> Unit {
+        let bytes = |of_bytes, other| if unit == "bytes" { of_bytes } else { other };
+        match Formula::of(counter_type) {
+            Some(Formula::Delta | Formula::Rate) => bytes(Unit::BytesPerSecond, Unit::PerSecond),
+            Some(Formula::AverageTime | Formula::Elapsed) => Unit::Seconds,
+            Some(Formula::Raw | Formula::Double | Formula::AverageBulk) => bytes(Unit::Bytes, Unit::Number),
+            Some(
+                Formula::Share
+                | Formula::InverseShare
+                | Formula::MultiShare
+                | Formula::InverseMultiShare
+                | Formula::Fraction
+                | Formula::BaseShare,
+            ) => Unit::Percent,
+            _ => Unit::Number,
+        }
+    }
+
+    const fn name(self, program: Program) -> &'static str {
+        match (program, self) {
+            (Program::Grafana, Unit::Number) => "short",
+            (Program::Perses, Unit::Number) => "decimal",
+            (_, Unit::Percent) => "percent",
+            (Program::Grafana, Unit::Seconds) => "s",
+            (Program::Perses, Unit::Seconds) => "seconds",
+            (_, Unit::Bytes) => "bytes",
+            (Program::Grafana, Unit::PerSecond) => "cps",
+            (Program::Perses, Unit::PerSecond) => "counts/sec",
+            (Program::Grafana, Unit::BytesPerSecond) => "Bps",
+            (Program::Perses, Unit::BytesPerSecond) => "bytes/sec",
+        }
+    }
+}
+
+pub(crate) fn run(common: &Common, wanted: &Dashboard) -> Result<(), Failure> {
+    let mut query = paths::query(common)?;
+    let mut rows = Vec::new();
+    if wanted.objects.is_empty() {
+        for name in OVERVIEW {
+            // Another system may lack one of them.
+            if let Ok(object) = query.object(name, &Part::Name(name.to_owned())) {
+                rows.push(row(&query, object));
+            }
+        }
+    }
+    for name in &wanted.objects {
+        let object = query.object(name, &Part::parse(name))?;
+        rows.push(row(&query, object));
+    }
+    let made = match wanted.program {
+        Program::Grafana => grafana(&wanted.title, &rows),
+        Program::Perses => perses(&wanted.title, &rows),
+    };
+    let mut out = border::stdout();
+    writeln!(out, "{made:#}")?;
+    Ok(out.flush()?)
+}
+
+/// The name of an object, and a panel for each of its counters that has a number.
+fn row(query: &Query, object: TitleIndex) -> (String, Vec<Panel>) {
+    let names = query.names();
+    let Some(known) = query.catalog().object(object) else { return (names.name(object), Vec::new()) };
+    let name = names.english(object);
+    let instance = known.has_instances.then(|| InstancePath::new(None, "x", 0));
+    let column = |counter: &tallymon::core::block::CounterDefinition| Column {
+        path: String::new(),
+        parts: Some(CounterPath {
+            machine: None,
+            object: Part::Name(name.clone()),
+            instance: instance.clone(),
+            counter: Part::Name(names.english(counter.name)),
+        }),
+        counter_type: counter.counter_type,
+        scale: 0,
+        time_base: tallymon::core::time::Frequency(0),
+        group: 0,
+        wild: known.has_instances,
+        live: Some(LiveColumn {
+            object,
+            counter: counter.name,
+            instance: None,
+            process: None,
+            local_path: String::new(),
+        }),
+    };
+    let columns: Vec<Column> = known.counters.iter().map(column).collect();
+    // The same names as in a scrape; a counter in larger units beside one in bytes has none.
+    let made = families(&columns, "");
+    let panels = known.counters.iter().enumerate().filter_map(|(position, counter)| {
+        let mut own = made
+            .iter()
+            .filter(|family| family.series.first().is_some_and(|series| series.column() == position));
+        let first = own.next()?;
+        let base = first.name.strip_suffix(first.metric.suffix)?;
+        let selector = if known.has_instances { "job=~\"$job\",name=~\"$name\"" } else { "job=~\"$job\"" };
+        Some(Panel {
+            title: names.name(counter.name),
+            description: names.help(counter.help).unwrap_or_default().to_owned(),
+            query: promql(counter.counter_type, base, selector, RANGE)?,
+            legend: if known.has_instances { "{{instance}} {{name}}" } else { "{{instance}}" },
+            unit: Unit::of(counter.counter_type, first.unit),
+        })
+    });
+    (names.name(object), panels.collect())
+}
+
+/// Where the panels of a row stand, and where the next row begins.
+fn places(first: usize, count: usize) -> (Vec<(usize, usize)>, usize) {
+    let (width, height) = PANEL;
+    let across = GRID / width;
+    let places = (0..count).map(|panel| (panel % across * width, first + panel / across * height));
+    (places.collect(), first + count.div_ceil(across) * height)
+}
+
+fn grafana(title: &str, rows: &[(String, Vec<Panel>)]) -> Json {
+    let source = json!({ "type": "prometheus", "uid": "${datasource}" });
+    let (mut panels, mut y, mut id) = (Vec::new(), 0, 0u32);
+    for (object, row) in rows {
+        id += 1;
+        panels.push(json!({
+            "id": id, "type": "row", "title": object, "collapsed": false, "panels": [],
+            "gridPos": { "h": 1, "w": GRID, "x": 0, "y": y },
+        }));
+        let (places, next) = places(y + 1, row.len());
+        for (panel, (x, y)) in row.iter().zip(places) {
+            id += 1;
+            let target = json!({ "refId": "A", "datasource": source, "expr": panel.query,
+                                 "legendFormat": panel.legend });
+            panels.push(json!({
+                "id": id, "type": "timeseries", "title": panel.title, "description": panel.description,
+                "datasource": source,
+                "gridPos": { "h": PANEL.1, "w": PANEL.0, "x": x, "y": y },
+                "fieldConfig": { "defaults": { "unit": panel.unit.name(Program::Grafana) }, "overrides": [] },
+                "targets": [target],
+            }));
+        }
+        y = next;
+    }
+    let variable = |name: &str, label: &str, query: &str| {
+        json!({
+            "name": name, "label": label, "type": "query", "datasource": source, "query": query,
+            "multi": true, "includeAll": true, "allValue": ".*", "refresh": 2, "sort": 1,
+            "current": { "selected": true, "text": ["All"], "value": ["$__all"] },
+        })
+    };
+    json!({
+        "title": title, "tags": ["tallymon"], "schemaVersion": 39, "editable": true, "refresh": "30s",
+        "time": { "from": "now-1h", "to": "now" },
+        "templating": { "list": [
+            { "name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus" },
+            variable("job", "Job", "label_values({__name__=~\"nt_.+\"}, job)"),
+            variable("name", "Instance", "label_values({__name__=~\"nt_.+\", job=~\"$job\"}, name)"),
+        ] },
+        "panels": panels,
+    })
+}
+
+fn perses(title: &str, rows: &[(String, Vec<Panel>)]) -> Json {
+    let (mut panels, mut layouts, mut id) = (serde_json::Map::new(), Vec::new(), 0u32);
+    for (object, row) in rows {
+        let (places, _) = places(0, row.len());
+        let mut items = Vec::new();
+        for (panel, (x, y)) in row.iter().zip(places) {
+            id += 1;
+            let name = format!("panel{id}");
+            let query = json!({ "kind": "TimeSeriesQuery", "spec": { "plugin": {
+                "kind": "PrometheusTimeSeriesQuery",
+                "spec": { "query": panel.query, "seriesNameFormat": panel.legend },
+            } } });
+            let format = json!({ "unit": panel.unit.name(Program::Perses) });
+            items.push(json!({ "x": x, "y": y, "width": PANEL.0, "height": PANEL.1,
+                               "content": { "$ref": format!("#/spec/panels/{name}") } }));
+            panels.insert(
+                name,
+                json!({ "kind": "Panel", "spec": {
+                "display": { "name": panel.title, "description": panel.description },
+                "plugin": { "kind": "TimeSeriesChart", "spec": { "yAxis": { "format": format } } },
+                "queries": [query],
+            } }),
+            );
+        }
+        layouts.push(json!({ "kind": "Grid", "spec": { "display": { "title": object }, "items": items } }));
+    }
+    let variable = |name: &str, label: &str, matchers: &[&str]| {
+        json!({ "kind": "ListVariable", "spec": {
+            "name": name, "display": { "name": label }, "allowMultiple": true, "allowAllValue": true,
+            "customAllValue": ".*", "defaultValue": "$__all",
+            "plugin": { "kind": "PrometheusLabelValuesVariable",
+                        "spec": { "labelName": name, "matchers": matchers } },
+        } })
+    };
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
+    let name: String = title.chars().map(plain).collect();
+    json!({
+        "kind": "Dashboard",
+        "metadata": { "name": name, "project": "default" },
+        "spec": {
+            "display": { "name": title },
+            "duration": "1h",
+            "refreshInterval": "30s",
+            "variables": [
+                variable("job", "Job", &["{__name__=~\"nt_.+\"}"]),
+                variable("name", "Instance", &["{__name__=~\"nt_.+\", job=~\"$job\"}"]),
+            ],
+            "panels": panels,
+            "layouts": layouts,
+        },
+    })
+}
