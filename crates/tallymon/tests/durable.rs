@@ -143,6 +143,67 @@ fn attack_a_log_that_is_changed_while_it_is_recorded_is_named() {
     );
 }
 
+/// Where the recording of the test below goes, and the milliseconds between two syncs.
+const SYNCED: (&str, &str) = ("TALLYMON_SYNC_LOG", "TALLYMON_SYNC");
+
+#[test]
+fn the_recording_that_is_synced() {
+    // Does something only when the test below starts it.
+    let Some(log) = std::env::var_os(SYNCED.0) else { return };
+    let every = std::env::var(SYNCED.1).unwrap().parse().unwrap();
+    let query = query().unwrap();
+    let mut recorder =
+        Recorder::create(Path::new(&log), Overwrite::Replace, WriteOptions::default()).unwrap();
+    recorder.sync_every(Duration::from_millis(every));
+    recorder.choose(&query);
+    for second in 0..20 {
+        recorder.record(query.snapshot().unwrap(), 0, at(second)).unwrap();
+    }
+    // The power fails.
+    std::process::abort();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn attack_power_fails() {
+    let Some(strace) = tallymon_testkit::peer("strace") else { return };
+    if shared(BLOCK).is_none() {
+        return;
+    }
+    let folder = Scratch::new();
+    let (log, calls) = (folder.join("p.tally"), folder.join("calls"));
+    // Records that are not on the disk when the power fails, at most and at the end.
+    let unsynced = |every: &str| {
+        let mut command = Command::new(&strace);
+        command.args(["-f", "-qq", "-s", "0", "-e", "trace=write,fdatasync,fsync", "-P"]).arg(&log).arg("-o");
+        command.arg(&calls).arg(std::env::current_exe().unwrap());
+        command.args(["--exact", "the_recording_that_is_synced"]).env(SYNCED.0, &log).env(SYNCED.1, every);
+        command.output().unwrap();
+        assert_eq!(records(&log), 20);
+        let (mut now, mut most) = (0, 0);
+        for line in fs::read_to_string(&calls).unwrap().lines() {
+            if line.contains("sync(") {
+                now = 0;
+            } else if line.contains("write(") {
+                now += 1;
+            }
+            most = most.max(now);
+        }
+        (now, most)
+    };
+    let (now, most) = unsynced("0");
+    // The first record comes with the head of the file and with its name.
+    assert!(now == 0 && most <= 3, "{now} {most}");
+    // The default is 10 s, and nothing is synced before.
+    let (now, most) = unsynced("3600000");
+    assert!(now >= 19 && most == now, "{now} {most}");
+    attack(
+        "Recordings",
+        "power fails",
+        "at most what was recorded since the last sync is lost (--sync, 10 s)",
+    );
+}
+
 fn started(store: &SessionStore, name: &'static str) -> Receiver<Result<(), SessionError>> {
     let (done, end) = channel();
     let store = store.clone();
