@@ -4,4 +4,5 @@
 
 mod names;
 mod neighbours;
+mod sessions;
 mod support;
