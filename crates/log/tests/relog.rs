@@ -10,7 +10,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::csv::LineEnd;
 use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::Options;
-use tallymon_log::{Format, ReadOptions, Records, Selection, info, open, relog, relog_to};
+use tallymon_log::{FORMATS, Format, ReadOptions, Records, Selection, info, open, relog, relog_to};
 use tallymon_testkit::{Scratch, peer, shared};
 
 fn text(inputs: &[PathBuf], options: &Options) -> String {
@@ -226,4 +226,32 @@ fn info_counts_the_bytes_of_each_counter() {
     relog(&[blg], &native, &Options { format: Format::Tally, ..Options::default() }).unwrap();
     let (bytes, info) = all(&native);
     assert!(bytes > info.bytes / 3 && bytes < info.bytes, "{bytes} of {}", info.bytes);
+}
+
+/// A record in which no counter has a value is a record in every format, and is there after a copy of a copy.
+#[test]
+fn records_without_values_stay() {
+    let folder = Scratch::new();
+    let source = folder.join("source.csv");
+    let rows = ["5", " ", "7", " ", " "];
+    let mut csv = r#""(PDH-CSV 4.0) (UTC)(0)","\\host\Memory\Available Bytes""#.to_string() + "\n";
+    for (second, value) in rows.iter().enumerate() {
+        csv += &format!("\"01/31/2026 10:00:0{second}.000\",\"{value}\"\n");
+    }
+    std::fs::write(&source, &csv).unwrap();
+    for format in FORMATS.iter().filter(|format| format.writes).map(|format| format.format) {
+        let copy = folder.join(format!("copy.{}", format.info().extension));
+        relog(from_ref(&source), &copy, &Options { overwrite: Overwrite::Replace, ..options(format) })
+            .unwrap();
+        assert_eq!(text(from_ref(&copy), &options(Format::Csv)), csv, "{format:?}");
+        let mut times = Vec::new();
+        let mut log = open(&copy, &ReadOptions::default()).unwrap();
+        log.scan(&mut |record| {
+            times.push(record.time);
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+        assert_eq!(times.len(), rows.len(), "a scan of {format:?}");
+        assert!(times.is_sorted());
+    }
 }

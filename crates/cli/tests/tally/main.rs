@@ -7,6 +7,7 @@ mod alerts;
 mod analyze;
 mod browse;
 mod complete;
+mod cuts;
 mod dashboard;
 mod documents;
 mod dotnet;

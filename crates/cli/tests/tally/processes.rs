@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::support::{Folder, TALLY, clean, has, has_object, signal, start, tally};
@@ -97,23 +98,40 @@ fn rows_of(file: &str) -> usize {
     fs::read_to_string(file).map_or(0, |text| text.lines().count().saturating_sub(1))
 }
 
-/// Records while the first of three processes ends and a fourth begins; the log, and what was said.
-fn recorded(folder: &Folder, sleepers: &mut Sleepers, path: &str, more: &[&str]) -> (String, String) {
+/// Records while the first of three processes ends and a fourth begins, until `said` was said; the log, and
+/// what was said.
+fn recorded(
+    folder: &Folder,
+    sleepers: &mut Sleepers,
+    path: &str,
+    (said, more): (&str, &[&str]),
+) -> (String, String) {
     let file = folder.file("rows.csv");
     let mut watch = start(&[&["watch", path, "-i", "20ms", "-o", &file], more].concat());
+    let (heard, mut words) = (Arc::new(Mutex::new(String::new())), watch.stderr.take().unwrap());
+    let hears = Arc::clone(&heard);
+    let reader = std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = words.read(&mut bytes) {
+            hears.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    });
     wait("the first rows", || rows_of(&file) >= 2);
     sleepers.end_first();
     let then = rows_of(&file);
     wait("rows without the first process", || rows_of(&file) >= then + 3);
     sleepers.more();
     let then = rows_of(&file);
-    wait("rows with the new process", || rows_of(&file) >= then + 3);
+    wait("rows with the new process", || rows_of(&file) >= then + 3 && heard.lock().unwrap().contains(said));
     signal(&watch, "INT");
-    let mut err = String::new();
-    watch.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    reader.join().unwrap();
+    let err = heard.lock().unwrap().clone();
     assert_eq!(watch.wait().unwrap().code(), Some(0), "{err}");
     (fs::read_to_string(file).unwrap(), err)
 }
+
+/// What is said of an instance without a column.
+const LATE: &str = "came too late for a column";
 
 /// The different values of a column, without blanks, in their order.
 fn different(column: &[String]) -> Vec<&str> {
@@ -129,7 +147,7 @@ fn a_column_of_a_wildcard_stays_with_its_process() {
     let Some(mut sleepers) = Sleepers::start(&folder, 3) else { return };
     let ids: Vec<String> = sleepers.ids().iter().map(ToString::to_string).collect();
     let path = format!(r"\Process({}*)\ID Process", sleepers.name);
-    let (text, err) = recorded(&folder, &mut sleepers, &path, &[]);
+    let (text, err) = recorded(&folder, &mut sleepers, &path, (LATE, &[]));
     let columns = columns(&text);
     assert_eq!(columns.len(), 3, "{text}");
     for (column, id) in columns.iter().zip(&ids) {
@@ -140,7 +158,7 @@ fn a_column_of_a_wildcard_stays_with_its_process() {
         columns.iter().map(|column| column.last().unwrap().is_empty()).collect::<Vec<_>>(),
         [true, false, false]
     );
-    has(&err, &["came too late for a column"]);
+    has(&err, &[LATE]);
 }
 
 #[test]
@@ -149,7 +167,7 @@ fn a_path_without_a_wildcard_says_when_it_means_another_process() {
     let Some(mut sleepers) = Sleepers::start(&folder, 3) else { return };
     let ids: Vec<String> = sleepers.ids().iter().map(ToString::to_string).collect();
     let path = format!(r"\Process({})\ID Process", sleepers.name);
-    let (text, err) = recorded(&folder, &mut sleepers, &path, &[]);
+    let (text, err) = recorded(&folder, &mut sleepers, &path, ("another process from here on", &[]));
     let columns = columns(&text);
     assert_eq!(different(&columns[0]), [&ids[0], &ids[1]], "{text}");
     let second = columns[0].iter().position(|cell| *cell == ids[1]).unwrap();
@@ -163,7 +181,7 @@ fn names_with_process_ids_stay() {
     let Some(mut sleepers) = Sleepers::start(&folder, 3) else { return };
     let (ids, name) = (sleepers.ids(), sleepers.name.clone());
     let path = format!(r"\Process({name}*)\ID Process");
-    let (text, _) = recorded(&folder, &mut sleepers, &path, &["--instances", "pid"]);
+    let (text, _) = recorded(&folder, &mut sleepers, &path, (LATE, &["--instances", "pid"]));
     for (column, id) in columns(&text).iter().zip(&ids) {
         assert!(column[0].ends_with(&format!(r"\Process({name}_{id})\ID Process")), "{text}");
         assert_eq!(different(column), [id.to_string()], "{text}");
@@ -186,11 +204,12 @@ fn names_with_process_ids_stay() {
     let state = folder.file("state");
     let session = |words: &[&str]| {
         let output = clean(TALLY).env("TALLY_ROOT", &state).args(words).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let logs = folder.file("logs");
     let counter = ["-c", &path, "-i", "20ms", "--samples", "2", "--instances", "pid", "-o", &logs];
-    session(&[&["log", "start", "naps"], &counter[..]].concat());
+    let (code, err) = session(&[&["log", "start", "naps"], &counter[..]].concat());
+    assert_eq!(code, Some(0), "{err}");
     let recorded = || {
         let file = fs::read_dir(&logs).ok()?.filter_map(Result::ok).next()?.path();
         let ran = tally(&["get", r"\Process(*)\ID Process", "--log", file.to_str()?]);
@@ -198,7 +217,7 @@ fn names_with_process_ids_stay() {
     };
     wait("the log of the session", || recorded().is_some());
     has(&recorded().unwrap(), &[&one]);
-    session(&["log", "remove", "naps"]);
+    wait("the end of the session", || session(&["log", "delete", "naps"]).0 == Some(0));
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl Budget {
 /// Refuses a database whose log is not in tables: a view or a virtual table runs what its author wrote.
 pub(super) fn only_tables(database: &Connection) -> Result<(), LogError> {
     let find = "SELECT name, type FROM sqlite_master WHERE lower(name) IN \
-                ('counterdata', 'counterdetails', 'displaytoid', 'counterstatus') \
+                ('counterdata', 'counterdetails', 'displaytoid', 'counterstatus', 'emptyrecords') \
                 AND (type <> 'table' OR coalesce(rootpage, 0) = 0) LIMIT 1";
     let found = database.prepare(find).and_then(|mut statement| {
         let mut rows = statement.query([])?;

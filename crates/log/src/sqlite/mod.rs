@@ -1,11 +1,12 @@
 //! Logs in SQLite databases, in the schema that Windows uses for logs in SQL databases.
 //!
 //! Raw values are stored beside the computed one. `CounterData`, `CounterDetails` and `DisplayToID` have the
-//! columns of Windows. Two things are ours, and a reader that does not know them loses nothing else. The key
+//! columns of Windows. Three things are ours, and a reader that does not know them loses nothing else. The
+//! key
 //! of `CounterData` begins with the record, so that a log is read in the order in which it was written. The
 //! table `CounterStatus` has the reason for each missing value: Windows has no column for it, and writes 0
 //! for the first sample of a rate. Here `CounterValue` is NULL then; an average without operations is 0, as
-//! in Windows.
+//! in Windows. The table `EmptyRecords` has the times of records in which no counter has a value.
 //!
 //! Times are UTC to the millisecond. A database may hold several log sets; they are read one after another.
 

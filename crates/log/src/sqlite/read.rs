@@ -23,6 +23,9 @@ use super::failed;
 /// The number of rows that are fetched at a time.
 const PAGE: i64 = 8192;
 
+/// Stands for the counter in a row that has only the time of a record.
+const NO_COUNTER: i64 = i64::MIN + 1;
+
 /// Reads a log in a database.
 pub(crate) struct SqliteReader {
     database: Connection,
@@ -43,6 +46,8 @@ pub(crate) struct SqliteReader {
     /// The number of the last record.
     given: Option<i64>,
     has_status: bool,
+    /// The times of records without a value have a table.
+    has_empty: bool,
     /// How many records the log sets have, until that was compared.
     promised: Option<u64>,
 }
@@ -92,6 +97,7 @@ impl SqliteReader {
             at_end: false,
             given: None,
             has_status: false,
+            has_empty: false,
             promised: None,
         };
         let wanted = options.log_set.as_deref();
@@ -222,8 +228,11 @@ impl SqliteReader {
     /// Makes sure that rows can be fetched in the order of records. Windows' own key begins with the counter;
     /// then the rows are sorted into a temporary table on disk.
     fn order(&mut self) -> rusqlite::Result<()> {
-        let count = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'CounterStatus'";
-        self.has_status = self.database.query_row(count, [], |row| row.get::<_, i64>(0))? > 0;
+        let count = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1";
+        let has = |table: &str| -> rusqlite::Result<bool> {
+            Ok(self.database.query_row(count, [table], |row| row.get::<_, i64>(0))? > 0)
+        };
+        (self.has_status, self.has_empty) = (has("CounterStatus")?, has("EmptyRecords")?);
         let plan =
             "EXPLAIN QUERY PLAN SELECT * FROM CounterData WHERE GUID = '' ORDER BY RecordIndex, CounterID";
         let mut statement = self.database.prepare(plan)?;
@@ -285,7 +294,13 @@ impl SqliteReader {
         let found = statement.query_row(params![set.guid, after], |row| {
             Ok((integer(row, 0)?.unwrap_or_default(), text(row.get_ref(1)?).and_then(|text| time_of(&text))))
         });
-        let Some((record, time)) = found.optional()? else { return Ok(None) };
+        let found = found.optional()?;
+        if let Some(empty) = self.empty_record_behind(after, &set.guid)?
+            && found.is_none_or(|(record, _)| empty.0 < record)
+        {
+            return Ok(Some(empty));
+        }
+        let Some((record, time)) = found else { return Ok(None) };
         if time.is_some() {
             return Ok(Some((record, time)));
         }
@@ -299,6 +314,25 @@ impl SqliteReader {
             }
         }
         Ok(Some((record, None)))
+    }
+
+    /// As [`SqliteReader::record_behind`], of the records without a value.
+    fn empty_record_behind(
+        &self,
+        after: i64,
+        guid: &str,
+    ) -> rusqlite::Result<Option<(i64, Option<FileTime>)>> {
+        if !self.has_empty {
+            return Ok(None);
+        }
+        let mut statement = self.database.prepare_cached(
+            "SELECT RecordIndex, CounterDateTime FROM EmptyRecords WHERE GUID = ?1 AND RecordIndex > ?2 \
+             ORDER BY RecordIndex LIMIT 1",
+        )?;
+        let found = statement.query_row(params![guid, after], |row| {
+            Ok((integer(row, 0)?.unwrap_or_default(), text(row.get_ref(1)?).and_then(|text| time_of(&text))))
+        });
+        found.optional()
     }
 
     /// Fetches rows up to the end of a record, or of the set.
@@ -322,9 +356,18 @@ impl SqliteReader {
         } else {
             ""
         };
+        let empty = if self.has_empty {
+            format!(
+                "UNION ALL SELECT RecordIndex, {NO_COUNTER}, CounterDateTime, NULL, NULL, NULL, NULL, NULL, \
+                 NULL, NULL \
+                 FROM EmptyRecords WHERE GUID = ?1 AND (RecordIndex, {NO_COUNTER}) > (?2, ?3)"
+            )
+        } else {
+            String::new()
+        };
         let select = format!(
             "SELECT RecordIndex, CounterID, CounterDateTime, CounterValue, FirstValueA, FirstValueB, SecondValueA, \
-             SecondValueB, MultiCount, NULL FROM {} WHERE GUID = ?1 AND (RecordIndex, CounterID) > (?2, ?3) {reasons} \
+             SecondValueB, MultiCount, NULL FROM {} WHERE GUID = ?1 AND (RecordIndex, CounterID) > (?2, ?3) {reasons} {empty} \
              ORDER BY 1, 2 LIMIT ?4",
             self.table
         );
@@ -389,6 +432,9 @@ impl LogReader for SqliteReader {
             while self.rows.front().is_some_and(|row| row.record == number) {
                 let Some(row) = self.rows.pop_front() else { break };
                 time = time.or(row.time);
+                if row.counter == NO_COUNTER {
+                    continue;
+                }
                 let Some(position) = self.positions.get(&row.counter) else {
                     let words = format!("rows of counter {} are left out: it has no details", row.counter);
                     self.about.notes.remark(words);

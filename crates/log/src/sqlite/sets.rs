@@ -137,7 +137,7 @@ pub fn add_log_set(database: &Path, from: &Path, set: &LogSet, append: bool) -> 
             .optional()?;
         let guid = known.as_ref().filter(|_| append).unwrap_or(&set.guid);
         if let Some(known) = known.as_ref().filter(|_| !append) {
-            for table in ["CounterData", "CounterStatus", "DisplayToID"] {
+            for table in ["CounterData", "CounterStatus", "EmptyRecords", "DisplayToID"] {
                 change.execute(&format!("DELETE FROM main.{table} WHERE GUID = ?"), [known])?;
             }
         }
@@ -175,7 +175,9 @@ fn copy_counters(change: &Connection) -> rusqlite::Result<()> {
 
 /// Adds the records after those that are there.
 fn copy_rows(change: &Connection, guid: &str) -> rusqlite::Result<()> {
-    const LAST: &str = "SELECT coalesce(max(RecordIndex), 0) FROM main.CounterData WHERE GUID = ?";
+    const LAST: &str = "SELECT coalesce(max(RecordIndex), 0) FROM (\
+         SELECT RecordIndex FROM main.CounterData WHERE GUID = ?1 \
+         UNION ALL SELECT RecordIndex FROM main.EmptyRecords WHERE GUID = ?1)";
     let last: i64 = change.query_row(LAST, [guid], |row| row.get(0))?;
     change.execute(
         "INSERT OR IGNORE INTO main.CounterData SELECT ?1, our_id, RecordIndex + ?2, CounterDateTime, CounterValue, \
@@ -186,6 +188,11 @@ fn copy_rows(change: &Connection, guid: &str) -> rusqlite::Result<()> {
     change.execute(
         "INSERT OR IGNORE INTO main.CounterStatus SELECT ?1, RecordIndex + ?2, our_id, Status, Reason \
          FROM theirs.CounterStatus JOIN temp.SameCounter ON CounterID = their_id",
+        params![guid, last],
+    )?;
+    change.execute(
+        "INSERT OR IGNORE INTO main.EmptyRecords SELECT ?1, RecordIndex + ?2, CounterDateTime \
+         FROM theirs.EmptyRecords",
         params![guid, last],
     )?;
     Ok(())

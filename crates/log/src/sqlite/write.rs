@@ -49,6 +49,12 @@ CREATE TABLE IF NOT EXISTS CounterStatus (
     Reason TEXT NOT NULL,
     PRIMARY KEY (GUID, RecordIndex, CounterID)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS EmptyRecords (
+    GUID TEXT NOT NULL,
+    RecordIndex INTEGER NOT NULL,
+    CounterDateTime TEXT NOT NULL,
+    PRIMARY KEY (GUID, RecordIndex)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS DisplayToID (
     GUID TEXT PRIMARY KEY,
     RunID INTEGER,
@@ -159,7 +165,8 @@ impl Sink for SqliteSink {
     }
 
     /// Writes a row of the database for each value, and the reason for each that is missing. Instances that
-    /// do not exist at the time have neither.
+    /// do not exist at the time have neither. Where no counter has a value, the time of the record is in a
+    /// table of its own.
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         self.records = self.records.saturating_add(1);
         self.first = self.first.or(Some(row.time));
@@ -167,7 +174,7 @@ impl Sink for SqliteSink {
         let stamp = text_of(row.time);
         let guid = self.options.guid.as_str();
         let Some(database) = &self.database else { return Err(io::Error::other("the database is complete")) };
-        let mut written = 0u32;
+        let (mut written, mut has_values) = (0u32, false);
         let mut write = || -> rusqlite::Result<()> {
             let mut data = database.prepare_cached("INSERT INTO CounterData VALUES (?,?,?,?,?,?,?,?,?,?)")?;
             let mut status = database.prepare_cached("INSERT INTO CounterStatus VALUES (?,?,?,?,?)")?;
@@ -177,6 +184,7 @@ impl Sink for SqliteSink {
                         let number = TextStyle::default().number(&cell.value);
                         let ((a, b), (c, d)) = (halves(sample.first), halves(sample.second));
                         let count = sample.multi_count;
+                        has_values = true;
                         data.execute(params![guid, id, self.records, stamp, number, a, b, c, d, count])?;
                     }
                     Err(NoValue::NoInstance) => continue,
@@ -186,6 +194,10 @@ impl Sink for SqliteSink {
                     }
                 }
                 written = written.saturating_add(1);
+            }
+            if !has_values {
+                let sql = "INSERT INTO EmptyRecords VALUES (?,?,?)";
+                database.prepare_cached(sql)?.execute(params![guid, self.records, stamp])?;
             }
             Ok(())
         };
