@@ -31,8 +31,9 @@ fn ticks() -> (f64, f64) {
     (all - numbers[3] - numbers[4], all)
 }
 
-#[test]
-fn processors_are_busy_as_the_kernel_counts_them() {
+/// How far a report of two seconds is from what the kernel counted in a little more time, and how far its
+/// shares are from 100 %.
+fn differences() -> (f64, f64) {
     let (busy, all) = ticks();
     let text = tally(&["stat", "cpu", "2", "1"]).data();
     let (busy_then, all_then) = ticks();
@@ -40,11 +41,23 @@ fn processors_are_busy_as_the_kernel_counts_them() {
     assert_eq!(rows(&text).len(), 1, "{text}");
     let shown = number(&text, "%busy");
     let expected = (busy_then - busy) / (all_then - all) * 100.0;
-    // The window of the test is a little longer than that of the command, which starts up in it.
-    assert!((shown - expected).abs() < 30.0, "{shown} and {expected}");
     let sum = number(&text, "%user") + number(&text, "%kernel") + number(&text, "%idle");
-    // The kernel counts user and kernel time by ticks, and idle time exactly.
-    assert!((sum - 100.0).abs() < 15.0, "{sum} in\n{text}");
+    ((shown - expected).abs(), (sum - 100.0).abs())
+}
+
+#[test]
+fn processors_are_busy_as_the_kernel_counts_them() {
+    // Other programs may begin or end while only one of the two looks. When none does, both agree. The kernel
+    // counts user and kernel time by ticks, and idle time exactly.
+    let mut seen = Vec::new();
+    for _ in 0..15 {
+        let (busy, sum) = differences();
+        seen.push((busy, sum));
+        if busy < 5.0 && sum < 3.0 {
+            return;
+        }
+    }
+    panic!("never as the kernel counts: {seen:?}");
 }
 
 #[test]
