@@ -44,6 +44,22 @@ fn every_command_of_the_help_has_a_page() {
     has(&tally(&["man", "wacth"]).words(3), &["watch"]);
 }
 
+/// The examples that the help of an action shows are in the page of its command.
+#[test]
+fn actions_have_their_examples() {
+    let plain = |text: String| {
+        text.replace("\\(aq", "'").replace("\\(dq", "\"").replace("\\-", "-").replace("\\e", "\\")
+    };
+    for (command, action) in [("log", "start"), ("provider", "list"), ("prof", "run")] {
+        let help = tally(&[command, action, "--help"]).data();
+        let Some(examples) = help.split("Examples:\n").nth(1) else { panic!("no examples in {help}") };
+        let page = plain(tally(&["man", command]).data());
+        for example in examples.lines().take_while(|line| !line.is_empty()) {
+            has(&page, &[example.trim()]);
+        }
+    }
+}
+
 #[test]
 fn formatters_accept_the_pages() {
     let folder = Folder::new();

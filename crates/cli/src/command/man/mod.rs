@@ -17,7 +17,7 @@ use crate::command_line::Arguments;
 use crate::exit::{Failure, Kind};
 
 pub(crate) fn run(wanted: &Man) -> Result<(), Failure> {
-    let mut root = Arguments::command().term_width(100);
+    let mut root = Arguments::whole_command().term_width(100);
     root.build();
     if let Some(folder) = &wanted.output {
         let made = std::fs::create_dir_all(folder);
@@ -104,6 +104,11 @@ fn page(root: &Command, command: Option<&Command>) -> String {
         page.paragraph();
         page.text(&full(&about(action)));
         arguments_of(&mut page, action, "");
+        if let (Some(examples), _) = after(action) {
+            page.paragraph();
+            page.text("Examples:");
+            page.example(&examples);
+        }
     }
     if command.is_some() {
         page.section("GLOBAL OPTIONS");
