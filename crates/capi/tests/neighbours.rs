@@ -1,4 +1,5 @@
-//! A program that uses `pdh.h` beside a provider library that crashes or hangs: the other counters keep their values.
+//! A program that uses `pdh.h` beside a provider library that crashes or hangs: the other counters keep their
+//! values.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
@@ -67,7 +68,7 @@ fn attack_a_program_beside_a_sick_library() {
     let bench = Bench::new("neighbours");
     let program =
         bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/neighbours.c"]);
-    // It crashes at its first answer, crashes when it is opened, never answers, or answers once and never again.
+    // It crashes at its first answer or when it is opened, never answers, or answers once and never again.
     for fault in ["CRASH", "CRASH_OPEN", "OPEN_SLEEPS", "LONG_SLEEP"] {
         let folder = Scratch::in_memory();
         fs::create_dir(folder.join("calls")).unwrap();

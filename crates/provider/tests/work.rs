@@ -1,5 +1,5 @@
-//! Answers of libraries and programs with many objects and instances: the work grows with their number, not with its
-//! square. Counted in instructions, so that no clock decides.
+//! Answers of libraries and programs with many objects and instances: the work grows with their number, not
+//! with its square. Counted in instructions, so that no clock decides.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 

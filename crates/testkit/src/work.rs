@@ -12,8 +12,8 @@ pub fn work_size() -> Option<usize> {
     std::env::var(SIZE).ok()?.parse().ok()
 }
 
-/// Runs a test of this program under valgrind with [`work_size`] `size` and twice that, and checks that twice as much
-/// takes at most 2.5 times the instructions. Without valgrind it reports a skip and returns `false`.
+/// Runs a test of this program under valgrind with [`work_size`] `size` and twice that, and checks that twice
+/// as much takes at most 2.5 times the instructions. Without valgrind it reports a skip and returns `false`.
 ///
 /// # Panics
 ///

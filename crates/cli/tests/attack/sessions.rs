@@ -100,7 +100,8 @@ fn attack_the_log_of_a_session_of_a_user() {
     attack(
         AREA,
         "write to, or cut, the log of a session of a user",
-        "a second writer is refused with the process of the first; log show names the cut, and the next log begins",
+        "a second writer is refused with the process of the first; log show names the cut, and the next log \
+         begins",
     );
 }
 

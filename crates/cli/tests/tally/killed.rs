@@ -1,7 +1,7 @@
 //! A recording command is killed at its system calls: at most the record that is being taken is lost.
 //!
-//! strace kills it, one run for each call. Its list of calls also says how many samples were begun: a judge that
-//! knows nothing of the log.
+//! strace kills it, one run for each call. Its list of calls also says how many samples were begun: a judge
+//! that knows nothing of the log.
 
 use std::collections::HashMap;
 use std::fs;
@@ -70,8 +70,8 @@ impl Recording {
         records.len()
     }
 
-    /// Every call from the one that makes the file, with its number among the calls of its name, as strace counts
-    /// them, and the number of samples that were begun before.
+    /// Every call from the one that makes the file, with its number among the calls of its name, as strace
+    /// counts them, and the number of samples that were begun before.
     fn calls(&self) -> Vec<(String, usize, usize)> {
         let (status, lines) = self.run(&[]);
         assert!(status.success(), "{status}");

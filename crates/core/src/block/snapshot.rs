@@ -40,8 +40,8 @@ pub struct Snapshot {
     read_infos: Vec<ReadInfo>,
 }
 
-/// So many objects are looked through one by one. A machine has about a hundred; a library may answer with tens of
-/// thousands.
+/// So many objects are looked through one by one. A machine has about a hundred; a library may answer with tens
+/// of thousands.
 const FEW: usize = 64;
 
 #[derive(Debug, Clone)]

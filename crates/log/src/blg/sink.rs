@@ -48,8 +48,8 @@ impl<W: Write + Seek> BlgSink<W> {
         }
     }
 
-    /// The columns that a BLG can not hold, each with the reason: text that is not a counter path, and names that
-    /// are longer than readers accept.
+    /// The columns that a BLG can not hold, each with the reason: text that is not a counter path, and names
+    /// that are longer than readers accept.
     pub fn left_out(&self) -> &[String] {
         &self.not_in_it
     }
