@@ -227,6 +227,10 @@ fn labels(column: &Column, host: &str) -> Vec<(&'static str, String)> {
             _ => String::new(),
         };
         labels.push(("name", format!("{}{number}", instance.text())));
+        // A number behind # goes to another process when one of the same name ends.
+        if let Some(process) = column.live.as_ref().and_then(|live| live.process) {
+            labels.push(("process_id", process.to_string()));
+        }
     }
     labels
 }

@@ -241,3 +241,20 @@ fn packets_of_statsd_have_differences_and_fit() {
         assert_eq!(statsd.packets(&families, &row(&row_cells)), packets);
     }
 }
+
+#[test]
+fn processes_of_one_name_are_told_apart_by_their_id() {
+    let raw = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
+    let handles = || column("Process", Some("a"), "Handle Count", raw);
+    let mut columns = [handles(), handles()];
+    for (column, process) in columns.iter_mut().zip([17, 18]) {
+        column.live.as_mut().unwrap().process = Some(process);
+    }
+    let cells = [7, 8].map(|number| Cell { value: Ok(Value::Integer(number)), ..cell(raw, number, 0) });
+    let text = written(TextFormat::OpenMetrics, &columns, &cells);
+    let expected = [
+        "nt_process_handle{name=\"a\",process_id=\"17\"} 7",
+        "nt_process_handle{name=\"a\",process_id=\"18\"} 8",
+    ];
+    assert_eq!(series(&text), expected);
+}

@@ -75,6 +75,9 @@ fn the_format_follows_accept_and_the_series_the_selection() {
     assert!(open.text().contains("\nnt_system_processes ") && !open.text().contains("\nnt_processor_"));
     let text = scrape(&server, "/metrics?path=%5CProcess(*)%5CID+Process", "");
     assert_eq!(text.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    // The label is the process that the number is of.
+    let own = format!("process_id=\"{0}\"}} {0}\n", std::process::id());
+    assert!(text.text().contains(&own), "{}", text.text());
     assert!(text.text().contains("\nnt_process_id_process{name=") && !text.text().contains("# EOF"));
     // Without a selection: everything but what has no bound.
     let all = scrape(&server, "/metrics", "Accept-Encoding: gzip\r\n");
