@@ -10,6 +10,7 @@
 //! | [`nettrace`] | the format of event streams and files: blocks, metadata, events, stacks |
 //! | [`events`] | what the events of the runtime say: counters, collections, exceptions, methods |
 //! | [`samples`] | what the threads of a program ran, with the names of methods |
+//! | [`incidents`] | collections, exceptions and waits, with the names of methods |
 //! | [`port`] | on Linux: finding programs, the protocol of their sockets |
 //! | [`live`] | on Linux: counters of all programs, as a provider |
 //!
@@ -20,6 +21,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod events;
+pub mod incidents;
 #[cfg(target_os = "linux")]
 pub mod live;
 pub mod nettrace;

@@ -164,7 +164,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 33] = [
+const NESTED: [(&str, &str, &str); 37] = [
     (
         "log",
         "start",
@@ -224,6 +224,34 @@ const NESTED: [(&str, &str, &str); 33] = [
         "  tally prof sample 4711
   tally prof sample shop --duration 30s -o shop.nettrace
   tally prof report shop.nettrace -o shop.html",
+    ),
+    (
+        "prof",
+        "gc",
+        "  tally prof gc 4711
+  tally prof gc shop --duration 1m
+  tally prof gc shop.nettrace",
+    ),
+    (
+        "prof",
+        "exceptions",
+        "  tally prof exceptions 4711
+  tally prof exceptions shop --rows 10
+  tally prof exceptions shop.nettrace",
+    ),
+    (
+        "prof",
+        "contention",
+        "  tally prof contention 4711
+  tally prof contention shop --duration 30s
+  tally prof contention shop.nettrace",
+    ),
+    (
+        "prof",
+        "threads",
+        "  tally prof threads 4711
+  tally prof threads shop --duration 30s
+  tally prof threads shop.nettrace",
     ),
     (
         "prof",

@@ -7,6 +7,7 @@
 mod bundle;
 mod counters;
 mod hosts;
+mod incidents;
 mod port;
 #[path = "../../../clr/tests/dotnet/runtimes.rs"]
 #[allow(dead_code, reason = "shared with the profiler's tests")]

@@ -194,9 +194,9 @@ fn samples_show_where_a_program_spends_its_time() {
 }
 
 /// A stream that says how much was read.
-struct Counted {
-    stream: Stream,
-    reading: Sender<usize>,
+pub(crate) struct Counted {
+    pub(crate) stream: Stream,
+    pub(crate) reading: Sender<usize>,
 }
 
 impl Read for Counted {

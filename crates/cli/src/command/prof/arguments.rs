@@ -22,6 +22,14 @@ pub(crate) enum ProfAction {
     Run(ProfRun),
     /// Sample a running .NET program that was not prepared, then print its call tree.
     Sample(ProfSample),
+    /// Show the garbage collections of a running .NET program: pauses, heap, types allocated.
+    Gc(ProfIncidents),
+    /// Show the exceptions that a running .NET program throws, and where.
+    Exceptions(ProfIncidents),
+    /// Show where the threads of a running .NET program wait for locks.
+    Contention(ProfIncidents),
+    /// Show how the thread pool of a running .NET program grows, and whether it starves.
+    Threads(ProfIncidents),
     /// Print the call tree of a profile file, even of a running or killed program.
     Tree(ProfTree),
     /// Write an HTML report: call tree, flame graph, methods, callers, threads, exceptions.
@@ -98,6 +106,19 @@ pub(crate) struct ProfSample {
     pub(crate) depth: usize,
     #[command(flatten)]
     pub(crate) fold: ProfFold,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfIncidents {
+    /// Process id, the name of a program of which one runs, or a file of 'tally prof sample'.
+    #[arg(value_name = "PID|NAME|FILE")]
+    pub(crate) program: String,
+    /// How long to look at a program, such as 30, 500ms or 2m (seconds without a unit). Ctrl-C ends it earlier.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = interval)]
+    pub(crate) duration: Duration,
+    /// Show only this many rows of each table.
+    #[arg(long, default_value = "40", value_name = "N")]
+    pub(crate) rows: usize,
 }
 
 /// What is recorded of a running program.

@@ -1,12 +1,13 @@
 //! `tally prof`: runs .NET programs under the function profiler and shows its recordings.
 
 pub(crate) mod arguments;
+#[cfg_attr(not(target_os = "linux"), path = "attach_elsewhere.rs")]
+mod attach;
+mod incidents;
 mod locate;
 #[cfg_attr(not(target_os = "linux"), path = "publish_elsewhere.rs")]
 mod publish;
 mod run;
-#[cfg_attr(not(target_os = "linux"), path = "sample_elsewhere.rs")]
-mod sample;
 mod sampled;
 mod top;
 
@@ -26,12 +27,17 @@ use crate::words::{say, shown};
 use arguments::{
     Prof, ProfAction, ProfDiff, ProfExport, ProfFold, ProfForm, ProfReport, ProfStatus, ProfTree,
 };
+use incidents::Subject;
 use locate::open;
 
 pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
     match &prof.action {
         ProfAction::Run(arguments) => run::run(arguments),
-        ProfAction::Sample(arguments) => sample::run(arguments),
+        ProfAction::Sample(arguments) => attach::sample(arguments),
+        ProfAction::Gc(arguments) => incidents::run(Subject::Collections, arguments),
+        ProfAction::Exceptions(arguments) => incidents::run(Subject::Exceptions, arguments),
+        ProfAction::Contention(arguments) => incidents::run(Subject::Contention, arguments),
+        ProfAction::Threads(arguments) => incidents::run(Subject::Threads, arguments),
         ProfAction::Tree(arguments) => tree(arguments),
         ProfAction::Report(arguments) => report(arguments),
         ProfAction::Diff(arguments) => diff(arguments),

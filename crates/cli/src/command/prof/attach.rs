@@ -1,14 +1,16 @@
-//! `tally prof sample`: samples a running .NET program that was not prepared.
+//! Records events of running .NET programs that were not prepared: `tally prof sample`, and the events for
+//! reports of incidents.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use tallymon::log::new_file::NewFile;
 use tallymon_clr::export::TreeOptions;
 use tallymon_dotnet::events;
+use tallymon_dotnet::incidents::Incidents;
 use tallymon_dotnet::port::{self, EventProvider, PortError, Program, Session, Stream};
 
 use super::arguments::{ProfSample, Recorded};
@@ -22,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often to look for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-pub(super) fn run(arguments: &ProfSample) -> Result<(), Failure> {
+pub(super) fn sample(arguments: &ProfSample) -> Result<(), Failure> {
     let provider = |name: &str, keywords| EventProvider {
         name: name.into(),
         keywords,
@@ -86,9 +88,38 @@ fn record(recorded: &Recorded, session: &Session) -> Result<PathBuf, Failure> {
     let stop = Stop::on_signals()?;
     let mut stream = program.start(session, PATIENCE).map_err(|error| failure(&error))?;
     stream.set_patience(PATIENCE);
-    copy(stream, file, recorded.duration, &stop, &output)?;
+    let result = read(stream, recorded.duration, &stop, move |stream| copy_all(stream, file))?;
+    match result {
+        Ok(()) => {}
+        Err(CopyError::Read(error)) => return Err(unreadable(program.pid, &error)),
+        Err(CopyError::Write(error)) => return Err(failed(error)),
+    }
     new.keep().map_err(failed)?;
     Ok(output)
+}
+
+/// The failure for events that can not be read.
+fn unreadable(pid: u32, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Kind::Unreachable, format_args!("process {pid}: reading its events: {error}"))
+}
+
+/// What happens in a program for a while.
+pub(super) fn incidents(
+    program: &str,
+    duration: Duration,
+    keywords: u64,
+    level: u32,
+) -> Result<Incidents, Failure> {
+    let program = find(program)?;
+    let name = events::RUNTIME.into();
+    let providers = vec![EventProvider { name, keywords, level, arguments: String::new() }];
+    let session = Session { providers, method_names: true, buffer: 64 };
+    let stop = Stop::on_signals()?;
+    let mut stream = program.start(&session, PATIENCE).map_err(|error| failure(&error))?;
+    // A program to which nothing happens sends nothing.
+    stream.set_patience(duration.saturating_add(PATIENCE));
+    let pid = program.pid;
+    read(stream, duration, &stop, Incidents::read)?.map_err(|error| unreadable(pid, &error))
 }
 
 /// The name of a program without what a path means.
@@ -97,18 +128,17 @@ fn file_name(name: &str) -> String {
     if name.is_empty() || name.starts_with('.') { format!("dotnet{name}") } else { name }
 }
 
-/// Copies a stream to its end. After the duration, or Ctrl-C, the program is asked to end it.
-fn copy(
-    mut stream: Stream,
-    file: File,
+/// Reads a stream to its end in a thread. After the duration, or Ctrl-C, the program is asked to end it.
+fn read<T: Send + 'static>(
+    stream: Stream,
     duration: Duration,
     stop: &Stop,
-    output: &Path,
-) -> Result<(), Failure> {
+    work: impl FnOnce(Stream) -> T + Send + 'static,
+) -> Result<T, Failure> {
     let (finish, pid) = (stream.finisher(), stream.program().pid);
     let (done, ended) = channel();
-    let copying = std::thread::spawn(move || {
-        let result = copy_all(&mut stream, file);
+    let working = std::thread::spawn(move || {
+        let result = work(stream);
         // Nobody waits when the other side failed.
         let _ = done.send(());
         result
@@ -121,24 +151,13 @@ fn copy(
     }
     if is_over {
         say(format_args!("process {pid} ended its events before the time"));
-    } else {
+    } else if let Err(error) = finish.finish(PATIENCE)
+        && port::find(pid).is_ok()
+    {
         // A program that ends just now needs no answer.
-        if let Err(error) = finish.finish(PATIENCE)
-            && !matches!(ended.try_recv(), Ok(()))
-            && port::find(pid).is_ok()
-        {
-            return Err(failure(&error));
-        }
+        return Err(failure(&error));
     }
-    match copying.join() {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(CopyError::Read(error))) => {
-            let words = format!("process {pid}: reading its events: {error}");
-            Err(Failure::new(Kind::Other, words))
-        }
-        Ok(Err(CopyError::Write(error))) => Err(Failure::file(output, &error)),
-        Err(_) => Err(Failure::new(Kind::Other, "the thread that reads the events failed")),
-    }
+    working.join().map_err(|_| Failure::new(Kind::Other, "the thread that reads the events failed"))
 }
 
 /// Which side of a copy failed.
@@ -147,7 +166,7 @@ enum CopyError {
     Write(std::io::Error),
 }
 
-fn copy_all(stream: &mut Stream, file: File) -> Result<(), CopyError> {
+fn copy_all(mut stream: Stream, file: File) -> Result<(), CopyError> {
     let mut out = BufWriter::new(file);
     let mut buffer = vec![0; 1 << 16];
     loop {

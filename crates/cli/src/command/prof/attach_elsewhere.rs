@@ -1,0 +1,25 @@
+//! On systems where nothing attaches to running .NET programs.
+
+use std::time::Duration;
+
+use tallymon_dotnet::incidents::Incidents;
+
+use super::arguments::ProfSample;
+use crate::exit::{Failure, Kind};
+
+pub(super) fn sample(_arguments: &ProfSample) -> Result<(), Failure> {
+    Err(unsupported())
+}
+
+pub(super) fn incidents(
+    _program: &str,
+    _duration: Duration,
+    _keywords: u64,
+    _level: u32,
+) -> Result<Incidents, Failure> {
+    Err(unsupported())
+}
+
+fn unsupported() -> Failure {
+    Failure::new(Kind::Other, "attaching to .NET programs works on Linux only; recorded files can be read")
+}
