@@ -32,8 +32,8 @@ pub(crate) struct Dashboard {
     /// The program that shows it.
     #[arg(value_enum, value_name = "PROGRAM")]
     program: Program,
-    /// Objects to show, by name in any language or by index. Without one: system, processors, memory, disks and
-    /// network.
+    /// Objects to show, by name in any language or by index. Without one: system, processors, memory, disks
+    /// and network.
     #[arg(value_name = "OBJECT")]
     objects: Vec<String>,
     /// The title of the dashboard.

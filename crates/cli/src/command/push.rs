@@ -153,7 +153,12 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
     let refused = Arc::clone(&is_refused);
     let waiting_folder = queue.folder().to_owned();
     let report = move |event: Event| {
-        if matches!(event, Event::Refused(_) | Event::Dropped(_)) {
+        let is_lost = match &event {
+            Event::Refused(_) | Event::Dropped(_) => true,
+            Event::Partial(partial) => partial.rejected > 0,
+            _ => false,
+        };
+        if is_lost {
             refused.store(true, Ordering::Relaxed);
         }
         say(event);
