@@ -7,10 +7,8 @@ use tallymon_log::{Cooker, Format, ReadOptions, read_bytes};
 
 fuzz_target!(|data: &[u8]| {
     let format = Format::detect(data);
-    let is_text = matches!(
-        format,
-        Some(Format::Vmstat | Format::SysstatText | Format::Nmon | Format::OpenMetrics)
-    );
+    let is_text =
+        matches!(format, Some(Format::Vmstat | Format::SysstatText | Format::Nmon | Format::OpenMetrics));
     if !is_text {
         return;
     }
