@@ -87,7 +87,7 @@ fn time_in_jit(state: &State) -> Option<f64> {
 
 pub(super) const TABLES: &[Table] = &[
     Table {
-        index: 910_000,
+        index: 930_000,
         name: ".NET CLR Memory",
         help: "Garbage collection in .NET programs, under the names of .NET Framework. The runtime of \
         each program is \
@@ -96,35 +96,35 @@ pub(super) const TABLES: &[Table] = &[
         counters: MEMORY,
     },
     Table {
-        index: 910_200,
+        index: 930_200,
         name: ".NET CLR Exceptions",
         help: "Exceptions in .NET programs, under the names of .NET Framework.",
         default: 1,
         counters: EXCEPTIONS,
     },
     Table {
-        index: 910_400,
+        index: 930_400,
         name: ".NET CLR Jit",
         help: "Compilation in .NET programs while they run, under the names of .NET Framework.",
         default: 3,
         counters: JIT,
     },
     Table {
-        index: 910_600,
+        index: 930_600,
         name: ".NET CLR LocksAndThreads",
         help: "Locks and threads in .NET programs, under the names of .NET Framework.",
         default: 1,
         counters: LOCKS,
     },
     Table {
-        index: 910_800,
+        index: 930_800,
         name: ".NET CLR Loading",
         help: "Classes and assemblies that .NET programs have loaded, under the names of .NET Framework.",
         default: 11,
         counters: LOADING,
     },
     Table {
-        index: 911_000,
+        index: 931_000,
         name: "System.Runtime",
         help: "The counters that .NET programs have about themselves since .NET Core 3.0, under their own \
         names.",

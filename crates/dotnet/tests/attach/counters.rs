@@ -200,7 +200,7 @@ fn sessions_begin_and_end_with_their_reader() {
         };
         let before = sockets();
         let mut provider = DotnetPrograms::default();
-        assert!(!provider.objects().is_empty() && provider.is_costly(TitleIndex(910_000)));
+        assert!(!provider.objects().is_empty() && provider.is_costly(TitleIndex(930_000)));
         assert_eq!(sockets(), before);
         until(&mut provider, &running, EXCEPTIONS, |_| true);
         assert!(sockets() > before);

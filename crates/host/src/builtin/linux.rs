@@ -58,6 +58,24 @@ mod tests {
     use super::*;
     use crate::registry::{BASE_INDEX, OWN_INDEXES};
 
+    /// An index is the name of one thing, whichever provider has it.
+    #[test]
+    fn providers_share_no_index() {
+        let system = System::open().unwrap().with_profile(Profile::NtStrict);
+        let mut own = std::collections::BTreeSet::new();
+        for object in system.objects().iter().chain([&provider_object::SPEC]) {
+            own.insert(object.name);
+            own.extend(object.counters.iter().map(|counter| counter.name));
+        }
+        let programs = DotnetPrograms::default();
+        for object in programs.objects() {
+            assert!(OWN_INDEXES.contains(&object.name.0), "{}", object.name.0);
+            for name in object.counters.iter().map(|counter| counter.name).chain([object.name]) {
+                assert!(!own.contains(&name), "the index {} is that of another object or counter", name.0);
+            }
+        }
+    }
+
     #[test]
     fn everything_has_a_name_and_help_in_every_language() {
         let system = System::open().unwrap().with_profile(Profile::NtStrict);
