@@ -91,10 +91,16 @@ fn columns_are_aligned_with_wide_letters() {
             out.lines().map(|line| line.split(" counters").next().unwrap().width()).collect();
         assert!(columns.windows(2).all(|pair| pair[0] == pair[1]), "{columns:?}\n{out}");
         // All names are of the language.
-        let ascii = out.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic())).count();
+        let ascii = out
+            .lines()
+            .filter(|line| line.trim_start_matches('.').starts_with(|c: char| c.is_ascii_alphabetic()))
+            .count();
         if language == "ko" || language == "ru" {
+            // The names of .NET are names of .NET in every language.
+            let is_dotnet = |line: &&str| line.starts_with(".NET CLR") || line.starts_with("System.Runtime");
+            let own: Vec<&str> = out.lines().filter(|line| !is_dotnet(line)).collect();
             for english in EVERYWHERE {
-                assert!(!out.contains(english), "{out}");
+                assert!(own.iter().all(|line| !line.contains(english)), "{out}");
             }
         } else if language == "en" {
             assert_eq!(ascii, out.lines().count());

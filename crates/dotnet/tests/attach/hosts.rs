@@ -79,7 +79,13 @@ impl Host {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
         // The test looks for the socket where every program does.
         command.env_remove("TMPDIR");
-        let mut child = command.spawn().unwrap();
+        // Another test that starts a program just now has the copy open for writing, for a moment.
+        let mut child = loop {
+            match command.spawn() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {}
+                result => break result.unwrap(),
+            }
+        };
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut running = Running { child, input, output, _folder: folder };
         assert_eq!(running.line(), "ready", ".NET {}", self.version);
