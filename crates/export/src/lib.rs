@@ -10,6 +10,7 @@
 //! | [`influx`], [`statsd`] | lines of InfluxDB and packets of StatsD |
 //! | [`protobuf`] | the encoding of both |
 //! | [`promql`] | queries of Prometheus that show what a counter shows |
+//! | [`samba`] | the databases from which Samba answers Windows' performance tools |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
 //!
 //! It writes text and does nothing else: no network, no files.
@@ -26,5 +27,7 @@ pub mod otlp;
 pub mod promql;
 pub mod protobuf;
 pub mod remote_write;
+pub mod samba;
 pub mod series;
 pub mod statsd;
+mod tdb;

@@ -24,6 +24,7 @@ pub(crate) mod relog;
 pub(crate) mod report;
 pub(crate) mod report_file;
 pub(crate) mod serve;
+mod serve_samba;
 pub(crate) mod stat;
 pub(crate) mod stats;
 pub(crate) mod top;

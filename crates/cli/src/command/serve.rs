@@ -14,6 +14,7 @@ use tallymon_serve::{MetricsAccess, Options, ServeError, Server};
 
 use super::mon::DEFAULT_COUNTERS;
 use super::relog::reading;
+use super::serve_samba;
 use crate::arguments::parse::interval;
 use crate::arguments::{Common, Reading};
 use crate::border;
@@ -30,6 +31,14 @@ pub(crate) struct Serve {
     /// this on HOST. It only reads counters.
     #[arg(long, conflicts_with_all = ["logs", "live", "open", "port", "listen", "uploads", "metrics"])]
     stdio: bool,
+    /// Write the counters of this machine for Samba into this folder ('perfmon' in Samba's state directory), so
+    /// that Windows' tools read them from there.
+    #[arg(long, value_name = "FOLDER",
+        conflicts_with_all = ["stdio", "logs", "live", "open", "port", "listen", "uploads", "metrics"])]
+    samba: Option<PathBuf>,
+    /// Object for --samba, by name or index. Repeat for several; without it, those of the whole machine.
+    #[arg(long, value_name = "OBJECT", requires = "samba")]
+    object: Vec<String>,
     /// Show this machine besides the logs.
     #[arg(long)]
     live: bool,
@@ -73,6 +82,9 @@ enum Who {
 pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     if wanted.stdio {
         return frames(common);
+    }
+    if let Some(folder) = &wanted.samba {
+        return serve_samba::run(common, folder, &wanted.object, wanted.interval);
     }
     if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
         let words = format_args!("{}: no such file; give performance logs", missing.display());

@@ -13,13 +13,13 @@ use tallymon_testkit::{peer, shared, skip};
 
 use crate::support::{Net, has};
 
-const PASSWORD: &str = "Pass word #1";
+pub(crate) const PASSWORD: &str = "Pass word #1";
 
 /// A Samba with folders of its own that ends with its test.
-struct Samba {
+pub(crate) struct Samba {
     smbd: Child,
-    folder: String,
-    port: u16,
+    pub(crate) folder: String,
+    pub(crate) port: u16,
 }
 
 impl Drop for Samba {
@@ -37,7 +37,7 @@ impl Drop for Samba {
 
 impl Samba {
     /// Starts one with these settings; `None` where it is not installed, or this is not root.
-    fn start(net: &Net, name: &str, settings: &str) -> Option<Samba> {
+    pub(crate) fn start(net: &Net, name: &str, settings: &str) -> Option<Samba> {
         let (smbd, smbpasswd) = (peer("smbd").or_else(|| sbin("smbd"))?, peer("smbpasswd")?);
         let samples = shared("samba")?;
         let user = Command::new("id").arg("-u").output().unwrap();
@@ -100,7 +100,7 @@ fn sbin(name: &str) -> Option<std::path::PathBuf> {
 }
 
 /// Writes the file of passwords.
-fn passwords(net: &Net, text: &str) {
+pub(crate) fn passwords(net: &Net, text: &str) {
     let file = net.file("root/credentials", text.as_bytes());
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
 }
@@ -113,7 +113,8 @@ fn table(net: &Net, hosts: &[(&str, u16)]) {
 }
 
 /// Signed messages of the newest version only.
-const STRICT: &str = "server signing = mandatory\nserver min protocol = SMB3_11\nrestrict anonymous = 2";
+pub(crate) const STRICT: &str =
+    "server signing = mandatory\nserver min protocol = SMB3_11\nrestrict anonymous = 2";
 
 #[test]
 fn the_counters_of_samba_are_read() {

@@ -1,0 +1,134 @@
+//! This machine as Samba shows it to Windows' tools, read back through Samba.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+use tallymon_testkit::skip;
+
+use crate::smbd::{PASSWORD, STRICT, Samba, passwords};
+use crate::support::{Net, TALLY, has};
+
+/// An export that ends with its test.
+struct Export(Child);
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the export of these objects, and waits until both files are there.
+fn export(folder: &Path, objects: &[&str]) -> Export {
+    let mut command = Command::new(TALLY);
+    command.args(["serve", "--interval", "200ms", "--samba"]).arg(folder);
+    for object in objects {
+        command.args(["--object", object]);
+    }
+    let export = Export(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let begin = Instant::now();
+    while !folder.join("names.tdb").exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no names.tdb");
+        thread::sleep(Duration::from_millis(20));
+    }
+    export
+}
+
+/// The values of paths, as JSON.
+fn values(net: &Net, words: &[&str]) -> Vec<Json> {
+    let ran = net.tally(&[&["get", "--json", "--timeout", "60s"], words].concat());
+    let row: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}\n{}", ran.out, ran.err));
+    row["values"].as_array().unwrap().clone()
+}
+
+#[test]
+fn samba_serves_this_machine() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    let folder = format!("{}/state/perfmon", samba.folder);
+    let folder = Path::new(&folder);
+    fs::remove_file(folder.join("names.tdb")).unwrap();
+    fs::remove_file(folder.join("data.tdb")).unwrap();
+    let _export = export(folder, &["Memory", "Processor", "System"]);
+    let host = format!("rrp://127.0.0.1:{}", samba.port);
+    let list = net.tally(&["list", "-H", &host, "--timeout", "60s"]).data();
+    assert_eq!(list.lines().count(), 3, "{list}");
+    has(&list, &["Memory", "Processor", "System"]);
+    // A size of this machine that does not change, one that hardly does, and a rate of each instance.
+    let paths = [
+        r"\Memory\Commit Limit",
+        r"\System\Processes",
+        r"\Processor(*)\% Processor Time",
+        r"\Memory\Page Faults/sec",
+    ];
+    let here = values(&net, &paths);
+    let there = values(&net, &[&paths[..], &["-H", &host]].concat());
+    assert_eq!(here.len(), there.len(), "{here:?} {there:?}");
+    for (here, there) in here.iter().zip(&there) {
+        assert_eq!(here["path"], there["path"]);
+        let (path, here, there) = (&here["path"], here["value"].as_f64(), there["value"].as_f64());
+        let (here, there) = (here.unwrap(), there.unwrap_or_else(|| panic!("{path} has no value")));
+        match path.as_str().unwrap() {
+            r"\Memory\Commit Limit" => assert_eq!(here, there),
+            r"\System\Processes" => assert!((here - there).abs() < 200.0, "{here} {there}"),
+            processor if processor.contains("Processor Time") => {
+                assert!((0.0..=100.0).contains(&there), "{there}")
+            }
+            _ => assert!(there >= 0.0),
+        }
+    }
+    // Another client reads the same block.
+    let script = format!(
+        "from impacket.dcerpc.v5 import transport, rrp\n\
+         t = transport.DCERPCTransportFactory(r'ncacn_np:127.0.0.1[\\pipe\\winreg]')\n\
+         t.set_dport({})\nt.set_credentials('nobody', {PASSWORD:?})\nd = t.get_dce_rpc()\nd.connect()\n\
+         d.bind(rrp.MSRPC_UUID_RRP)\nh = rrp.hOpenPerformanceData(d)['phKey']\n\
+         k, v = rrp.hBaseRegQueryValue(d, h, 'Global\\x00', dataLen=65536)\n\
+         assert v[:8] == b'P\\0E\\0R\\0F\\0', v[:16]\nprint(int.from_bytes(v[28:32], 'little'))\n",
+        samba.port
+    );
+    let peer = Command::new("python3").args(["-c", &script]).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&peer.stdout), String::from_utf8_lossy(&peer.stderr));
+    if err.contains("No module named 'impacket'") {
+        return skip("impacket is not installed (pip install impacket)");
+    }
+    assert_eq!(out, "3\n", "{err}");
+}
+
+#[test]
+fn instances_that_come_and_go_leave_no_hole() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    let folder = format!("{}/state/perfmon", samba.folder);
+    fs::remove_file(format!("{folder}/names.tdb")).unwrap();
+    let _export = export(Path::new(&folder), &["Process"]);
+    let host = format!("rrp://127.0.0.1:{}", samba.port);
+    for _ in 0..8 {
+        // Processes of other tests begin and end all the time, and these do.
+        let mut more: Vec<Child> =
+            (0..5).map(|_| Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap()).collect();
+        let got = values(&net, &["-H", &host, r"\Process(*)\Thread Count"]);
+        assert!(got.len() > 5, "{got:?}");
+        assert!(got.iter().all(|value| value["value"].is_number()), "{got:?}");
+        more.iter_mut().for_each(|child| {
+            let _ = child.kill();
+            let _ = child.wait();
+        });
+    }
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let net = Net::new(&[]);
+    let ran = net.tally(&["serve", "--samba", "/no/such/folder"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
+    has(&ran.err, &["/no/such/folder", "smbd -b"]);
+    let ran = net.tally(&["serve", "--object", "Memory"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+}
