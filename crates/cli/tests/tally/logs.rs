@@ -253,7 +253,7 @@ fn log_option_reads_values_from_a_log() {
     let two = tally(&[&["watch", "--log", &log, path, "--csv"], &range[..]].concat()).data();
     assert_eq!(column(&two, "% processor time"), of_windows[1..3]);
     let words = tally(&["watch", "--log", &log, path, "--from", "2030-01-01"]).words(4);
-    has(&words, &["no record in that range"]);
+    has(&words, &["no record from 2030-01-01T00:00:00.000-08:00"]);
     // What there is, and what it means.
     has(&tally(&["list", "--log", &log]).data(), &["Network Interface", "PhysicalDisk"]);
     has(&tally(&["list", "--log", &log, "Processor", "--instances"]).data(), &[r"\Processor(_total)"]);

@@ -149,7 +149,7 @@ fn several_logs_are_one_picture() {
     // Logs and a counter path, in any order.
     let words = format!(r"mon '{other}' '\Processor(_Total)\% Processor Time' '{one}'");
     let screen = terminal.start_with("", "web01", &words);
-    has(&screen, &["LOG", "one.tally, other.csv", "25 records", " charlieparker ended 21:47:00"]);
+    has(&screen, &["LOG", "one.tally, other.csv", "25 records", " charlieparker ended 13:47:00"]);
     terminal.key("q");
     terminal.is_restored();
 }
