@@ -31,8 +31,8 @@ pub(crate) struct Serve {
     /// this on HOST. It only reads counters.
     #[arg(long, conflicts_with_all = ["logs", "live", "open", "port", "listen", "uploads", "metrics"])]
     stdio: bool,
-    /// Write the counters of this machine for Samba into this folder ('perfmon' in Samba's state directory), so
-    /// that Windows' tools read them from there.
+    /// Write the counters of this machine for Samba into this folder ('perfmon' in Samba's state directory),
+    /// so that Windows' tools read them from there.
     #[arg(long, value_name = "FOLDER",
         conflicts_with_all = ["stdio", "logs", "live", "open", "port", "listen", "uploads", "metrics"])]
     samba: Option<PathBuf>,

@@ -1,4 +1,5 @@
-//! `tally serve --samba`: the counters of this machine in the databases from which Samba answers Windows' tools.
+//! `tally serve --samba`: the counters of this machine in the databases from which Samba answers Windows'
+//! tools.
 
 use std::path::Path;
 use std::time::Duration;

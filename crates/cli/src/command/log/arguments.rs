@@ -148,11 +148,12 @@ pub(crate) struct SessionOptions {
     /// Also start with the machine, by a unit of systemd.
     #[arg(long)]
     pub(crate) at_boot: bool,
-    /// A limit, such as '\\Memory\\Available MBytes < 200'. Repeat it for more. A session with nothing but limits
-    /// records nothing.
+    /// A limit, such as '\Memory\Available MBytes < 200'. Repeat it for more. A session with nothing but
+    /// limits records nothing.
     #[arg(long, value_name = "LIMIT", value_parser = limit)]
     pub(crate) alert: Vec<Limit>,
-    /// An alert begins and ends when values have been on a side of the limit for this time; at once by default.
+    /// An alert begins and ends when values have been on a side of the limit for this time; at once by
+    /// default.
     #[arg(long = "for", value_parser = interval, value_name = "TIME")]
     pub(crate) alert_after: Option<Duration>,
     /// At an alert write an event; 'tally events' shows it.

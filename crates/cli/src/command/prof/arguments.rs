@@ -113,7 +113,8 @@ pub(crate) struct ProfIncidents {
     /// Process id, the name of a program of which one runs, or a file of 'tally prof sample'.
     #[arg(value_name = "PID|NAME|FILE")]
     pub(crate) program: String,
-    /// How long to look at a program, such as 30, 500ms or 2m (seconds without a unit). Ctrl-C ends it earlier.
+    /// How long to look at a program, such as 30, 500ms or 2m (seconds without a unit). Ctrl-C ends it
+    /// earlier.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = interval)]
     pub(crate) duration: Duration,
     /// Show only this many rows of each table.
