@@ -20,7 +20,7 @@ use tallymon_provider::{
 };
 
 use crate::port::{Program, programs};
-use session::{Live, Phase};
+use session::{Begin, Live, Phase};
 use state::State;
 use tables::{From, Row, TABLES};
 
@@ -88,12 +88,12 @@ impl DotnetPrograms {
             let found = programs();
             self.sessions.retain(|program, _| found.binary_search(program).is_ok());
             for program in found {
-                self.sessions.entry(program.clone()).or_insert_with(|| Live::start(program));
+                self.sessions.entry(program.clone()).or_insert_with(|| Live::start(program, Begin::Awaited));
             }
         }
         for (program, live) in &mut self.sessions {
-            if live.shared.look(|phase, _| phase == Phase::Idle) {
-                *live = Live::start(program.clone());
+            if let Some(begin) = live.shared.is_to_begin_again() {
+                *live = Live::start(program.clone(), begin);
             }
             live.shared.ask();
         }

@@ -1,7 +1,7 @@
 //! The session with one program: a thread that reads its events as long as somebody asks.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,11 @@ const IDLE: Duration = Duration::from_secs(120);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A program that sent nothing for this long does not answer.
 const SILENCE: Duration = Duration::from_secs(3);
+/// A session in which no counters came for this long has failed. A runtime that is just starting may lose the
+/// command that has it send them.
+const BEGINNING: Duration = Duration::from_secs(5);
+/// A session that failed is tried again after this.
+const RETRY: Duration = Duration::from_secs(2);
 /// Time between two sets of counters, in seconds.
 const INTERVAL: &str = "0.1";
 
@@ -50,13 +55,22 @@ pub(super) enum Phase {
     Idle,
 }
 
+/// Whether the first request waits for the first values of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    Awaited,
+    Aside,
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn set(&self, phase: Phase) {
-        self.lock().phase = phase;
+        let mut inner = self.lock();
+        (inner.phase, inner.heard) = (phase, Instant::now());
+        drop(inner);
         self.changed.notify_all();
     }
 
@@ -65,6 +79,17 @@ impl Shared {
         let inner = self.lock();
         let silent = inner.phase == Phase::Running && inner.heard.elapsed() > SILENCE;
         look(if silent { Phase::Failed } else { inner.phase }, &inner.state)
+    }
+
+    /// Whether the session has ended and is to begin again: nobody asked for a while, or it failed, as it does
+    /// with a program that is just starting. Nobody waits for one that failed.
+    pub(super) fn is_to_begin_again(&self) -> Option<Begin> {
+        let inner = self.lock();
+        match inner.phase {
+            Phase::Idle => Some(Begin::Awaited),
+            Phase::Failed if inner.heard.elapsed() >= RETRY => Some(Begin::Aside),
+            _ => None,
+        }
     }
 
     /// Notes that somebody asks.
@@ -95,10 +120,10 @@ pub(super) struct Live {
 
 impl Live {
     /// Begins a session in a thread of its own.
-    pub(super) fn start(program: Program) -> Live {
+    pub(super) fn start(program: Program, begin: Begin) -> Live {
         let now = Instant::now();
-        let inner =
-            Inner { phase: Phase::Starting, state: State::default(), heard: now, asked: now, waited: false };
+        let waited = begin == Begin::Aside;
+        let inner = Inner { phase: Phase::Starting, state: State::default(), heard: now, asked: now, waited };
         let shared = Arc::new(Shared {
             state: Mutex::new(inner),
             changed: Condvar::new(),
@@ -143,9 +168,11 @@ fn run(program: &Program, shared: &Shared) -> Result<(), Option<PortError>> {
     let version = program.info(PATIENCE).map(|info| info.version).unwrap_or_default();
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major >= 9) {
-        let client = std::process::id();
+        // The runtime counts the readers of a shared session by their names: two of one name end together.
+        static SESSIONS: AtomicU64 = AtomicU64::new(0);
+        let (reader, number) = (std::process::id(), SESSIONS.fetch_add(1, Ordering::Relaxed));
         let arguments = format!(
-            "SessionId=SHARED;ClientId={client};Metrics=System.Runtime;RefreshInterval={INTERVAL};\
+            "SessionId=SHARED;ClientId={reader}-{number};Metrics=System.Runtime;RefreshInterval={INTERVAL};\
              MaxTimeSeries=200;MaxHistograms=1"
         );
         providers.push(provider(events::METRICS, 3, 4, arguments));
@@ -153,7 +180,8 @@ fn run(program: &Program, shared: &Shared) -> Result<(), Option<PortError>> {
     let session = Session { providers, method_names: false, buffer: 4 };
     let stream = program.start(&session, PATIENCE).map_err(Some)?;
     let (stop, clock) = (stream.stopper(), offset());
-    let mut trace = Trace::new(UntilIdle { stream, stop, shared }).map_err(|_| None)?;
+    let mut trace =
+        Trace::new(UntilIdle { stream, stop, shared, began: Instant::now() }).map_err(|_| None)?;
     let start = *trace.start();
     let time = |ticks: u64| {
         let units = u128::from(ticks).saturating_mul(10_000_000).checked_div(u128::from(start.frequency));
@@ -200,6 +228,7 @@ struct UntilIdle<'s> {
     stream: Stream,
     stop: StopStream,
     shared: &'s Shared,
+    began: Instant,
 }
 
 impl Read for UntilIdle<'_> {
@@ -209,6 +238,10 @@ impl Read for UntilIdle<'_> {
             if self.shared.is_over() {
                 self.stop.stop();
                 return Err(io::Error::other("nobody asks"));
+            }
+            if self.began.elapsed() > BEGINNING && self.shared.lock().phase == Phase::Starting {
+                self.stop.stop();
+                return Err(io::Error::other("no counters came"));
             }
             match self.stream.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}

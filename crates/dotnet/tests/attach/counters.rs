@@ -42,7 +42,9 @@ fn value(snapshot: &Snapshot, running: &Running, object: &str, counter: &str) ->
     let position = (0..object.counters().len()).find(named).unwrap();
     let id = i32::try_from(running.child.id()).unwrap();
     let mut instances = object.instances();
-    let instance: SnapshotInstance<'_> = instances.find(|instance| instance.unique_id() == Some(id)).unwrap();
+    let instance: Option<SnapshotInstance<'_>> = instances.find(|instance| instance.unique_id() == Some(id));
+    // New programs are looked for once a second.
+    let Some(instance) = instance else { return Err(ValueState::Absent(Absence::Vanished)) };
     match (instance.state(position), instance.raw(position)) {
         (ValueState::Present, Some(RawValue::Number(number))) => Ok(number),
         (state, _) => Err(state),
