@@ -147,7 +147,7 @@ fn the_counters_of_samba_are_read() {
 }
 
 #[test]
-fn wrong_logins_are_named() {
+fn attack_a_file_of_passwords_that_others_can_read_is_refused() {
     let net = Net::new(&[]);
     let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
     let address = format!("rrp://nobody@127.0.0.1:{}", samba.port);
