@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 
 use tallymon_provider::Absence;
 
-use super::control_groups::place;
+use super::control_groups::{place, processes};
 use super::spec::rows;
 use super::table::Table;
-use crate::kernel::proc::scan::decimal;
 use crate::sources::Sources;
-use crate::sources::control_groups::process_lists;
 use crate::sources::units::Container;
 
 rows! { COUNTERS, ORIGINS {
@@ -65,11 +63,11 @@ fn containers(sources: &mut Sources) -> Result<Vec<(String, PathBuf)>, Absence> 
 }
 
 /// A file of the container's group; or `net/dev` of one of its processes.
-fn file(sources: &Sources, group: &Path, file: &str) -> Result<PathBuf, Absence> {
+fn file(sources: &mut Sources, group: &Path, file: &str) -> Result<PathBuf, Absence> {
     if file != "net/dev" {
         return place(sources, group, file);
     }
-    let process = first_process(sources, group, 0).ok_or(Absence::Vanished)?;
+    let process = first_process(sources, group)?.ok_or(Absence::Vanished)?;
     let path = sources.root.proc(&format!("{process}/{file}"));
     // The kernel numbers the files of each network. Containers may share that of the machine, whose counts are
     // those of everybody.
@@ -80,31 +78,14 @@ fn file(sources: &Sources, group: &Path, file: &str) -> Result<PathBuf, Absence>
     }
 }
 
-/// How deep a container's processes may be: an init system in it has groups of its own.
-const DEPTH: usize = 4;
-
-/// A process of a group or of a group inside it.
-fn first_process(sources: &Sources, group: &Path, depth: usize) -> Option<u64> {
-    for list in process_lists(&sources.root, group) {
-        let text = std::fs::read(&list).unwrap_or_default();
-        // 0 is a process that another namespace hides.
-        let first = text.split(|byte| *byte == b'\n').next().and_then(decimal).filter(|process| *process > 0);
-        if first.is_some() {
-            return first;
-        }
-        if depth < DEPTH {
-            let folder = list.parent()?;
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    let inside = group.join(entry.file_name());
-                    if let Some(process) = first_process(sources, &inside, depth.saturating_add(1)) {
-                        return Some(process);
-                    }
-                }
-            }
-        }
-    }
-    None
+/// A process of a group or of a group inside it: an init system in a container has groups of its own.
+fn first_process(sources: &mut Sources, group: &Path) -> Result<Option<u32>, Absence> {
+    // Groups are sorted by their paths, so those inside follow.
+    let groups = sources.groups()?;
+    let from = groups.partition_point(|(_, path)| path.as_path() < group);
+    let inside = groups.iter().skip(from).map(|(_, path)| path).take_while(|path| path.starts_with(group));
+    let inside: Vec<PathBuf> = inside.cloned().collect();
+    Ok(inside.iter().find_map(|group| processes(sources, group).first().copied()))
 }
 
 #[cfg(test)]

@@ -96,21 +96,21 @@ fn groups(sources: &mut Sources) -> Result<Groups, Absence> {
     sources.groups().cloned()
 }
 
-/// The processes of a group: those of version 2, or of the first controller that has the group.
+/// The processes of a group: those of version 2, or of the first controller that lists any.
 pub(super) fn processes(sources: &mut Sources, group: &Path) -> Vec<u32> {
     let lists: Vec<PathBuf> = process_lists(&sources.root, group).collect();
-    for path in lists {
-        if let Ok(text) = sources.text_of_group(path) {
-            let lines = text.split(|byte| *byte == b'\n');
-            let numbers = lines.filter_map(|line| u32::try_from(decimal(line)?).ok());
-            return numbers.collect();
-        }
-    }
-    Vec::new()
+    let numbers = |path| {
+        let lines = sources.text_of_group(path).ok()?.split(|byte| *byte == b'\n');
+        // 0 is a process that another namespace hides.
+        let numbers =
+            lines.filter_map(|line| u32::try_from(decimal(line)?).ok().filter(|number| *number > 0));
+        Some(numbers.collect()).filter(|numbers: &Vec<u32>| !numbers.is_empty())
+    };
+    lists.into_iter().find_map(numbers).unwrap_or_default()
 }
 
 /// The file of a group: its hierarchy, the path of the group and the name of the file.
-pub(super) fn place(sources: &Sources, group: &Path, file: &str) -> Result<PathBuf, Absence> {
+pub(super) fn place(sources: &mut Sources, group: &Path, file: &str) -> Result<PathBuf, Absence> {
     Ok(group_file(&sources.root, group, file))
 }
 

@@ -51,7 +51,7 @@ pub(super) fn voltages() -> Table {
 }
 
 /// The files of a sensor are in the directory of its chip and begin with its name: `fan1_input`.
-fn file_of_sensor(_: &Sources, sensor: &Path, file: &str) -> Result<PathBuf, Absence> {
+fn file_of_sensor(_: &mut Sources, sensor: &Path, file: &str) -> Result<PathBuf, Absence> {
     let mut path = sensor.as_os_str().to_owned();
     path.push("_");
     path.push(file);

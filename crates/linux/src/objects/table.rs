@@ -18,7 +18,7 @@ use crate::sources::Sources;
 pub(super) type Instances = fn(&mut Sources) -> Result<Vec<(String, PathBuf)>, Absence>;
 
 /// Returns the path of a file, from the directory of an instance and a relative path; or why it has none.
-pub(super) type FileLocator = fn(&Sources, &Path, &str) -> Result<PathBuf, Absence>;
+pub(super) type FileLocator = fn(&mut Sources, &Path, &str) -> Result<PathBuf, Absence>;
 
 /// An object whose values are found by source expressions.
 pub(super) struct Table {

@@ -37,6 +37,7 @@ pub(crate) struct ContainerNames {
     /// The names from files with many containers, by id.
     listed: HashMap<String, String>,
     listed_at: Option<FileTime>,
+    tidied_at: FileTime,
 }
 
 impl ContainerNames {
@@ -53,8 +54,11 @@ impl ContainerNames {
             }
         }
         let name = self.find(&container.id, root, now).filter(|name| !name.is_empty());
-        // Containers that are gone leave: those of today are asked for again within a minute.
-        self.names.retain(|_, (_, at)| now.0.saturating_sub(at.0) < BELIEVED.saturating_mul(2));
+        if now.0.saturating_sub(self.tidied_at.0) >= BELIEVED {
+            // Containers that are gone leave: those of today are asked for again within a minute.
+            self.names.retain(|_, (_, at)| now.0.saturating_sub(at.0) < BELIEVED.saturating_mul(2));
+            self.tidied_at = now;
+        }
         self.names.insert(container.clone(), (name.clone(), now));
         name
     }
