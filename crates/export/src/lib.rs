@@ -9,6 +9,7 @@
 //! | [`otlp`], [`remote_write`] | messages of OpenTelemetry and of Prometheus' remote write |
 //! | [`influx`], [`statsd`] | lines of InfluxDB and packets of StatsD |
 //! | [`protobuf`] | the encoding of both |
+//! | [`percent`] | the encoding of addresses, and of values in variables of OpenTelemetry |
 //! | [`promql`] | queries of Prometheus that show what a counter shows |
 //! | [`samba`] | the databases from which Samba answers Windows' performance tools |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
@@ -24,6 +25,7 @@ pub mod metric;
 pub mod name;
 pub mod openmetrics;
 pub mod otlp;
+pub mod percent;
 pub mod promql;
 pub mod protobuf;
 pub mod remote_write;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon_export::otlp::Temporality;
+use tallymon_export::percent;
 
 use crate::endpoint::Tls;
 
@@ -133,7 +134,9 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
     fn pairs(&mut self, (name, text): &(String, String)) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-            let parts = pair.split_once('=').map(|(key, value)| (decoded(key.trim()), decoded(value.trim())));
+            let parts = pair
+                .split_once('=')
+                .map(|(key, value)| (percent::decoded(key.trim()), percent::decoded(value.trim())));
             let Some((Some(key), Some(value))) = parts.filter(|(key, _)| key.as_deref() != Some("")) else {
                 // The value may be a password.
                 let key = pair.split('=').next().unwrap_or_default();
@@ -153,23 +156,6 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
 fn with_root(address: &str) -> String {
     let behind_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
     if behind_scheme.contains('/') { address.to_owned() } else { format!("{address}/") }
-}
-
-/// A text with `%41`; `None` if it is not UTF-8.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-                u8::try_from(high << 4 | low).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
