@@ -214,8 +214,7 @@ fn run(program: &Program, shared: &Shared) -> Result<(), Option<PortError>> {
 }
 
 /// What to add to a time of the program's clock. On one machine all runtimes have the clock of the system;
-/// one
-/// with another clock is moved so that its session began now.
+/// one with another clock is moved so that its session began now.
 fn offset() -> impl Fn(u64) -> u64 {
     let clock = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(clock.tv_sec).unwrap_or(0).saturating_mul(10_000_000);
