@@ -89,27 +89,32 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
     query(common, settings).map(drop)
 }
 
-/// Bytes that an hour of a session takes at most. It names the instances that are not here yet, and fails
-/// where a counter does not exist.
-pub(crate) fn bytes_an_hour(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
+/// Fails where a counter of a session or of its alerts does not exist, or the session that an alert starts. It
+/// names the counters that are not here yet, and returns the query of those that are recorded.
+pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Result<Query, Failure> {
     check_limits(common, settings)?;
     if !settings.records() {
-        return Ok(0.0);
+        return paths::query(common);
     }
     let mut query = query(common, settings)?;
-    let bytes = settings.bytes_an_hour(&mut query)?;
     if !settings.all_objects {
-        let is_later = |value: &CounterValue<'_>| matches!(value.cell.value, Err(NoValue::NoInstance));
-        let later = query.readings_if(is_later);
-        for reading in later.iter().take(NAMED) {
-            let words = "no such instance yet; the session records it as soon as it appears";
-            say(format_args!("{}: {words}", reading.path));
-        }
-        if let Some(more) = later.len().checked_sub(NAMED).filter(|more| *more > 0) {
-            say(format_args!("and {more} more counters of instances that are not here yet"));
-        }
+        query.collect()?;
+        say_later(&query);
     }
-    Ok(bytes)
+    Ok(query)
+}
+
+/// Names the instances that are not here yet.
+fn say_later(query: &Query) {
+    let is_later = |value: &CounterValue<'_>| matches!(value.cell.value, Err(NoValue::NoInstance));
+    let later = query.readings_if(is_later);
+    for reading in later.iter().take(NAMED) {
+        let words = "no such instance yet; the session records it as soon as it appears";
+        say(format_args!("{}: {words}", reading.path));
+    }
+    if let Some(more) = later.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        say(format_args!("and {more} more counters of instances that are not here yet"));
+    }
 }
 
 /// Fails where the counter of a limit does not exist, or the session that an alert starts.

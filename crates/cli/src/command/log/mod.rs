@@ -100,7 +100,9 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         let words = format!("session {:?} is recording already", start.name);
         return Err(Failure::new(Kind::Other, words));
     }
-    let bytes = session::bytes_an_hour(common, &settings)?;
+    let mut query = session::check_counters(common, &settings)?;
+    let bytes = if settings.records() { settings.bytes_an_hour(&mut query)? } else { 0.0 };
+    drop(query);
     session::keep(store, &settings)?;
     session::start(common, store, &settings)?;
     let name = &settings.name;
@@ -176,7 +178,7 @@ fn update(common: &Common, store: &SessionStore, change: &Start) -> Result<(), F
     let settings = changed(store.read(&change.name)?, &change.options)?;
     settings.check()?;
     // A counter that does not exist is an error before anything is stopped.
-    session::bytes_an_hour(common, &settings)?;
+    session::check_counters(common, &settings)?;
     let was_recording = store.stop(&change.name)?;
     session::keep(store, &settings)?;
     if was_recording { session::start(common, store, &settings) } else { Ok(()) }

@@ -201,7 +201,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             as_kind(&mut settings, kind)?;
             // A counter that does not exist is an error now, not later when nobody looks.
             if settings.check().is_ok() {
-                session::bytes_an_hour(&common, &settings)?;
+                session::check_counters(&common, &settings)?;
             }
             session::keep(&store, &settings)?;
         }
