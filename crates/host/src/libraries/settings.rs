@@ -6,7 +6,7 @@ use std::path::Path;
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::client::Indexes;
 use tallymon_provider::library::client::{Isolation, Registered, SERVICE, Settings, Times};
-use tallymon_provider::library::program::find_program;
+use tallymon_provider::library::program::{expected_program, find_program};
 use tallymon_provider::library::protocol::Load;
 
 use crate::library::LibraryOptions;
@@ -48,7 +48,7 @@ pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &Fo
         context: context(&service.export),
     };
     // Without the program, a request fails with a message that says so.
-    let program = options.program.clone().or_else(find_program).unwrap_or("tally-host".into());
+    let program = options.program.clone().or_else(find_program).unwrap_or_else(expected_program);
     let times = Times::of(&Registered {
         open: service.open_timeout,
         collect: service.collect_timeout,

@@ -31,6 +31,10 @@ const LAST: Duration = Duration::from_secs(5);
 /// Refuses a program that another user could change, unless it is beside this one, which runs already. `su`
 /// keeps `$TALLY_HOST` and `$PATH`.
 fn check_program(program: &Path) -> io::Result<()> {
+    // The system would look for a name without a folder in every folder of `$PATH`, relative ones too.
+    if program.parent().is_none_or(|folder| folder.as_os_str().is_empty()) {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "it is in none of the folders where it may be"));
+    }
     let own = [std::env::current_exe().ok(), own_file()];
     let mut homes = own.iter().flatten().filter_map(|home| home.parent());
     if homes.any(|folder| program.parent() == Some(folder)) {
