@@ -95,7 +95,7 @@ fn unit(kind: CounterType, name: &str) -> &'static str {
         CounterType::PERF_RAW_FRACTION,
         CounterType::PERF_SAMPLE_FRACTION,
     ];
-    const BY_NAME: [(&str, &str); 23] = [
+    const BY_NAME: [(&str, &str); 24] = [
         ("KBytes", "KiB"),
         ("MBytes", "MiB"),
         ("Megabytes", "MiB"),
@@ -116,6 +116,7 @@ fn unit(kind: CounterType, name: &str) -> &'static str {
         ("Temperature", "K"),
         ("Energy", "pWh"),
         ("Power", "mW"),
+        ("Degrees Celsius", "°C"),
         ("Up Time", "s"),
         ("Idle Time", "s"),
         ("% ", "%"),

@@ -51,6 +51,7 @@ mod smb_client;
 pub(crate) mod system;
 mod table;
 mod tcp;
+mod temperature;
 mod terminal_services;
 mod thermal;
 pub(crate) mod thread;
@@ -132,6 +133,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(sensors::supplies()),
         Box::new(sensors::fans()),
         Box::new(sensors::voltages()),
+        Box::new(temperature::TemperatureSensors::new()),
         Box::new(block_device::devices()),
         Box::new(file_system::FileSystems::new()),
         Box::new(block_device::arrays()),

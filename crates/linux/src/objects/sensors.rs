@@ -51,7 +51,7 @@ pub(super) fn voltages() -> Table {
 }
 
 /// The files of a sensor are in the directory of its chip and begin with its name: `fan1_input`.
-fn file_of_sensor(_: &mut Sources, sensor: &Path, file: &str) -> Result<PathBuf, Absence> {
+pub(super) fn file_of_sensor(_: &mut Sources, sensor: &Path, file: &str) -> Result<PathBuf, Absence> {
     let mut path = sensor.as_os_str().to_owned();
     path.push("_");
     path.push(file);
@@ -59,7 +59,7 @@ fn file_of_sensor(_: &mut Sources, sensor: &Path, file: &str) -> Result<PathBuf,
 }
 
 /// The sensors of one kind: the number and name of the chip, and the label or name of the sensor.
-fn sensors(sources: &mut Sources, kind: &str) -> Result<Vec<(String, PathBuf)>, Absence> {
+pub(super) fn sensors(sources: &mut Sources, kind: &str) -> Result<Vec<(String, PathBuf)>, Absence> {
     let read = |path: PathBuf| std::fs::read_to_string(path).ok().map(|text| text.trim().to_string());
     let mut found = Vec::new();
     for (chip, folder) in folders(sources, "class/hwmon", |name| name.starts_with("hwmon"))? {

@@ -45,8 +45,45 @@ pub(crate) fn findings(root: &Root, socket_diag: &mut RouteSocket) -> Vec<Findin
         .map(|_| ())
         .map_err(|error| absence(&error));
     all.extend(file(subject, "Energy Meter", read));
+    all.push(temperatures(root));
     all.extend(print_server(&root.run("cups/cups.sock")));
     all
+}
+
+/// How many temperatures the drivers of this machine provide.
+fn temperatures(root: &Root) -> Finding {
+    let names = |folder: &Path| -> Vec<std::ffi::OsString> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).collect()
+    };
+    let chips = root.sys("class/hwmon");
+    let is_sensor = |name: &std::ffi::OsString| {
+        name.to_str().is_some_and(|name| name.starts_with("temp") && name.ends_with("_input"))
+    };
+    let of_chip =
+        |chip: &std::ffi::OsString| names(&chips.join(chip)).iter().filter(|name| is_sensor(name)).count();
+    let sensors: usize = names(&chips).iter().map(of_chip).sum();
+    let zones = names(&root.sys("class/thermal"));
+    let is_zone =
+        |name: &&std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with("thermal_zone"));
+    let zones = zones.iter().filter(is_zone).count();
+    let subject = "temperatures".to_string();
+    if sensors > 0 || zones > 0 {
+        let detail = format!("{sensors} sensors of chips, {zones} thermal zones");
+        return Finding { subject, state: FindingState::Good, detail, remedy: String::new() };
+    }
+    Finding {
+        subject,
+        state: FindingState::Missing,
+        detail: format!(
+            "{} has no sensor; Temperature Sensor and Thermal Zone Information have no instances",
+            chips.display()
+        ),
+        remedy:
+            "nothing to do in a virtual machine or container; on hardware load the drivers of its chips, \
+            for example with sensors-detect"
+                .to_string(),
+    }
 }
 
 /// The state of the print server, if there is one.
@@ -135,6 +172,26 @@ fn file(subject: String, object: &str, read: Result<(), Absence>) -> Option<Find
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_with_and_without_temperatures() {
+        let folder = std::env::temp_dir().join(format!("tallymon-temperatures-{}", std::process::id()));
+        let chip = folder.join("sys/class/hwmon/hwmon0");
+        std::fs::create_dir_all(&chip).unwrap();
+        let root = Root::below(&folder);
+        let finding = temperatures(&root);
+        assert_eq!(finding.state, FindingState::Missing);
+        assert!(finding.detail.contains("hwmon has no sensor"), "{}", finding.detail);
+        for file in ["temp1_input", "temp1_label", "temp2_input", "fan1_input"] {
+            std::fs::write(chip.join(file), "1000\n").unwrap();
+        }
+        std::fs::create_dir_all(folder.join("sys/class/thermal/thermal_zone0")).unwrap();
+        std::fs::create_dir_all(folder.join("sys/class/thermal/cooling_device0")).unwrap();
+        let finding = temperatures(&root);
+        assert_eq!(finding.state, FindingState::Good);
+        assert_eq!(finding.detail, "2 sensors of chips, 1 thermal zones");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_print_server_with_malformed_answers() {
