@@ -3,7 +3,8 @@
 //! Instances are `node,processor`, `node,_Total` and `_Total`, as on Windows.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tallymon_provider::{
     Absence, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, Frequency, InstanceKind,
@@ -14,13 +15,14 @@ use super::object::Object;
 use super::processor::{Collector, Gathered, PROCESSOR_COUNTERS, PROCESSOR_ORIGINS, Values};
 use super::spec::{Origin, object, rows};
 use super::table::{add, folders, write};
+use crate::kernel::proc::cpuinfo;
 use crate::kernel::proc::scan::{decimal, ranges};
 use crate::sources::Sources;
 
 const NAME: TitleIndex = TitleIndex(900_000);
 
 rows! { SPEED_COUNTERS, SPEED_ORIGINS {
-    900_002 PERF_COUNTER_RAWCOUNT -2 NOVICE: A "cpufreq/scaling_cur_freq / 1000";
+    900_002 PERF_COUNTER_RAWCOUNT -2 NOVICE: A "cpufreq/scaling_cur_freq / 1000 | /proc/cpuinfo:cpu MHz";
     900_004 PERF_RAW_FRACTION 0 NOVICE: A "cpufreq/scaling_cur_freq";
     900_004 PERF_RAW_BASE 0 NOVICE: A "cpufreq/cpuinfo_max_freq";
     900_006 PERF_RAW_FRACTION 0 NOVICE: A "cpufreq/scaling_cur_freq";
@@ -84,7 +86,39 @@ const STATE_FLAGS: usize = 12;
 const UTILITY: usize = 14;
 const PRIVILEGED_UTILITY: usize = 15;
 
+/// How long reading the speeds of all processors may take: some drivers need milliseconds for each.
+const PATIENCE: Duration = Duration::from_millis(20);
+
 type Speeds = Vec<Result<u64, Absence>>;
+
+/// The speeds in kilohertz of one sample.
+#[derive(Default)]
+struct Frequencies {
+    /// The time spent on this sample.
+    spent: Duration,
+    /// Speeds by `/proc/cpuinfo`, read when a processor has no driver that scales it.
+    listed: Option<Result<BTreeMap<u32, u64>, Absence>>,
+}
+
+impl Frequencies {
+    /// The speed of a processor: of its driver, else of the list.
+    fn read(&mut self, number: u32, folder: &Path, sources: &mut Sources) -> Result<u64, Absence> {
+        if self.spent >= PATIENCE {
+            return Err(Absence::ReadFailed);
+        }
+        let begin = Instant::now();
+        let speed = file_number(sources, folder.join("cpufreq/scaling_cur_freq")).or_else(|absence| {
+            if absence != Absence::NotFromThisDevice {
+                return Err(absence);
+            }
+            let read = || sources.text("/proc/cpuinfo").map(cpuinfo::kilohertz);
+            let listed = self.listed.get_or_insert_with(read).as_ref().map_err(|_| absence)?;
+            listed.get(&number).copied().ok_or(absence)
+        });
+        self.spent = self.spent.saturating_add(begin.elapsed());
+        speed
+    }
+}
 
 /// The object Processor Information.
 pub(super) struct ProcessorInformation {
@@ -93,6 +127,8 @@ pub(super) struct ProcessorInformation {
     /// The heat throttling count of each CPU at the last sample.
     throttled: BTreeMap<u32, u64>,
     utilities: BTreeMap<u32, Utility>,
+    /// The speeds of this sample.
+    frequencies: Frequencies,
 }
 
 /// The work of a CPU, as the time that it would have taken at base frequency.
@@ -129,6 +165,7 @@ impl ProcessorInformation {
             collector: Collector::new(NAME),
             throttled: BTreeMap::new(),
             utilities: BTreeMap::new(),
+            frequencies: Frequencies::default(),
         }
     }
 
@@ -148,7 +185,6 @@ impl ProcessorInformation {
             }
         };
         let time = sources.now.0;
-        let mut read = |file: &str| file_number(sources, folder.join(file));
         // Reading the frequency can take milliseconds per CPU, so it is only read when requested.
         let is_asked = !ask.interest.is_everything()
             && SPEED_COUNTERS
@@ -157,8 +193,9 @@ impl ProcessorInformation {
                 .chain(SPEED_COUNTERS.iter().skip(UTILITY))
                 .chain(SPEED_COUNTERS.get(LIMIT))
                 .any(|counter| ask.interest.wants(NAME, counter.name));
-        if is_asked {
-            let now = read("cpufreq/scaling_cur_freq");
+        let now = is_asked.then(|| self.frequencies.read(number, &folder, sources));
+        let mut read = |file: &str| file_number(sources, folder.join(file));
+        if let Some(now) = now {
             set(FREQUENCY, now.map(|kilohertz| kilohertz / 1000));
             set(FREQUENCY.saturating_add(1), now);
             let highest = read("cpufreq/cpuinfo_max_freq");
@@ -250,17 +287,28 @@ fn nodes(sources: &mut Sources, processors: &[u32]) -> BTreeMap<u32, Vec<u32>> {
 }
 
 /// Sums of counts; means of speeds and utilities.
-fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds>) -> Speeds {
+fn sum<'s>(speeds: impl Iterator<Item = &'s Speeds> + Clone) -> Speeds {
     let mut total = vec![Err(Absence::NotRequested); SPEED_COUNTERS.len()];
-    let mut count = 0_u64;
-    for speeds in speeds {
+    let mut all = 0_u64;
+    for speeds in speeds.clone() {
         add(&mut total, speeds);
-        count = count.saturating_add(1);
+        all = all.saturating_add(1);
     }
     for (position, value) in total.iter_mut().enumerate() {
-        if [FREQUENCY, LIMIT, UTILITY, PRIVILEGED_UTILITY].contains(&position) {
-            *value = value.map(|sum| sum.checked_div(count).unwrap_or(sum));
-        }
+        let values = speeds.clone().filter_map(|speeds| speeds.get(position));
+        let count = match position {
+            // Of the processors whose speed is known: reading them all may take too long.
+            FREQUENCY | LIMIT => values.filter(|value| value.is_ok()).count() as u64,
+            // Times grow from sample to sample, so their sum needs every processor.
+            UTILITY | PRIVILEGED_UTILITY => {
+                if values.into_iter().any(|value| *value == Err(Absence::ReadFailed)) {
+                    *value = Err(Absence::ReadFailed);
+                }
+                all
+            }
+            _ => continue,
+        };
+        *value = value.map(|sum| sum.checked_div(count).unwrap_or(sum));
     }
     total
 }
@@ -301,6 +349,7 @@ impl Object for ProcessorInformation {
         } else {
             Err(Absence::NotRequested)
         };
+        self.frequencies = Frequencies::default();
         let mut speeds: BTreeMap<u32, Speeds> = BTreeMap::new();
         for (number, values) in &found.rows {
             let mut found = self.speeds(*number, values, ask, sources);
@@ -397,6 +446,46 @@ mod tests {
         machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", b"4\n");
         let snapshot = machine.read_only(NAME.0, &interest);
         assert_eq!(named(&instance(&snapshot, "0,0"), 900_016), Ok(1), "it was slowed down since");
+    }
+
+    #[test]
+    fn speed_without_a_driver_is_that_of_the_list() {
+        let mut machine = Machine::new(&[
+            ("proc/stat", STAT),
+            (
+                "proc/cpuinfo",
+                b"processor\t: 0\ncpu MHz\t\t: 2596.120\n\nprocessor\t: 1\ncpu MHz\t\t: 900.000\n",
+            ),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", b"1200000\n"),
+        ]);
+        let mut interest = Interest::everything();
+        interest.add(NAME, TitleIndex(900_002));
+        let snapshot = machine.read_only(NAME.0, &interest);
+        let speed = |name: &str| named(&instance(&snapshot, name), 900_002);
+        assert_eq!((speed("0,0"), speed("0,1")), (Ok(2596), Ok(1200)), "the driver's comes first");
+        assert_eq!(speed("0,2"), Err(ValueState::Absent(Absence::NotFromThisDevice)));
+        assert_eq!(speed("_Total"), Ok((2596 + 1200) / 2), "the mean of those that are known");
+    }
+
+    #[test]
+    fn slow_speeds_end_with_the_deadline() {
+        let machine = Machine::new(&[("proc/stat", STAT)]);
+        let mut frequencies = Frequencies { spent: PATIENCE, ..Frequencies::default() };
+        machine.write("cpu0/cpufreq/scaling_cur_freq", b"1200000\n");
+        let folder = machine.folder.join("cpu0");
+        let root = crate::kernel::root::Root::below(&machine.folder);
+        let mut sources = Sources::open(root, tallymon_provider::TierChoice::Auto).unwrap();
+        assert_eq!(frequencies.read(0, &folder, &mut sources), Err(Absence::ReadFailed));
+        frequencies.spent = Duration::ZERO;
+        assert_eq!(frequencies.read(0, &folder, &mut sources), Ok(1_200_000));
+        let one = |speed, utility| {
+            let mut speeds = vec![Ok(0); SPEED_COUNTERS.len()];
+            (speeds[FREQUENCY], speeds[UTILITY]) = (speed, utility);
+            speeds
+        };
+        let speeds = [one(Ok(1_000), Ok(7)), one(Err(Absence::ReadFailed), Err(Absence::ReadFailed))];
+        let total = sum(speeds.iter());
+        assert_eq!((total[FREQUENCY], total[UTILITY]), (Ok(1_000), Err(Absence::ReadFailed)));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tallymon_core::time::FileTime;
 pub(crate) mod cifs_stats;
 mod columns;
 pub(crate) mod cpuidle;
+pub(crate) mod cpuinfo;
 pub(crate) mod diskstats;
 pub(crate) mod drm_fdinfo;
 pub(crate) mod error;
