@@ -58,7 +58,7 @@ const CASES: &[Case] = &[
     Case { fault: "EXIT", there: [false, false], events: &[1010], disabled: false },
     Case { fault: "CLOSE_ALL", there: [false, false], events: &[1010], disabled: false },
     Case { fault: "SOCKET", there: [false, false], events: &[1010], disabled: false },
-    Case { fault: "FORK", there: [true, true], events: &[], disabled: false },
+    Case { fault: "FORK", there: [true, true], events: &[5], disabled: false },
     Case { fault: "NOISE", there: [true, true], events: &[1, 1], disabled: false },
     Case { fault: "OVERRUN", there: [false, false], events: &[1002, 1017], disabled: true },
     Case { fault: "UNDERRUN", there: [false, false], events: &[1002, 1017], disabled: true },

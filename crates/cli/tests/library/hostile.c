@@ -42,6 +42,8 @@ enum attack {
     READS_SECRET,     /* reads a variable of the reader's environment */
     WRITES_FILES,     /* creates a file in the user's home and in /etc */
     FORKS_MANY,       /* a fork bomb of at most 2000 processes */
+    CALLS_OFTEN,      /* calls that are refused, again and again */
+    BEHAVES,          /* does to itself and to what it has forked what it must not do to others */
     HANGS_CLOSE,      /* Close sleeps for an hour */
     CRASHES_CLOSE     /* Close crashes */
 };
@@ -95,6 +97,26 @@ DWORD CALLBACK Open(LPWSTR context)
     answer.counter.CounterOffset = 4;
     answer.block_length = 8;
     return ERROR_SUCCESS;
+}
+
+static void behave(void)
+{
+    struct rlimit limit;
+    char name[] = "/tmp/tallymon-behaves-XXXXXX";
+    int file = mkstemp(name);
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGUSR1, SIG_IGN);
+        raise(SIGUSR1);
+        for (;;)
+            pause();
+    }
+    if (child < 0 || file < 0 || write(file, "x", 1) < 0 || prlimit(getpid(), RLIMIT_CORE, NULL, &limit) < 0 ||
+        prlimit(child, RLIMIT_CORE, NULL, &limit) < 0 || kill(child, SIGKILL) < 0 || waitpid(child, NULL, 0) < 0 ||
+        kill(getpid(), 0) < 0)
+        note("own processes", 0);
+    close(file);
+    unlink(name);
 }
 
 static void attack(char *data)
@@ -190,6 +212,19 @@ static void attack(char *data)
             if (child < 0)
                 break;
         }
+        break;
+    case CALLS_OFTEN:
+        for (int i = 0; i < 15000; i++) {
+            if (kill(victim, SIGSTOP) == 0 || ptrace(PTRACE_ATTACH, victim, NULL, NULL) == 0 ||
+                unshare(CLONE_NEWUSER) == 0 || sethostname("x", 1) == 0) {
+                note("call", 0);
+                break;
+            }
+        }
+        note("call", -1);
+        break;
+    case BEHAVES:
+        behave();
         break;
     default:
         break;

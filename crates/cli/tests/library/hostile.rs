@@ -23,6 +23,8 @@ struct Attack {
     there: Option<bool>,
     /// An event that it leaves.
     event: Option<u64>,
+    /// What event 5 says, where the kernel reports it.
+    seen: &'static [&'static str],
     result: &'static str,
 }
 
@@ -33,7 +35,8 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(false),
         event: Some(1010),
-        result: "all its processes end with it; event 1010",
+        seen: &["left processes behind"],
+        result: "all its processes end with it; events 1010 and 5",
     },
     Attack {
         code: "OUTLIVES",
@@ -41,7 +44,8 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: None,
-        result: "ends with the reader",
+        seen: &["setsid", "left processes behind"],
+        result: "ends with the reader; event 5",
     },
     Attack {
         code: "STOPS_READER",
@@ -49,7 +53,8 @@ const ATTACKS: &[Attack] = &[
         refused: &["stop refused"],
         there: Some(true),
         event: None,
-        result: "refused by the kernel",
+        seen: &["a signal"],
+        result: "refused by the kernel; event 5",
     },
     Attack {
         code: "KILLS_READER",
@@ -57,7 +62,8 @@ const ATTACKS: &[Attack] = &[
         refused: &["kill refused"],
         there: Some(true),
         event: None,
-        result: "refused by the kernel",
+        seen: &["a signal"],
+        result: "refused by the kernel; event 5",
     },
     Attack {
         code: "KILLS_ALL",
@@ -65,7 +71,8 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: None,
         event: None,
-        result: "reaches no other process",
+        seen: &["a signal"],
+        result: "reaches no other process; event 5",
     },
     Attack {
         code: "TRACES_READER",
@@ -73,7 +80,8 @@ const ATTACKS: &[Attack] = &[
         refused: &["trace refused"],
         there: Some(true),
         event: None,
-        result: "refused by the kernel",
+        seen: &["to trace"],
+        result: "refused by the kernel; event 5",
     },
     Attack {
         code: "WRITES_MEMORY",
@@ -81,7 +89,8 @@ const ATTACKS: &[Attack] = &[
         refused: &["open memory refused", "read memory refused"],
         there: Some(true),
         event: None,
-        result: "refused by the kernel",
+        seen: &["to trace"],
+        result: "refused by the kernel; event 5",
     },
     Attack {
         code: "CLOSES_ALL",
@@ -89,6 +98,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(false),
         event: Some(1010),
+        seen: &[],
         result: "loses its own counters; event 1010",
     },
     Attack {
@@ -97,6 +107,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(false),
         event: Some(1010),
+        seen: &[],
         result: "ends at 1 GB; event 1010",
     },
     Attack {
@@ -105,6 +116,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: None,
+        seen: &[],
         result: "read in time that grows with their number",
     },
     Attack {
@@ -113,6 +125,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: None,
         event: None,
+        seen: &["left processes behind"],
         result: "the reader checks and uses its own copy",
     },
     Attack {
@@ -121,6 +134,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: Some(1),
+        seen: &[],
         result: "a few events, the rest is dropped",
     },
     Attack {
@@ -129,7 +143,8 @@ const ATTACKS: &[Attack] = &[
         refused: &["limit refused"],
         there: Some(true),
         event: None,
-        result: "refused by the kernel",
+        seen: &["the limits"],
+        result: "refused by the kernel; event 5",
     },
     Attack {
         code: "CHANGES_FOLDER",
@@ -137,6 +152,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: None,
+        seen: &[],
         result: "changes its own only",
     },
     Attack {
@@ -145,6 +161,7 @@ const ATTACKS: &[Attack] = &[
         refused: &["secret refused"],
         there: Some(true),
         event: None,
+        seen: &[],
         result: "not passed on, except a few and its own",
     },
     Attack {
@@ -153,6 +170,7 @@ const ATTACKS: &[Attack] = &[
         refused: &["write refused", "write refused"],
         there: Some(true),
         event: None,
+        seen: &[],
         result: "refused by the kernel",
     },
     Attack {
@@ -161,7 +179,26 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: None,
-        result: "all end with the reader",
+        seen: &["left processes behind"],
+        result: "all end with the reader; event 5",
+    },
+    Attack {
+        code: "CALLS_OFTEN",
+        what: "60,000 calls that are refused",
+        refused: &["call refused"],
+        there: Some(true),
+        event: None,
+        seen: &["a signal", "to trace", "a namespace", "the machine"],
+        result: "each is answered at once; event 5 for each kind",
+    },
+    Attack {
+        code: "BEHAVES",
+        what: "kills its own processes, sets its own limits, writes files in /tmp",
+        refused: &[],
+        there: Some(true),
+        event: None,
+        seen: &[],
+        result: "allowed: no event",
     },
     Attack {
         code: "HANGS_CLOSE",
@@ -169,6 +206,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: Some(2),
+        seen: &[],
         result: "killed; event 2",
     },
     Attack {
@@ -177,6 +215,7 @@ const ATTACKS: &[Attack] = &[
         refused: &[],
         there: Some(true),
         event: Some(1011),
+        seen: &[],
         result: "event 1011",
     },
 ];
@@ -302,6 +341,17 @@ fn make(attack: &Attack, caller: Caller) -> bool {
         assert!(events.contains(&event), "{name} {caller:?}: {events:?}");
     }
     assert!(events.len() <= 60, "{name} {caller:?}: {} events", events.len());
+    let refusals = place.refusals();
+    let missing: Vec<&&str> =
+        attack.seen.iter().filter(|words| !refusals.iter().any(|line| line.contains(**words))).collect();
+    if !missing.is_empty() && !place.reports_refusals() {
+        tallymon_testkit::skip("the kernel or a container does not report what seccomp refuses");
+    } else {
+        assert!(missing.is_empty(), "{name} {caller:?}: no event says {missing:?}: {refusals:?}");
+    }
+    if attack.seen.is_empty() {
+        assert!(refusals.is_empty(), "{name} {caller:?}: {refusals:?}");
+    }
     wait_for("nothing of the library is left", || survivors(&place).is_empty());
     true
 }

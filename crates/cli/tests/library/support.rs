@@ -139,6 +139,22 @@ impl Place {
         events.map(|event| event["id"].as_u64().unwrap()).collect()
     }
 
+    /// The lines of event 5: what libraries tried and may not do.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.0.join("events.jsonl")).unwrap_or_default();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.filter(|line| line["id"] == 5).map(|line| line.to_string()).collect()
+    }
+
+    /// Whether `provider check` says that what the healthy library is refused would be reported.
+    pub(crate) fn reports_refusals(&self) -> bool {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tally"));
+        let command = command.args(["provider", "check", "MyPerf"]).env("TALLYMON_ROOT", &self.0);
+        let text = String::from_utf8(command.env("LC_ALL", "C").output().unwrap().stdout).unwrap();
+        let line = text.lines().find(|line| line.contains("protected by")).unwrap_or(&text);
+        line.contains("events for what is refused")
+    }
+
     /// Whether a service has `Disable Performance Counters`.
     pub(crate) fn disabled(&self, service: &str) -> bool {
         Installed::read(&self.roots()).unwrap().system.service(service).unwrap().disabled

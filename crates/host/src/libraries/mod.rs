@@ -26,7 +26,7 @@ use crate::events::EventLog;
 use crate::library::{LibraryCounts, LibraryOptions, LibraryStatus, finding, source};
 use crate::registry::{Installed, Roots, Scope, Service, Trust, Writer};
 
-use report::{crashed, not_loaded, printed_events, report_closed};
+use report::{crashed, not_loaded, report_closed, side_effects};
 use settings::{ForAll, settings};
 pub use trial::try_library;
 
@@ -303,7 +303,7 @@ fn close(libraries: &mut [Library], log: &EventLog) {
     let mut clients: Vec<&mut Client> = libraries.iter_mut().map(|library| &mut library.client).collect();
     let ends = client::close(&mut clients);
     for (library, end) in libraries.iter_mut().zip(ends) {
-        library.report_printed(log);
+        library.report_side_effects(log);
         report_closed(end, &library.service).iter().for_each(|event| log.write(event));
     }
 }
@@ -371,10 +371,9 @@ impl Library {
         }
     }
 
-    /// Reports what its library has printed.
-    fn report_printed(&mut self, log: &EventLog) {
-        let printed = self.client.take_printed();
-        printed_events(&printed, &self.service).iter().for_each(|event| log.write(event));
+    /// Reports what its library has printed, and what it tried and may not do.
+    fn report_side_effects(&mut self, log: &EventLog) {
+        side_effects(&mut self.client, &self.service).iter().for_each(|event| log.write(event));
     }
 
     /// Evaluates the outcome of a request; returns the objects to write.
@@ -382,7 +381,7 @@ impl Library {
         let Service { name, library, .. } = &self.service;
         let (name, path) = (name.clone(), library.clone().unwrap_or_default());
         let outcome = self.client.outcome();
-        self.report_printed(log);
+        self.report_side_effects(log);
         let counts = &mut self.counts;
         let counter = match &outcome {
             Outcome::Answered(_) => &mut counts.answered,

@@ -1,6 +1,6 @@
 //! Events about libraries that did not answer, and the same in words.
 
-use tallymon_provider::library::client::{CLOSE_TIME, Closed, Exit, Function};
+use tallymon_provider::library::client::{CLOSE_TIME, Client, Closed, Exit, Function};
 use tallymon_provider::library::event::{self, Event};
 use tallymon_provider::library::protocol::{Loaded, Stage};
 
@@ -58,9 +58,18 @@ pub(super) fn report_closed(closed: Closed, service: &Service) -> Vec<Event> {
     }
 }
 
+/// The events for what a library has printed and for what it tried and may not do, since the last call.
+pub(super) fn side_effects(client: &mut Client, service: &Service) -> Vec<Event> {
+    let library = service.library.as_deref().unwrap_or_default();
+    let mut events = printed_events(&client.take_printed(), service);
+    let attempts = client.take_attempts().into_iter();
+    events.extend(attempts.map(|kind| Event::new(&event::ATTEMPT, [&service.name, library, kind.words()])));
+    events
+}
+
 /// The events for what a library has printed: one for each line, equal lines together, and one for those that
 /// are left out.
-pub(super) fn printed_events(printed: &[u8], service: &Service) -> Vec<Event> {
+fn printed_events(printed: &[u8], service: &Service) -> Vec<Event> {
     const MOST_LINES: usize = 16;
     const LONGEST_LINE: usize = 500;
     let text = String::from_utf8_lossy(printed);

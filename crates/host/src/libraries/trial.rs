@@ -9,7 +9,7 @@ use tallymon_provider::library::client::{self, Client, Meant, Outcome, Times};
 use tallymon_provider::library::event::{self, Event};
 
 use super::Library;
-use super::report::{crashed, not_loaded, printed_events, report_closed};
+use super::report::{crashed, not_loaded, report_closed, side_effects};
 use super::settings::{ForAll, settings};
 use crate::library::{LibraryOptions, LibraryTrial};
 use crate::registry::{Scope, Service};
@@ -44,8 +44,7 @@ pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTr
     for query in queries {
         let mut trial = ask(&mut library, query);
         trial.protections = library.client.protections();
-        let printed = library.client.take_printed();
-        trial.events.extend(printed_events(&printed, service));
+        trial.events.extend(side_effects(&mut library.client, service));
         let failed = trial.events.iter().any(|event| event.kind.level == event::EventLevel::Error);
         trials.push(trial);
         if failed {
@@ -55,7 +54,7 @@ pub fn try_library(service: &Service, options: &LibraryOptions) -> Vec<LibraryTr
     let closed = client::close(&mut [&mut library.client]);
     if let (Some(last), Some(closed)) = (trials.last_mut(), closed.first()) {
         last.events.extend(report_closed(*closed, service));
-        last.events.extend(printed_events(&library.client.take_printed(), service));
+        last.events.extend(side_effects(&mut library.client, service));
     }
     trials
 }

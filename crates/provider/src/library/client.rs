@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::abi::{GUARD, LONGEST as LONGEST_FILE};
+pub use super::attempt::Attempt;
 use super::check::Returned;
 pub use super::in_process::{InProcess, Indexes};
 pub use super::process::Exit;
@@ -213,6 +214,7 @@ pub struct Client {
     /// The number of the library's process, which the child says; 0 before that.
     library_process: u32,
     printed: Vec<u8>,
+    attempts: Vec<Attempt>,
     message: Vec<u8>,
 }
 
@@ -269,6 +271,7 @@ impl Client {
             is_new: true,
             library_process: 0,
             printed: Vec::new(),
+            attempts: Vec::new(),
             message: Vec::new(),
         }
     }
@@ -293,6 +296,22 @@ impl Client {
     pub fn take_printed(&mut self) -> Vec<u8> {
         self.read_printed();
         std::mem::take(&mut self.printed)
+    }
+
+    /// What the library tried since the last call and may not do, each kind once.
+    pub fn take_attempts(&mut self) -> Vec<Attempt> {
+        self.read_attempts();
+        std::mem::take(&mut self.attempts)
+    }
+
+    /// Reads what the library tried, before its process is forgotten.
+    fn read_attempts(&mut self) {
+        let found = self.process.as_mut().map(|process| process.attempts.take()).unwrap_or_default();
+        for kind in found {
+            if !self.attempts.contains(&kind) {
+                self.attempts.push(kind);
+            }
+        }
     }
 
     /// Reads what the library has printed, before its process is forgotten.
@@ -500,8 +519,8 @@ impl Client {
                 }
             }
             (Answer::Closed(_), Phase::Closing) => {
-                self.forget_process();
                 self.phase = Phase::Unloaded;
+                self.finish(Outcome::Answered(Answered::default()));
             }
             (other, _) => self.fail(Outcome::Rubbish(format!("it was not asked for {other:?}"))),
         }
@@ -542,7 +561,7 @@ impl Client {
     fn died(&mut self) {
         let during = self.phase.function();
         self.read_printed();
-        let exit = self.process.take().map(Process::end).unwrap_or_default();
+        let exit = self.process.as_mut().map(Process::wait).unwrap_or_default();
         self.fail(Outcome::Crashed { during, exit });
     }
 
@@ -559,6 +578,7 @@ impl Client {
     /// Ends the child, if there is one.
     fn forget_process(&mut self) {
         self.read_printed();
+        self.read_attempts();
         self.process = None;
         self.library_process = 0;
     }
@@ -629,6 +649,10 @@ pub fn close(clients: &mut [&mut Client]) -> Vec<Closed> {
             _ => Closed::Well,
         };
         client.here = None;
+        if let (Closed::Well, Some(process)) = (closed, &mut client.process) {
+            // The supervisor then knows what the library left behind.
+            process.wait();
+        }
         client.forget_process();
         client.phase = Phase::Unloaded;
         closed

@@ -266,6 +266,9 @@ kinds! {
     /// Values are on the right side of the limit again, or the instance is gone.
     ALERT_ENDED = Tallymon 4 Information ["Session", "Counter", "Value", "Limit"]
         "the alert of the session {Session} has ended: {Counter} is {Value}, and the limit is {Limit}";
+    /// A library did something that no library needs, and that harms others.
+    ATTEMPT = Tallymon 5 Warning ["Service", "Library", "What"]
+        "{Library} of the service {Service} {What}";
     /// A table of texts, or a file beside it, is damaged.
     TABLES_DAMAGED = LoadPerf 3012 Error ["Win32Error"]
         "the registry is damaged; 'tally lodctr /R' goes back to the newest version that is whole";

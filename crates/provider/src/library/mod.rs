@@ -16,12 +16,15 @@
 //! | `client` | sends requests to a library in its child, and gives up on it |
 //! | `in_process` | a library in the reader's own process, for trusted ones; public through `client` |
 //! | [`program`] | finds the program that loads libraries |
+//! | `attempt` | what a library tried and may not do, by kind; public through `client` |
 //! | `process` | starts child processes, and waits for their end; public through `client` |
 //!
 //! This module does not know which libraries are registered, or which of them a request needs.
 
 #[cfg(target_os = "linux")]
 mod abi;
+#[cfg(target_os = "linux")]
+mod attempt;
 pub mod author;
 pub mod check;
 #[cfg_attr(not(target_os = "linux"), path = "child/none.rs")]

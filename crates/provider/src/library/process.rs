@@ -18,6 +18,7 @@ use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::PipeFlags;
 
+use super::attempt::Counts;
 use super::client::{Isolation, SERVICE, Settings};
 use super::program::own_file;
 use super::protocol::Protections;
@@ -81,6 +82,8 @@ pub(crate) struct Process {
     pub(crate) printed: OwnedFd,
     /// What protects this process against it, once it has said so.
     pub(crate) protections: Protections,
+    /// What the library tried and may not do.
+    pub(crate) attempts: Counts,
 }
 
 /// How a child ended.
@@ -99,6 +102,8 @@ impl Process {
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let memory = File::from(rustix::fs::memfd_create("tallymon", MemfdFlags::CLOEXEC)?);
         check_program(&settings.program)?;
+        let attempts = Counts::new()?;
+        attempts.send(&socket)?;
         let mut command = Command::new(&settings.program);
         if settings.isolation != Isolation::None {
             // The reader's environment may have passwords and keys.
@@ -117,7 +122,8 @@ impl Process {
             Isolation::None => drop(command.arg("unprotected")),
         }
         let child = spawn(command)?;
-        Ok(Process { child: Some(child), socket, memory, printed, protections: Protections::default() })
+        let protections = Protections::default();
+        Ok(Process { child: Some(child), socket, memory, printed, protections, attempts })
     }
 
     /// The number of the process.
@@ -125,8 +131,8 @@ impl Process {
         self.child.as_ref().map_or(0, std::process::Child::id)
     }
 
-    /// Ends it, and reports how it ended if it had ended by itself.
-    pub(crate) fn end(mut self) -> Exit {
+    /// Waits a moment for its end, and reports how it ended.
+    pub(crate) fn wait(&mut self) -> Exit {
         let Some(child) = &mut self.child else { return Exit::default() };
         let mut waited = Duration::ZERO;
         let step = Duration::from_micros(200);

@@ -11,7 +11,7 @@ use super::check::{Guards, Returned};
 /// First bytes of every message: `TLYC`.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"TLYC");
 /// The version that both sides must have; they are installed together.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 /// No message is longer than this in bytes.
 pub const LONGEST: usize = 128 << 10;
 
@@ -104,7 +104,10 @@ impl Protections {
     /// Seccomp: system calls that change other processes or the machine fail.
     pub const SECCOMP: Protections = Protections(64);
 
-    const WORDS: [(Protections, &'static str); 7] = [
+    /// The supervisor sees what is refused, and the reader reports it.
+    pub const REPORTS: Protections = Protections(128);
+
+    const WORDS: [(Protections, &'static str); 8] = [
         (Protections::NO_NEW_PRIVS, "no new rights"),
         (Protections::OWN_USER, "own user"),
         (Protections::USER_NAMESPACE, "user namespace"),
@@ -112,6 +115,7 @@ impl Protections {
         (Protections::LANDLOCK, "Landlock"),
         (Protections::SIGNAL_SCOPE, "Landlock for signals"),
         (Protections::SECCOMP, "seccomp"),
+        (Protections::REPORTS, "events for what is refused"),
     ];
 
     /// Adds another one.
@@ -482,8 +486,11 @@ mod tests {
         let mut some = Protections::NO_NEW_PRIVS;
         some.add(Protections::OWN_USER);
         assert_eq!(some.words(), ["no new rights", "own user"]);
-        assert_eq!(some.missing(), ["PID namespace", "Landlock", "Landlock for signals", "seccomp"]);
-        assert!(Protections::default().missing().len() == 7 && Protections::default().words().is_empty());
+        assert_eq!(
+            some.missing(),
+            ["PID namespace", "Landlock", "Landlock for signals", "seccomp", "events for what is refused"]
+        );
+        assert!(Protections::default().missing().len() == 8 && Protections::default().words().is_empty());
     }
 
     #[test]

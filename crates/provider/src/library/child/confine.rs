@@ -7,7 +7,7 @@
 
 use std::ffi::c_long;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -155,77 +155,188 @@ mod code {
     pub(super) const LOAD: u16 = 0x20;
     pub(super) const JUMP_EQUAL: u16 = 0x15;
     pub(super) const JUMP_GREATER_EQUAL: u16 = 0x35;
+    pub(super) const JUMP_ANY_BIT: u16 = 0x45;
     pub(super) const RETURN: u16 = 0x06;
 }
 
-/// Offsets in what a filter sees of a call: number, architecture, and the lower half of the first argument.
+/// Offsets in what a filter sees of a call: number, architecture, and the lower halves of the first arguments.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const FIRST: u32 = 16;
+#[cfg(any(target_arch = "x86_64", test))]
+const SECOND: u32 = 24;
+const THIRD: u32 = 32;
 
 const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000 | libc::EPERM.unsigned_abs();
+/// The supervisor decides.
+const ASK: u32 = libc::SECCOMP_RET_USER_NOTIF;
+/// Numbers from here on belong to another way of calling, which the list does not know.
+const OTHER_WAY: u32 = 0x4000_0000;
 
 const fn instruction(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
-/// The filter: calls in the list fail, as do those of another architecture; so do signals to, and limits of,
-/// these processes and their groups.
-fn filter(architecture: u32, guarded: &[Pid]) -> Vec<libc::sock_filter> {
-    let refuse = || instruction(code::RETURN, REFUSE, 0, 0);
+/// Processes that a filter knows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Processes<'a> {
+    /// These get no signals and keep their limits.
+    Guarded(&'a [Pid]),
+    /// The library can not name any process outside of its PID namespace, where this is its own number.
+    Inside(Pid),
+}
+
+/// Calls whose first argument is a process that they change.
+const OF_PROCESS: [c_long; 5] = [
+    libc::SYS_kill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_prlimit64,
+];
+
+/// Calls that open a file, and where their flags are.
+#[cfg(target_arch = "x86_64")]
+const OPENS: &[(c_long, u32)] = &[(libc::SYS_openat, THIRD), (libc::SYS_open, SECOND)];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENS: &[(c_long, u32)] = &[(libc::SYS_openat, THIRD)];
+
+/// The filter: calls in the list are refused, as are those of another architecture; so are signals to, and
+/// limits of, processes that are guarded. With `asks` the supervisor refuses them, and also sees signals to
+/// others, sessions, and files that are opened for writing.
+fn filter(architecture: u32, processes: Processes<'_>, asks: bool) -> Vec<libc::sock_filter> {
+    let refuse = || instruction(code::RETURN, if asks { ASK } else { REFUSE }, 0, 0);
     let allow = || instruction(code::RETURN, ALLOW, 0, 0);
     let mut all =
         vec![instruction(code::LOAD, ARCH, 0, 0), instruction(code::JUMP_EQUAL, architecture, 1, 0)];
     all.extend([refuse(), instruction(code::LOAD, NUMBER, 0, 0)]);
-    // Numbers from here on belong to another way of calling, which the list does not know.
-    all.extend([instruction(code::JUMP_GREATER_EQUAL, 0x4000_0000, 0, 1), refuse()]);
+    all.extend([instruction(code::JUMP_GREATER_EQUAL, OTHER_WAY, 0, 1), refuse()]);
     for number in REFUSED.iter().filter_map(|number| u32::try_from(*number).ok()) {
         all.extend([instruction(code::JUMP_EQUAL, number, 0, 1), refuse()]);
     }
-    if guarded.is_empty() {
-        all.push(allow());
-        return all;
-    }
-    let numbers = guarded.iter().map(|pid| pid.as_raw_nonzero().get());
-    // A process, its group, and everybody.
-    let mut forbidden: Vec<u32> =
-        numbers.flat_map(|pid| [pid, pid.saturating_neg()]).chain([-1]).map(i32::cast_unsigned).collect();
-    forbidden.dedup();
-    for call in [
-        libc::SYS_kill,
-        libc::SYS_tkill,
-        libc::SYS_tgkill,
-        libc::SYS_rt_sigqueueinfo,
-        libc::SYS_rt_tgsigqueueinfo,
-        libc::SYS_prlimit64,
-    ] {
-        let Ok(number) = u32::try_from(call) else { continue };
-        let mut checks = vec![instruction(code::LOAD, FIRST, 0, 0)];
-        for pid in &forbidden {
-            checks.extend([instruction(code::JUMP_EQUAL, *pid, 0, 1), refuse()]);
-        }
-        checks.push(allow());
+    // The checks of a call may load its arguments, because they end with a return.
+    let mut add = |call: c_long, checks: &[libc::sock_filter]| {
+        let Ok(number) = u32::try_from(call) else { return };
         // At most a few processes are guarded, so the distance fits.
         all.push(instruction(code::JUMP_EQUAL, number, 0, u8::try_from(checks.len()).unwrap_or(u8::MAX)));
         all.extend(checks);
+    };
+    match processes {
+        Processes::Guarded([]) => {}
+        Processes::Guarded(guarded) => {
+            let numbers = guarded.iter().map(|pid| pid.as_raw_nonzero().get());
+            // A process, its group, and everybody.
+            let numbers = numbers.flat_map(|pid| [pid, pid.saturating_neg()]).chain([-1]);
+            let mut forbidden: Vec<u32> = numbers.map(i32::cast_unsigned).collect();
+            forbidden.dedup();
+            let checks = by_first(&forbidden, refuse(), allow());
+            OF_PROCESS.into_iter().chain([libc::SYS_tkill]).for_each(|call| add(call, &checks));
+        }
+        Processes::Inside(own) if asks => {
+            let own = [0, own.as_raw_nonzero().get().cast_unsigned()];
+            let checks = by_first(&own, allow(), refuse());
+            OF_PROCESS.into_iter().for_each(|call| add(call, &checks));
+        }
+        Processes::Inside(_) => {}
+    }
+    if asks {
+        add(libc::SYS_setsid, &[refuse()]);
+        let for_writing = (libc::O_WRONLY | libc::O_RDWR).unsigned_abs();
+        let is_for_writing = instruction(code::JUMP_ANY_BIT, for_writing, 0, 1);
+        for (call, flags) in OPENS {
+            add(*call, &[instruction(code::LOAD, *flags, 0, 0), is_for_writing, refuse(), allow()]);
+        }
     }
     all.push(allow());
     all
 }
 
-/// Makes the calls of the list fail in this process and those that it forks, for good. `guarded` are
-/// processes that get no signals from it and keep their limits.
-pub(super) fn filter_calls(guarded: &[Pid]) -> io::Result<()> {
+/// Returns `then` if the first argument is one of these numbers, else `or`.
+fn by_first(numbers: &[u32], then: libc::sock_filter, or: libc::sock_filter) -> Vec<libc::sock_filter> {
+    let checks = numbers.iter().flat_map(|number| [instruction(code::JUMP_EQUAL, *number, 0, 1), then]);
+    [instruction(code::LOAD, FIRST, 0, 0)].into_iter().chain(checks).chain([or]).collect()
+}
+
+/// Refuses the calls of the list in this process and those that it forks, for good. With a listener its holder
+/// decides; without one, as in an older kernel, the calls just fail. When the holder ends they fail too: nobody
+/// waits for an answer that can not come.
+pub(super) fn filter_calls(processes: Processes<'_>) -> io::Result<Option<Listener>> {
     let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
-    let mut all = filter(architecture, guarded);
-    let len = u16::try_from(all.len()).map_err(io::Error::other)?;
-    let program = libc::sock_fprog { len, filter: all.as_mut_ptr() };
-    const SET_MODE_FILTER: libc::c_uint = 1;
-    // SAFETY: the program and its instructions live until the call returns; the kernel copies and checks
-    // them.
-    call(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, 0, &raw const program) })?;
-    Ok(())
+    let set = |asks: bool, flags: libc::c_ulong| {
+        let mut all = filter(architecture, processes, asks);
+        let len = u16::try_from(all.len()).map_err(io::Error::other)?;
+        let program = libc::sock_fprog { len, filter: all.as_mut_ptr() };
+        const SET_MODE_FILTER: libc::c_uint = 1;
+        // SAFETY: the program and its instructions live until the call returns; the kernel copies and checks
+        // them.
+        call(unsafe { libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &raw const program) })
+    };
+    // The first flag is known since Linux 5.0, and fails where a container has a listener already. The second
+    // one is known since 5.19: signals do not repeat a call that the listener has taken.
+    let listens = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    for flags in [listens | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, listens] {
+        let Ok(made) = set(true, flags) else { continue };
+        let number = i32::try_from(made).map_err(io::Error::other)?;
+        // SAFETY: the call returned a new descriptor, which nobody else owns.
+        return Ok(Some(Listener(unsafe { OwnedFd::from_raw_fd(number) })));
+    }
+    set(false, 0)?;
+    Ok(None)
+}
+
+/// A call that waits for the supervisor.
+#[derive(Debug)]
+pub(super) struct Call {
+    id: u64,
+    /// The thread that made it; 0 where its number is unknown.
+    pub(super) thread: u32,
+    /// Its number; `None` for one of another architecture.
+    pub(super) number: Option<c_long>,
+    pub(super) arguments: [u64; 6],
+}
+
+/// Where the calls arrive that the filter asks about.
+#[derive(Debug)]
+pub(super) struct Listener(OwnedFd);
+
+impl From<OwnedFd> for Listener {
+    fn from(descriptor: OwnedFd) -> Listener {
+        Listener(descriptor)
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Listener {
+    /// The next call, once the descriptor can be read. An error if its thread has ended since.
+    pub(super) fn next(&self) -> io::Result<Call> {
+        let data = libc::seccomp_data { nr: 0, arch: 0, instruction_pointer: 0, args: [0; 6] };
+        let mut found = libc::seccomp_notif { id: 0, pid: 0, flags: 0, data };
+        // SAFETY: the request writes a structure of this type, which lives until the call returns.
+        let result =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut found) };
+        call(result.into())?;
+        let data = found.data;
+        let is_known = ARCHITECTURE == Some(data.arch) && data.nr.cast_unsigned() < OTHER_WAY;
+        let number = is_known.then_some(c_long::from(data.nr));
+        Ok(Call { id: found.id, thread: found.pid, number, arguments: data.args })
+    }
+
+    /// Has a call go on in the kernel, or fail. An error means that its thread has ended.
+    pub(super) fn answer(&self, asked: &Call, is_allowed: bool) -> io::Result<()> {
+        const GOES_ON: u32 = 1;
+        let (error, flags) = if is_allowed { (0, GOES_ON) } else { (libc::EPERM.saturating_neg(), 0) };
+        let answer = libc::seccomp_notif_resp { id: asked.id, val: 0, error, flags };
+        // SAFETY: the request reads a structure of this type, which lives until the call returns.
+        let result =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) };
+        call(result.into()).map(drop)
+    }
 }
 
 #[cfg(test)]
@@ -236,54 +347,86 @@ mod tests {
         at.saturating_add(usize::from(if yes { one.jt } else { one.jf }))
     }
 
-    /// What the filter returns for a call.
-    fn run(all: &[libc::sock_filter], number: u32, architecture: u32, first: u32) -> u32 {
+    /// What the filter returns for a call with these first arguments.
+    fn run(all: &[libc::sock_filter], number: u32, architecture: u32, arguments: [u32; 3]) -> u32 {
+        let [first, second, third] = arguments;
         let (mut at, mut value) = (0usize, 0u32);
         loop {
             let one = all[at];
             at = at.saturating_add(1);
             match one.code {
                 code::LOAD => {
-                    value = if one.k == NUMBER {
-                        number
-                    } else if one.k == ARCH {
-                        architecture
-                    } else {
-                        first
+                    value = match one.k {
+                        NUMBER => number,
+                        ARCH => architecture,
+                        FIRST => first,
+                        SECOND => second,
+                        THIRD => third,
+                        other => panic!("{other}"),
                     }
                 }
                 code::RETURN => return one.k,
                 code::JUMP_EQUAL => at = jump(at, value == one.k, one),
                 code::JUMP_GREATER_EQUAL => at = jump(at, value >= one.k, one),
+                code::JUMP_ANY_BIT => at = jump(at, value & one.k != 0, one),
                 other => panic!("{other}"),
             }
         }
     }
 
+    fn call(number: c_long) -> u32 {
+        u32::try_from(number).unwrap()
+    }
+
     #[test]
     fn the_filter_refuses_the_list_and_guards_processes() {
         let pids = [Pid::from_raw(100).unwrap(), Pid::from_raw(200).unwrap()];
-        let call = |number: c_long| u32::try_from(number).unwrap();
-        for guarded in [&[][..], &pids] {
-            let all = filter(1, guarded);
+        let ways = [(false, REFUSE), (true, ASK)].map(|way| [(way, &[][..]), (way, &pids[..])]);
+        for ((asks, refused), guarded) in ways.into_iter().flatten() {
+            let all = filter(1, Processes::Guarded(guarded), asks);
             for number in REFUSED {
-                assert_eq!(run(&all, call(*number), 1, 0), REFUSE, "{number}");
+                assert_eq!(run(&all, call(*number), 1, [0; 3]), refused, "{number}");
             }
             for number in [libc::SYS_read, libc::SYS_openat, libc::SYS_socket, libc::SYS_clone] {
-                assert_eq!(run(&all, call(number), 1, 100), ALLOW, "{number}");
-                assert_eq!(run(&all, call(number), 2, 100), REFUSE, "another architecture");
+                assert_eq!(run(&all, call(number), 1, [100, 0, 0]), ALLOW, "{number}");
+                assert_eq!(run(&all, call(number), 2, [100, 0, 0]), refused, "another architecture");
             }
-            assert_eq!(run(&all, 0x4000_0001, 1, 0), REFUSE);
+            assert_eq!(run(&all, OTHER_WAY, 1, [0; 3]), refused);
             let is_guarded = !guarded.is_empty();
             for (first, is_refused) in [(100, is_guarded), (200, is_guarded), (300, false), (0, false)] {
-                for number in [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_prlimit64] {
-                    let wanted = if is_refused { REFUSE } else { ALLOW };
-                    assert_eq!(run(&all, call(number), 1, first), wanted, "{number} {first}");
+                for number in OF_PROCESS.into_iter().chain([libc::SYS_tkill]) {
+                    let wanted = if is_refused { refused } else { ALLOW };
+                    assert_eq!(run(&all, call(number), 1, [first, 0, 0]), wanted, "{number} {first}");
                 }
             }
             for group in [-1i32, -100, -200] {
-                let wanted = if is_guarded { REFUSE } else { ALLOW };
-                assert_eq!(run(&all, call(libc::SYS_kill), 1, group.cast_unsigned()), wanted);
+                let wanted = if is_guarded { refused } else { ALLOW };
+                assert_eq!(run(&all, call(libc::SYS_kill), 1, [group.cast_unsigned(), 0, 0]), wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn the_filter_asks_about_processes_sessions_and_files_for_writing() {
+        let own = Pid::from_raw(2).unwrap();
+        for (asks, wanted) in [(false, ALLOW), (true, ASK)] {
+            let all = filter(1, Processes::Inside(own), asks);
+            for number in OF_PROCESS {
+                for (first, wanted) in [(0, ALLOW), (2, ALLOW), (3, wanted), (u32::MAX, wanted)] {
+                    assert_eq!(run(&all, call(number), 1, [first, 9, 9]), wanted, "{number} {first}");
+                }
+            }
+            assert_eq!(run(&all, call(libc::SYS_setsid), 1, [0; 3]), wanted);
+            for (number, place) in OPENS {
+                for (flags, wanted) in [
+                    (libc::O_RDONLY | libc::O_CLOEXEC, ALLOW),
+                    (libc::O_WRONLY | libc::O_CREAT, wanted),
+                    (libc::O_RDWR, wanted),
+                ] {
+                    let flags = flags.unsigned_abs();
+                    let arguments = if *place == SECOND { [0, flags, 0] } else { [0, 0, flags] };
+                    assert_eq!(run(&all, call(*number), 1, arguments), wanted, "{number} {flags}");
+                }
             }
         }
     }

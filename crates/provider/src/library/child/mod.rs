@@ -7,6 +7,7 @@
 
 mod confine;
 mod supervise;
+mod watch;
 
 use std::fs::File;
 use std::io;
@@ -19,6 +20,7 @@ use rustix::net::{RecvFlags, SendFlags, SocketType, recv, send};
 use rustix::process::{Resource, Rlimit, Signal};
 
 use super::abi::{Buffer, LONGEST as LONGEST_FILE, Library, Others, close_all_but};
+use super::attempt::Counts;
 use super::check::ERROR_SUCCESS;
 use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Protections, Stage};
 use supervise::{Role, Wanted};
@@ -40,7 +42,8 @@ pub fn serve() -> ExitCode {
     let served = || {
         let wanted = Wanted::of(std::env::args().skip(1))?;
         let (socket, memory) = prepare()?;
-        match supervise::enter(socket, memory, wanted)? {
+        let counts = Counts::receive(&socket)?;
+        match supervise::enter(socket, memory, counts, wanted)? {
             Role::Library { socket, memory, protections } => {
                 Server::new(socket, memory, protections)?.run().map(|()| ExitCode::SUCCESS)
             }

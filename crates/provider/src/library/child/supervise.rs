@@ -10,17 +10,20 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::PipeFlags;
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Resource, Signal, WaitOptions, WaitStatus};
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
+use super::super::attempt::{Counts, send_descriptor};
 use super::super::protocol::Protections;
-use super::confine::{Forked, filter_calls, fork, restrict_writes, unshare};
+use super::confine::{Forked, Processes, filter_calls, fork, restrict_writes, unshare};
+use super::watch::Watch;
 use super::{LAST_CLOSE, limit, limits};
 
 /// Where a library may write. Everything else it can read.
@@ -63,7 +66,7 @@ pub(super) enum Role {
 }
 
 /// Forks the process of the library, and returns in both: in the supervisor when everything is over.
-pub(super) fn enter(socket: OwnedFd, memory: File, wanted: Wanted) -> io::Result<Role> {
+pub(super) fn enter(socket: OwnedFd, memory: File, counts: Counts, wanted: Wanted) -> io::Result<Role> {
     let guarded: Vec<Pid> =
         [rustix::process::getppid(), Some(rustix::process::getpid())].into_iter().flatten().collect();
     // Orphans become children of this process, which can end them.
@@ -78,18 +81,21 @@ pub(super) fn enter(socket: OwnedFd, memory: File, wanted: Wanted) -> io::Result
     // The same user can not trace the supervisor. It does not matter where that fails.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let (report, reported) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (eye, listened) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     match fork()? {
         Forked::Parent(child) => {
-            drop((memory, reported));
-            return Ok(Role::Ended(supervise(child, &socket, has_namespace.then_some(report))));
+            drop((memory, reported, listened));
+            let watch = Watch::new(eye, counts, has_namespace);
+            return Ok(Role::Ended(supervise(child, &socket, has_namespace.then_some(report), watch)));
         }
-        Forked::Child => drop(report),
+        // The library could change the counts.
+        Forked::Child => drop((report, eye, counts)),
     }
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if has_namespace {
         match fork()? {
             Forked::Parent(child) => {
-                drop((socket, memory));
+                drop((socket, memory, listened));
                 return Ok(Role::Ended(first_process(child, reported)));
             }
             Forked::Child => rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?,
@@ -98,7 +104,7 @@ pub(super) fn enter(socket: OwnedFd, memory: File, wanted: Wanted) -> io::Result
     drop(reported);
     // Killing its own group reaches no supervisor.
     let _ = rustix::process::setsid();
-    become_library(wanted, &guarded, &mut active)?;
+    become_library(wanted, &guarded, listened, &mut active)?;
     Ok(Role::Library { socket, memory, protections: active })
 }
 
@@ -125,7 +131,12 @@ fn new_namespaces(active: &mut Protections) -> bool {
 }
 
 /// Gives up what the library must not have.
-fn become_library(wanted: Wanted, guarded: &[Pid], active: &mut Protections) -> io::Result<()> {
+fn become_library(
+    wanted: Wanted,
+    guarded: &[Pid],
+    listened: OwnedFd,
+    active: &mut Protections,
+) -> io::Result<()> {
     limits()?;
     if let Some(user) = wanted.user.filter(|_| rustix::process::geteuid().is_root())
         && set_user(user).is_ok()
@@ -141,11 +152,12 @@ fn become_library(wanted: Wanted, guarded: &[Pid], active: &mut Protections) -> 
     }
     if active.has(Protections::USER_NAMESPACE) {
         drop_capabilities();
+        // The supervisor reads paths in its memory. Other libraries have namespaces of their own.
+        rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     }
     if wanted.unprotected {
         return Ok(());
     }
-    let mut guards = guarded;
     // Without Landlock, as in an older kernel, the others protect.
     if let Ok(scopes_signals) = restrict_writes(WRITABLE) {
         active.add(Protections::LANDLOCK);
@@ -153,12 +165,17 @@ fn become_library(wanted: Wanted, guarded: &[Pid], active: &mut Protections) -> 
             active.add(Protections::SIGNAL_SCOPE);
         }
     }
-    if active.has(Protections::PID_NAMESPACE) {
-        // The library can not name other processes. Landlock alone would leave it their limits.
-        guards = &[];
-    }
-    if filter_calls(guards).is_ok() {
+    // In a namespace the library can not name other processes. Landlock alone would leave it their limits.
+    let processes = match active.has(Protections::PID_NAMESPACE) {
+        true => Processes::Inside(rustix::process::getpid()),
+        false => Processes::Guarded(guarded),
+    };
+    if let Ok(listener) = filter_calls(processes) {
         active.add(Protections::SECCOMP);
+        // The library must not have it: it could allow itself everything.
+        if listener.is_some_and(|listener| send_descriptor(&listened, listener.as_fd()).is_ok()) {
+            active.add(Protections::REPORTS);
+        }
     }
     Ok(())
 }
@@ -196,13 +213,40 @@ fn first_process(child: Pid, reported: OwnedFd) -> ExitCode {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == child => {
-                let _ = File::from(reported).write_all(&ending(status));
+                let [is_signal, number] = ending(status);
+                let ending = [is_signal, number, u8::from(end_namespace())];
+                let _ = File::from(reported).write_all(&ending);
                 return ExitCode::SUCCESS;
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => return ExitCode::FAILURE,
         }
     }
+}
+
+/// Kills what the library left in the namespace whose first process this is; returns whether there was
+/// anything.
+fn end_namespace() -> bool {
+    if rustix::process::getpid() != Pid::INIT {
+        return false;
+    }
+    // The group of the first process means everybody else in the namespace.
+    if rustix::process::kill_process_group(Pid::INIT, Signal::KILL).is_err() {
+        return false;
+    }
+    let mut was_killed = false;
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((_, status))) => was_killed |= is_killed(status),
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            // There are no children any more.
+            Err(_) => return was_killed,
+        }
+    }
+}
+
+fn is_killed(status: WaitStatus) -> bool {
+    status.terminating_signal() == Some(Signal::KILL.as_raw())
 }
 
 fn drop_capabilities_of_user_namespace() {
@@ -213,8 +257,8 @@ fn drop_capabilities_of_user_namespace() {
 
 /// Waits for the end of the library, or of the reader; ends everything that is left, and ends like the
 /// library.
-fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>) -> ExitCode {
-    wait_for_end(child, socket);
+fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>, mut watch: Watch) -> ExitCode {
+    wait_for_end(child, socket, &mut watch);
     let status = loop {
         match rustix::process::waitpid(Some(child), WaitOptions::empty()) {
             Ok(Some((_, status))) => break Some(status),
@@ -222,15 +266,18 @@ fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>) -> ExitCode 
             Err(_) => break None,
         }
     };
-    let mut end = status.map_or([0, u8::MAX], ending);
+    let [mut is_signal, mut number] = status.map_or([0, u8::MAX], ending);
     if let Some(report) = report {
-        let mut bytes = [0u8; 2];
+        let mut bytes = [0u8; 3];
         if File::from(report).read_exact(&mut bytes).is_ok() {
-            end = bytes;
+            let has_left;
+            [is_signal, number, has_left] = bytes;
+            if has_left == 1 {
+                watch.left_behind();
+            }
         }
     }
-    end_orphans();
-    let [is_signal, number] = end;
+    end_orphans(&mut watch);
     if is_signal == 1
         && let Some(signal) = Signal::from_named_raw(i32::from(number))
     {
@@ -243,8 +290,9 @@ fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>) -> ExitCode 
     ExitCode::from(number)
 }
 
-/// Returns when the child has ended; kills it when the reader has gone and Close does not return.
-fn wait_for_end(child: Pid, socket: &OwnedFd) {
+/// Returns when the child has ended; kills it when the reader has gone and Close does not return. Answers its
+/// system calls until then.
+fn wait_for_end(child: Pid, socket: &OwnedFd, watch: &mut Watch) {
     let Ok(end) = rustix::process::pidfd_open(child, PidfdFlags::empty()) else { return };
     let mut deadline: Option<Instant> = None;
     loop {
@@ -256,15 +304,24 @@ fn wait_for_end(child: Pid, socket: &OwnedFd) {
         }
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         let mut entries = vec![PollFd::new(&end, PollFlags::IN)];
-        if deadline.is_none() {
+        let asks = watch.descriptor();
+        entries.extend(asks.map(|asks| PollFd::from_borrowed_fd(asks, PollFlags::IN)));
+        let watched = asks.map(|_| 1);
+        let reader = deadline.is_none().then_some(entries.len());
+        if reader.is_some() {
             entries.push(PollFd::new(socket, PollFlags::empty()));
         }
         let _ = poll(&mut entries, timeout.as_ref());
-        let has = |position: usize| entries.get(position).is_some_and(|entry| !entry.revents().is_empty());
-        if has(0) {
+        let happened = |position: Option<usize>| {
+            position.and_then(|position| entries.get(position)).map_or(PollFlags::empty(), PollFd::revents)
+        };
+        let (has_ended, asked, is_alone) = (happened(Some(0)), happened(watched), happened(reader));
+        drop(entries);
+        if !has_ended.is_empty() {
             return;
         }
-        if has(1) {
+        watch.receive(asked, child);
+        if !is_alone.is_empty() {
             deadline = Instant::now().checked_add(LAST_CLOSE);
         }
     }
@@ -272,8 +329,9 @@ fn wait_for_end(child: Pid, socket: &OwnedFd) {
 
 /// Kills what the library left behind. Orphans are children of this process; there are none after a PID
 /// namespace.
-fn end_orphans() {
+fn end_orphans(watch: &mut Watch) {
     let start = Instant::now();
+    let mut was_killed = false;
     while start.elapsed() < GONE {
         let own = rustix::process::getpid().as_raw_nonzero();
         let children = std::fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
@@ -281,11 +339,19 @@ fn end_orphans() {
         for child in children {
             let _ = rustix::process::kill_process(child, Signal::KILL);
         }
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) => {}
-            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-            // There are no children any more.
-            Err(_) => return,
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                // Counted before the others end: the reader does not wait long.
+                Ok(Some((_, status))) if is_killed(status) && !was_killed => {
+                    was_killed = true;
+                    watch.left_behind();
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // There are no children any more.
+                Err(_) => return,
+            }
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
