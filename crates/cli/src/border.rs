@@ -8,11 +8,11 @@
 //! A line end in a name could begin a line that looks like ours. This border can not tell it from our own
 //! line ends, so names and texts are printed as [`visible`], which replaces it.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 use std::panic::PanicHookInfo;
 
-use tallymon::core::visible::{Inspector, visible};
+use tallymon::core::visible::{Inspector, escape_json, visible};
 
 use crate::arguments::Form;
 
@@ -47,23 +47,7 @@ pub(crate) fn rows(form: Form) -> Box<dyn Write> {
 
 /// JSON on one line, with `\u` escapes for what a terminal would obey or hide.
 pub(crate) fn json(value: &impl fmt::Display) -> String {
-    let text = value.to_string();
-    let mut inspector = Inspector::default();
-    if !text.chars().any(|letter| inspector.deceives(letter)) {
-        return text;
-    }
-    let (mut inspector, mut escaped) = (Inspector::default(), String::with_capacity(text.len()));
-    for letter in text.chars() {
-        if !inspector.deceives(letter) {
-            escaped.push(letter);
-            continue;
-        }
-        for unit in letter.encode_utf16(&mut [0; 2]) {
-            // Writing into a string can not fail.
-            let _ = write!(escaped, "\\u{unit:04x}");
-        }
-    }
-    escaped
+    escape_json(&value.to_string()).into_owned()
 }
 
 /// Draws our own progress on the terminal, over what stood on the line before.

@@ -1,5 +1,7 @@
 //! Times as Windows counts them, each kind with a type of its own so that they cannot be mixed up.
 
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 /// A `FILETIME`: 100 ns units since 1601-01-01 00:00 UTC.
@@ -32,6 +34,24 @@ impl FileTime {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     pub fn unix_nanoseconds(self) -> i128 {
         i128::from(self.0).saturating_sub(i128::from(UNIX_EPOCH.0)).saturating_mul(100)
+    }
+
+    /// The time in UTC as RFC 3339 has it: with three decimals, or seven if the time is no whole millisecond.
+    ///
+    /// ```
+    /// use tallymon_core::time::FileTime;
+    ///
+    /// assert_eq!(FileTime(134_143_632_000_000_000).rfc3339(), "2026-01-31T20:00:00.000Z");
+    /// assert_eq!(FileTime(134_143_632_000_010_002).rfc3339(), "2026-01-31T20:00:00.0010002Z");
+    /// ```
+    pub fn rfc3339(self) -> String {
+        let SystemTime { year, month, day, hour, minute, second, milliseconds, .. } = self.system_time();
+        let date =
+            format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}");
+        match self.0 % 10_000 {
+            0 => format!("{date}Z"),
+            finer => format!("{date}{finer:04}Z"),
+        }
     }
 
     /// The civil date and time in UTC.

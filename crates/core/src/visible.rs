@@ -7,6 +7,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use core::fmt::Write as _;
 
 /// Replaces each character that a terminal would obey or not show by U+FFFD. See [`Inspector`] for which
 /// these are.
@@ -24,6 +25,26 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     let mut inspector = Inspector::default();
     let shown = |letter| if inspector.deceives(letter) { char::REPLACEMENT_CHARACTER } else { letter };
     Cow::Owned(text.chars().map(shown).collect::<String>())
+}
+
+/// JSON with `\u` escapes for what a terminal would obey or hide. That changes none of its values.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let mut inspector = Inspector::default();
+    if !json.chars().any(|letter| inspector.deceives(letter)) {
+        return Cow::Borrowed(json);
+    }
+    let (mut inspector, mut escaped) = (Inspector::default(), String::with_capacity(json.len()));
+    for letter in json.chars() {
+        if !inspector.deceives(letter) {
+            escaped.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            // Writing into a string can not fail.
+            let _ = write!(escaped, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// Looks at the characters of a text one after the other and finds those that deceive.

@@ -10,6 +10,7 @@ use crate::blg::BlgReader;
 use crate::csv::CsvReader;
 use crate::error::{LogError, LogErrorKind};
 use crate::file::open_regular;
+use crate::json::JsonReader;
 use crate::names::{NameTable, Translated};
 use crate::native::NativeReader;
 use crate::processes::{ByProcess, ProcessNames};
@@ -31,6 +32,8 @@ pub enum Format {
     Sqlite,
     /// Parquet file.
     Parquet,
+    /// JSON lines: one object a row.
+    Json,
     /// Binary file of sysstat.
     Sysstat,
     /// Archive of Performance Co-Pilot.
@@ -130,6 +133,16 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: cfg!(feature = "parquet"),
         writes: cfg!(feature = "parquet"),
         detect: |head| head.starts_with(b"PAR1"),
+    },
+    FormatInfo {
+        format: Format::Json,
+        name: "json",
+        aliases: &["jsonl", "ndjson"],
+        extension: "jsonl",
+        description: "JSON lines: one object a row, as --json prints them",
+        reads: true,
+        writes: true,
+        detect: crate::json::detect,
     },
     FormatInfo {
         format: Format::Sysstat,
@@ -323,6 +336,7 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
         Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(input, options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(input, options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(input)?)),
+        Some(Format::Json) => Ok(Box::new(JsonReader::seekable(input, options)?)),
         #[cfg(feature = "sqlite")]
         Some(Format::Sqlite) => Ok(Box::new(crate::sqlite::SqliteReader::open(path, options)?)),
         #[cfg(feature = "parquet")]
@@ -353,6 +367,7 @@ pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn 
         Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(Cursor::new(bytes), options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(Cursor::new(bytes), options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(Cursor::new(bytes))?)),
+        Some(Format::Json) => Ok(Box::new(JsonReader::seekable(Cursor::new(bytes), options)?)),
         #[cfg(feature = "parquet")]
         Some(Format::Parquet) => {
             Ok(Box::new(crate::parquet::ParquetReader::new(Cursor::new(bytes), options)?))
@@ -379,6 +394,7 @@ pub fn read<'a>(
         Some(Format::Blg) => Ok(Box::new(BlgReader::new(input, options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::new(input, options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::new(input)?)),
+        Some(Format::Json) => Ok(Box::new(JsonReader::new(input, options)?)),
         Some(format @ (Format::Sqlite | Format::Parquet)) => Err(unreadable(format)),
         Some(format) => match crate::import::open(format, input, options) {
             Some(log) => log,

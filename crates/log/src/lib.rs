@@ -30,6 +30,7 @@
 //! | [`blg`] | Windows' binary logs, read and written |
 //! | [`native`] | the native log, `.tally`, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
+//! | [`json`] | JSON lines, read and written |
 //! | `import` | logs of other collectors, such as sysstat |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files; with the feature `parquet` |
@@ -52,6 +53,7 @@
 
 pub mod blg;
 pub mod clock;
+mod column_list;
 pub mod compare;
 pub mod csv;
 pub mod error;
@@ -59,6 +61,7 @@ mod file;
 pub mod format;
 mod import;
 pub mod info;
+pub mod json;
 pub mod names;
 pub mod native;
 pub mod new_file;

@@ -84,7 +84,7 @@ fn read(path: &Path) -> (Vec<u64>, bool) {
 /// Hurts a file many times, and checks that records that are gone are told. Records of the same number with
 /// other times are damage that no checksum shows.
 fn hurt(name: &str, file: &Path, rounds: u64) {
-    let is_text = name == "csv";
+    let is_text = matches!(name, "csv" | "json");
     let whole = std::fs::read(file).unwrap();
     let (all, told) = read(file);
     assert!(!told && all.len() > 10, "{name}: {} records", all.len());
@@ -129,7 +129,7 @@ fn hurt(name: &str, file: &Path, rounds: u64) {
             let gone = all.iter().filter(|time| !there.contains(time)).count();
             lost += usize::from(times.len() < all.len());
             // A text has no lengths and no numbers: lines that are gone leave no trace.
-            let ends_a_row = [&b"\n"[..], b"\r", b"\""].iter().any(|end| data.ends_with(end));
+            let ends_a_row = [&b"\n"[..], b"\r", b"\"", b"}"].iter().any(|end| data.ends_with(end));
             let leaves_no_trace = is_text && (what == "hole" || what.starts_with("cut") && ends_a_row);
             let told = told || leaves_no_trace;
             assert!(
@@ -182,6 +182,7 @@ fn in_format(folder: &Scratch, format: Format) -> PathBuf {
 fn text_logs() {
     let folder = Scratch::in_memory();
     hurt("csv", &in_format(&folder, Format::Csv), 300);
+    hurt("json", &in_format(&folder, Format::Json), 300);
 }
 
 #[test]

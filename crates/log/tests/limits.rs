@@ -168,3 +168,90 @@ mod databases {
         assert!(error.expect("the value is too long").to_string().contains("CounterData"));
     }
 }
+
+/// A row of JSON with the values of the paths.
+fn json_row(second: usize, paths: impl Iterator<Item = String>) -> String {
+    let values: Vec<String> =
+        paths.map(|path| format!(r#"{{"path":"{path}","value":1,"type":"PERF_DOUBLE_RAW"}}"#)).collect();
+    format!(r#"{{"time":"2026-01-31T10:00:{second:02}Z","host":"h","values":[{}]}}"#, values.join(",")) + "\n"
+}
+
+#[test]
+fn json_lines_are_read_up_to_their_most_columns() {
+    const MOST: usize = 1 << 17;
+    let text = json_row(0, (0..MOST + 3).map(|column| format!(r"\\o({column})\\c")));
+    let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(log.next_record().unwrap().unwrap().cells.len(), MOST);
+    assert!(log.next_record().unwrap().is_none());
+    let about = log.about();
+    assert_eq!((about.columns.len(), about.notes.damage_count), (MOST, 1));
+    assert!(about.notes.damage[0].what.starts_with("3 values are left out"), "{:?}", about.notes);
+}
+
+#[test]
+fn columns_of_json_lines_that_come_late_have_their_place() {
+    // Each row has one column more, at the beginning.
+    let rows = (0..300).map(|row| json_row(row % 60, (0..=row).rev().map(|at| format!(r"\\o({at})\\c"))));
+    let text: String = rows.collect();
+    let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+    while log.next_record().unwrap().is_some() {}
+    let mut columns: Vec<_> = log.about().columns.iter().map(|column| (column.group, &column.path)).collect();
+    assert_eq!(columns.len(), 300);
+    columns.sort();
+    assert_eq!(columns[0].1, r"\\h\o(0)\c");
+    // A new column stands behind the last one when nothing of its row stands before it.
+    assert_eq!(columns[299].1, r"\\h\o(299)\c");
+    assert!(columns.windows(2).all(|pair| pair[0].0 != pair[1].0), "{columns:?}");
+}
+
+#[test]
+fn hostile_json_lines_are_damage() {
+    let good = json_row(1, [r"\\o(a)\\c".to_string()].into_iter());
+    let deep = format!("{{\"time\":\"2026-01-31T10:00:00Z\",\"values\":{}", "[".repeat(1 << 20));
+    let skipped = format!("{{\"x\":{}", "[".repeat(1 << 20));
+    let long = format!("{{\"time\":\"{}\",\"values\":[]}}", "x".repeat(1 << 26));
+    for (bad, words) in [
+        (deep.as_str(), "invalid type: sequence"),
+        (&skipped, "EOF while parsing"),
+        (&long, "67108864 bytes"),
+        (r#"{"time":"2026-01-31T10:00:00Z"}"#, "\"values\" is missing"),
+        (r#"{"values":[]}"#, "\"time\" is missing"),
+        (r#"{"time":"yesterday","values":[]}"#, "\"yesterday\" is no time"),
+        (r#"{"time":"2026-01-31T10:00:00Z","values":[{"value":1}]}"#, "no \"path\""),
+        (r#"{"time":"2026-01-31T10:00:00Z","values":[{"path":"a","first":"-1"}]}"#, "\"first\" is no whole"),
+        (r#"{"time":"2026-01-31T10:00:00Z","values":[{"path":"a","value":1e999}]}"#, "out of range"),
+        (r#"{"time":"2026-01-31T10:00:00Z","values":[{"path":"a","value":[1]}]}"#, "invalid type"),
+        (
+            r#"{"time":"2026-01-31T10:00:00Z","values":[{"path":"a","multi_count":4294967296}]}"#,
+            "\"multi_count\"",
+        ),
+        (r#"{"time":"2026-01-31T10:00:00Z","values":[]} {}"#, "trailing characters"),
+        ("[1]", "invalid type"),
+        ("nonsense", "expected ident"),
+    ] {
+        let shown = &bad[..bad.len().min(80)];
+        let text = format!("{good}{bad}\n{good}");
+        let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let mut records = 0;
+        while log.next_record().unwrap().is_some() {
+            records += 1;
+        }
+        let notes = &log.about().notes;
+        assert_eq!((records, notes.damage_count), (2, 1), "{shown}");
+        let damage = &notes.damage[0];
+        assert!(damage.what.contains(words) && damage.line == Some(2), "{shown}: {damage}");
+        assert!((good.len() as u64..(good.len() + bad.len()) as u64 + 1).contains(&damage.byte), "{damage}");
+    }
+}
+
+#[test]
+fn json_that_is_no_log_is_refused_in_words() {
+    for (text, words) in [
+        ("{\n \"time\": \"2026-01-31T10:00:00Z\",\n \"values\": []\n}\n", "'jq -c' writes one row a line"),
+        ("{}", "it begins with text \"{}\""),
+        ("{\"time\":1,\"values\":[]}", "\"time\" is no text"),
+    ] {
+        let error = read_bytes(text.as_bytes(), &ReadOptions::default()).err().expect("it is no log");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}

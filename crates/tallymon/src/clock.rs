@@ -26,8 +26,7 @@ pub fn now() -> FileTime {
 /// assert_eq!(rfc3339(time), "2026-11-21T08:30:00.500Z");
 /// ```
 pub fn rfc3339(time: FileTime) -> String {
-    let SystemTime { year, month, day, hour, minute, second, milliseconds, .. } = time.system_time();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+    FileTime(time.0 / 10_000 * 10_000).rfc3339()
 }
 
 /// The time of a text with a date, a time and an offset from UTC; `None` for any other text.

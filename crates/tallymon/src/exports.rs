@@ -60,7 +60,7 @@ pub mod core {
 
     /// Text from outside, made safe to show.
     pub mod visible {
-        pub use tallymon_core::visible::{Inspector, visible};
+        pub use tallymon_core::visible::{Inspector, escape_json, visible};
     }
 }
 
@@ -91,6 +91,11 @@ pub mod log {
     /// PDH-CSV and PDH-TSV.
     pub mod csv {
         pub use tallymon_log::csv::{CsvOptions, CsvWriter, LineEnd};
+    }
+
+    /// JSON lines.
+    pub mod json {
+        pub use tallymon_log::json::{JsonSink, json_value};
     }
 
     /// Descriptions of logs.

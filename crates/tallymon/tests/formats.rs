@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that fails is to panic")]
 
 use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 
@@ -14,6 +15,7 @@ use tallymon::core::request::Request;
 use tallymon::core::time::{FileTime, Frequency, PerfTime};
 use tallymon::core::title::{Language, TitleIndex, Titles};
 use tallymon::log::csv::{CsvOptions, CsvWriter, LineEnd};
+use tallymon::log::json::JsonSink;
 use tallymon::log::native::{NativeSink, NativeWriter, WriteOptions};
 use tallymon::log::new_file::Overwrite;
 use tallymon::log::relog::Options;
@@ -250,6 +252,11 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
         logs.push(path);
     }
 
+    let path = folder.join("sink.jsonl");
+    let out = File::create(&path).unwrap();
+    live(&mut JsonSink::new(BufWriter::new(out), "box").with_zone("KST", -540), true);
+    logs.push(path);
+
     let recording = folder.join("recorded.tally");
     let options = WriteOptions { zone: zone(), ..WriteOptions::default() };
     let mut recorder = Recorder::create(&recording, Overwrite::Never, options).unwrap();
@@ -260,7 +267,7 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
         recorder.record(query.snapshot().unwrap(), 540, (time, time)).unwrap();
     }
     recorder.seal().unwrap();
-    for format in [Format::Tally, Format::Blg, Format::Sqlite, Format::Parquet] {
+    for format in [Format::Tally, Format::Blg, Format::Sqlite, Format::Parquet, Format::Json] {
         if format.info().writes {
             let copy = folder.join(format!("converted.{}", format.info().extension));
             relog(from_ref(&recording), &copy, &Options { format, ..Options::default() }).unwrap();
@@ -271,11 +278,11 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
     logs
 }
 
-/// The live text, as far as a log can hold it: only a native log has room for texts. A BLG has no column at
+/// The live text, as far as a log can hold it: only native logs and JSON lines have room for texts. A BLG has no column at
 /// all for an instance that never has a number.
 fn expected(format: Format, log: &Path) -> String {
     match log.extension().unwrap().to_str().unwrap() {
-        "tally" => live_text(format == Format::Tsv, true),
+        "tally" | "jsonl" => live_text(format == Format::Tsv, true),
         "blg" => live_text(format == Format::Tsv, false),
         _ => ["on \"\"air\"\", live", "off"]
             .iter()
@@ -403,7 +410,8 @@ fn columns_have_the_order_of_the_paths_in_every_format() {
         recorder.record(query.snapshot().unwrap(), 540, (FileTime(START), FileTime(START))).unwrap();
         recorder.seal().unwrap();
         let mut logs = vec![recording.clone()];
-        for format in [Format::Csv, Format::Tally, Format::Blg, Format::Sqlite, Format::Parquet] {
+        for format in [Format::Csv, Format::Tally, Format::Blg, Format::Sqlite, Format::Parquet, Format::Json]
+        {
             if format.info().writes && format.info().reads {
                 let copy = folder.join(format!("copy.{}", format.info().extension));
                 relog(from_ref(&recording), &copy, &Options { format, ..Options::default() }).unwrap();
@@ -425,7 +433,7 @@ fn text_stays_the_same_when_it_is_copied() {
     let live = live_text(false, false);
     let text = folder.join("live.csv");
     std::fs::write(&text, &live).unwrap();
-    for name in ["copy.tally", "copy.blg", "copy.sqlite", "copy.parquet"] {
+    for name in ["copy.tally", "copy.blg", "copy.sqlite", "copy.parquet", "copy.json"] {
         let format = Format::from_name(name.rsplit('.').next().unwrap()).unwrap();
         if !format.info().writes {
             continue;

@@ -13,14 +13,15 @@ use super::writing::Replacing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, native. Several are joined in the order of
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, JSON, native. Several are joined in the order of
     /// their first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write. Without it, text goes to standard output.
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Output format: blg, csv, tsv, tally (native), sqlite or parquet. Default: by file name, else csv.
+    /// Output format: blg, csv, tsv, json, tally (native), sqlite or parquet. Default: by file name, else
+    /// csv.
     #[arg(long, short, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<String>,
     #[command(flatten)]

@@ -10,6 +10,8 @@ use tallymon::core::flow::Sink;
 use tallymon::core::time::FileTime;
 use tallymon::log::LogClock;
 use tallymon::log::csv::{CsvOptions, CsvWriter};
+use tallymon::log::json::JsonSink;
+pub(crate) use tallymon::log::json::json_value;
 use tallymon::log::new_file::write_file;
 use tallymon::log::zone::Zone;
 use tallymon::{LiveRows, Replaced, RowValues};
@@ -20,13 +22,10 @@ use crate::exit::Failure;
 use crate::stop::without_half_files;
 use crate::words::say;
 
-mod json;
 mod lines;
 mod plain;
 mod table;
 
-use json::JsonLines;
-pub(crate) use json::json_value;
 pub(crate) use lines::LineOptions;
 use plain::PlainLines;
 use table::Table;
@@ -134,7 +133,7 @@ impl<'w> Rows<'w> {
     /// A table is for people and has the paths in their language; the other forms are for programs and have
     /// them in English.
     pub(crate) fn row<'v>(&mut self, time: FileTime, values: impl Into<RowValues<'v>>) -> io::Result<()> {
-        let needs_local = matches!(self.form, Form::Csv | Form::Tsv) || self.with_time;
+        let needs_local = matches!(self.form, Form::Csv | Form::Tsv | Form::Json) || self.with_time;
         let minutes = match &self.clock {
             _ if !needs_local => 0,
             Some(clock) => clock.minutes(time),
@@ -185,10 +184,7 @@ impl<'w> Rows<'w> {
     ) -> Box<dyn Sink<Error = io::Error> + 'w> {
         match self.form {
             Form::Csv | Form::Tsv => {
-                let zone_name = match &self.clock {
-                    Some(_) => Zone::default().label(minutes).0,
-                    None => self.zone().at(time).zone,
-                };
+                let zone_name = self.zone_name(time, minutes);
                 let (tabs, style) = (self.form == Form::Tsv, self.style);
                 // UTC = local time + bias, in minutes.
                 let bias = -minutes;
@@ -197,12 +193,23 @@ impl<'w> Rows<'w> {
                     CsvOptions { tabs, zone_name, bias, style, no_formulas, ..CsvOptions::default() };
                 Box::new(CsvWriter::new(out, options))
             }
-            Form::Json => Box::new(JsonLines::new(out, &self.host)),
+            Form::Json => {
+                let zone = self.zone_name(time, minutes);
+                Box::new(JsonSink::new(out, &self.host).with_zone(&zone, -minutes))
+            }
             Form::Plain => Box::new(PlainLines::new(out)),
             Form::Table => match self.lines {
                 Some(lines) => Box::new(lines::Lines::new(lines)),
                 None => Box::new(Table::new(out, self.with_time, self.with_errors)),
             },
+        }
+    }
+
+    /// The name of the zone of a time, which is so many minutes from UTC.
+    fn zone_name(&self, time: FileTime, minutes: i32) -> String {
+        match &self.clock {
+            Some(_) => Zone::default().label(minutes).0,
+            None => self.zone().at(time).zone,
         }
     }
 

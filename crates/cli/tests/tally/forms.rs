@@ -1,6 +1,6 @@
 //! The forms of an output: table, CSV, TSV, JSON, values only.
 
-use super::support::{AVAILABLE, PROCESSOR_TIME, has, tally, tally_with};
+use super::support::{AVAILABLE, Folder, PROCESSOR_TIME, has, tally, tally_with};
 
 /// Splits what a CSV or TSV holds and checks its shape byte by byte; the rows as their fields without
 /// quotation marks.
@@ -149,4 +149,53 @@ fn without_a_terminal_there_is_one_report() {
     let first = out.lines().next().unwrap();
     let shape: String = first.chars().map(|c| if c.is_ascii_digit() { '9' } else { c }).collect();
     assert_eq!(shape, "9999-99-99 99:99:99.999");
+}
+
+/// What `watch --json` printed is a log for every command, and gives the same text as the same rows recorded.
+#[test]
+fn json_is_read_back_by_every_command() {
+    let folder = Folder::new();
+    let log = folder.file("watch.jsonl");
+    let paths = [AVAILABLE, PROCESSOR_TIME, r"\System\Threads", r"\Processor(*)\% User Time"];
+    let mut arguments = vec!["watch", "--json", "-i", "50ms", "--count", "4"];
+    arguments.extend(paths);
+    let printed = tally_with(&arguments, |command| {
+        command.env("TZ", "Asia/Seoul");
+    })
+    .data();
+    std::fs::write(&log, &printed).unwrap();
+    let rows: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&rows[0]["zone"], &rows[0]["bias"]), (&"KST".into(), &serde_json::json!(-540)));
+
+    // The values of every row but the first, which has only first samples, are those that were printed.
+    let csv = tally(&["relog", &log, "-f", "csv"]).out;
+    let found = fields(&csv, ',');
+    assert_eq!((found.len(), found[0][0].as_str()), (1 + rows.len(), "(PDH-CSV 4.0) (KST)(-540)"));
+    for (row, line) in rows.iter().zip(&found[1..]).skip(1) {
+        for (value, text) in row["values"].as_array().unwrap().iter().zip(&line[1..]) {
+            let number: f64 = text.parse().unwrap();
+            assert!((number - value["value"].as_f64().unwrap()).abs() < 1e-9, "{value} {text}");
+        }
+    }
+    // A copy is the same log, and a copy in another format gives the same text.
+    for ending in ["json", "tally", "sqlite", "blg"] {
+        let copy = folder.file(&format!("copy.{ending}"));
+        tally(&["relog", &log, "-o", &copy]);
+        assert_eq!(tally(&["relog", &copy, "-f", "csv"]).out, csv, "{ending}");
+    }
+    let host = rows[0]["host"].as_str().unwrap();
+    for (arguments, words) in [
+        (&["info", &log][..], "4 records"),
+        (&["stats", &log], "Threads"),
+        (&["get", r"\System\Threads", "--log", &log], "Threads"),
+        (&["watch", "--log", &log, r"\System\Threads"], "Threads"),
+        (&["list", "--log", &log, "Processor"], "% User Time"),
+        (&["explain", r"\System\Threads", "--log", &log], "Threads"),
+        (&["compare", &log, &log], "% User Time"),
+        (&["analyze", &log], host),
+    ] {
+        let ran = tally(arguments);
+        assert!(ran.out.contains(words) && ran.code == Some(0), "{arguments:?}: {} {}", ran.out, ran.err);
+    }
 }

@@ -6,16 +6,16 @@ use std::ops::Range;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, Sample};
-use tallymon_core::path::CounterPath;
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::bytes::Bad;
 use super::footer::{Footer, Group, NAMES};
 use super::pages::{Values, column};
 use super::{MAGIC, MOST_ROWS};
+use crate::column_list::{ColumnList, type_of};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, Column, LogReader, Record, RecordPosition};
+use crate::reader::{About, LogReader, Record, RecordPosition};
 use crate::zone::Zone;
 
 /// The largest footer and the largest column of a row group that are read.
@@ -31,12 +31,7 @@ pub(crate) struct ParquetReader<R> {
     length: u64,
     footer: Footer,
     about: About,
-    /// Columns of the log by path, type, and which of several equal ones it is.
-    known: HashMap<(String, CounterType, u32), usize>,
-    /// The column that follows each one in a table, and the last one.
-    next: Vec<Option<usize>>,
-    first: Option<usize>,
-    last: Option<usize>,
+    list: ColumnList,
     minutes: i32,
     /// The next row group, and the rows of the one before.
     group: usize,
@@ -121,10 +116,7 @@ impl<R: Read + Seek> ParquetReader<R> {
             length,
             footer,
             about,
-            known: HashMap::new(),
-            next: Vec::new(),
-            first: None,
-            last: None,
+            list: ColumnList::default(),
             minutes: bias.saturating_neg(),
             group: 0,
             loaded: None,
@@ -202,7 +194,7 @@ impl<R: Read + Seek> ParquetReader<R> {
         let types: Vec<Option<CounterType>> =
             loaded.of(Name::Type).texts.iter().map(|text| type_of(text)).collect();
         let mut nth: HashMap<(usize, CounterType, i64), u32> = HashMap::new();
-        let (mut before, mut left_out, mut is_new) = (None, 0u64, false);
+        let (mut before, mut left_out) = (None, 0u64);
         for row in 0..rows {
             let has_raw = loaded.of(Name::First).number(row).is_some();
             let counter_type =
@@ -220,17 +212,14 @@ impl<R: Read + Seek> ParquetReader<R> {
             let text = loaded.of(Name::Path).texts.get(path).cloned().unwrap_or_default();
             let frequency = Frequency(loaded.of(Name::Frequency).number(row).unwrap_or_default());
             let key = (text, counter_type, duplicate);
-            let place = match self.known.get(&key) {
-                Some(place) => *place,
+            let place = match self.list.find(&key) {
+                Some(place) => place,
                 None if self.about.columns.len() >= MOST_COLUMNS => {
                     left_out = left_out.saturating_add(1);
                     loaded.columns.push(usize::MAX);
                     continue;
                 }
-                None => {
-                    is_new = true;
-                    self.add(key, frequency, before)
-                }
+                None => self.list.add(&mut self.about.columns, key, (frequency, 0), before),
             };
             before = Some(place);
             loaded.columns.push(place);
@@ -240,43 +229,7 @@ impl<R: Read + Seek> ParquetReader<R> {
                 format!("{left_out} values are left out, because {MOST_COLUMNS} columns are the most");
             self.damage(start, words);
         }
-        if is_new {
-            let (mut at, mut rank) = (self.first, 0u32);
-            while let Some(column) = at {
-                if let Some(column) = self.about.columns.get_mut(column) {
-                    column.group = rank;
-                }
-                rank = rank.saturating_add(1);
-                at = self.next.get(column).copied().flatten();
-            }
-        }
-    }
-
-    fn add(&mut self, key: (String, CounterType, u32), time_base: Frequency, before: Option<usize>) -> usize {
-        let place = self.about.columns.len();
-        let parts = CounterPath::parse(&key.0).ok().map(|parsed| parsed.path);
-        self.about.columns.push(Column {
-            path: key.0.clone(),
-            wild: parts.as_ref().is_some_and(|parts| parts.instance.is_some()),
-            parts,
-            counter_type: key.1,
-            scale: 0,
-            time_base,
-            group: 0,
-            live: None,
-        });
-        self.known.insert(key, place);
-        let before = before.or(self.last);
-        let after = before.and_then(|before| self.next.get(before).copied().flatten());
-        self.next.push(after);
-        match before.and_then(|before| self.next.get_mut(before)) {
-            Some(next) => *next = Some(place),
-            None => self.first = Some(place),
-        }
-        if after.is_none() {
-            self.last = Some(place);
-        }
-        place
+        self.list.number(&mut self.about.columns);
     }
 
     /// Puts the rows in the order of their times.
@@ -345,12 +298,6 @@ fn sample(loaded: &Loaded, row: usize, counter_type: CounterType, time: FileTime
             Err(words.and_then(|words| NoValue::from_words(words)).unwrap_or(NoValue::NoData(Absence::Other)))
         }
     }
-}
-
-/// The counter type of its name or its number.
-fn type_of(text: &str) -> Option<CounterType> {
-    let number = || u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(CounterType);
-    CounterType::from_name(text).or_else(number)
 }
 
 /// The bytes of the footer.

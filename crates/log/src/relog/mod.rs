@@ -151,6 +151,7 @@ fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Re
     let file = BufWriter::with_capacity(1 << 16, new.file()?);
     match options.format {
         Format::Csv | Format::Tsv => plan.copy(&mut plan.text_sink(file, options), options),
+        Format::Json => plan.copy(&mut plan.json_sink(file), options),
         Format::Blg => {
             let mut sink = plan.blg_sink(file, options);
             plan.copy(&mut sink, options)?;
@@ -178,9 +179,10 @@ const fn needs_file(format: Format) -> Option<&'static str> {
         }
         Format::Sqlite => Some("a SQLite database can be written to a file only"),
         Format::Parquet => Some("a Parquet file can be written to a file only"),
-        Format::Csv | Format::Tsv => None,
+        Format::Csv | Format::Tsv | Format::Json => None,
         _ => Some(
-            "logs of other collectors are read, but not written; write csv, tsv, blg, tally, sqlite or parquet",
+            "logs of other collectors are read, but not written; write csv, tsv, json, blg, tally, sqlite or \
+             parquet",
         ),
     }
 }
@@ -196,7 +198,10 @@ pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Resu
         return Err(LogError::new(LogErrorKind::Request(words.to_owned())));
     }
     let mut plan = Plan::new(inputs, options)?;
-    plan.copy(&mut plan.text_sink(out, options), options)?;
+    match options.format {
+        Format::Json => plan.copy(&mut plan.json_sink(out), options)?,
+        _ => plan.copy(&mut plan.text_sink(out, options), options)?,
+    }
     Ok(plan.report)
 }
 
@@ -208,7 +213,9 @@ fn not_written(format: Format) -> LogError {
             format!("this program was built without the feature that writes a {description}")
         }
         _ => {
-            format!("a {description} is read, but not written; write csv, tsv, blg, tally, sqlite or parquet")
+            format!(
+                "a {description} is read, but not written; write csv, tsv, json, blg, tally, sqlite or parquet"
+            )
         }
     }))
 }

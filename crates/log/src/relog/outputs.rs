@@ -14,6 +14,7 @@ use crate::csv::{CsvOptions, CsvWriter};
 #[cfg(feature = "sqlite")]
 use crate::error::LogError;
 use crate::format::Format;
+use crate::json::JsonSink;
 use crate::native::{self, NativeSink, NativeWriter, Output};
 #[cfg(feature = "sqlite")]
 use crate::sqlite::{SetOptions, SqliteSink};
@@ -28,6 +29,15 @@ impl Plan {
         let zone = Some(self.zone.header(self.minutes));
         let caption = self.caption.clone();
         CsvWriter::new(out, CsvOptions { tabs, line_end, zone_name, bias, zone, caption, style, no_formulas })
+    }
+
+    pub(super) fn json_sink<W: Write>(&self, out: W) -> JsonSink<W> {
+        let mut hosts = self.chosen.iter().map(|chosen| chosen.column.parts.as_ref()?.machine.as_deref());
+        let first = hosts.next().flatten();
+        let host = first.filter(|_| hosts.all(|host| host == first)).unwrap_or_default();
+        let sink = JsonSink::new(out, host);
+        let (name, bias) = self.zone_label();
+        if self.zone.is_unknown() { sink } else { sink.with_zone(&name, bias) }
     }
 
     pub(super) fn native_sink<W: Output>(&self, out: W) -> io::Result<NativeSink<W>> {

@@ -117,7 +117,8 @@ pub(crate) struct SessionOptions {
     /// Folder of the logs.
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// Format of the logs: tally (the native log, by default), blg, csv, tsv, sqlite or parquet.
+    /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or
+    /// parquet.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// The most bytes of all logs together, such as 500M: the recording ends there, or a ring removes its
