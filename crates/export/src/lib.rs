@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`metric`] | which metrics a counter type becomes, and how its raw sample becomes their numbers |
 //! | [`name`] | names of metrics |
+//! | [`profile`] | the names of other collectors |
 //! | [`series`] | metrics and their series, made from the columns of a row |
 //! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
 //! | [`otlp`], [`remote_write`] | messages of OpenTelemetry and of Prometheus' remote write |
@@ -26,6 +27,7 @@ pub mod name;
 pub mod openmetrics;
 pub mod otlp;
 pub mod percent;
+pub mod profile;
 pub mod promql;
 pub mod protobuf;
 pub mod remote_write;

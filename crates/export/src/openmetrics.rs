@@ -7,7 +7,8 @@ use tallymon_core::flow::{Column, Row, Sink};
 use tallymon_core::time::FileTime;
 
 use crate::metric::{Figure, MetricKind, unix_seconds};
-use crate::series::{Family, Point, families};
+use crate::profile::Profile;
+use crate::series::{Family, Point, families, label_name};
 
 /// The two text formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +30,7 @@ pub struct Exposition<W> {
     format: TextFormat,
     host: String,
     with_times: bool,
+    profile: Profile,
     families: Vec<Family>,
     is_written: bool,
 }
@@ -72,7 +74,7 @@ impl TextFormat {
     fn write_head(self, text: &mut String, family: &Family) {
         let is_open = self == TextFormat::OpenMetrics;
         // The two formats have the name at the head of a family for different things.
-        let (end, kind) = match family.metric.kind {
+        let (end, kind) = match family.kind {
             MetricKind::Gauge(_) => ("", "gauge"),
             MetricKind::Counter(_) => (if is_open { "" } else { "_total" }, "counter"),
             MetricKind::Summary { .. } => ("", "summary"),
@@ -111,7 +113,7 @@ fn write_point(
         let labels = labels.iter().map(|(name, value)| (*name, value.as_str())).chain(more);
         let mut opening = '{';
         for (label, value) in labels {
-            let _ = write!(out, "{opening}{label}=\"");
+            let _ = write!(out, "{opening}{}=\"", label_name(label));
             escape(out, value, true);
             out.push('"');
             opening = ',';
@@ -138,7 +140,14 @@ impl<W: Write> Exposition<W> {
     /// An exposition of the counters of `host`; series of other hosts have a label.
     pub fn new(out: W, format: TextFormat, host: &str) -> Exposition<W> {
         let host = host.to_owned();
-        Exposition { out, format, host, with_times: false, families: Vec::new(), is_written: false }
+        let (profile, families) = (Profile::Nt, Vec::new());
+        Exposition { out, format, host, with_times: false, profile, families, is_written: false }
+    }
+
+    /// Writes the names of a profile.
+    pub const fn with_names(mut self, profile: Profile) -> Exposition<W> {
+        self.profile = profile;
+        self
     }
 
     /// Writes the time of the row behind each number, for values of a log.
@@ -152,7 +161,7 @@ impl<W: Write> Sink for Exposition<W> {
     type Error = io::Error;
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        self.families = families(columns, &self.host);
+        self.families = families(columns, &self.host, self.profile);
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use tallymon_core::flow::Row;
 use tallymon_core::time::FileTime;
 
 use crate::metric::Figure;
+use crate::profile::NUMBERS;
 use crate::protobuf::{Field, Message, fields};
 use crate::series::{Family, Point};
 
@@ -137,19 +138,28 @@ impl Otlp {
 
     fn metric(&self, metric: &mut Message, family: &Family, point: Point<'_>, mut data: Message) {
         let is_info = matches!(point, Point::Info(_));
-        metric.bytes(1, format!("{}{}", family.name, if is_info { "_info" } else { "" }));
+        match family.semantic {
+            Some(semantic) => metric.bytes(1, semantic.name),
+            None => metric.bytes(1, format!("{}{}", family.name, if is_info { "_info" } else { "" })),
+        }
         metric.bytes(2, &family.help);
-        let unit = match family.unit {
-            "seconds" => "s",
-            "bytes" => "By",
-            "ratio" => "1",
-            _ => "",
+        let unit = match (family.semantic, family.unit) {
+            (Some(semantic), _) => semantic.unit,
+            (None, "seconds") => "s",
+            (None, "bytes") => "By",
+            (None, "ratio") => "1",
+            (None, _) => "",
         };
         if !unit.is_empty() {
             metric.bytes(3, unit);
         }
         let temporality = |is_delta| if is_delta { 1 } else { 2 };
         match point {
+            // A sum that is not monotonic.
+            Point::Gauge(_) if family.semantic.is_some_and(|semantic| semantic.is_up_down) => {
+                data.varint(2, temporality(false));
+                metric.bytes(7, data.into_bytes());
+            }
             Point::Gauge(_) | Point::Info(_) => metric.bytes(5, data.into_bytes()),
             Point::Counter(_) => {
                 data.varint(2, temporality(self.is_delta(false)));
@@ -246,7 +256,10 @@ fn unix_nanoseconds(time: FileTime) -> u64 {
 fn attribute(to: &mut Message, field: u32, key: &str, value: &str) {
     to.message(field, |pair| {
         pair.bytes(1, key);
-        pair.message(2, |any| any.bytes(1, value));
+        pair.message(2, |any| match value.parse() {
+            Ok(number) if NUMBERS.contains(&key) => any.varint(3, number),
+            _ => any.bytes(1, value),
+        });
     });
 }
 

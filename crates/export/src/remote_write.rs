@@ -9,7 +9,7 @@ use tallymon_core::flow::Row;
 
 use crate::metric::{Figure, MetricKind};
 use crate::protobuf::Message;
-use crate::series::{Family, Point};
+use crate::series::{Family, Point, label_name};
 
 /// The value that ends a series: a NaN of its own.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
@@ -78,7 +78,8 @@ impl RemoteWrite {
     /// The labels of a series, sorted by name.
     fn encode(&self, name: &str, labels: &[(&'static str, String)], text: Option<&str>) -> Vec<u8> {
         let mut all = vec![("__name__", name), ("job", &self.job), ("instance", &self.instance)];
-        all.extend(labels.iter().map(|(key, value)| (*key, value.as_str())));
+        let names: Vec<_> = labels.iter().map(|(key, _)| label_name(key)).collect();
+        all.extend(names.iter().map(AsRef::as_ref).zip(labels.iter().map(|(_, value)| value.as_str())));
         all.extend(text.map(|text| ("value", text)));
         all.sort_unstable();
         let mut encoded = Message::new();
@@ -111,7 +112,7 @@ fn sample(to: &mut Message, labels: &[u8], value: u64, milliseconds: u64) {
 }
 
 fn metadata(to: &mut Message, family: &Family) {
-    let (end, kind) = match family.metric.kind {
+    let (end, kind) = match family.kind {
         MetricKind::Counter(_) => ("_total", 1),
         MetricKind::Gauge(_) => ("", 2),
         MetricKind::Summary { .. } => ("", 5),

@@ -10,6 +10,7 @@ use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Value};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_export::otlp::{Otlp, Temporality, partial_success, status_message};
+use tallymon_export::profile::Profile;
 use tallymon_export::series::{Family, families};
 use tallymon_testkit::{peer, skip};
 
@@ -105,7 +106,7 @@ fn the_messages_of_opentelemetry_read_every_kind_of_metric() {
     ];
     let columns: Vec<Column> =
         table.iter().map(|(counter, instance, kind)| column(counter, *instance, *kind)).collect();
-    let families = families(&columns, "here");
+    let families = families(&columns, "here", Profile::Nt);
     let cells = |by: u64| table.iter().map(|(_, _, kind)| cell(*kind, 30 * by, 120 * by)).collect::<Vec<_>>();
     let resource = vec![("service.name".to_owned(), "tallymon".to_owned())];
     let mut otlp = Otlp::new(resource, Temporality::Cumulative);
@@ -175,7 +176,7 @@ fn the_messages_of_opentelemetry_read_every_kind_of_metric() {
 #[test]
 fn a_series_begins_again_after_a_reset_a_gap_or_a_clock_that_was_set_back() {
     let kind = CounterType::PERF_COUNTER_BULK_COUNT;
-    let families = families(&[column("Reads/sec", None, kind)], "here");
+    let families = families(&[column("Reads/sec", None, kind)], "here", Profile::Nt);
     let mut otlp = Otlp::new(Vec::new(), Temporality::Cumulative);
     let missing = Cell::missing(NoValue::NoInstance);
     // Seconds, the cell, and since when it counts.
@@ -200,7 +201,7 @@ fn a_series_begins_again_after_a_reset_a_gap_or_a_clock_that_was_set_back() {
 fn differences_are_those_from_the_export_before() {
     let (count, average) = (CounterType::PERF_COUNTER_BULK_COUNT, CounterType::PERF_AVERAGE_BULK);
     let columns = [column("Reads/sec", None, count), column("Avg. Size", None, average)];
-    let families = families(&columns, "here");
+    let families = families(&columns, "here", Profile::Nt);
     for (temporality, sum, histogram) in [
         (Temporality::Delta, "15", "30"),
         // Only histograms are differences.

@@ -17,6 +17,7 @@ use tallymon_core::path::{CounterPath, Part};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_export::metric::metrics;
 use tallymon_export::openmetrics::{Exposition, TextFormat};
+use tallymon_export::profile::Profile;
 use tallymon_export::promql::query;
 use tallymon_export::remote_write::RemoteWrite;
 use tallymon_export::series::families;
@@ -221,7 +222,7 @@ fn remote_write_gives_the_same_values_and_ends_series() {
     let (_running, at) = start(&program, &folder, "global: {}\n");
     let now = now();
     let columns: Vec<Column> = types().into_iter().map(column).collect();
-    let families = families(&columns, "here");
+    let families = families(&columns, "here", Profile::Nt);
     let mut writer = RemoteWrite::new("tally", "here");
     let mut request = |seconds: u64, time: FileTime, cells: &[Cell]| {
         let (body, samples) = writer.request(&families, &Row { time, local_minutes: 0, cells });

@@ -8,6 +8,7 @@ use tallymon_core::time::{FileTime, Frequency};
 use tallymon_core::title::TitleIndex;
 use tallymon_export::influx;
 use tallymon_export::openmetrics::{Exposition, TextFormat};
+use tallymon_export::profile::Profile;
 use tallymon_export::series::families;
 use tallymon_export::statsd::Statsd;
 
@@ -183,6 +184,78 @@ fn the_page_has_the_row_of_each_type() {
     assert!(page.contains(&table), "docs/exports.md should have:\n{table}");
 }
 
+/// docs/reference/metric-names.md, from the tables of the profiles.
+#[test]
+fn the_page_of_names_has_every_counter_of_each_profile() {
+    use std::fmt::Write as _;
+
+    let mut page = String::from(
+        "# Names of metrics in other collectors\n\n\
+         `--metric-names` of `tally get` and `tally push`, and `?names=` of `/metrics`, give counters the names that\n\
+         other collectors gave to the same numbers ([Counters for other engines](../exports.md#names-of-other-collectors)).\n\
+         A counter that is not listed keeps its own name. A counter of the engine ends in `_total` where its format\n\
+         asks for it. This page is made from the tables in `crates/export/src/profile`.\n",
+    );
+    for profile in Profile::ALL.into_iter().filter(|profile| profile.renamed().next().is_some()) {
+        write!(page, "\n## {profile}\n\n| counter | metric |\n|---|---|\n").unwrap();
+        for (object, counter, metric) in profile.renamed() {
+            writeln!(page, "| `\\{object}\\{counter}` | `{metric}` |").unwrap();
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metric-names.md");
+    if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    let difference = page.lines().zip(written.lines()).find(|(one, other)| one != other);
+    assert!(page == written, "{path} is not up to date: {difference:?}; TALLYMON_BLESS=1 writes it");
+}
+
+#[test]
+fn lines_of_telegraf_have_all_counters_of_an_instance() {
+    use CounterType as T;
+    let columns = [
+        column("Processor", Some("0"), "% User Time", T::PERF_100NSEC_TIMER),
+        column("Processor", Some("1"), "% User Time", T::PERF_100NSEC_TIMER),
+        column("Processor", Some("0"), "Interrupts/sec", T::PERF_COUNTER_COUNTER),
+        column("Memory", None, "Available Bytes", T::PERF_COUNTER_LARGE_RAWCOUNT),
+    ];
+    let values = [Value::Number(12.5), Value::Number(7.0), Value::Number(1e-3), Value::Integer(9)];
+    let cells: Vec<Cell> = columns
+        .iter()
+        .zip(values)
+        .map(|(column, value)| Cell { value: Ok(value), ..cell(column.counter_type, 30, 120) })
+        .collect();
+    let made = families(&columns, "here", Profile::Telegraf);
+    let (lines, count) = influx::lines(&made, &row(&cells), "h");
+    let expected = [
+        "win_cpu,host=h,instance=0,objectname=Processor Percent_User_Time=12.5,Interrupts_persec=0.001 \
+         2000000000000000000",
+        "win_cpu,host=h,instance=1,objectname=Processor Percent_User_Time=7 2000000000000000000",
+        "win_mem,host=h,objectname=Memory Available_Bytes=9 2000000000000000000",
+    ];
+    assert_eq!((lines.lines().collect::<Vec<_>>(), count), (expected.to_vec(), 4));
+}
+
+#[test]
+fn a_name_that_two_types_claim_is_given_once_and_nothing_is_lost() {
+    use CounterType as T;
+    let columns = [
+        column("Processor", Some("0"), "% User Time", T::PERF_100NSEC_TIMER),
+        // A log of another system has another type.
+        column("Processor", Some("1"), "% Privileged Time", T::PERF_COUNTER_RAWCOUNT),
+        column("TCPv4", None, "Segments/sec", T::PERF_COUNTER_COUNTER),
+    ];
+    let names = |profile| -> Vec<String> {
+        families(&columns, "here", profile).into_iter().map(|family| family.name).collect()
+    };
+    assert_eq!(
+        names(Profile::NodeExporter),
+        ["node_cpu_seconds", "nt_processor_privileged_time", "nt_tcpv4_segments"]
+    );
+    assert_eq!(names(Profile::Semconv)[0], "system_cpu_time_seconds");
+}
+
 fn row(cells: &[Cell]) -> Row<'_> {
     Row { time: FileTime::from_unix_nanoseconds(NOW).unwrap(), local_minutes: 0, cells }
 }
@@ -202,7 +275,7 @@ fn lines_of_influxdb_keep_types_and_hostile_tags_inside() {
     let huge = cell(T::PERF_COUNTER_LARGE_DELTA, u64::MAX, 0);
     let mut cells: Vec<Cell> = columns[..3].iter().map(|column| cell(column.counter_type, 30, 120)).collect();
     cells.extend([text, huge]);
-    let (lines, count) = influx::lines(&families(&columns, "here"), &row(&cells), "h 1");
+    let (lines, count) = influx::lines(&families(&columns, "here", Profile::Nt), &row(&cells), "h 1");
     let expected = [
         r"nt_o_reads_total,host=h\ 1,name=a\ b\,c\=d\ e\\  value=30i 2000000000000000000",
         r"nt_o_busy_seconds_total,host=h\ 1 value=3 2000000000000000000",
@@ -220,7 +293,7 @@ fn packets_of_statsd_have_differences_and_fit() {
         column("O", None, "Avg. sec/Read", T::PERF_AVERAGE_TIMER),
         column("O", None, "Used Bytes", T::PERF_COUNTER_LARGE_RAWCOUNT),
     ];
-    let families = families(&columns, "here");
+    let families = families(&columns, "here", Profile::Nt);
     let used = |number| Cell {
         value: Ok(Value::Integer(number)),
         ..cell(T::PERF_COUNTER_LARGE_RAWCOUNT, number, 0)

@@ -16,6 +16,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::{LiveRows, Locale, Location, Query, Sampler};
 use tallymon_export::openmetrics::TextFormat;
+use tallymon_export::profile::{Profile, UnknownProfile};
 use tallymon_export::series::{Family, families};
 use tokio::sync::watch;
 
@@ -52,6 +53,8 @@ pub enum MetricsAccess {
 pub(crate) struct Selection {
     objects: Vec<String>,
     paths: Vec<String>,
+    /// Whose names the metrics have.
+    names: Profile,
 }
 
 /// The scrapes of a server.
@@ -93,7 +96,7 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Selection {
-    /// The parameters `objects`, names or indexes with commas between, and `path`.
+    /// The parameters `objects`, names or indexes with commas between, `path`, and `names`.
     pub(crate) fn of(parameters: &Parameters) -> Result<Selection, Refused> {
         let names = parameters.all("objects").flat_map(|names| names.split(','));
         let names = names.map(str::trim).filter(|name| !name.is_empty());
@@ -107,7 +110,9 @@ impl Selection {
                 return Err(Refused::bad_request(words));
             }
         }
-        Ok(Selection { objects, paths })
+        let names = parameters.text("names").map_or(Ok(Profile::Nt), str::parse);
+        let names = names.map_err(|error: UnknownProfile| Refused::bad_request(error.to_string()))?;
+        Ok(Selection { objects, paths, names })
     }
 
     /// A query of the selection.
@@ -234,7 +239,7 @@ impl Metrics {
             return Err(Refused::bad_request(words));
         }
         if sink.columns != collector.columns {
-            collector.families = Arc::new(families(&sink.columns, host));
+            collector.families = Arc::new(families(&sink.columns, host, selection.names));
             collector.columns = sink.columns;
         }
         Ok(Collected { families: Arc::clone(&collector.families), time, cells: sink.cells })
@@ -355,8 +360,11 @@ mod tests {
     fn simultaneous_scrapes_share_a_collection_and_others_have_a_limit() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let metrics = Arc::new(Metrics::new(MetricsAccess::Local, Location::Local).unwrap());
-        let selection =
-            |number: usize| Selection { objects: vec!["System".into()], paths: vec![number.to_string()] };
+        let selection = |number: usize| Selection {
+            objects: vec!["System".into()],
+            paths: vec![number.to_string()],
+            names: Profile::Nt,
+        };
         runtime.block_on(async {
             // Locked collectors hold their collections back.
             let collectors: Vec<Arc<Mutex<Collector>>> =

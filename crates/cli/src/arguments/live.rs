@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tallymon_export::check::Range;
+use tallymon_export::profile::Profile;
 use tallymon_monitor::chart::Glyphs;
 
-use super::parse::{glyphs, interval};
+use super::parse::{glyphs, interval, profile_names};
 use super::reading::{AtTime, NamesBy, Naming, OfLog, Playback, Reading, TimeChoice};
 use super::writing::{FormatOptions, Replacing};
 
@@ -68,6 +69,10 @@ pub(crate) struct Get {
     /// it.
     #[arg(long, conflicts_with = "form", help_heading = "Output")]
     pub(crate) prometheus: bool,
+    /// Names of metrics: ours, or those of another collector for the counters that it has.
+    #[arg(long, value_parser = profile_names(), default_value = "nt", value_name = "PROFILE")]
+    #[arg(help_heading = "Output")]
+    pub(crate) metric_names: Profile,
     #[command(flatten)]
     pub(crate) naming: Naming,
     #[command(flatten)]

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tallymon::NameForm;
 use tallymon::clock::parse_seconds;
 use tallymon::core::counter::Digits;
 use tallymon::core::title::Language;
+use tallymon_export::profile::Profile;
 use tallymon_monitor::chart::Glyphs;
 
 /// The longest interval: more than a year between two samples is a mistake.
@@ -29,6 +31,12 @@ pub(super) fn language(text: &str) -> Result<Language, String> {
 /// Parses a form of names.
 pub(super) fn names(text: &str) -> Result<NameForm, String> {
     NameForm::parse(text).ok_or_else(|| "expected nt or translated".to_string())
+}
+
+/// A parser of the names of profiles, which completions know.
+pub(crate) fn profile_names() -> impl TypedValueParser<Value = Profile> {
+    let names = Profile::ALL.map(Profile::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Profile>())
 }
 
 /// Parses a playback speed such as `2` or `2x`.

@@ -9,6 +9,7 @@ use tallymon::core::counter::{CounterType, Formula};
 use tallymon::core::flow::{Column, LiveColumn};
 use tallymon::core::path::{CounterPath, InstancePath, Part};
 use tallymon::core::title::TitleIndex;
+use tallymon_export::profile::Profile;
 use tallymon_export::promql::query as promql;
 use tallymon_export::series::families;
 
@@ -158,13 +159,13 @@ fn row(query: &Query, object: TitleIndex) -> (String, Vec<Panel>) {
     };
     let columns: Vec<Column> = known.counters.iter().map(column).collect();
     // The same names as in a scrape; a counter in larger units beside one in bytes has none.
-    let made = families(&columns, "");
+    let made = families(&columns, "", Profile::Nt);
     let panels = known.counters.iter().enumerate().filter_map(|(position, counter)| {
         let mut own = made
             .iter()
             .filter(|family| family.series.first().is_some_and(|series| series.column() == position));
         let first = own.next()?;
-        let base = first.name.strip_suffix(first.metric.suffix)?;
+        let base = first.name.strip_suffix(first.suffix)?;
         let selector = if known.has_instances { "job=~\"$job\",name=~\"$name\"" } else { "job=~\"$job\"" };
         Some(Panel {
             title: names.name(counter.name),

@@ -1,6 +1,7 @@
 //! `tally get`: the values of some counters, once.
 
 use std::collections::HashSet;
+use std::io::Write;
 
 use tallymon::clock::now;
 use tallymon::core::counter::Format;
@@ -29,7 +30,9 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         if let Some(format) = text_format(get) {
             log.say_record(time, &get.time);
             let readings = log.readings()?;
-            expose(format, log.host(), time, RowValues::Readings(&readings, log.names()), true)?;
+            let sink = Exposition::new(border::data(), format, log.host()).with_times(true);
+            let sink = sink.with_names(get.metric_names);
+            expose(sink, log.host(), time, RowValues::Readings(&readings, log.names()))?;
             return log.missing();
         }
         let clock = log.log().summary().clock.clone();
@@ -48,9 +51,14 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let mut query = paths::query_at(common, &location)?;
     if let Some(format) = text_format(get) {
         let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
-        // The engine takes rates itself, so one sample is enough.
-        let time = query.collect()?;
-        expose(format, query.system_name(), time, RowValues::Query(&query), false)?;
+        // The engine takes rates itself, so one sample is enough for raw values.
+        let time = match get.metric_names.is_computed() {
+            true => collect(&mut query, common.file.is_none(), get.interval)?,
+            false => query.collect()?,
+        };
+        let sink = Exposition::new(border::data(), format, query.system_name());
+        let sink = sink.with_names(get.metric_names);
+        expose(sink, query.system_name(), time, RowValues::Query(&query))?;
         missing_samples(&query, &handles, is_here)?;
         return bad_path.map_or(Ok(()), Err);
     }
@@ -97,15 +105,13 @@ fn text_format(get: &Get) -> Option<TextFormat> {
     open.or(get.prometheus.then_some(TextFormat::Prometheus))
 }
 
-/// Prints raw values for engines; those of a log with their time.
+/// Prints values for engines.
 fn expose(
-    format: TextFormat,
+    mut sink: Exposition<impl Write>,
     host: &str,
     time: FileTime,
     values: RowValues<'_>,
-    with_times: bool,
 ) -> Result<(), Failure> {
-    let mut sink = Exposition::new(border::data(), format, host).with_times(with_times);
     LiveRows::changing(host).write(time, 0, values, &mut sink)?;
     Ok(sink.finish()?)
 }

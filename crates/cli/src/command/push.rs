@@ -13,6 +13,7 @@ use tallymon::registry::{Roots, Scope};
 use tallymon::{LiveRows, Query};
 use tallymon_export::influx;
 use tallymon_export::otlp::Otlp;
+use tallymon_export::profile::Profile;
 use tallymon_export::remote_write::RemoteWrite;
 use tallymon_export::series::{Family, families};
 use tallymon_export::statsd::Statsd;
@@ -20,7 +21,7 @@ use tallymon_push::otel::{DEFAULT_ADDRESS, METRICS_PATH, Settings};
 use tallymon_push::{Encoding, Endpoint, EndpointError, Event, Protocol, Queue, QueueError, Sender, Tls};
 
 use crate::arguments::Common;
-use crate::arguments::parse::interval;
+use crate::arguments::parse::{interval, profile_names};
 use crate::exit::{Failure, Kind};
 use crate::missing_values::missing_samples;
 use crate::paths;
@@ -60,6 +61,9 @@ pub(crate) struct Push {
     /// Trust the certificates in this PEM file instead of those of the system.
     #[arg(long, value_name = "FILE", help_heading = "Receiver")]
     certificate: Option<PathBuf>,
+    /// Names of metrics: ours, or those of another collector for the counters that it has.
+    #[arg(long, value_parser = profile_names(), default_value = "nt", value_name = "PROFILE")]
+    metric_names: Profile,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 15s by default, for OTLP what
     /// OTEL_METRIC_EXPORT_INTERVAL says, else 60s.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
@@ -99,6 +103,7 @@ enum Writer {
 /// A sink whose row becomes a request.
 struct Requests {
     host: String,
+    profile: Profile,
     writer: Writer,
     families: Vec<Family>,
     /// The request of the last row, its time in milliseconds since 1970, and how many points it has.
@@ -109,7 +114,7 @@ impl Sink for Requests {
     type Error = io::Error;
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        self.families = families(columns, &self.host);
+        self.families = families(columns, &self.host, self.profile);
         Ok(())
     }
 
@@ -167,7 +172,8 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Kind::Other, format_args!("a thread that sends: {error}")))?;
     let host = query.system_name().to_owned();
     let mut rows = LiveRows::changing(&host);
-    let mut sink = Requests { host, writer: target.writer, families: Vec::new(), request: None };
+    let profile = push.metric_names;
+    let mut sink = Requests { host, profile, writer: target.writer, families: Vec::new(), request: None };
     let mut ticks = Ticks::start(target.interval);
     let (mut done, mut trouble) = (0u64, None);
     loop {
@@ -204,6 +210,7 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
 /// A sink whose row becomes packets of StatsD.
 struct Packets {
     host: String,
+    profile: Profile,
     writer: Statsd,
     families: Vec<Family>,
     socket: UdpSocket,
@@ -215,7 +222,7 @@ impl Sink for Packets {
     type Error = io::Error;
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        self.families = families(columns, &self.host);
+        self.families = families(columns, &self.host, self.profile);
         Ok(())
     }
 
@@ -252,7 +259,8 @@ fn send_packets(push: &Push, address: &str, query: &mut Query) -> Result<(), Fai
     let host = query.system_name().to_owned();
     let mut rows = LiveRows::changing(&host);
     let writer = Statsd::new(PACKET);
-    let mut sink = Packets { host, writer, families: Vec::new(), socket, lost: None };
+    let mut sink =
+        Packets { host, profile: push.metric_names, writer, families: Vec::new(), socket, lost: None };
     let mut ticks = Ticks::start(push.interval.unwrap_or(INTERVAL));
     let (mut done, mut is_lost) = (0u64, false);
     loop {

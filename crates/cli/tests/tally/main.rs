@@ -23,6 +23,7 @@ mod log_times;
 mod logman;
 mod logs;
 mod man;
+mod metric_names;
 mod mutants;
 mod names;
 mod options;

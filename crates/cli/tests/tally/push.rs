@@ -17,6 +17,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// A program that ends with the test.
 pub(crate) struct Running(Child);
 
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Running {
+        Running(command.spawn().unwrap())
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -26,7 +32,7 @@ impl Drop for Running {
 
 /// A receiver of OTLP that prints each request as JSON, with its headers. It refuses as many requests as it
 /// is told, with status 503.
-fn receiver(refusals: usize) -> Option<(Running, String, impl Iterator<Item = Json>)> {
+pub(crate) fn receiver(refusals: usize) -> Option<(Running, String, impl Iterator<Item = Json>)> {
     let script = "import gzip, http.server, json, sys
 from google.protobuf.json_format import MessageToDict
 import opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 as service

@@ -73,6 +73,10 @@ fn the_format_follows_accept_and_the_series_the_selection() {
     assert_eq!((open.status, open.header("content-type")), (200, Some(kind)));
     assert!(open.text().ends_with("\n# EOF\n") && open.text().contains("\nnt_memory_available_bytes "));
     assert!(open.text().contains("\nnt_system_processes ") && !open.text().contains("\nnt_processor_"));
+    let named = scrape(&server, "/metrics?objects=Memory&names=node_exporter", OPEN);
+    assert!(named.text().contains("\nnode_memory_MemAvailable_bytes "), "{}", named.text());
+    let unknown = scrape(&server, "/metrics?objects=Memory&names=nagios", "");
+    assert!(unknown.status == 400 && unknown.text().contains("telegraf"), "{}", unknown.text());
     let text = scrape(&server, "/metrics?path=%5CProcess(*)%5CID+Process", "");
     assert_eq!(text.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     // The label is the process that the number is of.
