@@ -42,6 +42,7 @@ rows! { MEMORY_COUNTERS, MEMORY_ORIGINS {
     903_428 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "/sys/kernel/mm/ksm/pages_shared * page" "2.6.32";
     903_430 PERF_COUNTER_LARGE_RAWCOUNT -6 ADVANCED: E "/sys/kernel/mm/ksm/pages_sharing * page" "2.6.32";
     903_432 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "/proc/meminfo:MemTotal * 1024";
+    903_434 PERF_COUNTER_LARGE_RAWCOUNT -6 NOVICE: E "/proc/meminfo:SwapTotal * 1024";
 }}
 
 /// The object Page Cache.
@@ -83,6 +84,9 @@ mod tests {
         let kib: u64 =
             first.strip_prefix("MemTotal:").unwrap().split_whitespace().next().unwrap().parse().unwrap();
         assert_eq!(named(&values, 903_432), Ok(kib * 1024));
+        let line = text.lines().find(|line| line.starts_with("SwapTotal:")).unwrap();
+        let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert_eq!(named(&values, 903_434), Ok(kib * 1024));
     }
 
     #[test]
