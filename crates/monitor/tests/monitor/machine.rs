@@ -31,6 +31,10 @@ pub(crate) struct Load {
     pub(crate) node_mebibytes: Shared<u64>,
     /// The machine has only the total of the nodes, like Windows.
     pub(crate) only_nodes: Shared<bool>,
+    /// The machine has no sensor, like a virtual one.
+    pub(crate) no_sensors: Shared<bool>,
+    /// The machine knows file systems as Windows does.
+    pub(crate) letters: Shared<bool>,
     /// Processes that exist beside the usual ones.
     pub(crate) more: Shared<Vec<(&'static str, u64)>>,
 }
@@ -52,7 +56,25 @@ const PROCESSOR: &[CounterSpec] = &[
 const SYSTEM: &[CounterSpec] =
     &[counter(44, RAW), counter(248, RAW), counter(250, RAW), counter(146, RATE), counter(674, RAW)];
 const NUMA: &[CounterSpec] = &[counter(900_402, RAW)];
-const MORE_MEMORY: &[CounterSpec] = &[counter(903_432, RAW)];
+const MORE_MEMORY: &[CounterSpec] = &[counter(903_432, RAW), counter(903_434, RAW)];
+const MORE_SYSTEM: &[CounterSpec] = &[
+    counter(905_802, SHARE),
+    counter(905_802, BASE),
+    counter(905_804, SHARE),
+    counter(905_804, BASE),
+    counter(905_806, SHARE),
+    counter(905_806, BASE),
+    counter(905_816, SHARE),
+    counter(905_816, BASE),
+    counter(905_818, SHARE),
+    counter(905_818, BASE),
+];
+const SPEED: &[CounterSpec] = &[counter(900_002, RAW)];
+const FILE_SYSTEM: &[CounterSpec] = &[counter(904_802, RAW), counter(904_806, RAW), counter(904_804, RAW)];
+const LETTER: &[CounterSpec] = &[counter(408, SHARE), counter(408, BASE), counter(410, RAW)];
+const TEMPERATURE: &[CounterSpec] = &[counter(910_202, CounterType::PERF_DOUBLE_RAW)];
+const FAN: &[CounterSpec] = &[counter(904_202, RAW)];
+const SUPPLY: &[CounterSpec] = &[counter(904_002, RAW), counter(904_010, RAW)];
 const MEMORY: &[CounterSpec] =
     &[counter(24, RAW), counter(1676, RAW), counter(26, RAW), counter(30, RAW), counter(40, RATE)];
 const SWAP: &[CounterSpec] = &[counter(702, SHARE), counter(702, BASE)];
@@ -92,7 +114,7 @@ const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterS
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
-const OBJECTS: [ObjectSpec<'static>; 10] = [
+const OBJECTS: [ObjectSpec<'static>; 17] = [
     object(238, InstanceKind::Many, PROCESSOR),
     object(2, InstanceKind::None, SYSTEM),
     object(900_400, InstanceKind::Many, NUMA),
@@ -103,6 +125,13 @@ const OBJECTS: [ObjectSpec<'static>; 10] = [
     object(510, InstanceKind::Many, NETWORK),
     object(900_200, InstanceKind::None, PRESSURE),
     object(230, InstanceKind::Many, PROCESS),
+    object(905_800, InstanceKind::None, MORE_SYSTEM),
+    object(900_000, InstanceKind::Many, SPEED),
+    object(904_800, InstanceKind::Many, FILE_SYSTEM),
+    object(236, InstanceKind::Many, LETTER),
+    object(910_200, InstanceKind::Many, TEMPERATURE),
+    object(904_200, InstanceKind::Many, FAN),
+    object(904_000, InstanceKind::Many, SUPPLY),
 ];
 
 const NAMES: &[(u32, &str)] = &[
@@ -124,10 +153,13 @@ const NAMES: &[(u32, &str)] = &[
     (222, "Disk Write Bytes/sec"),
     (230, "Process"),
     (234, "PhysicalDisk"),
+    (236, "LogicalDisk"),
     (238, "Processor"),
     (248, "Processes"),
     (250, "Threads"),
     (264, "Bytes Received/sec"),
+    (408, "% Free Space"),
+    (410, "Free Megabytes"),
     (506, "Bytes Sent/sec"),
     (510, "Network Interface"),
     (520, "Current Bandwidth"),
@@ -150,6 +182,26 @@ const NAMES: &[(u32, &str)] = &[
     (900_402, "Total MBytes"),
     (903_400, "Memory Extended"),
     (903_432, "Total Physical Bytes"),
+    (903_434, "Total Swap Bytes"),
+    (900_000, "Processor Information"),
+    (900_002, "Processor Frequency"),
+    (904_000, "Power Supply"),
+    (904_002, "Charge"),
+    (904_010, "Power"),
+    (904_200, "Fan"),
+    (904_202, "Speed RPM"),
+    (904_800, "File System"),
+    (904_802, "Total Bytes"),
+    (904_804, "Free Bytes"),
+    (904_806, "Available Bytes"),
+    (905_800, "System Extended"),
+    (905_802, "Load Average 1 Minute"),
+    (905_804, "Load Average 5 Minutes"),
+    (905_806, "Load Average 15 Minutes"),
+    (905_816, "% Steal Time"),
+    (905_818, "% IO Wait Time"),
+    (910_200, "Temperature Sensor"),
+    (910_202, "Degrees Celsius"),
 ];
 
 /// Processes that always exist: name, id, share of a processor, MiB, bytes a second, threads.
@@ -160,6 +212,18 @@ const PROCESSES: [(&str, u64, u64, u64, u64, u64); 6] = [
     ("postgres", 990, 31, 2_400, 9_000_000, 1),
     ("java", 1_204, 64, 3_100, 20_000, 112),
     ("sh", 4_001, 0, 3, 0, 1),
+];
+
+const MIB: u64 = 1 << 20;
+
+/// File systems with size and free space at the start: on disks, in memory, and an image.
+const FILE_SYSTEMS: [(&str, (u64, u64)); 6] = [
+    ("/", (252 << 30, 66 << 30)),
+    ("/home", (1 << 40, 40 << 30)),
+    ("/boot", (1 << 30, 700 << 20)),
+    ("/run", (3 << 30, 2 << 30)),
+    ("/dev/shm", (16 << 30, 16 << 30)),
+    ("/snap/core/17200", (112 << 20, 1 << 20)),
 ];
 
 /// The sum of a wave up to a second, for counts that only grow.
@@ -186,7 +250,18 @@ impl Machine {
                 block.set(3, 24 * gib);
                 block.set(4, step * 171);
             }
-            903_400 => block.set(0, 32 * gib),
+            903_400 => {
+                block.set(0, 32 * gib);
+                block.set(1, 8 * gib);
+            }
+            905_800 => {
+                for (nth, hundredths) in [125 + wave(step, 60), 90, 50].into_iter().enumerate() {
+                    block.set_fraction(nth * 2, hundredths, 10_000);
+                }
+                // Summed over the processors: sixteen per cent of four are four of each.
+                block.set_fraction(6, 0, 100);
+                block.set_fraction(8, 16, 100);
+            }
             _ => {
                 let numbers = [wave(step, 40) / 2, 1, 0, wave(step, 50) / 4, 2];
                 for (nth, number) in numbers.into_iter().enumerate() {
@@ -210,6 +285,36 @@ impl Machine {
             }
             900_400 => block.set(0, self.0.node_mebibytes.get()),
             700 => block.set_fraction(0, 12, 100),
+            900_000 => block.set(0, 2_596 + wave(step, 20)),
+            904_800 => {
+                let (size, free) = FILE_SYSTEMS[position as usize].1;
+                block.set(0, size);
+                let free = if position == 0 { free - step * MIB } else { free };
+                block.set(1, free);
+                // Root may write a little more.
+                block.set(2, free + size / 20);
+            }
+            236 => {
+                let free = [4_096, 0, 50][position as usize];
+                block.set_fraction(0, free, [40_960, 2_048, 100][position as usize]);
+                block.set(2, free);
+            }
+            910_200 => {
+                let degrees = [45.5, 61.0 + wave(step, 40) as f64 / 10.0, 38.0][position as usize];
+                block.set(0, f64::to_bits(degrees));
+                if position == 2 {
+                    block.state(0, ValueState::Absent(Absence::ReadFailed));
+                }
+            }
+            904_200 => block.set(0, 1_180),
+            904_000 if position == 0 => {
+                block.state(0, ValueState::Absent(Absence::NotInThisKernel));
+                block.state(1, ValueState::Absent(Absence::NotInThisKernel));
+            }
+            904_000 => {
+                block.set(0, 87);
+                block.set(1, 9_400);
+            }
             234 => {
                 let works = position != 1;
                 let share = if works { wave(step, 20) * 9 / 10 } else { 0 };
@@ -239,6 +344,12 @@ impl Machine {
             }
             234 => list(&["0 nvme0n1", "1 sr0", "_Total"]),
             510 => list(&["eth0", "docker0", "eth1", "lo"]),
+            904_800 => FILE_SYSTEMS.iter().map(|(name, _)| (*name).to_string()).collect(),
+            236 => list(&["C:", "D:", "HarddiskVolume1"]),
+            910_200 | 904_200 | 904_000 if self.0.no_sensors.get() => Vec::new(),
+            910_200 => list(&["0 nvme temp1 Composite", "1 coretemp temp1 Package id 0", "2 dead temp1"]),
+            904_200 => list(&["3 nct6775 fan2 CPU"]),
+            904_000 => list(&["AC", "BAT0"]),
             _ => list(&["_Total"]),
         }
     }
@@ -264,6 +375,7 @@ impl Source for Machine {
         };
         let wanted = |name: TitleIndex| match &request.kind {
             _ if name.0 == 903_400 && self.0.only_nodes.get() => false,
+            _ if name.0 == 904_800 && self.0.letters.get() => false,
             RequestKind::Metadata { costly, .. } => !costly,
             RequestKind::Objects(objects) => objects.contains(&name),
             _ => true,

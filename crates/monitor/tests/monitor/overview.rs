@@ -114,6 +114,63 @@ fn the_numbers_are_those_of_the_machine() {
 }
 
 #[test]
+fn space_and_sensors_are_those_of_the_machine() {
+    let mut overview = Overview::new();
+    overview.run(41);
+    overview.bench.resize(200, 50);
+    let screen = overview.bench.screen();
+    has(&screen, &["96 % 933 GiB of 1.0 TiB", "others (3): /run, /dev/shm, /snap/core/17200"]);
+    has(&screen, &["load 1.91 0.90 0.50", "disk wait 4.0 %", "2.6 GHz", "swap 12 % of 8.0 GiB"]);
+    has(&screen, &["coretemp Package id 0", "nvme Composite", "BAT0 87 %", "9.4 W", "1180 rpm"]);
+    // A sensor that its driver does not fill, and a battery's value of a mains.
+    assert!(!screen.contains("dead") && !screen.contains("AC "), "{screen}");
+    let at = |name: &str| screen.lines().position(|line| line.starts_with(name));
+    assert!(at("/home") < at("/ ") && at("/ ") < at("/boot"), "the fullest first: {screen}");
+    // Their charts.
+    overview.bench.types("g");
+    overview.bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('o'), KeyModifiers::NONE)));
+    let screen = overview.bench.screen();
+    let row = screen.lines().position(|line| line.starts_with("/home")).unwrap() as u16;
+    let click = Event::Mouse(MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 1,
+        row,
+        modifiers: KeyModifiers::NONE,
+    });
+    overview.bench.app.event(&click);
+    overview.bench.app.event(&click);
+    overview.bench.settle();
+    let chosen = overview.bench.app.monitor().chosen().map(|series| series.path.clone());
+    assert_eq!(chosen.as_deref(), Some(r"\File System(/home)\Available Bytes"));
+}
+
+#[test]
+fn a_machine_without_sensors_has_no_pane_for_them() {
+    for (columns, rows) in SIZES {
+        let mut overview = Overview::new();
+        overview.load.no_sensors.set(true);
+        overview.bench.resize(columns, rows);
+        overview.run(3);
+        let screen = overview.bench.screen();
+        assert!(!screen.contains("Sensors") && !screen.contains("°C"), "{screen}");
+        has(&screen, &["java"]);
+    }
+}
+
+#[test]
+fn space_of_windows_follows_from_its_share() {
+    let load = Load::default();
+    load.letters.set(true);
+    let mut overview = Overview::of(load, Language::ENGLISH, |_| ());
+    overview.bench.resize(200, 50);
+    overview.run(3);
+    let screen = overview.bench.screen();
+    // Of a full disk only the share is known; one without a letter is folded.
+    has(&screen, &["D:             100 % 0 B free", "C:              90 % 36.0 GiB of 40.0 GiB"]);
+    has(&screen, &["others (1): HarddiskVolume1"]);
+}
+
+#[test]
 fn every_pane_shows_the_second_of_the_cursor() {
     for (columns, rows) in SIZES {
         let mut overview = Overview::new();
@@ -171,7 +228,7 @@ fn enter_on_a_processor_opens_its_chart_with_its_past() {
     assert_eq!(monitor.series().len(), 2, "{:?}", other.path);
     // Back: nothing is lost meanwhile.
     overview.bench.types("o");
-    has(&overview.bench.screen(), &["1 Processors", "6 Processes"]);
+    has(&overview.bench.screen(), &["1 Processors", "8 Processes"]);
 }
 
 #[test]
@@ -190,7 +247,7 @@ fn a_click_chooses_and_a_second_one_opens() {
         modifiers: KeyModifiers::NONE,
     });
     overview.bench.app.event(&click);
-    has(&overview.bench.screen(), &["6 Processes"]);
+    has(&overview.bench.screen(), &["8 Processes"]);
     overview.bench.app.event(&click);
     overview.bench.settle();
     let chosen = overview.bench.app.monitor().chosen().map(|series| series.path.clone());

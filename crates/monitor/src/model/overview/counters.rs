@@ -11,22 +11,28 @@ pub enum Pane {
     Memory,
     /// Disks.
     Disks,
+    /// The space of file systems.
+    Space,
     /// Network interfaces.
     Network,
     /// How long tasks wait for a processor, for memory, for disks.
     Pressure,
+    /// Temperatures, fans, batteries and power.
+    Sensors,
     /// Processes.
     Processes,
 }
 
 impl Pane {
     /// All panes, in the order of the screen, with the names that settings have.
-    pub const NAMES: [(&'static str, Pane); 6] = [
+    pub const NAMES: [(&'static str, Pane); 8] = [
         ("processors", Pane::Processors),
         ("memory", Pane::Memory),
         ("disks", Pane::Disks),
+        ("space", Pane::Space),
         ("network", Pane::Network),
         ("pressure", Pane::Pressure),
+        ("sensors", Pane::Sensors),
         ("processes", Pane::Processes),
     ];
 
@@ -45,6 +51,18 @@ pub enum Metric {
     User,
     /// Per cent of all processors in the kernel.
     Kernel,
+    /// Tasks that run or wait, averaged over a minute, over five, and over fifteen.
+    Load1,
+    /// The same over five minutes.
+    Load5,
+    /// The same over fifteen minutes.
+    Load15,
+    /// Per cent of one processor, summed over all, in which tasks waited for a disk.
+    WaitingForDisk,
+    /// Per cent of one processor, summed over all, that the host gave to other virtual machines.
+    Stolen,
+    /// Megahertz of the processors.
+    Speed,
     /// Tasks that wait for a processor.
     Queue,
     /// How many processes there are.
@@ -67,6 +85,8 @@ pub enum Metric {
     CommitLimit,
     /// Per cent of the swap that is in use.
     Swap,
+    /// The size of the swap, in bytes.
+    SwapSize,
     /// Pages a second from and to disks.
     Paging,
     /// Per cent of the time in which a disk is idle.
@@ -79,6 +99,12 @@ pub enum Metric {
     DiskLatency,
     /// Requests that a disk has not finished.
     DiskQueue,
+    /// The size of a file system: in bytes, or by per cent that are free.
+    SpaceSize,
+    /// What programs can still write to a file system.
+    SpaceFree,
+    /// What nothing uses, with what only root may still write, in bytes.
+    SpaceUnused,
     /// Bytes an interface receives a second.
     Received,
     /// Bytes an interface sends a second.
@@ -95,6 +121,18 @@ pub enum Metric {
     DiskPressure,
     /// The same for all tasks.
     DiskPressureFull,
+    /// Degrees Celsius of a sensor.
+    Temperature,
+    /// Tenths of a kelvin of a thermal zone.
+    Zone,
+    /// Turns of a fan a minute.
+    Fan,
+    /// Per cent of the charge of a battery.
+    Charge,
+    /// Milliwatts from a battery.
+    BatteryPower,
+    /// Milliwatts of a part of the processor.
+    Power,
 }
 
 /// A counter of the overview.
@@ -121,6 +159,17 @@ pub const COUNTERS: &[OverviewCounter] = &[
     row(Pane::Processors, Metric::Busy, r"\900000(*)\6", r"\Processor Information(*)\% Processor Time"),
     row(Pane::Processors, Metric::User, r"\238(_Total)\142", r"\Processor(_Total)\% User Time"),
     row(Pane::Processors, Metric::Kernel, r"\238(_Total)\144", r"\Processor(_Total)\% Privileged Time"),
+    row(Pane::Processors, Metric::Load1, r"\905800\905802", r"\System Extended\Load Average 1 Minute"),
+    row(Pane::Processors, Metric::Load5, r"\905800\905804", r"\System Extended\Load Average 5 Minutes"),
+    row(Pane::Processors, Metric::Load15, r"\905800\905806", r"\System Extended\Load Average 15 Minutes"),
+    row(Pane::Processors, Metric::WaitingForDisk, r"\905800\905818", r"\System Extended\% IO Wait Time"),
+    row(Pane::Processors, Metric::Stolen, r"\905800\905816", r"\System Extended\% Steal Time"),
+    row(
+        Pane::Processors,
+        Metric::Speed,
+        r"\900000(_Total)\900002",
+        r"\Processor Information(_Total)\Processor Frequency",
+    ),
     row(Pane::Processors, Metric::Queue, r"\2\44", r"\System\Processor Queue Length"),
     row(Pane::Processors, Metric::ProcessCount, r"\2\248", r"\System\Processes"),
     row(Pane::Processors, Metric::ThreadCount, r"\2\250", r"\System\Threads"),
@@ -141,12 +190,19 @@ pub const COUNTERS: &[OverviewCounter] = &[
     row(Pane::Memory, Metric::Committed, r"\4\26", r"\Memory\Committed Bytes"),
     row(Pane::Memory, Metric::CommitLimit, r"\4\30", r"\Memory\Commit Limit"),
     row(Pane::Memory, Metric::Swap, r"\700(_Total)\702", r"\Paging File(_Total)\% Usage"),
+    row(Pane::Memory, Metric::SwapSize, r"\903400\903434", r"\Memory Extended\Total Swap Bytes"),
     row(Pane::Memory, Metric::Paging, r"\4\40", r"\Memory\Pages/sec"),
     row(Pane::Disks, Metric::DiskIdle, r"\234(*)\1482", r"\PhysicalDisk(*)\% Idle Time"),
     row(Pane::Disks, Metric::DiskRead, r"\234(*)\220", r"\PhysicalDisk(*)\Disk Read Bytes/sec"),
     row(Pane::Disks, Metric::DiskWrite, r"\234(*)\222", r"\PhysicalDisk(*)\Disk Write Bytes/sec"),
     row(Pane::Disks, Metric::DiskLatency, r"\234(*)\206", r"\PhysicalDisk(*)\Avg. Disk sec/Transfer"),
     row(Pane::Disks, Metric::DiskQueue, r"\234(*)\198", r"\PhysicalDisk(*)\Current Disk Queue Length"),
+    // Windows has no size; it follows from what is free and its share.
+    row(Pane::Space, Metric::SpaceSize, r"\904800(*)\904802", r"\File System(*)\Total Bytes"),
+    row(Pane::Space, Metric::SpaceSize, r"\236(*)\408", r"\LogicalDisk(*)\% Free Space"),
+    row(Pane::Space, Metric::SpaceFree, r"\904800(*)\904806", r"\File System(*)\Available Bytes"),
+    row(Pane::Space, Metric::SpaceFree, r"\236(*)\410", r"\LogicalDisk(*)\Free Megabytes"),
+    row(Pane::Space, Metric::SpaceUnused, r"\904800(*)\904804", r"\File System(*)\Free Bytes"),
     row(Pane::Network, Metric::Received, r"\510(*)\264", r"\Network Interface(*)\Bytes Received/sec"),
     row(Pane::Network, Metric::Sent, r"\510(*)\506", r"\Network Interface(*)\Bytes Sent/sec"),
     row(Pane::Network, Metric::Bandwidth, r"\510(*)\520", r"\Network Interface(*)\Current Bandwidth"),
@@ -155,6 +211,17 @@ pub const COUNTERS: &[OverviewCounter] = &[
     row(Pane::Pressure, Metric::MemoryPressureFull, r"\900200\900206", r"\Pressure\% Memory Pressure Full"),
     row(Pane::Pressure, Metric::DiskPressure, r"\900200\900208", r"\Pressure\% IO Pressure Some"),
     row(Pane::Pressure, Metric::DiskPressureFull, r"\900200\900210", r"\Pressure\% IO Pressure Full"),
+    row(Pane::Sensors, Metric::Temperature, r"\910200(*)\910202", r"\Temperature Sensor(*)\Degrees Celsius"),
+    row(
+        Pane::Sensors,
+        Metric::Zone,
+        r"\900600(*)\900604",
+        r"\Thermal Zone Information(*)\High Precision Temperature",
+    ),
+    row(Pane::Sensors, Metric::Fan, r"\904200(*)\904202", r"\Fan(*)\Speed RPM"),
+    row(Pane::Sensors, Metric::Charge, r"\904000(*)\904002", r"\Power Supply(*)\Charge"),
+    row(Pane::Sensors, Metric::BatteryPower, r"\904000(*)\904010", r"\Power Supply(*)\Power"),
+    row(Pane::Sensors, Metric::Power, r"\900800(*)\900802", r"\Energy Meter(*)\Power"),
 ];
 
 /// A column of the processes.

@@ -17,10 +17,10 @@ const TOTAL: &str = "_Total";
 /// Bytes of a KiB.
 const KIB: f64 = 1_024.0;
 /// Bytes of a MiB.
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// The series of each metric at a row.
-struct Gatherer<'o> {
+pub(super) struct Gatherer<'o> {
     overview: &'o Overview,
     series: HashMap<Metric, Vec<&'o Series>>,
     row: Option<u64>,
@@ -49,6 +49,7 @@ impl Overview {
 impl Gatherer<'_> {
     fn view(&self, time: Option<FileTime>) -> OverviewView {
         let (disks, idle_disks) = self.disks();
+        let (file_systems, other_file_systems) = self.file_systems();
         let (interfaces, idle_interfaces) = self.interfaces();
         OverviewView {
             time,
@@ -57,6 +58,8 @@ impl Gatherer<'_> {
             memory: self.memory(),
             disks,
             idle_disks,
+            file_systems,
+            other_file_systems,
             interfaces,
             idle_interfaces,
             pressure: Pressure {
@@ -64,16 +67,17 @@ impl Gatherer<'_> {
                 memory: [Metric::MemoryPressure, Metric::MemoryPressureFull].map(|one| self.single(one)),
                 disk: [Metric::DiskPressure, Metric::DiskPressureFull].map(|one| self.single(one)),
             },
+            sensors: self.sensors(),
             processes: time.and_then(|time| self.overview.processes.at(time)).map(<[_]>::to_vec),
         }
     }
 
-    fn of(&self, metric: Metric) -> &[&Series] {
+    pub(super) fn of(&self, metric: Metric) -> &[&Series] {
         self.series.get(&metric).map_or(&[], Vec::as_slice)
     }
 
     /// The gauge of a series, each number changed by `change`.
-    fn gauge(&self, series: &Series, change: impl Fn(f64) -> f64) -> Gauge {
+    pub(super) fn gauge(&self, series: &Series, change: impl Fn(f64) -> f64) -> Gauge {
         self.gauge_of(series, self.points, change)
     }
 
@@ -101,13 +105,13 @@ impl Gatherer<'_> {
     }
 
     /// The gauge of a counter of an instance.
-    fn instance(&self, metric: Metric, name: &str, change: impl Fn(f64) -> f64) -> Gauge {
+    pub(super) fn instance(&self, metric: Metric, name: &str, change: impl Fn(f64) -> f64) -> Gauge {
         let found = self.of(metric).iter().find(|series| series.instance.as_deref() == Some(name));
         found.map_or_else(Gauge::none, |series| self.gauge(series, change))
     }
 
     /// The instances that some counters have at this time, without sums.
-    fn instances(&self, metrics: &[Metric]) -> Vec<String> {
+    pub(super) fn instances(&self, metrics: &[Metric]) -> Vec<String> {
         let next = self.overview.rows().next();
         let mut names: Vec<String> = Vec::new();
         for series in metrics.iter().flat_map(|metric| self.of(*metric)) {
@@ -138,9 +142,19 @@ impl Gatherer<'_> {
             Some(total) => self.gauge_of(total, self.wide, |number| number),
             None => average(&each),
         };
+        // The kernel sums these times over all processors.
+        let count = each.len().max(1) as f64;
+        let share = |metric| {
+            let series = self.of(metric).first();
+            series.map_or_else(Gauge::none, |series| self.gauge(series, |number| number / count))
+        };
         Processors {
-            each,
             total,
+            load: [Metric::Load1, Metric::Load5, Metric::Load15].map(|one| self.single(one)),
+            waiting_for_disk: share(Metric::WaitingForDisk),
+            stolen: share(Metric::Stolen),
+            speed: self.single(Metric::Speed),
+            each,
             user: self.single(Metric::User),
             kernel: self.single(Metric::Kernel),
             queue: self.single(Metric::Queue),
@@ -171,6 +185,7 @@ impl Gatherer<'_> {
             committed: self.single(Metric::Committed),
             limit: self.single(Metric::CommitLimit),
             swap: self.single(Metric::Swap),
+            swap_size: self.single(Metric::SwapSize).number(),
             paging: self.single(Metric::Paging),
         }
     }
@@ -243,8 +258,12 @@ impl Gatherer<'_> {
 }
 
 impl Folded {
-    fn add(&mut self, name: &str, numbers: [&Gauge; 2]) {
+    pub(super) fn name(&mut self, name: &str) {
         self.names.push(name.to_string());
+    }
+
+    fn add(&mut self, name: &str, numbers: [&Gauge; 2]) {
+        self.name(name);
         for (sum, gauge) in self.sums.iter_mut().zip(numbers) {
             *sum += gauge.number().unwrap_or(0.0);
         }

@@ -27,6 +27,10 @@ impl Limits {
     pub const MEMORY: Limits = Limits { medium: 70.0, high: 90.0 };
     /// Per cent of swap.
     pub const SWAP: Limits = Limits { medium: 25.0, high: 60.0 };
+    /// Per cent of a file system.
+    pub const SPACE: Limits = Limits { medium: 80.0, high: 92.0 };
+    /// Degrees Celsius.
+    pub const HEAT: Limits = Limits { medium: 70.0, high: 85.0 };
     /// Per cent of the time in which tasks waited.
     pub const PRESSURE: Limits = Limits { medium: 10.0, high: 40.0 };
     /// Seconds that a transfer of a disk takes.

@@ -34,7 +34,15 @@ impl Default for OverviewLook {
             presets: vec![
                 all,
                 vec![Pane::Processors, Pane::Processes],
-                vec![Pane::Processors, Pane::Memory, Pane::Disks, Pane::Network, Pane::Pressure],
+                vec![
+                    Pane::Processors,
+                    Pane::Memory,
+                    Pane::Disks,
+                    Pane::Space,
+                    Pane::Network,
+                    Pane::Pressure,
+                    Pane::Sensors,
+                ],
             ],
         }
     }

@@ -10,6 +10,8 @@ mod gather;
 mod level;
 mod look;
 mod processes;
+mod sensors;
+mod space;
 mod view;
 
 use tallymon::core::path::CounterPath;
@@ -24,7 +26,10 @@ pub use counters::{
 pub use level::{Level, Limits};
 pub use look::{ORDERS, OverviewLook};
 pub use processes::{ProcessHistory, ProcessRow};
-pub use view::{Disk, Folded, Gauge, Interface, Memory, OverviewView, Pressure, Processors};
+pub use view::{
+    Disk, FileSystem, Folded, Gauge, Interface, Memory, OverviewView, Pressure, Processors, Sensor,
+    SensorKind,
+};
 
 /// The share of the memory for history that the overview uses: a quarter, half of it for processes.
 pub const OVERVIEW_SHARE: usize = 4;

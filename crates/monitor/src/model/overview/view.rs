@@ -46,6 +46,14 @@ pub struct Processors {
     pub user: Gauge,
     /// Per cent in the kernel.
     pub kernel: Gauge,
+    /// Tasks that run or wait, over one, five and fifteen minutes.
+    pub load: [Gauge; 3],
+    /// Per cent of all processors in which tasks waited for a disk.
+    pub waiting_for_disk: Gauge,
+    /// Per cent of all processors that the host gave to other virtual machines.
+    pub stolen: Gauge,
+    /// Megahertz.
+    pub speed: Gauge,
     /// Tasks that wait.
     pub queue: Gauge,
     /// Processes.
@@ -73,8 +81,17 @@ pub struct Memory {
     pub limit: Gauge,
     /// Per cent of the swap.
     pub swap: Gauge,
+    /// The size of the swap, where the source has it.
+    pub swap_size: Option<f64>,
     /// Pages a second from and to disks.
     pub paging: Gauge,
+}
+
+impl OverviewView {
+    /// The hottest sensor.
+    pub fn hottest(&self) -> Option<&Sensor> {
+        self.sensors.first().filter(|sensor| sensor.kind == SensorKind::Temperature)
+    }
 }
 
 impl Memory {
@@ -118,6 +135,45 @@ pub struct Disk {
     pub latency: Gauge,
     /// Requests that are not finished.
     pub queue: Gauge,
+}
+
+/// A file system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileSystem {
+    /// Its instance: where it is mounted, or its letter.
+    pub name: String,
+    /// Per cent that are in use, as `df` has it: of what programs can use.
+    pub share: Gauge,
+    /// Bytes in use, where the size is known.
+    pub used: Option<f64>,
+    /// Bytes that programs can still write.
+    pub free: Gauge,
+    /// Its size in bytes, where it is known.
+    pub size: Option<f64>,
+}
+
+/// What a sensor measures, in the order of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SensorKind {
+    /// Degrees Celsius.
+    Temperature,
+    /// Per cent of a battery's charge.
+    Charge,
+    /// Watts.
+    Power,
+    /// Turns a minute.
+    Fan,
+}
+
+/// A sensor that has a value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sensor {
+    /// Its chip and label.
+    pub name: String,
+    /// What it measures.
+    pub kind: SensorKind,
+    /// The number in the unit of its kind.
+    pub gauge: Gauge,
 }
 
 /// A network interface.
@@ -168,12 +224,18 @@ pub struct OverviewView {
     pub disks: Vec<Disk>,
     /// The other disks.
     pub idle_disks: Folded,
+    /// File systems with files of people, fullest first.
+    pub file_systems: Vec<FileSystem>,
+    /// The other file systems: in memory, images, those of containers.
+    pub other_file_systems: Folded,
     /// Interfaces that work, in their order.
     pub interfaces: Vec<Interface>,
     /// The other interfaces.
     pub idle_interfaces: Folded,
     /// Pressure.
     pub pressure: Pressure,
+    /// Sensors that have a value: the hottest first, then batteries, power and fans.
+    pub sensors: Vec<Sensor>,
     /// Processes, in the order of the source; `None` where none are kept of this time.
     pub processes: Option<Vec<ProcessRow>>,
 }

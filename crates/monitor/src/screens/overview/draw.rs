@@ -7,7 +7,7 @@ use tallymon::core::flow::{Absence, NoValue};
 use tallymon::human::{self, Unit};
 
 use crate::keys::binding::Label;
-use crate::model::overview::{Disk, Folded, Gauge, Interface, Limits, OverviewView, Pane};
+use crate::model::overview::{Folded, Gauge, Interface, Limits, OverviewView, Pane};
 use crate::screens::overview::bars::{self, Scale};
 use crate::screens::overview::layout::{Room, processor_cells};
 use crate::screens::overview::words;
@@ -46,7 +46,7 @@ impl Painter<'_> {
         }
     }
 
-    fn missing(&self, why: NoValue) -> String {
+    pub(super) fn missing(&self, why: NoValue) -> String {
         let waits = matches!(why, NoValue::FirstSample | NoValue::NoData(Absence::FirstSample));
         let text = if waits || self.is_reading {
             self.theme.either("…", "...")
@@ -78,7 +78,7 @@ impl Painter<'_> {
     }
 
     /// Notes an item of a pane, and shows whether it is chosen.
-    fn item(&mut self, pane: Pane, area: Rect, path: &str) {
+    pub(super) fn item(&mut self, pane: Pane, area: Rect, path: &str) {
         let nth = self.items.iter().filter(|item| item.pane == pane).count();
         if self.chosen == Some((pane, nth)) {
             self.buffer.set_style(area, self.theme.selected());
@@ -94,7 +94,7 @@ impl Painter<'_> {
         put(self.buffer, area.x, area.y, area.width, &cut(&text, area.width), self.theme.dim());
     }
 
-    fn percent_style(&self, gauge: &Gauge, limits: Limits) -> Style {
+    pub(super) fn percent_style(&self, gauge: &Gauge, limits: Limits) -> Style {
         gauge.number().map_or(self.theme.dim(), |number| self.theme.level(limits.level(number)))
     }
 
@@ -102,32 +102,10 @@ impl Painter<'_> {
         if self.room == Room::Lines {
             return self.processor_line(area);
         }
+        let theme = self.theme;
         let view = self.view;
         let known = &view.processors;
-        let labelled = |label: Label, gauge: &Gauge, unit: Unit| {
-            let shown = gauge.path.is_empty();
-            if shown { String::new() } else { format!("{} {}", self.word(label), self.text(gauge, unit)) }
-        };
-        let theme = self.theme;
-        let up = known.up.number().map(|up| format!("{} {}", self.word(words::UP), human::long_time(up)));
-        let counted = |gauge: &Gauge, label: Label| {
-            let shown = gauge.path.is_empty();
-            if shown {
-                String::new()
-            } else {
-                format!("{} {}", self.text(gauge, Unit::Count), self.word(label))
-            }
-        };
-        let parts = [
-            (self.text(&known.total, Unit::Percent), self.percent_style(&known.total, Limits::BUSY)),
-            (labelled(words::USER, &known.user, Unit::Percent), theme.plain()),
-            (labelled(words::KERNEL, &known.kernel, Unit::Percent), theme.plain()),
-            (counted(&known.queue, words::WAITING), theme.plain()),
-            (counted(&known.processes, words::PROCESSES), theme.plain()),
-            (counted(&known.threads, words::THREADS), theme.plain()),
-            (up.unwrap_or_default(), theme.plain()),
-            (labelled(words::SWITCHES, &known.switches, Unit::PerSecond), theme.dim()),
-        ];
+        let parts = self.processor_words();
         self.heading(Pane::Processors, area, &parts);
         self.item(Pane::Processors, Rect { height: 1, ..area }, &known.total.path);
         let scale = Scale { most: 100.0, limits: Some(Limits::BUSY) };
@@ -155,6 +133,49 @@ impl Painter<'_> {
             }
             None => self.many_processors(body),
         }
+    }
+
+    /// The words above the processors, the most useful ones first: a narrow screen leaves out the last ones.
+    fn processor_words(&self) -> Vec<(String, Style)> {
+        let known = &self.view.processors;
+        let theme = self.theme;
+        let labelled = |label: Label, gauge: &Gauge, unit: Unit| match gauge.path.is_empty() {
+            true => String::new(),
+            false => format!("{} {}", self.word(label), self.text(gauge, unit)),
+        };
+        let counted = |gauge: &Gauge, label: Label| match gauge.path.is_empty() {
+            true => String::new(),
+            false => format!("{} {}", self.text(gauge, Unit::Count), self.word(label)),
+        };
+        // Shown only while it happens: most machines never have it.
+        let if_any = |label: Label, gauge: &Gauge| match gauge.is_idle() {
+            true => String::new(),
+            false => labelled(label, gauge, Unit::Percent),
+        };
+        let load: Vec<String> =
+            known.load.iter().filter_map(Gauge::number).map(|load| format!("{load:.2}")).collect();
+        let load = match load.is_empty() {
+            true => String::new(),
+            false => format!("{} {}", self.word(words::LOAD), load.join(" ")),
+        };
+        let up = known.up.number().map(|up| format!("{} {}", self.word(words::UP), human::long_time(up)));
+        let heat = self.view.hottest();
+        let heat_style = heat.map_or(theme.plain(), |one| self.percent_style(&one.gauge, Limits::HEAT));
+        vec![
+            (self.text(&known.total, Unit::Percent), self.percent_style(&known.total, Limits::BUSY)),
+            (load, theme.plain()),
+            (labelled(words::USER, &known.user, Unit::Percent), theme.plain()),
+            (labelled(words::KERNEL, &known.kernel, Unit::Percent), theme.plain()),
+            (if_any(words::DISK_WAIT, &known.waiting_for_disk), theme.warning()),
+            (if_any(words::STOLEN, &known.stolen), theme.warning()),
+            (known.speed.number().map(words::speed).unwrap_or_default(), theme.plain()),
+            (heat.map(words::sensor_value).unwrap_or_default(), heat_style),
+            (counted(&known.queue, words::WAITING), theme.plain()),
+            (up.unwrap_or_default(), theme.plain()),
+            (counted(&known.processes, words::PROCESSES), theme.plain()),
+            (counted(&known.threads, words::THREADS), theme.plain()),
+            (labelled(words::SWITCHES, &known.switches, Unit::PerSecond), theme.dim()),
+        ]
     }
 
     /// One processor: its number, a bar, per cent, and a short history.
@@ -196,7 +217,8 @@ impl Painter<'_> {
         let total = &self.view.processors.total;
         let style = self.percent_style(total, Limits::BUSY);
         let scale = Scale { most: 100.0, limits: Some(Limits::BUSY) };
-        let text = self.text(total, Unit::Percent);
+        let heat = self.view.hottest().map(|one| format!(" {}", words::sensor_value(one)));
+        let text = self.text(total, Unit::Percent) + &heat.unwrap_or_default();
         let share = total.number().unwrap_or(0.0) / 100.0;
         self.line(
             Pane::Processors,
@@ -211,7 +233,7 @@ impl Painter<'_> {
 
     /// A pane in one line: its short title, a text, a bar, a history.
     #[expect(clippy::too_many_arguments, reason = "each is another part of one line")]
-    fn line(
+    pub(super) fn line(
         &mut self,
         pane: Pane,
         area: Rect,
@@ -252,9 +274,15 @@ impl Painter<'_> {
         let share = memory.share();
         let style =
             theme.level(share.map_or(crate::model::overview::Level::Idle, |one| Limits::MEMORY.level(one)));
-        let swap = match memory.swap.path.is_empty() {
-            true => String::new(),
-            false => format!("{} {}", self.word(words::SWAP), self.text(&memory.swap, Unit::Percent)),
+        let of_swap = memory.swap_size.filter(|_| self.room == Room::Wide);
+        let of_swap = of_swap.map(|size| format!(" {} {}", self.word(words::OF), human::bytes(size)));
+        let swap = match memory.swap_size {
+            _ if memory.swap.path.is_empty() => String::new(),
+            Some(0.0) => self.word(words::NO_SWAP).to_string(),
+            _ => {
+                let share = self.text(&memory.swap, Unit::Percent);
+                format!("{} {share}{}", self.word(words::SWAP), of_swap.unwrap_or_default())
+            }
         };
         let swap_style = self.percent_style(&memory.swap, Limits::SWAP);
         let text =
@@ -270,12 +298,13 @@ impl Painter<'_> {
             true => String::new(),
             false => format!("{} {}", self.text(&memory.paging, Unit::PerSecond), self.word(words::PAGING)),
         };
-        let parts = [
-            (text, style),
-            (swap, swap_style),
-            (of.unwrap_or_default(), theme.plain()),
-            (paging, theme.dim()),
-        ];
+        let of = of.unwrap_or_default();
+        // A narrow screen has no room for both, and swap in use says more.
+        let (text, of) = match self.room {
+            Room::Wide => (format!("{text} {of}").trim_end().to_string(), String::new()),
+            _ => (text, of),
+        };
+        let parts = [(text, style), (swap, swap_style), (of, theme.plain()), (paging, theme.dim())];
         self.heading(Pane::Memory, area, &parts);
         let y = area.y.saturating_add(1);
         if y < area.bottom() {
@@ -334,69 +363,14 @@ impl Painter<'_> {
         self.item(Pane::Memory, area, &path);
     }
 
-    pub(super) fn disks(&mut self, area: Rect) {
-        let view = self.view;
-        let sum =
-            |of: fn(&Disk) -> &Gauge| view.disks.iter().filter_map(|disk| of(disk).number()).sum::<f64>();
-        let (read, write) = (sum(|disk| &disk.read), sum(|disk| &disk.write));
-        let busiest = view.disks.iter().max_by(|one, other| {
-            let number = |disk: &Disk| disk.busy.number().unwrap_or(0.0);
-            number(one).total_cmp(&number(other))
-        });
-        let rates = self.rates((words::READ, read), (words::WRITE, write), busiest.map(|disk| &disk.read));
-        if self.room == Room::Lines {
-            let Some(busiest) = busiest else {
-                return self.line(Pane::Disks, area, &rates, self.theme.plain(), None, None, "");
-            };
-            let text = format!("{} {rates}", self.text(&busiest.busy, Unit::Percent));
-            let style = self.percent_style(&busiest.busy, Limits::BUSY);
-            return self.line(Pane::Disks, area, &text, style, None, None, &busiest.busy.path);
-        }
-        self.heading(Pane::Disks, area, &[(rates, self.theme.plain())]);
-        let mut rows = area.rows().skip(1);
-        let folded = u16::from(!view.idle_disks.names.is_empty());
-        let room = usize::from(area.height.saturating_sub(1).saturating_sub(folded));
-        for disk in view.disks.iter().take(room) {
-            if let Some(row) = rows.next() {
-                self.disk(row, disk);
-            }
-        }
-        let hidden = view.disks.iter().skip(room).map(|disk| disk.name.clone());
-        let idle = Folded {
-            names: hidden.chain(view.idle_disks.names.iter().cloned()).collect(),
-            ..view.idle_disks.clone()
-        };
-        if let Some(row) = rows.next() {
-            self.folded(row, &idle, words::IDLE);
-        }
-    }
-
-    fn disk(&mut self, area: Rect, disk: &Disk) {
-        let theme = self.theme;
-        let style = self.percent_style(&disk.busy, Limits::BUSY);
-        let latency_style = self.percent_style(&disk.latency, Limits::LATENCY);
-        let name = if area.width >= 60 { 14 } else { 9 };
-        put(self.buffer, area.x, area.y, name, &cut_middle(&disk.name, name), theme.plain());
-        let x = area.x.saturating_add(name).saturating_add(1);
-        // Busy, read, write and latency are columns; what is left is history.
-        let columns = [
-            (5, self.text(&disk.busy, Unit::Percent), style),
-            (11, self.bytes(&disk.read, theme.either("↓", "r")), theme.plain()),
-            (11, self.bytes(&disk.write, theme.either("↑", "w")), theme.plain()),
-            (8, self.text(&disk.latency, Unit::Seconds), latency_style),
-        ];
-        let scale = Scale { most: 100.0, limits: Some(Limits::BUSY) };
-        self.columns(
-            Rect { x, width: area.right().saturating_sub(x), ..area },
-            &columns,
-            &disk.busy.history,
-            scale,
-        );
-        self.item(Pane::Disks, area, &disk.busy.path);
-    }
-
     /// Texts in columns from the left, those that fit, and a history in the rest.
-    fn columns(&mut self, area: Rect, columns: &[(u16, String, Style)], numbers: &[f32], scale: Scale) {
+    pub(super) fn columns(
+        &mut self,
+        area: Rect,
+        columns: &[(u16, String, Style)],
+        numbers: &[f32],
+        scale: Scale,
+    ) {
         let mut x = area.x;
         for (wide, text, style) in columns {
             if x.saturating_add(*wide) > area.right() {
@@ -411,12 +385,12 @@ impl Painter<'_> {
         }
     }
 
-    fn bytes(&self, gauge: &Gauge, sign: &str) -> String {
+    pub(super) fn bytes(&self, gauge: &Gauge, sign: &str) -> String {
         format!("{sign}{}", self.text(gauge, Unit::BytesPerSecond))
     }
 
     /// Two rates with their words; nothing before there are any.
-    fn rates(&self, one: (Label, f64), other: (Label, f64), known: Option<&Gauge>) -> String {
+    pub(super) fn rates(&self, one: (Label, f64), other: (Label, f64), known: Option<&Gauge>) -> String {
         let Some(known) = known.filter(|known| !known.path.is_empty()) else { return String::new() };
         if let Err(why) = known.value {
             return self.missing(why);
@@ -425,21 +399,6 @@ impl Painter<'_> {
             format!("{} {}", self.word(label), human::bytes_per_second(number))
         };
         format!("{}  {}", text(one), text(other))
-    }
-
-    /// The line of idle and virtual instances.
-    fn folded(&mut self, area: Rect, folded: &Folded, label: Label) {
-        if folded.names.is_empty() {
-            return;
-        }
-        let [one, other] = folded.sums;
-        let rates = match one + other > 0.0 {
-            true => format!(" {} {}", human::bytes_per_second(one), human::bytes_per_second(other)),
-            false => String::new(),
-        };
-        let text =
-            format!("{} ({}){rates}: {}", self.word(label), folded.names.len(), folded.names.join(", "));
-        put(self.buffer, area.x, area.y, area.width, &cut(&text, area.width), self.theme.dim());
     }
 
     pub(super) fn network(&mut self, area: Rect) {
@@ -569,4 +528,4 @@ impl Painter<'_> {
 }
 
 /// The longest short history: more columns would change with every sample.
-const MOST_HISTORY: u16 = 24;
+pub(super) const MOST_HISTORY: u16 = 24;

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::model::overview::Pane;
+use crate::screens::overview::sensors::rows_of;
 
 /// How much room there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +31,21 @@ impl Room {
 pub(super) struct Counts {
     pub(super) processors: usize,
     pub(super) disks: usize,
+    pub(super) file_systems: usize,
+    pub(super) sensors: usize,
     pub(super) interfaces: usize,
 }
 
 /// The areas of the panes that are shown.
 pub(super) fn areas(area: Rect, shown: &[Pane], counts: Counts) -> Vec<(Pane, Rect)> {
-    match Room::of(area) {
-        Room::Lines => lines(area, shown),
-        room => panes(area, shown, counts, room),
+    let room = Room::of(area);
+    // A machine without sensors has no pane for them. In few lines the hottest is beside the processors.
+    let has_sensors = counts.sensors > 0 && (room != Room::Lines || area.height >= SENSOR_LINES);
+    let shown: Vec<Pane> =
+        shown.iter().copied().filter(|pane| *pane != Pane::Sensors || has_sensors).collect();
+    match room {
+        Room::Lines => lines(area, &shown),
+        room => panes(area, &shown, counts, room),
     }
 }
 
@@ -67,54 +75,71 @@ fn panes(area: Rect, shown: &[Pane], counts: Counts, room: Room) -> Vec<(Pane, R
         );
         areas.push((Pane::Processors, take(&mut rest, wanted)));
     }
-    let memory = if has(Pane::Memory) { 3 } else { 0 };
-    let most = if room == Room::Wide { 6 } else { 3 };
     // The heading, the items, and the line of idle ones.
-    let list = |pane: Pane, count: usize| -> u16 {
-        let rows = u16::try_from(count).unwrap_or(most).clamp(1, most).saturating_add(2);
-        if has(pane) { rows } else { 0 }
+    let list = |count: usize, most: u16| -> u16 {
+        u16::try_from(count).unwrap_or(most).clamp(1, most).saturating_add(2)
     };
-    let pressure = match (has(Pane::Pressure), room) {
-        (false, _) => 0,
-        (true, Room::Wide) => 4,
-        (true, _) => 2,
+    let most = if room == Room::Wide { 6 } else { 3 };
+    let wanted = |pane: Pane| match pane {
+        Pane::Memory => 3,
+        Pane::Disks => list(counts.disks, most),
+        Pane::Space if room == Room::Wide => list(counts.file_systems, most),
+        // Without a line for those that are not shown.
+        Pane::Space => list(counts.file_systems, 2).saturating_sub(1),
+        Pane::Network => list(counts.interfaces, most),
+        Pane::Pressure if room == Room::Wide => 4,
+        Pane::Pressure => 2,
+        Pane::Sensors => u16::try_from(rows_of(counts.sensors, room)).unwrap_or(0).saturating_add(1),
+        Pane::Processors | Pane::Processes => 0,
     };
-    let disks = list(Pane::Disks, counts.disks);
-    let network = list(Pane::Network, counts.interfaces);
-    let (left, right) = (memory + disks, network + pressure);
-    let height = left.max(right);
-    if height > 0 {
-        let both = take(&mut rest, height.min(area.height.saturating_mul(2) / 3));
-        let half = if left == 0 || right == 0 { both.width } else { both.width / 2 };
-        let mut one = Rect { width: if left == 0 { 0 } else { half.saturating_sub(1) }, ..both };
-        let mut other = match left {
-            0 => both,
-            _ => Rect { x: both.x.saturating_add(half), width: both.width.saturating_sub(half), ..both },
-        };
-        if left > 0 && right == 0 {
-            one = both;
-        }
-        for (pane, rows) in [(Pane::Memory, memory), (Pane::Disks, disks)] {
-            // The last pane of a column has the rest.
-            let rows = if pane == Pane::Disks && rows > 0 { one.height } else { rows };
-            if rows > 0 {
-                areas.push((pane, take(&mut one, rows)));
-            }
-        }
-        for (pane, rows) in [(Pane::Network, network), (Pane::Pressure, pressure)] {
-            let rows =
-                if pane == Pane::Network && rows > 0 { other.height.saturating_sub(pressure) } else { rows };
-            if rows > 0 {
-                areas.push((pane, take(&mut other, rows)));
-            }
-        }
-    }
+    let column = |panes: [Pane; 3]| -> Vec<(Pane, u16)> {
+        panes.into_iter().filter(|pane| has(*pane)).map(|pane| (pane, wanted(pane))).collect()
+    };
+    let left = column([Pane::Memory, Pane::Disks, Pane::Space]);
+    let right = column([Pane::Network, Pane::Pressure, Pane::Sensors]);
+    let sum = |column: &[(Pane, u16)]| column.iter().map(|(_, rows)| *rows).sum::<u16>();
+    let height = sum(&left).max(sum(&right)).min(area.height.saturating_mul(2) / 3);
+    let least = if has(Pane::Processes) { LEAST_PROCESSES } else { 0 };
+    let height = height.min(rest.height.saturating_sub(least));
+    let both = take(&mut rest, height);
+    let half = if left.is_empty() || right.is_empty() { both.width } else { both.width / 2 };
+    let gap = u16::from(!left.is_empty() && !right.is_empty());
+    let one = Rect { width: half.saturating_sub(gap), ..both };
+    let other = if left.is_empty() {
+        both
+    } else {
+        Rect { x: both.x.saturating_add(half), width: both.width.saturating_sub(half), ..both }
+    };
+    stack(one, left, &mut areas);
+    stack(other, right, &mut areas);
     if has(Pane::Processes) {
         areas.push((Pane::Processes, rest));
     }
     areas
 }
 
+/// Stacks panes in a column. Where it is too low, the highest ones shrink; the last one has the rest.
+fn stack(mut area: Rect, mut column: Vec<(Pane, u16)>, areas: &mut Vec<(Pane, Rect)>) {
+    while column.iter().map(|(_, rows)| *rows).sum::<u16>() > area.height {
+        let Some((_, rows)) = column.iter_mut().max_by_key(|(_, rows)| *rows) else { break };
+        if *rows <= LEAST_PANE {
+            break;
+        }
+        *rows = rows.saturating_sub(1);
+    }
+    let last = column.len().saturating_sub(1);
+    for (nth, (pane, rows)) in column.into_iter().enumerate() {
+        let rows = if nth == last { area.height } else { rows };
+        areas.push((pane, take(&mut area, rows)));
+    }
+}
+
+/// The heading and a row.
+const LEAST_PANE: u16 = 2;
+/// The rows that processes keep.
+const LEAST_PROCESSES: u16 = 6;
+/// From this height on sensors have a line where each pane is one.
+const SENSOR_LINES: u16 = 12;
 /// Rows of the picture of all processors.
 const GRAPH_ROWS: u16 = 4;
 /// The narrowest cell of a processor.
@@ -164,8 +189,9 @@ mod tests {
         for (width, height) in [(200, 48), (80, 22), (40, 10), (120, 30), (60, 14), (20, 4), (1, 1)] {
             let area = Rect::new(0, 1, width, height);
             for processors in [1, 2, 8, 64, 512] {
-                for skip in 0..6 {
-                    let counts = Counts { processors, disks: 3, interfaces: 20 };
+                for skip in 0..8 {
+                    let sensors = if skip % 2 == 0 { 12 } else { 0 };
+                    let counts = Counts { processors, disks: 3, file_systems: 9, sensors, interfaces: 20 };
                     let panes = areas(area, &all[skip..], counts);
                     for (nth, (pane, one)) in panes.iter().enumerate() {
                         assert_eq!(one.intersection(area), *one, "{pane:?} is outside");

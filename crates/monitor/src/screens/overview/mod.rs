@@ -9,6 +9,8 @@ pub(crate) mod details;
 mod draw;
 mod layout;
 mod processes;
+mod sensors;
+mod storage;
 mod words;
 
 use std::sync::Arc;
@@ -386,6 +388,8 @@ impl OverviewScreen {
         let counts = Counts {
             processors: view.processors.each.len(),
             disks: view.disks.len(),
+            file_systems: view.file_systems.len(),
+            sensors: view.sensors.len(),
             interfaces: view.interfaces.len(),
         };
         let mut painter = Painter {
@@ -420,6 +424,8 @@ impl OverviewScreen {
                 Pane::Processors => painter.processors(area),
                 Pane::Memory => painter.memory(area),
                 Pane::Disks => painter.disks(area),
+                Pane::Space => painter.file_systems(area),
+                Pane::Sensors => painter.sensors(area),
                 Pane::Network => painter.network(area),
                 Pane::Pressure => painter.pressure(area),
                 Pane::Processes => match rows {

@@ -115,7 +115,9 @@ impl Painter<'_> {
             parts.push((format!("/{}", state.filter), theme.warning()));
         }
         let mut body = area;
-        if area.height > 3 {
+        // On a small screen a process more is worth more than the heading.
+        let least = if self.room == Room::Lines && state.filter.is_empty() { 5 } else { 4 };
+        if area.height >= least {
             self.heading(Pane::Processes, area, &parts);
             body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
         }

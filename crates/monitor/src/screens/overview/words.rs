@@ -1,8 +1,13 @@
 //! The words of the overview in English, Korean, Japanese and Russian.
 
 use crate::keys::binding::Label;
-use crate::model::overview::{Pane, ProcessMetric};
+use crate::model::overview::{Pane, ProcessMetric, Sensor, SensorKind};
 
+pub(super) const LOAD: Label = ["load", "부하", "負荷", "нагрузка"];
+pub(super) const DISK_WAIT: Label = ["disk wait", "디스크 대기", "ディスク待ち", "ждут диск"];
+pub(super) const STOLEN: Label = ["stolen", "빼앗김", "横取り", "отнято"];
+pub(super) const NO_SWAP: Label = ["no swap", "스왑 없음", "スワップなし", "нет подкачки"];
+pub(super) const OTHERS: Label = ["others", "기타", "その他", "другие"];
 pub(super) const USER: Label = ["user", "사용자", "ユーザー", "польз."];
 pub(super) const KERNEL: Label = ["kernel", "커널", "カーネル", "ядро"];
 pub(super) const WAITING: Label = ["waiting", "대기", "待ち", "ждут"];
@@ -54,6 +59,11 @@ pub(super) const fn title(pane: Pane) -> (Label, Label) {
         Pane::Memory => (["Memory", "메모리", "メモリ", "Память"], ["Mem", "메모리", "メモリ", "Пам."]),
         Pane::Disks => (["Disks", "디스크", "ディスク", "Диски"], ["Disk", "디스크", "ディスク", "Диск"]),
         Pane::Network => (["Network", "네트워크", "ネットワーク", "Сеть"], ["Net", "망", "通信", "Сеть"]),
+        Pane::Space => (
+            ["File systems", "파일 시스템", "ファイル システム", "Файловые системы"],
+            ["Space", "공간", "空き", "Место"],
+        ),
+        Pane::Sensors => (["Sensors", "센서", "センサー", "Датчики"], ["Heat", "센서", "温度", "Датч."]),
         Pane::Pressure => (["Pressure", "압박", "圧力", "Ожидание"], ["Wait", "대기", "待ち", "Жд."]),
         Pane::Processes => {
             (["Processes", "프로세스", "プロセス", "Процессы"], ["Proc", "프로세스", "プロセス", "Проц."])
@@ -75,3 +85,22 @@ pub(super) const fn heading(metric: ProcessMetric) -> Label {
 pub(super) const USER_COLUMN: Label = ["User", "사용자", "ユーザー", "Польз."];
 pub(super) const UNIT_COLUMN: Label = ["Service", "서비스", "サービス", "Служба"];
 pub(super) const COMMAND_COLUMN: Label = ["Command", "명령", "コマンド", "Команда"];
+
+/// The speed of processors: `800 MHz`, `2.6 GHz`.
+pub(super) fn speed(megahertz: f64) -> String {
+    match megahertz {
+        megahertz if megahertz < 1_000.0 => format!("{megahertz:.0} MHz"),
+        megahertz => format!("{:.1} GHz", megahertz / 1_000.0),
+    }
+}
+
+/// The value of a sensor with its unit; empty when there is none.
+pub(super) fn sensor_value(sensor: &Sensor) -> String {
+    let Some(number) = sensor.gauge.number() else { return String::new() };
+    match sensor.kind {
+        SensorKind::Temperature => format!("{number:.0} °C"),
+        SensorKind::Charge => format!("{number:.0} %"),
+        SensorKind::Power => format!("{number:.1} W"),
+        SensorKind::Fan => format!("{number:.0} rpm"),
+    }
+}
