@@ -6,6 +6,9 @@
 //! layout, which static assertions check. `docs/c-interface.md` lists the differences from NT, with
 //! reasons.
 //!
+//! On Windows, the functions of `windows.h` and the keys of the registry are those of Windows: there this library
+//! exports only the functions of `pdh.h`.
+//!
 //! Calls enter at `exports`, which has no logic. Only `memory` reads pointers. The other modules are thin
 //! and safe code: counters, paths and values are those of the library `tallymon`.
 //!
@@ -42,9 +45,11 @@ mod paths;
 mod publish;
 mod query;
 mod recordings;
+#[cfg_attr(windows, allow(dead_code, reason = "programs call the functions of Windows"))]
 mod registry;
 mod source_dialog;
 mod status;
 mod text;
 mod values;
+#[cfg_attr(windows, allow(dead_code, reason = "programs call the functions of Windows"))]
 mod windows;
