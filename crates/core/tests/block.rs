@@ -228,7 +228,8 @@ fn samba_samples_are_read_or_rejected() {
 #[test]
 fn a_thousand_samba_instances() {
     let Some(file) = shared("samba/global-1000inst-10cnt.bin.gz") else { return };
-    let output = std::process::Command::new("gzip").arg("-dc").arg(file).output().unwrap();
+    let Some(gzip) = tallymon_testkit::peer("gzip") else { return };
+    let output = std::process::Command::new(gzip).arg("-dc").arg(file).output().unwrap();
     assert!(output.status.success());
     let snapshot = Snapshot::new(output.stdout).unwrap();
     let object = snapshot.objects().next().unwrap();

@@ -9,7 +9,7 @@ use tallymon_log::blg::BlgReader;
 use tallymon_log::csv::{CsvOptions, CsvWriter, LineEnd};
 use tallymon_log::reader::table_order;
 use tallymon_log::{Cooker, Format, LogReader, ReadOptions, Record, Records, open, read_bytes};
-use tallymon_testkit::shared;
+use tallymon_testkit::{Scratch, shared};
 
 fn all(reader: &mut dyn LogReader) -> Vec<Record> {
     Records::new(reader).map(|record| record.expect("readable")).collect()
@@ -176,11 +176,9 @@ fn a_wrong_file_ending_does_not_matter() {
     let Some(path) = shared("logs/PowerShell_CounterSamples.blg") else { return };
     let log = open(&path, &ReadOptions::default()).unwrap();
     assert_eq!(log.about().format, Format::Blg);
-    let folder = std::env::temp_dir().join(format!("tallymon-log-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Scratch::new();
     let named_wrong = folder.join("log.csv");
-    std::fs::copy(&path, &named_wrong).unwrap();
+    std::fs::write(&named_wrong, std::fs::read(&path).unwrap()).unwrap();
     let format = open(&named_wrong, &ReadOptions::default()).unwrap().about().format;
-    std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(format, Format::Blg);
 }

@@ -28,7 +28,8 @@ impl Scratch {
     /// When the folder can not be created.
     pub fn in_memory() -> Scratch {
         let memory = Path::new("/dev/shm");
-        if memory.is_dir() { Scratch::below(memory) } else { Scratch::new() }
+        // Wine shows it to programs of Windows, whose process numbers are not those of this system.
+        if cfg!(unix) && memory.is_dir() { Scratch::below(memory) } else { Scratch::new() }
     }
 
     fn below(parent: &Path) -> Scratch {

@@ -288,12 +288,16 @@ fn many_read_while_one_writes() {
             count
         };
         let readers: Vec<_> = (0..4).map(|_| scope.spawn(read)).collect();
-        let store = store_in(&folder);
-        for _ in 0..60 {
-            store.change(install("x")).unwrap();
-            store.change(remove("x")).unwrap();
-        }
+        // A writer that fails must not leave the readers reading for ever.
+        let written = std::panic::catch_unwind(|| {
+            let store = store_in(&folder);
+            for _ in 0..60 {
+                store.change(install("x")).unwrap();
+                store.change(remove("x")).unwrap();
+            }
+        });
         done.store(true, Ordering::Relaxed);
+        assert!(written.is_ok());
         readers.into_iter().map(|reader| reader.join().unwrap()).collect()
     });
     assert!(seen.iter().all(|count| *count > 0), "{seen:?}");

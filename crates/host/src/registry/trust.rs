@@ -59,6 +59,7 @@ impl ValidationCode {
     }
 
     /// The hash.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "libraries run on Linux only"))]
     pub(crate) const fn hash(self) -> [u8; 32] {
         self.0
     }

@@ -21,13 +21,16 @@ pub fn seal(path: &Path) -> Result<Notes, LogError> {
     let about = reader.about();
     let writer = about.writer.clone().unwrap_or_else(|| WriteOptions::PROGRAM.to_owned());
     let options = WriteOptions { zone: about.zone.clone(), writer, ..WriteOptions::sealed() };
-    let write = || -> Result<Notes, LogError> {
+    let write = move || -> Result<Notes, LogError> {
         let new = NewFile::create(path, Overwrite::Continue)?;
         let mut writer = NativeWriter::new(new.file()?, options)?;
         copy(&mut reader, &mut writer)?;
         writer.seal()?;
+        let notes = reader.about().notes.clone();
+        // Windows replaces no file that is still open.
+        drop(reader);
         new.keep()?;
-        Ok(reader.about().notes.clone())
+        Ok(notes)
     };
     write().map_err(|error| error.in_file(path))
 }

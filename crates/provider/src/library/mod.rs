@@ -35,6 +35,8 @@ pub mod event;
 pub mod export;
 #[cfg(target_os = "linux")]
 mod in_process;
+#[cfg_attr(not(target_os = "linux"), path = "own_file_none.rs")]
+mod own_file;
 #[cfg(target_os = "linux")]
 mod process;
 pub mod program;

@@ -20,7 +20,7 @@ use rustix::pipe::PipeFlags;
 
 use super::attempt::Counts;
 use super::client::{Isolation, SERVICE, Settings};
-use super::program::own_file;
+use super::own_file::own_file;
 use super::protocol::Protections;
 use crate::trust::check_path;
 

@@ -86,7 +86,7 @@ impl Files for SystemFiles {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        platform::rename(from, to)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -3,7 +3,10 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+/// How long a file may be in use before that is an error. Everybody here has files open for moments only.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where a system keeps state.
 pub(crate) fn default_system_folder() -> PathBuf {
@@ -27,7 +30,33 @@ pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
 }
 
 pub(super) fn read_link(path: &Path) -> io::Result<String> {
-    Ok(fs::read_to_string(path)?.trim().to_string())
+    Ok(patiently(|| fs::read_to_string(path))?.trim().to_string())
+}
+
+/// A file that somebody reads at this moment can not be replaced everywhere, and one that is being replaced can not
+/// be opened.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    patiently(|| fs::rename(from, to))
+}
+
+/// Tries again for a while what another process or thread prevents by having the file open.
+fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let start = Instant::now();
+    loop {
+        match act() {
+            Err(error) if is_in_use(&error) && start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn is_in_use(error: &io::Error) -> bool {
+    /// `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
+    const SHARING: [i32; 2] = [32, 33];
+    error.kind() == io::ErrorKind::PermissionDenied
+        || error.raw_os_error().is_some_and(|code| SHARING.contains(&code))
 }
 
 pub(super) fn link(target: &str, path: &Path) -> io::Result<()> {

@@ -59,6 +59,10 @@ pub(super) fn readable_by_all(file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(0o644))
 }
 
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
 pub(super) fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
