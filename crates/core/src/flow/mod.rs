@@ -13,6 +13,7 @@ use crate::request::{Request, RequestKind};
 use crate::time::{FileTime, Frequency};
 use crate::title::{Language, TitleIndex, Titles};
 
+pub mod performance_registry;
 mod registered;
 mod row;
 

@@ -14,6 +14,7 @@ use smb2::pack::{ReadCursor, Unpack};
 use smb2::types::flags::FileAccessMask;
 use smb2::types::status::NtStatus;
 use smb2::types::{Command, FileId, OplockLevel, TreeId};
+use tallymon_core::flow::performance_registry::{ACCESS_DENIED, SUCCESS};
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tokio::runtime::Runtime;
 
@@ -170,7 +171,7 @@ async fn open(
     pipe.bind().await?;
     step.set("opening the performance registry");
     let (key, status) = winreg::opened(&pipe.call(winreg::OPEN_PERFORMANCE_DATA, &winreg::open()).await?)?;
-    if status == winreg::SUCCESS { Ok((pipe, key)) } else { Err(Failed::Status(status)) }
+    if status == SUCCESS { Ok((pipe, key)) } else { Err(Failed::Status(status)) }
 }
 
 /// Opens the pipe. A server that starts its remote registry on demand says at first that there is none.
@@ -299,7 +300,7 @@ impl Failed {
                 Smb::InvalidData | Smb::SignatureInvalid => (SourceErrorKind::BadData, ""),
                 _ => (SourceErrorKind::Unreachable, ""),
             },
-            Failed::Rpc(RpcError::Fault(5)) | Failed::Status(winreg::ACCESS_DENIED) => (
+            Failed::Rpc(RpcError::Fault(5)) | Failed::Status(ACCESS_DENIED) => (
                 SourceErrorKind::AccessDenied,
                 "; on Windows the user must be an administrator, or be in Performance Monitor Users",
             ),

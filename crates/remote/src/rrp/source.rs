@@ -2,24 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
-use tallymon_core::bytes::ByteOrder;
+use tallymon_core::block::Snapshot;
+use tallymon_core::flow::performance_registry::{
+    FIRST_ROOM, block_name, definitions_name, empty_block, read_growing, titles_from,
+};
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
-use tallymon_core::request::{Request, RequestKind};
-use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
 use super::session::Session;
-use super::winreg::{FILE_NOT_FOUND, MORE_DATA, SUCCESS, Value};
+use super::winreg::Value;
 use crate::address::{Address, RrpAddress};
 use crate::backoff::Backoff;
 use crate::credentials::Credentials;
-
-/// The room of the first query: enough for most machines.
-const FIRST_ROOM: u32 = 256 << 10;
-
-/// The most room that the registry of Windows takes.
-const MOST_ROOM: u32 = 64 << 20;
 
 /// The counters of a Windows or Samba host, read from its performance registry.
 ///
@@ -76,35 +71,15 @@ impl RrpSource {
             Some(session) => session,
             None => self.session.insert(Session::open(&self.address, &self.credentials, self.timeout)?),
         };
-        let mut room = self.room;
-        loop {
+        let is_cut = if is_block { is_cut } else { |_: &[u8]| false };
+        read_growing(name, &mut self.room, is_cut, |room| {
             let Value { status, bytes } = session.query(name, room, (left(), self.timeout))?;
-            let needs_more = match status {
-                SUCCESS if is_block => is_cut(&bytes),
-                SUCCESS => false,
-                // The size in the answer means nothing for performance data.
-                MORE_DATA => true,
-                FILE_NOT_FOUND => return Ok(None),
-                status => {
-                    let words = format!("the query {name:?}: the server reports error {status}");
-                    return Err(SourceError::new(SourceErrorKind::Io, words));
-                }
-            };
-            if !needs_more {
-                self.room = room;
-                return Ok(Some(bytes));
-            }
-            if room >= MOST_ROOM {
-                let words =
-                    format!("the query {name:?}: the answer does not fit in {MOST_ROOM} bytes, or is cut");
-                return Err(SourceError::new(SourceErrorKind::BadData, words));
-            }
-            room = room.saturating_mul(2).min(MOST_ROOM);
-        }
+            Ok((status, bytes))
+        })
     }
 
     fn block(&mut self, name: &str) -> Result<Snapshot, SourceError> {
-        let Some(bytes) = self.value(name, true)? else { return self.empty() };
+        let Some(bytes) = self.value(name, true)? else { return empty_block(&self.system_name) };
         if bytes.is_empty() {
             let words = format!(
                 "{}: the server answers with nothing: it has no counters, or this user may not read them \
@@ -119,23 +94,6 @@ impl RrpSource {
         })?;
         self.system_name = snapshot.system_name().to_string();
         Ok(snapshot)
-    }
-
-    /// A block without objects: what the server would answer if it knew the query.
-    fn empty(&self) -> Result<Snapshot, SourceError> {
-        let header = WriteHeader {
-            system_name: &self.system_name,
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(0),
-            perf_time_100ns: FileTime(0),
-            system_time: FileTime(0),
-        };
-        let mut bytes = Vec::new();
-        BlockWriter::growing(&mut bytes, &header)
-            .finish()
-            .map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
-        Ok(Snapshot::new(bytes)?)
     }
 }
 
@@ -169,29 +127,19 @@ pub(super) fn is_cut(block: &[u8]) -> bool {
 
 impl Source for RrpSource {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        match &request.kind {
-            RequestKind::Unknown(_) | RequestKind::Names(_) | RequestKind::Help(_) => self.empty(),
-            _ => self.block(&request.to_string()),
+        match block_name(request) {
+            Some(name) => self.block(&name),
+            None => empty_block(&self.system_name),
         }
     }
 
     /// Servers answer with whole objects only.
     fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
-        self.block(if costly { "Costly" } else { "Global" })
+        self.block(definitions_name(costly))
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
-        let mut table = |word: &str| -> Result<Vec<u8>, SourceError> {
-            match self.value(&format!("{word} {language}"), false)? {
-                Some(bytes) => Ok(bytes),
-                None if language == Language::ENGLISH => Ok(Vec::new()),
-                // Without that language, English.
-                None => Ok(self.value(&format!("{word} {}", Language::ENGLISH), false)?.unwrap_or_default()),
-            }
-        };
-        let (names, helps) = (table("Counter")?, table("Explain")?);
-        // Damaged tables are common, and the rest of such a table is good.
-        Ok(Titles::from_damaged_multi_sz(&names, &helps, ByteOrder::Little).0)
+        titles_from(language, "Explain", |name| self.value(name, false))
     }
 
     fn host_names(&self) -> Vec<String> {

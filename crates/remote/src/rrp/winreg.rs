@@ -9,15 +9,6 @@ pub const CLOSE_KEY: u16 = 5;
 /// BaseRegQueryValue.
 pub const QUERY_VALUE: u16 = 17;
 
-/// `ERROR_SUCCESS`.
-pub const SUCCESS: u32 = 0;
-/// `ERROR_FILE_NOT_FOUND`: the server does not know the value.
-pub const FILE_NOT_FOUND: u32 = 2;
-/// `ERROR_ACCESS_DENIED`.
-pub const ACCESS_DENIED: u32 = 5;
-/// `ERROR_MORE_DATA`: the room is too small.
-pub const MORE_DATA: u32 = 234;
-
 /// The handle of an open key.
 pub type Handle = [u8; 20];
 
