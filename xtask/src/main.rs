@@ -14,6 +14,7 @@
 //! | `loom` | published counters in every order in which two threads can see each other's words |
 //! | `miri` | `core` and unsafe code of publishing and profiling under miri; needs a nightly compiler |
 //! | `attack [--short] [--write] [TEST]` | the attacks of the tests, in namespaces; the table of `docs/security.md` |
+//! | `wine [--short] [PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@ mod lint;
 mod models;
 mod shots;
 mod test;
+mod wine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -83,6 +85,11 @@ const TASKS: &[Task] = &[
         name: "attack",
         summary: "attacks in namespaces of their own, and their table [--short] [--write] [TEST]",
         run: attack::run,
+    },
+    Task {
+        name: "wine",
+        summary: "links for Windows, and the tests there, run by Wine [--short] [PACKAGE...]",
+        run: wine::run,
     },
     Task {
         name: "bench",

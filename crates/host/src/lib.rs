@@ -52,6 +52,8 @@ use registry::Roots;
 pub struct Host {
     system_name: String,
     providers: Providers,
+    /// Answers every request itself, on a system that runs the providers: Windows.
+    system: Option<Box<dyn Source>>,
     /// The registries with the names of services; `None` when these names are not wanted.
     roots: Option<Roots>,
     /// The libraries of services; `None` when none are to be loaded.
@@ -108,6 +110,7 @@ impl Host {
         Ok(Host {
             system_name: builtin::system_name(),
             providers: Providers::new(providers),
+            system: builtin::system_source(),
             roots: Some(roots),
             libraries: Some(libraries),
             events: Some(log),
@@ -122,6 +125,7 @@ impl Host {
         Host {
             system_name,
             providers: Providers::new(providers),
+            system: None,
             roots: None,
             libraries: None,
             events: None,
@@ -176,6 +180,9 @@ impl Host {
 
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
+        if let Some(system) = &mut self.system {
+            return builtin::findings(system.as_mut());
+        }
         let mut findings = self.providers.findings();
         if self.reports_health {
             self.providers.try_untried(&BTreeSet::new(), self.events.as_ref());
@@ -361,10 +368,16 @@ impl Host {
 
 impl Source for Host {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        if let Some(system) = &mut self.system {
+            return system.snapshot(request);
+        }
         self.answer(request, true)
     }
 
     fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
+        if let Some(system) = &mut self.system {
+            return system.definitions(costly);
+        }
         if let Some(libraries) = &mut self.libraries {
             libraries.refresh();
         }
@@ -372,14 +385,28 @@ impl Source for Host {
     }
 
     fn registered(&mut self) -> RegisteredObjects {
+        if let Some(system) = &mut self.system {
+            return system.registered();
+        }
         self.libraries.as_mut().map(Libraries::registered).unwrap_or_default()
     }
 
     fn give_back(&mut self, snapshot: Snapshot) {
-        self.spare = snapshot.into_spare();
+        match &mut self.system {
+            Some(system) => system.give_back(snapshot),
+            None => self.spare = snapshot.into_spare(),
+        }
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
+        if let Some(system) = &mut self.system {
+            let (table, nt) = (system.titles(language)?, titles::nt_titles(language)?);
+            // A table without that language is in English.
+            let is_own = system.languages().contains(&language);
+            let (mut all, others) = if is_own { (table, nt) } else { (nt, table) };
+            all.merge(&others);
+            return Ok(all);
+        }
         let mut all = titles::installed_titles(self.roots.as_ref(), language)?;
         self.providers.add_titles(language, &mut all);
         Ok(all)
@@ -390,13 +417,17 @@ impl Source for Host {
     }
 
     fn trouble(&self, object: TitleIndex) -> Option<String> {
+        if let Some(system) = &self.system {
+            return system.trouble(object);
+        }
         let of_library = || self.libraries.as_ref()?.trouble(object);
         self.providers.trouble(object).or_else(of_library)
     }
 
     fn languages(&self) -> Vec<Language> {
         let mut all = titles::installed_languages(self.roots.as_ref());
-        for language in self.providers.languages() {
+        let of_system = self.system.as_ref().map(|system| system.languages()).unwrap_or_default();
+        for language in self.providers.languages().chain(of_system) {
             if !all.contains(&language) {
                 all.push(language);
             }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tallymon_core::flow::{SourceError, SourceErrorKind};
+use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_dotnet::live::DotnetPrograms;
 use tallymon_linux::System;
 use tallymon_provider::process::Processes;
-use tallymon_provider::{Profile, Provider, TierChoice};
+use tallymon_provider::{Finding, Profile, Provider, TierChoice};
 
 use super::Clocks;
 use crate::provider_object;
@@ -29,6 +29,16 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
     let publishers = Publishers::system(taken.iter().map(String::as_str));
     let programs = DotnetPrograms::default();
     Ok(vec![Box::new(system), Box::new(publishers), Box::new(programs)])
+}
+
+/// The kernel has no registry that answers requests; the providers do.
+pub(crate) fn system_source() -> Option<Box<dyn Source>> {
+    None
+}
+
+/// Without such a registry there is nothing to find out about it.
+pub(crate) fn findings(_: &mut dyn Source) -> Vec<Finding> {
+    Vec::new()
 }
 
 pub(crate) fn system_name() -> String {

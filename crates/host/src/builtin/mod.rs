@@ -1,15 +1,18 @@
-//! The built-in objects of the system that this program was compiled for.
+//! The built-in objects of the system that this program was compiled for, or the registry that has them.
 
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 
+#[cfg(not(target_os = "linux"))]
+mod portable;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "none.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+#[cfg_attr(not(any(target_os = "linux", windows)), path = "none.rs")]
 mod system;
 
 #[cfg(all(test, target_os = "linux"))]
 mod reference_tests;
 
-pub(crate) use system::{clocks, processes, providers, system_name};
+pub(crate) use system::{clocks, findings, processes, providers, system_name, system_source};
 
 /// All clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

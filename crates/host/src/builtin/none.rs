@@ -1,41 +1,21 @@
 //! A system without built-in objects: it can only read saved data blocks and logs.
 
-use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_provider::{Finding, Profile, Provider, TierChoice};
 
-use tallymon_core::flow::{SourceError, SourceErrorKind};
-use tallymon_core::time::{FileTime, Frequency, PerfTime};
-
-use tallymon_provider::process::Processes;
-use tallymon_provider::{Profile, Provider, TierChoice};
-
-use super::Clocks;
+pub(crate) use super::portable::{clocks, processes, system_name};
 
 pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
     let words = "this build has no built-in objects for this system; name a file with --file";
     Err(SourceError::new(SourceErrorKind::Unsupported, words))
 }
 
-pub(crate) fn system_name() -> String {
-    std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_default()
-}
-
-pub(crate) fn processes() -> Option<Arc<dyn Processes>> {
+/// None.
+pub(crate) fn system_source() -> Option<Box<dyn Source>> {
     None
 }
 
-pub(crate) fn clocks() -> Clocks {
-    static START: std::sync::OnceLock<(Instant, FileTime)> = std::sync::OnceLock::new();
-    let nanoseconds =
-        |duration: std::time::Duration| i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX);
-    let civil = SystemTime::now().duration_since(UNIX_EPOCH).map(nanoseconds).unwrap_or_default();
-    let civil = FileTime::from_unix_nanoseconds(civil).unwrap_or_default();
-    let (start, first) = START.get_or_init(|| (Instant::now(), civil));
-    let ticks = u64::try_from(start.elapsed().as_nanos() / 100).unwrap_or(u64::MAX);
-    Clocks {
-        perf_time: PerfTime(i64::try_from(ticks).unwrap_or(i64::MAX)),
-        perf_freq: Frequency(10_000_000),
-        time_100ns: FileTime(first.0.saturating_add(ticks)),
-        system_time: civil,
-    }
+/// Nothing is known.
+pub(crate) fn findings(_: &mut dyn Source) -> Vec<Finding> {
+    Vec::new()
 }

@@ -14,7 +14,7 @@ use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
 use tallymon_provider::{Finding, FindingState};
 
-use crate::registry::{Installed, RegistryErrorKind, Roots};
+use crate::registry::{BASE_INDEX, Installed, RegistryErrorKind, Roots};
 
 /// The languages and their tables: `index<TAB>text`, names at even indexes and help at odd ones.
 const TABLES: &[(Language, &str)] = &[
@@ -55,6 +55,24 @@ pub fn titles(language: Language) -> Result<Titles, SourceError> {
         titles.insert_name(index, name);
     }
     for (index, help) in own.helps() {
+        titles.insert_help(index, help);
+    }
+    Ok(titles)
+}
+
+/// The texts of NT's own indexes in a language, which mean the same on every Windows: for a table there that is
+/// damaged, or in no other language.
+///
+/// # Errors
+///
+/// As [`titles`].
+pub(crate) fn nt_titles(language: Language) -> Result<Titles, SourceError> {
+    let all = neutral_titles(language)?;
+    let mut titles = Titles::new();
+    for (index, name) in all.names().filter(|(index, _)| index.0 <= BASE_INDEX) {
+        titles.insert_name(index, name);
+    }
+    for (index, help) in all.helps().filter(|(index, _)| index.0 <= BASE_INDEX) {
         titles.insert_help(index, help);
     }
     Ok(titles)

@@ -1,0 +1,98 @@
+//! Windows: its registry answers every request, and runs the providers itself.
+
+use std::time::Instant;
+
+use tallymon_core::flow::{Source, SourceError};
+use tallymon_core::request::Request;
+use tallymon_core::title::{Language, TitleIndex, Titles};
+use tallymon_provider::{Finding, FindingState, Profile, Provider, TierChoice};
+use tallymon_win32::{Registration, WindowsSource, registrations};
+
+pub(crate) use super::portable::{clocks, processes, system_name};
+
+/// None: what Windows counts, it has itself.
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on other systems")]
+pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
+    Ok(Vec::new())
+}
+
+/// The registry.
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+pub(crate) fn system_source() -> Option<Box<dyn Source>> {
+    Some(Box::new(WindowsSource::new()))
+}
+
+/// How well the registry answers, and what is wrong with what is registered.
+pub(crate) fn findings(registry: &mut dyn Source) -> Vec<Finding> {
+    let titles = registry.titles(Language::ENGLISH).unwrap_or_default();
+    let mut findings = vec![answer(registry, &titles)];
+    findings.extend(registrations().iter().map(|registration| registered(registration, &titles)));
+    findings
+}
+
+/// The objects, and those without names.
+fn answer(registry: &mut dyn Source, titles: &Titles) -> Finding {
+    let subject = "performance registry".to_owned();
+    let begin = Instant::now();
+    let snapshot = match registry.snapshot(&Request::global()) {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            let remedy = "run 'lodctr /R' as administrator, then 'tally doctor' again".to_owned();
+            return Finding { subject, state: FindingState::Missing, detail: error.to_string(), remedy };
+        }
+    };
+    let took = begin.elapsed().as_millis();
+    let objects: Vec<TitleIndex> = snapshot.objects().map(|object| object.header().name).collect();
+    let nameless: Vec<String> =
+        objects.iter().filter(|name| titles.name(**name).is_none()).map(|name| name.0.to_string()).collect();
+    let languages: Vec<String> = registry.languages().iter().map(ToString::to_string).collect();
+    if !nameless.is_empty() {
+        let detail = format!("these objects have no English name: {}", nameless.join(", "));
+        let remedy = "run 'lodctr /R' as administrator: it makes the tables of names anew".to_owned();
+        return Finding { subject, state: FindingState::Limited, detail, remedy };
+    }
+    let count = objects.len();
+    let detail = format!("{count} objects in {took} ms, names in the languages {}", languages.join(", "));
+    let (state, remedy) = match count {
+        0 => (FindingState::Missing, "run 'lodctr /R' as administrator: no provider answers".to_owned()),
+        _ => (FindingState::Good, String::new()),
+    };
+    Finding { subject, state, detail, remedy }
+}
+
+/// How a service is registered.
+fn registered(registration: &Registration, titles: &Titles) -> Finding {
+    let Registration { service, library, first_counter, last_counter, is_disabled } = registration;
+    let subject = format!("provider {service}");
+    let limited = |detail: String, remedy: String| Finding {
+        subject: subject.clone(),
+        state: FindingState::Limited,
+        detail,
+        remedy,
+    };
+    let rebuild = "run 'lodctr /R' as administrator, or install the program again".to_owned();
+    if *is_disabled {
+        let remedy =
+            format!("run 'lodctr /E:{service}' as administrator; the event log says why it was disabled");
+        return limited("it is disabled".to_owned(), remedy);
+    }
+    let Some(library) = library else {
+        return limited("no library is registered".to_owned(), rebuild);
+    };
+    // The providers of Windows itself have their indexes from the start.
+    match (first_counter, last_counter) {
+        (Some(first), Some(last)) if titles.name(TitleIndex(*first)).is_none() => {
+            limited(format!("its names, {first} to {last}, are not in the table"), rebuild)
+        }
+        _ => Finding {
+            subject,
+            state: FindingState::Good,
+            detail: format!("library {library}"),
+            remedy: String::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+#[path = "windows_tests.rs"]
+mod tests;
