@@ -19,6 +19,9 @@ use bench::{Bench, lines};
 /// `PDH_FILE_NOT_FOUND`: there is no `tally-host`.
 const NO_HOST: &str = "added C0000BD1";
 
+/// Words for a way, where the host is, and a variable for the program.
+type Way<'p> = (&'p str, Option<&'p str>, Option<(&'p str, &'p Path)>);
+
 /// A program, the library below a prefix, and a registry with one provider.
 struct Installed {
     bench: Bench,
@@ -93,24 +96,21 @@ fn the_host_is_found_wherever_it_is_installed() {
     let home = &installed.bench.0;
     let at = |place: &str| home.join(place);
     let elsewhere = "elsewhere/tally-host";
-    let ways: [(&str, &str, Option<(&str, PathBuf)>); 9] = [
-        ("beside the library, which RUNPATH names", "prefix/lib/tally-host", None),
-        ("in libexec beside the library's folder", "prefix/libexec/tallymon/tally-host", None),
-        ("in bin beside the library's folder", "prefix/bin/tally-host", None),
-        ("beside the program", "app/bin/tally-host", None),
-        ("where TALLY_HOST says", elsewhere, Some(("TALLY_HOST", at(elsewhere)))),
-        ("where the older variable says", elsewhere, Some(("TALLYMON_HOST", at(elsewhere)))),
-        ("under another name", "elsewhere/my-host", Some(("TALLY_HOST", at("elsewhere/my-host")))),
-        ("in PATH", elsewhere, Some(("PATH", at("elsewhere")))),
-        (
-            "in the second folder of PATH",
-            elsewhere,
-            Some(("PATH", format!("/none:{}", at("elsewhere").display()).into())),
-        ),
+    let (in_folder, in_path) = (at("elsewhere"), format!("/none:{}", at("elsewhere").display()));
+    let (host, renamed) = (at(elsewhere), at("elsewhere/my-host"));
+    let ways: [Way<'_>; 9] = [
+        ("beside the library, which RUNPATH names", Some("prefix/lib/tally-host"), None),
+        ("in libexec beside the library's folder", Some("prefix/libexec/tallymon/tally-host"), None),
+        ("in bin beside the library's folder", Some("prefix/bin/tally-host"), None),
+        ("beside the program", Some("app/bin/tally-host"), None),
+        ("where TALLY_HOST says", Some(elsewhere), Some(("TALLY_HOST", &host))),
+        ("where the older variable says", Some(elsewhere), Some(("TALLYMON_HOST", &host))),
+        ("under another name", Some("elsewhere/my-host"), Some(("TALLY_HOST", &renamed))),
+        ("in PATH", Some(elsewhere), Some(("PATH", &in_folder))),
+        ("in the second folder of PATH", Some(elsewhere), Some(("PATH", Path::new(&in_path)))),
     ];
-    for (way, place, variable) in &ways {
-        let variable = variable.as_ref().map(|(name, value)| (*name, value.as_path()));
-        let (said, counts) = installed.run(Some(place), variable);
+    for (way, place, variable) in ways {
+        let (said, counts) = installed.run(place, variable);
         assert!(counts && said[0] == "added 00000000", "{way}: {said:?}");
     }
 }
@@ -120,7 +120,7 @@ fn a_program_without_a_host_is_told_by_the_status() {
     let Some(installed) = Installed::new("hostless") else { return };
     let elsewhere = "elsewhere/tally-host";
     let nothing = installed.bench.0.join("nothing");
-    let ways: [(&str, Option<&str>, Option<(&str, &Path)>); 5] = [
+    let ways: [Way<'_>; 5] = [
         ("no host at all", None, None),
         ("in the current folder only", Some(elsewhere), None),
         ("in a relative folder of PATH", Some(elsewhere), Some(("PATH", Path::new(".")))),

@@ -135,38 +135,49 @@ impl LogHosts {
         self.format = format;
     }
 
-    /// Adds paths. A path without a host means all hosts that have its counter.
-    pub(crate) fn add(&mut self, paths: &[String]) -> Result<(), Failure> {
+    /// Adds the paths that can be added. A path without a host means all hosts that have its counter.
+    ///
+    /// Returns the failure for the others, which are reported; if there is no good path, that is the error.
+    pub(crate) fn add(&mut self, paths: &[String]) -> Result<Option<Failure>, Failure> {
+        let before = self.seen.len();
+        let mut failures = Vec::new();
         for text in paths {
-            let path = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
-            let known = |host: &str| self.log.of_host(host).is_some();
-            // If there is only one host, its query reports a wrong host.
-            let machine = path.machine.filter(|_| self.hosts.len() > 1);
-            if let Some(unknown) = machine.as_deref().filter(|host| !known(host)) {
-                let hosts = self.log.summary().hosts.join(", ");
-                let words = format!("{text}: the log has no host {unknown:?}; it has {hosts}");
-                return Err(Failure::new(Kind::NotFound, words));
+            match self.add_one(text) {
+                Ok(()) => self.seen.push(false),
+                Err(failure) => failures.push(failure),
             }
-            let mut failed = None;
-            let mut found = false;
-            for host in &mut self.hosts {
-                if machine.as_deref().is_some_and(|wanted| !host.log.host().eq_ignore_ascii_case(wanted)) {
-                    continue;
-                }
-                match paths::add_of_log(&mut host.query, text) {
-                    Ok(handle) => {
-                        host.handles.push((self.seen.len(), handle));
-                        found = true;
-                    }
-                    Err(failure) => failed = failed.or(Some(failure)),
-                }
-            }
-            if let (false, Some(failure)) = (found, failed) {
-                return Err(failure);
-            }
-            self.seen.push(false);
         }
-        Ok(())
+        paths::rest_of(failures, self.seen.len() > before)
+    }
+
+    fn add_one(&mut self, text: &str) -> Result<(), Failure> {
+        let path = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
+        let known = |host: &str| self.log.of_host(host).is_some();
+        // If there is only one host, its query reports a wrong host.
+        let machine = path.machine.filter(|_| self.hosts.len() > 1);
+        if let Some(unknown) = machine.as_deref().filter(|host| !known(host)) {
+            let hosts = self.log.summary().hosts.join(", ");
+            let words = format!("{text}: the log has no host {unknown:?}; it has {hosts}");
+            return Err(Failure::new(Kind::NotFound, words));
+        }
+        let mut failed = None;
+        let mut found = false;
+        for host in &mut self.hosts {
+            if machine.as_deref().is_some_and(|wanted| !host.log.host().eq_ignore_ascii_case(wanted)) {
+                continue;
+            }
+            match paths::add_of_log(&mut host.query, text) {
+                Ok(handle) => {
+                    host.handles.push((self.seen.len(), handle));
+                    found = true;
+                }
+                Err(failure) => failed = failed.or(Some(failure)),
+            }
+        }
+        match failed {
+            Some(failure) if !found => Err(failure),
+            _ => Ok(()),
+        }
     }
 
     /// Takes a sample of each host from the log's current record. Returns the time of that record.

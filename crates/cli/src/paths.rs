@@ -135,12 +135,19 @@ pub(crate) fn add_good(
             Err(failure) => failures.push(failure),
         }
     }
+    let rest = rest_of(failures, !handles.is_empty())?;
+    Ok((handles, rest))
+}
+
+/// Reports paths that can not be added beside some that can (`is_any_good`), and returns the failure for the
+/// end of the command. Without a good path, the first failure is the error.
+pub(crate) fn rest_of(failures: Vec<Failure>, is_any_good: bool) -> Result<Option<Failure>, Failure> {
     let mut failures = failures.into_iter();
-    let Some(first) = failures.next() else { return Ok((handles, None)) };
-    if handles.is_empty() {
+    let Some(first) = failures.next() else { return Ok(None) };
+    if !is_any_good {
         failures.filter_map(|failure| failure.message).for_each(say);
         return Err(first);
     }
     first.message.into_iter().chain(failures.filter_map(|failure| failure.message)).for_each(say);
-    Ok((handles, Some(Failure::silent(Kind::NotFound))))
+    Ok(Some(Failure::silent(Kind::NotFound)))
 }

@@ -210,6 +210,33 @@ impl LogHost {
         Ok(Chart { series, rows: rows.finish(), statistics, next: None })
     }
 
+    /// The paths that the log has, and for the others the reason. Without one that it has, the first reason is
+    /// the error.
+    pub(crate) fn known<'p>(
+        &self,
+        paths: &'p [String],
+        language: Language,
+    ) -> Result<(Vec<&'p str>, Vec<String>), Refused> {
+        let log = self.log(None)?;
+        let _moment = self.moment();
+        let mut query = query(&log, language)?;
+        let (mut known, mut reasons) = (Vec::new(), Vec::new());
+        let mut first = None;
+        for path in paths {
+            match query.add(path) {
+                Ok(_) => known.push(path.as_str()),
+                Err(error) => {
+                    reasons.push(error.to_string());
+                    first = first.or(Some(error));
+                }
+            }
+        }
+        match first {
+            Some(error) if known.is_empty() => Err(error.into()),
+            _ => Ok((known, reasons)),
+        }
+    }
+
     /// The columns that some paths mean.
     fn columns(
         &self,

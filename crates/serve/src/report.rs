@@ -47,6 +47,8 @@ pub struct Report {
     pub html: String,
     /// Series that were left out, because there are too many.
     pub left_out: usize,
+    /// Requested counters that the logs do not have, with the reason.
+    pub not_found: Vec<String>,
 }
 
 /// Why there is no report.
@@ -92,7 +94,7 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let host = LogHost::of_log(log);
     let usual: Vec<&str> = options.usual.iter().map(String::as_str).collect();
     let paths = if options.paths.is_empty() { host.usual(None, &usual)? } else { options.paths.clone() };
-    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let (paths, not_found) = host.known(&paths, options.locale.language)?;
     let points = usize::try_from(MOST_POINTS).unwrap_or(usize::MAX);
     let range = Range { from: None, to: None, points };
     let mut chart = host.chart(None, &paths, &range, options.locale.language)?;
@@ -102,7 +104,7 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let text = pack::text(&data).map_err(|error| ReportError::Other(error.to_string()))?;
     let (before, behind) =
         PAGE.split_once(PLACE).ok_or_else(|| ReportError::Other("the page has no place for data".into()))?;
-    Ok(Report { html: format!("{before}{PLACE}{text}{behind}"), left_out })
+    Ok(Report { html: format!("{before}{PLACE}{text}{behind}"), left_out, not_found })
 }
 
 /// What the logs are.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+#[allow(dead_code, reason = "most programs of the tests use no provider library")]
 pub(crate) mod provider;
 
 /// The address and undefined-behaviour sanitizers on the side of C.

@@ -195,14 +195,15 @@ const NESTED: [(&str, &str, &str); 37] = [
     (
         "log",
         "import",
-        "  tally log import web.xml
-  tally log import baseline.xml --name web",
+        "  tally log import web.json
+  tally log import baseline.json --name web
+  tally log import ServerManager.xml --name server",
     ),
     (
         "log",
         "export",
         "  tally log export web
-  tally log export web web.xml",
+  tally log export web web.json",
     ),
     (
         "log",

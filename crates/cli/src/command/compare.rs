@@ -7,13 +7,13 @@ use tallymon::clock::rfc3339;
 use tallymon::log::ReadOptions;
 use tallymon::log::compare::{Align, Comparison, Difference, compare};
 
-use super::relog::{reading, say_damage, selection};
+use super::relog::{ended, reading, say_damage, say_not_found, selection};
 use super::stats::{number_of, summary_json};
 use crate::arguments::{self, AlignBy, Common};
 use crate::border;
-use crate::exit::{Failure, Kind};
+use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::words::{say, shown, table, visible};
+use crate::words::{shown, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<(), Failure> {
     let align = match arguments.align {
@@ -31,15 +31,13 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
     } else {
         print(&mut out, &found, arguments.top)?;
     }
-    for path in &found.not_found {
-        say(format_args!("no counter in the logs matches {path}"));
-    }
+    say_not_found(&found.not_found);
     let mut damaged = false;
     for side in &found.sides {
         say_damage(&side.path, &side.notes)?;
         damaged |= side.notes.damage_count > 0;
     }
-    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+    ended(damaged, &found.not_found)
 }
 
 const TITLES: [&str; 7] = ["mean A", "mean B", "B - A", "change", "95 % A", "95 % B", "counter"];

@@ -25,7 +25,8 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     let common = &Common { instances: get.naming.live(), ..common.clone() };
     if let Some(mut log) = LogHosts::at(common, &get.of_log, &get.time, get.naming)? {
         log.set_format(Format { cap100: get.format.cap, ..Format::default() });
-        log.add(&get.paths)?;
+        let bad = log.add(&get.paths)?;
+        let ended = |log: &LogHosts| log.missing().and(bad.map_or(Ok(()), Err));
         let time = log.collect()?;
         if let Some(format) = text_format(get) {
             log.say_record(time, &get.time);
@@ -33,14 +34,14 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
             let sink = Exposition::new(border::data(), format, log.host()).with_times(true);
             let sink = sink.with_names(get.metric_names);
             expose(sink, log.host(), time, RowValues::Readings(&readings, log.names()))?;
-            return log.missing();
+            return ended(&log);
         }
         let clock = log.log().summary().clock.clone();
         log.say_record(time, &get.time);
         let mut rows =
             Rows::to_stdout(&get.format, log.host(), false).with_errors(get.verbose).with_clock(clock);
         rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
-        return log.missing();
+        return ended(&log);
     }
     let mut hosts = hosts::of_paths(common, &get.paths)?;
     if hosts.len() > 1 {

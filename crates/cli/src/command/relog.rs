@@ -57,7 +57,22 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     drop(progress);
     say_report(&report, arguments.output.as_deref(), options.utc)?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
-    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+    ended(damaged, &report.not_found)
+}
+
+/// Names the requested counters that the logs do not have.
+pub(crate) fn say_not_found(paths: &[String]) {
+    paths.iter().for_each(|path| say(format_args!("no counter in the logs matches {path}")));
+}
+
+/// How a command ends that has shown everything it could, and named the rest: damage of a log, counters that
+/// the logs do not have.
+pub(crate) fn ended(damaged: bool, not_found: &[String]) -> Result<(), Failure> {
+    match (damaged, not_found.is_empty()) {
+        (true, _) => Err(Failure::silent(Kind::BadFile)),
+        (false, false) => Err(Failure::silent(Kind::NotFound)),
+        (false, true) => Ok(()),
+    }
 }
 
 /// The counters and records that are asked for.

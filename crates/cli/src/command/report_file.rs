@@ -6,10 +6,11 @@ use clap::Args;
 use tallymon::log::new_file::write_file;
 use tallymon_serve::{ReportError, ReportOptions, report};
 
-use super::relog::reading;
+use super::relog::{ended, reading};
 use super::report::DEFAULT_COUNTERS;
 use crate::arguments::{Common, Reading, Replacing};
 use crate::exit::{Failure, Kind};
+use crate::output::refuse_input;
 use crate::paths;
 use crate::progress::Progress;
 use crate::stop::without_half_files;
@@ -34,6 +35,7 @@ pub(crate) struct Report {
 }
 
 pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
+    refuse_input(&wanted.output, &wanted.logs)?;
     let options = ReportOptions {
         logs: wanted.logs.clone(),
         paths: wanted.counters.clone(),
@@ -56,5 +58,6 @@ pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
         let words = "counters were left out of the report; choose with --counter";
         say(format_args!("{} {words}", made.left_out));
     }
-    Ok(())
+    made.not_found.iter().for_each(say);
+    ended(false, &made.not_found)
 }

@@ -9,12 +9,12 @@ use tallymon::core::flow::Value;
 use tallymon::log::ReadOptions;
 use tallymon::log::stats::{ColumnStats, PERCENTILES, Stats, Summary, stats};
 
-use super::relog::{reading, say_damage, selection};
+use super::relog::{ended, reading, say_damage, say_not_found, selection};
 use crate::arguments::{self, Common, SortKey};
 use crate::border;
-use crate::exit::{Failure, Kind};
+use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::words::{say, table, visible};
+use crate::words::{table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), Failure> {
     let options = ReadOptions {
@@ -36,15 +36,13 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Stats) -> Result<(), 
     } else {
         print(&mut out, &stats, hidden)?;
     }
-    for path in &stats.not_found {
-        say(format_args!("no counter in the logs matches {path}"));
-    }
+    say_not_found(&stats.not_found);
     let mut damaged = false;
     for (path, notes) in &stats.notes {
         say_damage(path, notes)?;
         damaged |= notes.damage_count > 0;
     }
-    if damaged { Err(Failure::silent(Kind::BadFile)) } else { Ok(()) }
+    ended(damaged, &stats.not_found)
 }
 
 const TITLES: [&str; 10] =

@@ -133,7 +133,7 @@ fn lines(watch: &Watch, interval: Duration) -> Option<LineOptions> {
 /// so far apart.
 fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     hosts.set_format(Format { cap100: watch.format.cap, ..Format::default() });
-    hosts.add(&watch.paths)?;
+    let bad = hosts.add(&watch.paths)?;
     let clock = hosts.log().summary().clock.clone();
     let range = in_range(&watch.range)?.range(&clock);
     let every =
@@ -177,5 +177,5 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
     }
     // It is said and no failure, as for values of the machine.
     let _ = hosts.missing();
-    Ok(())
+    bad.map_or(Ok(()), Err)
 }

@@ -8,12 +8,12 @@ use tallymon::clock::LocalZone;
 use tallymon::core::counter::TextStyle;
 use tallymon::core::flow::Sink;
 use tallymon::core::time::FileTime;
-use tallymon::log::LogClock;
 use tallymon::log::csv::{CsvOptions, CsvWriter};
 use tallymon::log::json::JsonSink;
 pub(crate) use tallymon::log::json::json_value;
-use tallymon::log::new_file::write_file;
+use tallymon::log::new_file::{is_same_file, write_file};
 use tallymon::log::zone::Zone;
+use tallymon::log::{LogClock, LogError, LogErrorKind};
 use tallymon::{LiveRows, Replaced, RowValues};
 
 use crate::arguments::{Form, FormatOptions, Replacing};
@@ -34,6 +34,14 @@ use table::Table;
 pub(crate) fn save(file: &Path, replacing: Replacing, bytes: &[u8]) -> Result<(), Failure> {
     without_half_files()?;
     write_file(file, replacing.overwrite(), bytes).map_err(|error| Failure::file(file, &error))
+}
+
+/// Refuses an output that is one of the files that are read for it, also through links: `--force` means another
+/// old file.
+pub(crate) fn refuse_input(output: &Path, inputs: &[impl AsRef<Path>]) -> Result<(), Failure> {
+    let Some(input) = inputs.iter().find(|input| is_same_file(input.as_ref(), output)) else { return Ok(()) };
+    let kind = LogErrorKind::OutputIsInput(input.as_ref().to_path_buf());
+    Err(LogError::new(kind).in_file(output).into())
 }
 
 /// Writes rows of live values in one form. CSV and TSV keep the columns of the first row; the other forms

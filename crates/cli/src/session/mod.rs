@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `detach` | leaving the terminal, as each system does it |
 //! | `act` | what an alert does |
+//! | `collector_set` | data collector sets of Windows, read and written |
 //! | `unit` | starting a session with the machine |
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use crate::stop::{Stop, without_half_files};
 use crate::words::say;
 
 mod act;
+pub(crate) mod collector_set;
 #[cfg_attr(unix, path = "detach/unix.rs")]
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;

@@ -189,6 +189,13 @@ fn a_set_of_windows_begins_with_the_counters_that_are_here() {
         &imported.err,
         &["\"NT Kernel\" is left out", r"RootPath %systemdrive%\PerfLogs\Admin\SQL: logs are in"],
     );
+    // The command with our own options reads the same file, under the name that the set has.
+    let ours = sessions.log(&["import", &set]);
+    assert_eq!(ours.code, Some(0), "{}", ours.err);
+    has(&ours.err, &["\"NT Kernel\" is left out", r"RootPath %systemdrive%\PerfLogs\Admin\SQL: logs are in"]);
+    assert_eq!(logman(&sessions, &["query", "SQL"]).code, Some(0));
+    let again = sessions.log(&["import", &set]);
+    assert_eq!(again.code, Some(2), "{}", again.err);
     let started = logman(&sessions, &["start", "sql"]);
     assert_eq!(started.code, Some(0), "{}", started.err);
     let words = [

@@ -163,8 +163,45 @@ fn statistics_match_python() {
     }
     has(&tally(&["stats", &csv, "--counter", r"\None\Here"]).words(3), &[r"\None\Here"]);
     let some = tally(&["stats", &csv, "--counter", r"\Memory\*", "--counter", r"\None\Here"]);
-    assert_eq!((some.code, some.out.lines().count()), (Some(0), 4), "{}", some.out);
+    assert_eq!((some.code, some.out.lines().count()), (Some(3), 4), "{}", some.out);
     has(&some.err, &["no counter in the logs matches", r"\None\Here"]);
+}
+
+/// One counter that the log does not have hides no other one, in any command that reads logs.
+#[test]
+fn one_counter_that_a_log_lacks_hides_no_other() {
+    let Some(log) = sample("PAL_SampleLog.blg") else { return };
+    let folder = Folder::new();
+    let page = folder.file("page.html");
+    let lines: [&[&str]; 7] = [
+        &["get", "--log", &log, "{}"],
+        &["watch", "-c", "2", "--log", &log, "{}"],
+        &["stats", &log, "-c", "{}"],
+        &["compare", &log, &log, "-c", "{}"],
+        &["relog", &log, "-f", "csv", "-c", "{}"],
+        &["report", &log, "--force", "-o", &page, "-c", "{}"],
+        &["analyze", &log, "-c", "{}"],
+    ];
+    for line in lines {
+        let (before, option) = match line {
+            [before @ .., "-c", "{}"] => (before, &["-c"][..]),
+            [before @ .., _] => (before, &[][..]),
+            [] => unreachable!(),
+        };
+        let with = |paths: &[&str]| {
+            let paths = paths.iter().flat_map(|path| option.iter().copied().chain([*path]));
+            tally(&before.iter().copied().chain(paths).collect::<Vec<_>>())
+        };
+        let (good, bad) = (r"\Memory\Available Bytes", r"\Nope\x");
+        let alone = with(&[good]);
+        assert_eq!(alone.code, Some(0), "{before:?}: {}", alone.err);
+        for paths in [[bad, good], [good, bad]] {
+            let both = with(&paths);
+            assert_eq!((both.code, &both.out), (Some(3), &alone.out), "{before:?}: {}", both.err);
+            has(&both.err, &["Nope"]);
+        }
+        assert_eq!(with(&[bad]).code, Some(3), "{before:?}");
+    }
 }
 
 #[test]

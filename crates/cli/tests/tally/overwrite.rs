@@ -90,6 +90,8 @@ fn a_log_is_never_copied_onto_itself() {
             vec!["relog", "log.csv", "-o", output],
             vec!["compat", "relog", "log.csv", "-y", "-o", output],
             vec!["compat", "relog", "log.csv", "-a", "-o", output],
+            vec!["report", "log.csv", "--force", "-o", output],
+            vec!["report", &other, "log.csv", "--force", "-o", output],
         ] {
             let refused = run(&folder, &line);
             assert_eq!(refused.code, Some(2), "{line:?}: {}", refused.err);

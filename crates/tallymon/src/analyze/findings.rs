@@ -50,6 +50,7 @@ pub(super) fn of(pass: Pass) -> Analysis {
         compared,
         clock: pass.clock,
         notes: pass.notes,
+        not_found: pass.not_found,
         axis: pass.axis,
     }
 }

@@ -70,6 +70,8 @@ pub struct Analysis {
     pub clock: LogClock,
     /// Faults and remarks of each log.
     pub notes: Vec<(PathBuf, Notes)>,
+    /// Selected counters that the logs do not have.
+    pub not_found: Vec<String>,
     /// The time axis of all courses.
     pub axis: Option<Axis>,
 }

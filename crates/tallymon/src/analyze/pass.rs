@@ -37,6 +37,8 @@ pub(super) struct Pass {
     pub(super) last: Option<FileTime>,
     pub(super) clock: LogClock,
     pub(super) notes: Vec<(PathBuf, Notes)>,
+    /// Selected counters that the logs do not have.
+    pub(super) not_found: Vec<String>,
     by_path: HashMap<(String, u32), usize>,
     /// The rules and their counters that a counter belongs to, by the lowercase names of object and counter.
     wanted: HashMap<(String, String), Vec<(usize, usize)>>,
@@ -104,6 +106,7 @@ impl Pass {
             last: None,
             clock: LogClock::default(),
             notes: Vec::new(),
+            not_found: Vec::new(),
             by_path: HashMap::new(),
             wanted,
             watch_of: HashMap::new(),
@@ -117,6 +120,13 @@ impl Pass {
         if pass.records == 0 && range.is_limited() {
             return Err(LogClock::of(logs, options)?.no_records(range));
         }
+        let has = |wanted: &CounterPath| {
+            pass.courses
+                .iter()
+                .any(|course| course.parts.as_ref().is_some_and(|parts| is_meant(wanted, parts)))
+        };
+        pass.not_found =
+            selection.counters.iter().filter(|wanted| !has(wanted)).map(ToString::to_string).collect();
         Ok(pass)
     }
 

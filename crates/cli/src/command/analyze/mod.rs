@@ -13,7 +13,7 @@ use tallymon::core::time::FileTime;
 use tallymon::log::zone::add_minutes;
 use tallymon::log::{LogClock, Moment, Notes, ReadOptions, Selection};
 
-use super::relog::{LOG_TIMES, reading, say_damage, selection};
+use super::relog::{LOG_TIMES, ended, reading, say_damage, say_not_found, selection};
 use crate::arguments::Common;
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -37,12 +37,13 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
     } else {
         text::print(&mut out, &found, arguments.top, arguments.verbose)?;
     }
+    say_not_found(&found.not_found);
     let damaged = say_faults(&found.notes)?;
-    if damaged {
-        return Err(Failure::silent(Kind::BadFile));
-    }
     let is_bad = |least: arguments::Least| worst(&found) >= Some(least.severity());
-    if arguments.fail_on.is_some_and(is_bad) { Err(Failure::silent(Kind::Findings)) } else { Ok(()) }
+    if !damaged && arguments.fail_on.is_some_and(is_bad) {
+        return Err(Failure::silent(Kind::Findings));
+    }
+    ended(damaged, &found.not_found)
 }
 
 /// `tally why`.

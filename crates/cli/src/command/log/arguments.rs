@@ -47,7 +47,7 @@ pub(crate) enum LogAction {
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Create a session from an exported file.
+    /// Create a session from an exported file, or from a data collector set of Windows (XML).
     Import {
         /// The file.
         file: PathBuf,

@@ -4,7 +4,7 @@ pub(crate) mod arguments;
 
 use std::fs;
 use std::io::Write;
-use std::path::absolute;
+use std::path::{Path, absolute};
 
 use serde_json::json;
 use tallymon::clock::rfc3339;
@@ -18,7 +18,7 @@ use crate::arguments::{Common, Naming};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::output::save;
-use crate::session::{self, detach};
+use crate::session::{self, collector_set, detach};
 use crate::words::{say, visible};
 
 pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
@@ -41,17 +41,7 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
             say(format_args!("session {name:?} is gone; its logs are in {}", settings.folder.display()));
             Ok(())
         }),
-        LogAction::Import { file, name } => {
-            let mut settings = SessionSettings::read(file)?;
-            if let Some(name) = name {
-                if settings.base == settings.name {
-                    settings.base = name.clone();
-                }
-                settings.name = name.clone();
-            }
-            new_only(&store, &settings.name)?;
-            session::keep(&store, &settings)
-        }
+        LogAction::Import { file, name } => import(&store, file, name.as_deref()),
         LogAction::Export { name, file, replacing } => {
             let text = store.read(name)?.to_text();
             match file {
@@ -72,6 +62,27 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
             session::record(common, &store, name)
         }
     }
+}
+
+/// Keeps the session of an exported file, or of a data collector set of Windows.
+fn import(store: &SessionStore, file: &Path, name: Option<&str>) -> Result<(), Failure> {
+    if let Some(own) = collector_set::name_of(file)? {
+        let name = name.unwrap_or(&own);
+        new_only(store, name)?;
+        let (settings, dropped) = collector_set::read(file, name, store.default_folder(name))?;
+        session::keep(store, &settings)?;
+        dropped.iter().for_each(|dropped| say(format_args!("{}: {dropped}", file.display())));
+        return Ok(());
+    }
+    let mut settings = SessionSettings::read(file)?;
+    if let Some(name) = name {
+        if settings.base == settings.name {
+            settings.base = name.to_owned();
+        }
+        settings.name = name.to_owned();
+    }
+    new_only(store, &settings.name)?;
+    session::keep(store, &settings)
 }
 
 fn new_only(store: &SessionStore, name: &str) -> Result<(), Failure> {

@@ -22,6 +22,7 @@ use tallymon_clr::settings::Filter;
 
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::output::refuse_input;
 use crate::stop::without_half_files;
 use crate::words::{say, shown};
 use arguments::{
@@ -86,7 +87,9 @@ fn print_profile(profile: &Profile, options: &TreeOptions) -> Result<(), Failure
 }
 
 fn report(arguments: &ProfReport) -> Result<(), Failure> {
-    let mut profile = open(&locate::find(Some(&arguments.program))?)?;
+    let file = locate::find(Some(&arguments.program))?;
+    refuse_input(&arguments.output, &[&file])?;
+    let mut profile = open(&file)?;
     fold(&mut profile, &arguments.fold, MOST_PLACES);
     let failed = |error| Failure::file(&arguments.output, &error);
     without_half_files()?;

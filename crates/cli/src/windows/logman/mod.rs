@@ -1,7 +1,5 @@
 //! `logman`: recording sessions with the options and words of Windows, on top of `tally log`.
 
-mod xml;
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +15,8 @@ use crate::border;
 use crate::command::relog::machine_time;
 use crate::exit::{Failure, Kind};
 use crate::paths;
-use crate::session;
+use crate::session::collector_set::{MEGABYTE, RING, quoted};
+use crate::session::{self, collector_set};
 use crate::words::{say, visible};
 
 const USAGE: &str = "\
@@ -149,12 +148,6 @@ const KINDS: &[(&str, Option<&str>)] = &[
     ("providers", Some("there are no providers of traces; 'tally provider list' shows those of counters")),
 ];
 
-/// Bytes in the unit of `-max`.
-const MEGABYTE: u64 = 1 << 20;
-
-/// Logs of a ring, which is one circular file on Windows.
-const RING: u32 = 4;
-
 pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     let (negated, line): (Vec<String>, Vec<String>) =
         line.iter().cloned().partition(|word| NEGATED.iter().any(|known| known.eq_ignore_ascii_case(word)));
@@ -216,7 +209,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         }
         "delete" => drop(session::delete(&store, name)?),
         "import" => {
-            let (settings, dropped) = xml::read(file(&words)?, name, store.default_folder(name))?;
+            let (settings, dropped) = collector_set::read(file(&words)?, name, store.default_folder(name))?;
             if store.has(name) && !words.has("y") {
                 let words = format!("session {name:?} is there already; -y replaces it");
                 return Err(Failure::new(Kind::Usage, words));
@@ -227,7 +220,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         }
         "export" => {
             let settings = store.read(name)?;
-            let xml = xml::write(&settings, store.is_running(name));
+            let xml = collector_set::write(&settings, store.is_running(name));
             super::relog::save_as(file(&words)?, words.has("y"), xml.as_bytes())?;
         }
         _ => return Err(Failure::new(Kind::Usage, format_args!("logman: no verb {verb:?}\n{USAGE}"))),
@@ -336,11 +329,6 @@ fn alerts(settings: &mut SessionSettings, words: &Words, off: impl Fn(&str) -> b
     });
     alerts.run = alerts.run.take().or(old);
     Ok(())
-}
-
-/// A word as the shell takes it back.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Sets sizes and rotation: the meaning of `-max` depends on `-cnf` and on the format.

@@ -11,8 +11,13 @@ use tallymon::log::Format;
 use tallymon::record::session::{Alerts, Limit, SessionSettings};
 use tallymon::registry::read_text;
 
-use super::{MEGABYTE, RING, quoted};
 use crate::exit::{Failure, Kind};
+
+/// Bytes in the unit of sizes.
+pub(crate) const MEGABYTE: u64 = 1 << 20;
+
+/// Logs of a ring, which is one circular file on Windows.
+pub(crate) const RING: u32 = 4;
 
 /// `LogFileFormat`, by its number.
 const FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Sqlite, Format::Blg];
@@ -21,14 +26,34 @@ const FORMATS: [Format; 4] = [Format::Csv, Format::Tsv, Format::Sqlite, Format::
 type Imported = (SessionSettings, Vec<String>);
 
 /// Reads a data collector set as a session of a name.
-pub(super) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Imported, Failure> {
+pub(crate) fn read(path: &Path, name: &str, folder: PathBuf) -> Result<Imported, Failure> {
     let text = read_text(path, None)?;
-    parse(&text, name, folder)
-        .map_err(|words| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display())))
+    parse(&text, name, folder).map_err(|words| in_file(path, &words))
+}
+
+/// The name of the set in a file; `None` if the file is no XML.
+pub(crate) fn name_of(path: &Path) -> Result<Option<String>, Failure> {
+    let text = read_text(path, None)?;
+    if !text.trim_start().starts_with('<') {
+        return Ok(None);
+    }
+    let found = elements(&text).map_err(|words| in_file(path, &words))?;
+    let name = found.fields.get("Name").map(|name| name.trim().to_owned());
+    let missing = || in_file(path, "the set has no name; give one with --name");
+    name.filter(|name| !name.is_empty()).map(Some).ok_or_else(missing)
+}
+
+fn in_file(path: &Path, words: &str) -> Failure {
+    Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display()))
+}
+
+/// A word as the shell takes it back.
+pub(crate) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
-    let Elements { fields, counters, collectors, limits, of_alerts, others } = elements(text)?;
+    let Elements { fields, counters, collectors, limits, of_alerts, others, .. } = elements(text)?;
     if collectors == 0 && limits.is_empty() {
         return Err("it has no collector of performance counters and no limits of alerts".to_owned());
     }
@@ -112,7 +137,10 @@ fn alerts(limits: &[String], fields: &HashMap<String, String>) -> Result<Alerts,
 }
 
 /// Elements of a set that sessions do not have, and what to do instead.
-const NOT_TAKEN: [(&str, &str); 3] = [
+const NOT_TAKEN: [(&str, &str); 6] = [
+    ("LogAppend", "each start begins a new log"),
+    ("LogOverwrite", "each start begins a new log, and the old ones stay"),
+    ("DataSourceName", "no database of a server is written; the logs are files"),
     ("Schedule", "no schedule is taken over; 'logman update NAME -b TIME -e TIME' sets begin and end"),
     ("Task", "no program is run when a log ends"),
     ("DataManager", "no report is made, and no old log is deleted"),
@@ -143,6 +171,8 @@ struct Elements {
     of_alerts: HashMap<String, String>,
     /// Collectors of something else, in words.
     others: Vec<String>,
+    /// Whether the open collector of something else is among them.
+    is_named: bool,
 }
 
 impl Elements {
@@ -158,6 +188,7 @@ impl Elements {
         if let Some(other) = open.iter().find(|name| name.ends_with(COLLECTOR) && *name != OF_COUNTERS) {
             // The collector's own name comes early in it.
             if name == "Name" && open.last() == Some(other) {
+                self.is_named = true;
                 self.others
                     .push(format!("the {other} {:?} is left out: only counters are recorded", text.trim()));
             }
@@ -174,6 +205,12 @@ impl Elements {
                 self.fields.insert((*known).to_owned(), "-1".to_owned());
             }
             return;
+        }
+        if name.ends_with(COLLECTOR) && name != OF_COUNTERS && !self.is_named {
+            self.others.push(format!("an unnamed {name} is left out: only counters are recorded"));
+        }
+        if name.ends_with(COLLECTOR) {
+            self.is_named = false;
         }
         if name == OF_COUNTERS {
             self.collectors = self.collectors.saturating_add(1);
@@ -222,7 +259,7 @@ fn elements(text: &str) -> Result<Elements, String> {
 }
 
 /// Writes a session as a data collector set.
-pub(super) fn write(settings: &SessionSettings, running: bool) -> String {
+pub(crate) fn write(settings: &SessionSettings, running: bool) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<DataCollectorSet>\n");
     let mut put = |depth: usize, name: &str, text: &str| {
         xml.push_str(&format!("{}<{name}>{}</{name}>\n", "\t".repeat(depth), escape(text)));
@@ -342,22 +379,25 @@ mod tests {
             <FileName>Kernel</FileName><TraceDataProvider><DisplayName>{9E}</DisplayName></TraceDataProvider>
             <LogFileFormat>9</LogFileFormat></TraceDataCollector>
             <ConfigurationDataCollector><Name>Registry</Name><SampleInterval>x</SampleInterval>
-            </ConfigurationDataCollector>
+            </ConfigurationDataCollector><ApiTracingDataCollector><LogAppend>0</LogAppend></ApiTracingDataCollector>
             <PerformanceCounterDataCollector><Name>Counters</Name><FileName>Performance Counter</FileName>
             <SampleInterval>3</SampleInterval><LogFileFormat>3</LogFileFormat><Counter>\Memory\*</Counter>
-            </PerformanceCounterDataCollector>
+            <LogAppend>-1</LogAppend><LogOverwrite>-1</LogOverwrite><DataSourceName>SQL:a</DataSourceName></PerformanceCounterDataCollector>
             <PerformanceCounterDataCollector><SampleInterval>9</SampleInterval><Counter>\System\*</Counter>
             </PerformanceCounterDataCollector>
             <DataManager><Enabled>-1</Enabled></DataManager></DataCollectorSet>";
         let (settings, dropped) = parse(text, "x", PathBuf::from("/x")).unwrap();
         assert_eq!((settings.base.as_str(), settings.interval.as_secs()), ("Performance Counter", 3));
         assert_eq!(settings.counters, [r"\Memory\*", r"\System\*"]);
-        for words in ["NT Kernel", "Registry", "2 collectors", "Schedule: ", "DataManager: "] {
+        let named = ["NT Kernel", "Registry", "2 collectors", "Schedule: ", "DataManager: ", "LogAppend: "];
+        for words in
+            named.into_iter().chain(["LogOverwrite: ", "DataSourceName: ", "unnamed ApiTracingDataCollector"])
+        {
             assert!(dropped.iter().any(|dropped| dropped.contains(words)), "{words}: {dropped:?}");
         }
-        assert_eq!(dropped.len(), 5, "{dropped:?}");
+        assert_eq!(dropped.len(), 9, "{dropped:?}");
         let without = text.replace("<Enabled>-1", "<Enabled>0");
-        assert_eq!(parse(&without, "x", PathBuf::from("/x")).unwrap().1.len(), 4);
+        assert_eq!(parse(&without, "x", PathBuf::from("/x")).unwrap().1.len(), 8);
     }
 
     #[test]
