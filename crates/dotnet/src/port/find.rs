@@ -2,12 +2,13 @@
 //!
 //! A runtime makes its socket `dotnet-diagnostic-PID-KEY-socket` in the folder for temporary files of its own
 //! mount namespace. The process id is that of its own namespace; the key is its start time. Sockets of
-//! programs that were killed stay, so the key is compared.
+//! programs that were killed stay, so the key is compared. Anybody can make a socket with the numbers of a
+//! process in its name, so it must belong to the user of the process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::{PortError, Program};
@@ -18,6 +19,9 @@ pub fn programs() -> Vec<Program> {
     let mut found = BTreeMap::new();
     for socket in own_sockets() {
         let Some((pid, key)) = numbers(&socket) else { continue };
+        if !is_by_user_of(&socket, pid) {
+            continue;
+        }
         if let Some(program) = program(pid, Some(key), socket) {
             found.entry(program.pid).or_insert(program);
         }
@@ -121,10 +125,20 @@ fn in_containers() -> Vec<Program> {
         for socket in sockets {
             let pid = numbers(&socket).and_then(|(inner, _)| outer.get(&inner).copied());
             // Start times may be counted from another moment there.
+            let pid = pid.filter(|pid| is_by_user_of(&socket, *pid));
             found.extend(pid.and_then(|pid| program(pid, None, socket)));
         }
     }
     found
+}
+
+/// Whether a user of a process, or root, made a socket. One that somebody else made would stand in the way of
+/// the one on which the process listens.
+fn is_by_user_of(socket: &Path, pid: u32) -> bool {
+    let Ok(owner) = fs::symlink_metadata(socket).map(|about| about.uid()) else { return false };
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    owner == 0 || users.split_whitespace().any(|user| user.parse() == Ok(owner))
 }
 
 /// The process id of a process in its own namespace.

@@ -273,3 +273,28 @@ fn attack_hostile_sockets_are_errors_with_a_reason() {
         "an error with the reason after a deadline; a socket of another process is not used",
     );
 }
+
+#[test]
+fn attack_a_socket_of_another_user_does_not_hide_that_of_a_program() {
+    let Some(other) = tallymon_testkit::other_user() else { return };
+    let pid = std::process::id();
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let key = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().to_string();
+    let folder = tallymon_testkit::Scratch::new();
+    // The kernel lists both; the folder that sorts first is the attacker's.
+    let listeners = ["a", "b"].map(|name| {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        let socket = folder.join(name).join(format!("dotnet-diagnostic-{pid}-{key}-socket"));
+        (UnixListener::bind(&socket).unwrap(), socket)
+    });
+    let [(_, theirs), (_, ours)] = &listeners;
+    std::os::unix::fs::chown(theirs, Some(other), Some(other)).unwrap();
+    assert_eq!(find(pid).unwrap().socket, *ours);
+    std::fs::remove_file(ours).unwrap();
+    assert!(matches!(find(pid), Err(PortError::NotFound { .. })));
+    tallymon_testkit::attack(
+        "other users",
+        "put a socket with the numbers of a .NET program of another user where it is found first",
+        "it is not looked at; the program's own socket is used",
+    );
+}
