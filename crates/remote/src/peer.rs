@@ -14,6 +14,13 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use crate::backoff::Backoff;
 use crate::frames::{Answer, FrameError, Question, read_frame, read_greeting, write_frame, write_greeting};
 
+/// So many objects of a peer have a reason why their values are missing, and each reason so many letters.
+const MOST_TROUBLES: usize = 4096;
+const LONGEST_TROUBLE: usize = 1000;
+/// So many languages of a peer are known, and all its names in them have at most so many bytes.
+const MOST_LANGUAGES: usize = 64;
+const MOST_NAMES: usize = 64 << 20;
+
 /// How a connection to a peer is made, and what is known when it fails.
 pub trait Dial: Send {
     /// Starts a connection. It may still fail later, when it is used.
@@ -49,6 +56,15 @@ pub struct PeerSource {
     languages: Option<Vec<Language>>,
     host_names: Vec<String>,
     troubles: BTreeMap<TitleIndex, String>,
+    /// The length of each table of names that was read.
+    names: BTreeMap<(Language, Table), usize>,
+}
+
+/// A table of names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Table {
+    Titles,
+    Translations,
 }
 
 /// A connection with the thread that waits for it.
@@ -70,6 +86,7 @@ impl PeerSource {
             languages: None,
             host_names: Vec::new(),
             troubles: BTreeMap::new(),
+            names: BTreeMap::new(),
         }
     }
 
@@ -81,6 +98,11 @@ impl PeerSource {
     }
 
     fn ask(&mut self, question: &Question) -> Result<Answer, SourceError> {
+        self.ask_for_length(question).map(|(answer, _)| answer)
+    }
+
+    /// The answer, and its length in bytes.
+    fn ask_for_length(&mut self, question: &Question) -> Result<(Answer, usize), SourceError> {
         self.backoff.check()?;
         let answered = self.exchange(question);
         match &answered {
@@ -91,7 +113,7 @@ impl PeerSource {
             }
         }
         match answered? {
-            Answer::Failed(error) => {
+            (Answer::Failed(error), _) => {
                 let words = format!("{}: {}", self.dial.name(), error.message);
                 Err(SourceError::new(error.kind, words))
             }
@@ -99,7 +121,7 @@ impl PeerSource {
         }
     }
 
-    fn exchange(&mut self, question: &Question) -> Result<Answer, SourceError> {
+    fn exchange(&mut self, question: &Question) -> Result<(Answer, usize), SourceError> {
         let deadline = Instant::now().checked_add(self.timeout);
         let left = || deadline.map_or(self.timeout, |at| at.saturating_duration_since(Instant::now()));
         let name = self.dial.name();
@@ -133,10 +155,20 @@ impl PeerSource {
             Err(RecvTimeoutError::Timeout) => return Err(late(&question.words())),
             Err(RecvTimeoutError::Disconnected) => return Err(link.failed(&name, &FrameError::Closed)),
         };
-        Answer::decode(&body).map_err(|error| {
+        let answer = Answer::decode(&body).map_err(|error| {
             let words = format!("{name}: the answer with {}: {error}", question.words());
             SourceError::new(SourceErrorKind::BadData, words)
-        })
+        })?;
+        Ok((answer, body.len()))
+    }
+
+    /// Keeps why objects have no values, within the limit: a peer can name new objects in each answer.
+    fn note(&mut self, troubles: Vec<(TitleIndex, String)>) {
+        for (object, why) in troubles {
+            if self.troubles.len() < MOST_TROUBLES || self.troubles.contains_key(&object) {
+                self.troubles.insert(object, why.chars().take(LONGEST_TROUBLE).collect());
+            }
+        }
     }
 
     fn block(&mut self, question: &Question) -> Result<Snapshot, SourceError> {
@@ -146,7 +178,7 @@ impl PeerSource {
         if let Question::Snapshot(Request { kind: RequestKind::Objects(objects), .. }) = question {
             objects.iter().for_each(|object| drop(self.troubles.remove(object)));
         }
-        self.troubles.extend(troubles);
+        self.note(troubles);
         let snapshot = Snapshot::new(bytes).map_err(|error| {
             let words = format!("{}: not a valid data block: {error}", self.dial.name());
             SourceError::new(SourceErrorKind::BadData, words)
@@ -154,11 +186,26 @@ impl PeerSource {
         Ok(snapshot.with_read_infos(read_infos))
     }
 
-    fn table(&mut self, question: &Question) -> Result<Titles, SourceError> {
-        match self.ask(question)? {
-            Answer::Titles(titles) => Ok(titles),
-            _ => Err(self.other_kind(question)),
+    fn table(&mut self, language: Language, table: Table) -> Result<Titles, SourceError> {
+        let question = match table {
+            Table::Titles => Question::Titles(language),
+            Table::Translations => Question::Translations(language),
+        };
+        let (Answer::Titles(titles), length) = self.ask_for_length(&question)? else {
+            return Err(self.other_kind(&question));
+        };
+        self.names.insert((language, table), length);
+        let all = self.names.values().fold(0usize, |sum, length| sum.saturating_add(*length));
+        if all > MOST_NAMES {
+            self.names.remove(&(language, table));
+            let name = self.dial.name();
+            let words = format!(
+                "{name}: its names have more than {MOST_NAMES} bytes with {}; they are not used",
+                question.words()
+            );
+            return Err(SourceError::new(SourceErrorKind::BadData, words));
         }
+        Ok(titles)
     }
 
     /// The error of an answer to another question. The connection is out of step, so it is given up.
@@ -243,7 +290,7 @@ impl Source for PeerSource {
         let Ok(Answer::Registered(registered, troubles)) = self.ask(&Question::Registered) else {
             return RegisteredObjects::default();
         };
-        self.troubles.extend(troubles);
+        self.note(troubles);
         registered
     }
 
@@ -251,15 +298,18 @@ impl Source for PeerSource {
         if self.languages.is_none() {
             let question = Question::Languages;
             match self.ask(&question)? {
-                Answer::Languages(languages) => self.languages = Some(languages),
+                Answer::Languages(mut languages) => {
+                    languages.truncate(MOST_LANGUAGES);
+                    self.languages = Some(languages);
+                }
                 _ => return Err(self.other_kind(&question)),
             }
         }
-        self.table(&Question::Titles(language))
+        self.table(language, Table::Titles)
     }
 
     fn translations(&mut self, language: Language) -> Result<Titles, SourceError> {
-        self.table(&Question::Translations(language))
+        self.table(language, Table::Translations)
     }
 
     /// Known once names were read, as every query does first.
