@@ -52,6 +52,7 @@ mod name_tables;
 mod names;
 mod path_error;
 mod precision;
+pub mod private_file;
 mod query;
 pub mod record;
 mod rows;

@@ -17,6 +17,7 @@ use tallymon_export::profile::Profile;
 use tallymon_export::remote_write::RemoteWrite;
 use tallymon_export::series::{Family, families};
 use tallymon_export::statsd::Statsd;
+use tallymon_provider::trust::check_path;
 use tallymon_push::otel::{DEFAULT_ADDRESS, METRICS_PATH, Settings};
 use tallymon_push::{Encoding, Endpoint, EndpointError, Event, Protocol, Queue, QueueError, Sender, Tls};
 
@@ -149,7 +150,10 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
     }
     let target = target(push, query.system_name())?;
     let (handles, bad_path) = paths::add_good(&mut query, &push.paths)?;
-    let queue = Queue::open(&folder(push, &target)?, u64::from(push.queue_size) << 20).map_err(unusable)?;
+    let folder = folder(push, &target)?;
+    // Root's variables may lead into a folder of a user, who could lead on to any other one.
+    check_path(&folder).map_err(|untrusted| Failure::new(Kind::AccessDenied, untrusted))?;
+    let queue = Queue::open(&folder, u64::from(push.queue_size) << 20).map_err(unusable)?;
     if !queue.is_empty() {
         say(format_args!("{} samples of an earlier run wait and are sent first", queue.len()));
     }

@@ -141,9 +141,10 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
 }
 
-/// The token in a file.
+/// The token in a file, which others must not know.
 fn token(file: &Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
+    let text =
+        tallymon::private_file::read_shared_secret(file).map_err(|error| Failure::file(file, &error))?;
     Ok(text.trim().to_owned())
 }
 

@@ -4,5 +4,6 @@
 
 mod names;
 mod neighbours;
+mod secrets;
 mod sessions;
 mod support;

@@ -24,8 +24,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tallymon_provider::{environment, trust};
+use tallymon_provider::environment;
 use tallymon_remote::{Address, AddressError};
+
+use crate::private_file;
 
 pub(crate) mod passwords;
 
@@ -111,12 +113,11 @@ impl HostTable {
         let mut table = HostTable::default();
         for path in table_paths() {
             let failed = |error| HostError::File(path.clone(), error);
-            let text = match fs::read_to_string(&path) {
-                Ok(text) => text,
+            let text = match private_file::read(&path) {
+                Ok((text, _)) => text,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(failed(error)),
             };
-            trust::check_path(&path).map_err(|untrusted| failed(untrusted.into()))?;
             for host in HostTable::parse(&text, &path)?.hosts {
                 table.hosts.retain(|known| !known.name.eq_ignore_ascii_case(&host.name));
                 table.hosts.push(host);

@@ -4,22 +4,13 @@
 //! password is the rest of the line after one blank, whatever it has. Lines that begin with `#` are
 //! comments.
 
-#[cfg_attr(unix, path = "unix.rs")]
-#[cfg_attr(not(unix), path = "other.rs")]
-mod platform;
-
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
-use tallymon_provider::trust;
 use tallymon_remote::{Address, Credentials, RrpAddress};
 
 use super::own_file;
-
-/// The longest file that is read.
-const LONGEST: u64 = 1 << 20;
+use crate::private_file;
 
 /// Who logs in at an address; `None` if the address needs no password of ours.
 ///
@@ -33,7 +24,7 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
     let Some(path) = own_file("credentials") else {
         return Err(denied("no folder for settings is known: set HOME".to_string()));
     };
-    let text = match read(&path) {
+    let text = match private_file::read_secret(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(denied(format!("{}: {error}", path.display()))),
@@ -43,19 +34,6 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
         let words = "write a line there, in a file of mode 0600 so that nobody else can read it";
         denied(format!("{} has no password for it: {words}: {user}@{} PASSWORD", path.display(), rrp.host))
     })
-}
-
-/// The text of the file, if only the user can read and change it.
-fn read(path: &Path) -> io::Result<String> {
-    trust::check_path(path)?;
-    let mut file = File::open(path)?;
-    if !platform::is_private(&file.metadata()?) {
-        let words = "others can read it; take that right from them (chmod 0600)";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
-    }
-    let mut text = String::new();
-    file.by_ref().take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// The first line for an address.

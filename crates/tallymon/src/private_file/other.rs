@@ -6,3 +6,8 @@ use std::fs::Metadata;
 pub(super) const fn is_private(_: &Metadata) -> bool {
     true
 }
+
+/// Whether a file is for everybody.
+pub(super) const fn is_for_everybody(_: &Metadata) -> bool {
+    false
+}

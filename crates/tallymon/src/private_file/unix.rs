@@ -7,3 +7,8 @@ use std::os::unix::fs::MetadataExt;
 pub(super) fn is_private(file: &Metadata) -> bool {
     file.mode() & 0o077 == 0
 }
+
+/// Whether a file is for everybody.
+pub(super) fn is_for_everybody(file: &Metadata) -> bool {
+    file.mode() & 0o007 != 0
+}

@@ -1,0 +1,108 @@
+//! Folders and files that `push`, `serve` and `-H` use: those of others are refused before anything is done.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use tallymon_testkit::{attack, other_user, peer};
+
+use crate::support::{Place, run};
+
+const AREA: &str = "other users";
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn attack_root_queues_samples_in_a_folder_of_a_user() {
+    let Some(other) = other_user() else { return };
+    let place = Place::new();
+    let (state, victim) = (place.0.join("state"), place.0.join("victim"));
+    for folder in [&state, &victim] {
+        fs::create_dir(folder).unwrap();
+    }
+    // Whoever follows the link finds a folder of its own.
+    fs::write(victim.join("precious.new"), "precious").unwrap();
+    fs::create_dir_all(state.join("tallymon")).unwrap();
+    symlink(&victim, state.join("tallymon/push")).unwrap();
+    symlink(&victim, state.join("queue")).unwrap();
+    std::os::unix::fs::lchown(state.join("tallymon/push"), Some(other), None).unwrap();
+    std::os::unix::fs::lchown(state.join("queue"), Some(other), None).unwrap();
+    for folder in [state.join("tallymon"), state.clone()] {
+        chown(folder, Some(other), None).unwrap();
+    }
+    let queue = state.join("queue").display().to_string();
+    let words = ["push", r"\Memory\Available MBytes", "--otlp", "http://127.0.0.1:9", "--count", "1"];
+    let with_queue = ["--queue", &queue];
+    for more in [&[][..], &with_queue[..]] {
+        let mut command = place.command(&[&words[..], more].concat());
+        command.env_remove("TALLYMON_ROOT").env("XDG_STATE_HOME", &state);
+        let (code, out, error) = run(command);
+        assert_eq!(code, 5, "{out}{error}");
+        assert!(error.contains(&format!("belongs to user {other}")), "{error}");
+    }
+    let left: Vec<_> = fs::read_dir(&victim).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["precious.new"]);
+    attack(
+        AREA,
+        "root pushes samples with XDG_STATE_HOME of a user, who leads the queue to another folder",
+        "refused by name and owner; nothing is made or removed where the link leads",
+    );
+}
+
+#[test]
+fn attack_a_token_that_everybody_can_read() {
+    let place = Place::new();
+    let file = place.0.join("token");
+    fs::write(&file, "0123456789abcdef0123456789abcdef\n").unwrap();
+    let path = file.display().to_string();
+    let words = ["serve", "--port", "0", "--token-file", &path];
+    for (mode, words_of_mode) in [(0o644, "everybody can read it"), (0o666, "can be written by every user")] {
+        set_mode(&file, mode);
+        let (code, out, error) = place.run(&words);
+        assert!(code != 0 && out.is_empty() && error.contains(words_of_mode), "{mode:o}: {out}{error}");
+        assert!(!error.contains("0123456789abcdef"), "{error}");
+    }
+    attack(
+        AREA,
+        "read the file with the token of the pages, which its user left open",
+        "the file is refused; the message names what to take away, and never the token",
+    );
+}
+
+#[test]
+fn attack_settings_of_a_user_in_the_way_of_root() {
+    let Some(other) = other_user() else { return };
+    let Some(mkfifo) = peer("mkfifo") else { return };
+    let place = Place::new();
+    let settings = place.0.join("settings");
+    fs::create_dir_all(settings.join("tallymon")).unwrap();
+    let table = settings.join("tallymon/hosts");
+    assert!(Command::new(mkfifo).arg(&table).status().unwrap().success());
+    let get = || {
+        let mut command = place.command(&["get", "-H", "web1", r"\Memory\Available MBytes"]);
+        command.env_remove("TALLYMON_ROOT").env("XDG_CONFIG_HOME", &settings);
+        run(command)
+    };
+    // A pipe of its own, at whose other end is nobody.
+    let (code, _, error) = get();
+    assert!(code != 0 && error.contains("a plain file is needed"), "{code} {error}");
+    for path in [&settings.join("tallymon"), &table] {
+        chown(path, Some(other), None).unwrap();
+    }
+    let (code, _, error) = get();
+    assert!(code != 0 && error.contains(&format!("belongs to user {other}")), "{code} {error}");
+    fs::remove_file(&table).unwrap();
+    // It never ends.
+    symlink("/dev/zero", &table).unwrap();
+    chown(settings.join("tallymon"), Some(0), None).unwrap();
+    let (code, _, error) = get();
+    assert!(code != 0 && error.contains("hosts"), "{code} {error}");
+    attack(
+        AREA,
+        "put a pipe or an endless file in place of the table of hosts, with XDG_CONFIG_HOME of a user",
+        "it is refused by name before it is opened; nothing waits for it",
+    );
+}

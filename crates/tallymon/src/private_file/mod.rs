@@ -1,0 +1,59 @@
+//! Files of the user that others must not change, and secrets, which others must not read either.
+
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(not(unix), path = "other.rs")]
+mod platform;
+
+use std::fs::Metadata;
+use std::io::{self, Read};
+use std::path::Path;
+
+use tallymon_provider::trust;
+
+/// The longest file that is read.
+const LONGEST: u64 = 1 << 20;
+
+/// The text of a file that only root and this user can change, and what is known about it. A pipe is refused:
+/// nobody waits for its other end.
+pub(crate) fn read(path: &Path) -> io::Result<(String, Metadata)> {
+    trust::check_path(path)?;
+    // The links on the way were checked, and one may lead to the file.
+    let file = trust::open_file(&path.canonicalize()?)?;
+    let about = file.metadata()?;
+    if about.len() > LONGEST {
+        let words = format!("it has {} bytes; at most {LONGEST} are read", about.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+    }
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text)?;
+    Ok((text, about))
+}
+
+/// The text of a file that not everybody can read, and that only root and this user can change. Its group may
+/// read it: another program needs it too.
+///
+/// # Errors
+///
+/// As [`read_secret`], but the group may read it.
+pub fn read_shared_secret(path: &Path) -> io::Result<String> {
+    let (text, about) = read(path)?;
+    if platform::is_for_everybody(&about) {
+        let words = "everybody can read it; take that right away (chmod 0640, or 0600)";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+    }
+    Ok(text)
+}
+
+/// The text of a file that only this user can read, and only root and this user can change.
+///
+/// # Errors
+///
+/// The file can not be read or is no plain file; others can read it, or change it or a folder above it.
+pub fn read_secret(path: &Path) -> io::Result<String> {
+    let (text, about) = read(path)?;
+    if !platform::is_private(&about) {
+        let words = "others can read it; take that right from them (chmod 0600)";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+    }
+    Ok(text)
+}
