@@ -95,12 +95,27 @@ fn unit(kind: CounterType, name: &str) -> &'static str {
         CounterType::PERF_RAW_FRACTION,
         CounterType::PERF_SAMPLE_FRACTION,
     ];
-    const BY_NAME: [(&str, &str); 24] = [
+    const BY_NAME: [(&str, &str); 39] = [
         ("KBytes", "KiB"),
         ("MBytes", "MiB"),
         ("Megabytes", "MiB"),
         ("Bytes", "bytes"),
+        ("Out of Memory", "count"),
         ("Memory", "bytes"),
+        ("Working Set", "bytes"),
+        ("Dedicated Usage", "bytes"),
+        ("Shared Usage", "bytes"),
+        ("Pool Paged Peak", "bytes"),
+        ("Pool Nonpaged Peak", "bytes"),
+        ("Percent Compression", "%"),
+        ("Running Time", "100 ns"),
+        ("ID Process", "-"),
+        ("ID Thread", "-"),
+        ("Process ID Limit", "count"),
+        ("Process ID", "-"),
+        ("Thread State", "-"),
+        ("Thread Wait Reason", "-"),
+        ("Start Address", "-"),
         ("Committed", "bytes"),
         ("Commit Limit", "bytes"),
         ("Bandwidth", "bit/s"),
@@ -167,6 +182,10 @@ fn units_of_types_and_names() {
         (CounterType::PERF_COUNTER_LARGE_RAWCOUNT, "Available MBytes", "MiB"),
         (CounterType::PERF_COUNTER_RAWCOUNT, "Thread Count", "count"),
         (CounterType::PERF_AVERAGE_TIMER, "Avg. Disk sec/Read", "s"),
+        (CounterType::PERF_COUNTER_LARGE_RAWCOUNT, "Working Set", "bytes"),
+        (CounterType::PERF_COUNTER_LARGE_RAWCOUNT, "Working Set - Private", "bytes"),
+        (CounterType::PERF_COUNTER_LARGE_RAWCOUNT, "Out of Memory Kills", "count"),
+        (CounterType::PERF_COUNTER_RAWCOUNT, "ID Process", "-"),
     ] {
         assert_eq!(unit(kind, name), expected, "{name}");
     }
