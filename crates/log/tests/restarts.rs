@@ -2,11 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::fs::File;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::blg::{BlgWriter, Data, Entry, RawCounter, WriteOptions};
-use tallymon_log::{ReadOptions, info};
+use tallymon_log::new_file::Overwrite;
+use tallymon_log::relog::{Options, relog, relog_to};
+use tallymon_log::{Format, ReadOptions, Selection, info};
 use tallymon_testkit::Scratch;
 
 const START: u64 = 131_000_000_000_000_000;
@@ -39,10 +44,8 @@ const fn restarts(machine: u64) -> [(u64, u64); 2] {
     [(10 + machine, 1 + machine % 4), (80 + machine, machine % 2)]
 }
 
-#[test]
-fn all_restarts_of_all_machines_are_named() {
-    let folder = Scratch::new();
-    let path = folder.join("machines.blg");
+/// A log of 26 machines, each of which starts twice and does not answer for a while before.
+fn write_machines(path: &Path) {
     let timer = CounterType::PERF_100NSEC_TIMER_INV;
     let rate = CounterType::PERF_COUNTER_COUNTER;
     let entries = (0..MACHINES).flat_map(|machine| {
@@ -55,7 +58,7 @@ fn all_restarts_of_all_machines_are_named() {
         ]
     });
     let entries: Vec<Entry> = entries.collect();
-    let file = File::create(&path).unwrap();
+    let file = File::create(path).unwrap();
     let mut writer = BlgWriter::new(file, WriteOptions::default(), entries).unwrap();
     for row in 0..ROWS {
         let local = time(row);
@@ -79,10 +82,72 @@ fn all_restarts_of_all_machines_are_named() {
         writer.record(local, local, &values).unwrap();
     }
     writer.finish().unwrap();
+}
+
+#[test]
+fn all_restarts_of_all_machines_are_named() {
+    let folder = Scratch::new();
+    let path = folder.join("machines.blg");
+    write_machines(&path);
     let info = info(&path, &ReadOptions::default()).unwrap();
     assert_eq!(info.hosts.len(), MACHINES as usize);
     for (machine, host) in (0..).zip(&info.hosts) {
         let expected = restarts(machine).map(|(row, _)| time(row));
         assert_eq!(host.restarts, expected, "{}", host.name);
     }
+}
+
+/// Native logs are cut into native logs: what they say is what the same cut of their source says.
+#[test]
+fn a_cut_native_log_keeps_values_restarts_gaps_and_names() {
+    let folder = Scratch::new();
+    let [source, whole, cut] = ["machines.blg", "whole.tally", "cut.tally"].map(|name| folder.join(name));
+    write_machines(&source);
+    let options = |format, select: &Selection, every| Options {
+        format,
+        select: select.clone(),
+        every,
+        overwrite: Overwrite::Replace,
+        ..Options::default()
+    };
+    let all = Selection::default();
+    relog(from_ref(&source), &whole, &options(Format::Tally, &all, NonZeroU32::MIN)).unwrap();
+    let text = |path: &PathBuf, select: &Selection, every| {
+        let mut out = Vec::new();
+        relog_to(from_ref(path), &mut out, &options(Format::Csv, select, every)).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let range =
+        |from, to| Selection { from: Some(time(from).into()), to: Some(time(to).into()), ..all.clone() };
+    let processor = Selection { counters: vec![r"\\m07\Processor(*)\*".parse().unwrap()], ..range(12, 110) };
+    let mut named = 0;
+    for (select, every) in [
+        (&all, 1),
+        (&range(9, 100), 1),
+        // It begins while machines do not answer, and ends just after a restart.
+        (&range(15, 82), 1),
+        (&range(40, 60), 1),
+        (&range(20, 20), 1),
+        (&all, 7),
+        (&range(9, 100), 3),
+        (&processor, 1),
+    ] {
+        let each = NonZeroU32::new(every).unwrap();
+        relog(from_ref(&whole), &cut, &options(Format::Tally, select, each)).unwrap();
+        let expected = text(&source, select, each);
+        assert_eq!(text(&cut, &all, NonZeroU32::MIN), expected, "{select:?} {every}");
+        assert_eq!(text(&whole, select, each), expected, "{select:?} {every}");
+        // The same selection once more changes nothing.
+        assert_eq!(text(&cut, select, NonZeroU32::MIN), expected, "{select:?} {every}");
+        let direct = folder.join("direct.blg");
+        relog(from_ref(&source), &direct, &options(Format::Blg, select, each)).unwrap();
+        let [of_cut, of_direct] = [&cut, &direct].map(|path| info(path, &ReadOptions::default()).unwrap());
+        assert_eq!(of_cut.records, of_direct.records);
+        for (one, other) in of_cut.hosts.iter().zip(&of_direct.hosts) {
+            assert_eq!((&one.name, &one.restarts), (&other.name, &other.restarts), "{select:?} {every}");
+            named += one.restarts.len();
+        }
+        assert_eq!(of_cut.hosts.len(), of_direct.hosts.len());
+    }
+    assert!(named > 100, "{named}");
 }
