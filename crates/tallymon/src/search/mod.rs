@@ -108,9 +108,11 @@ fn hits(
     for object in catalog.objects() {
         let english_object = names.english(object.name);
         let default = object.first_shown().map(|counter| counter.name);
+        // `TCP` of NT 4 means the object that is TCPv4 now.
+        let by_old_name = names.was(object.name, &wanted.text).then_some((EXACT_OBJECT, names.preferred()));
         for counter in object.visible_counters() {
             let english_counter = names.english(counter.name);
-            let mut best: Option<(u32, Language)> = None;
+            let mut best = by_old_name;
             if let Some(position) =
                 wanted.concept.and_then(|it| position(it, &english_object, &english_counter))
             {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tallymon_core::title::Language;
 
 use super::{CONCEPTS, search};
-use crate::{Location, Query};
+use crate::{Locale, Location, NameForm, Query};
 
 fn query(language: Language) -> Query {
     let source = crate::open(&Location::Local).unwrap();
@@ -71,6 +71,31 @@ fn the_users_language_comes_before_the_others() {
     };
     assert_eq!(languages("memory"), HashSet::from([Language::ENGLISH]));
     assert_eq!(languages("시간"), HashSet::from([Language::KOREAN]));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn paths_have_the_form_that_the_user_chose() {
+    let path = |language, form, text: &str| {
+        let source = crate::open(&Location::Local).unwrap();
+        let query = Query::new(source, Locale { language, names: form, ..language.into() }).unwrap();
+        let hits = search(query.names(), query.catalog(), text);
+        query.path_of(&hits[0])
+    };
+    let of = |language, form| path(language, form, "cpu");
+    assert_eq!(of(Language::JAPANESE, NameForm::Nt), r"\Processor(*)\% Processor Time");
+    assert_eq!(of(Language::JAPANESE, NameForm::Translated), r"\プロセッサ(*)\% プロセッサ時間");
+    assert_eq!(of(Language::KOREAN, NameForm::Translated), r"\프로세서(*)\% 프로세서 시간");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_name_of_windows_2000_finds_the_object_of_today_first() {
+    let query = query(Language::ENGLISH);
+    for (old, object) in [("TCP", "TCPv4"), ("udp", "UDPv4"), ("IP", "IPv4")] {
+        let hits = search(query.names(), query.catalog(), old);
+        assert_eq!(query.names().english(hits[0].object), object, "{old}");
+    }
 }
 
 #[test]
