@@ -161,6 +161,8 @@ pub(crate) enum Key {
     Code(KeyCode),
     /// A digit from 1 to 6.
     Digits,
+    /// A digit from 1 to 8.
+    Panes,
     Click,
     Drag,
 }
@@ -173,6 +175,7 @@ impl Key {
             (Key::Char(wanted), KeyCode::Char(letter)) => wanted == letter && !control,
             (Key::Control(wanted), KeyCode::Char(letter)) => wanted == letter && control,
             (Key::Digits, KeyCode::Char(letter)) => ('1'..='6').contains(&letter) && !control,
+            (Key::Panes, KeyCode::Char(letter)) => ('1'..='8').contains(&letter) && !control,
             (Key::Code(wanted), code) => wanted == code,
             _ => false,
         }

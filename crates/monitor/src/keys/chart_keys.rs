@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::keys::binding::Key::{Char, Click, Code, Control, Digits, Drag};
+use crate::keys::binding::Key::{Char, Click, Code, Control, Digits, Drag, Panes};
 use crate::keys::binding::{Command, Context, Group, Key, KeyBinding};
 use crate::keys::table_macro::keys;
 
@@ -191,7 +191,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         OVERVIEW SortNext [Char('s')] also [Char('n')]: SORT brief SORT_BRIEF;
         OVERVIEW SortPrevious [] also [Char('S'), Char('N')]: SORT;
         OVERVIEW Reverse [] also [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"];
-        OVERVIEW ShowPane [Digits]: ["hide or show a pane", "창 숨김, 표시", "枠を隠す、表示", "скрыть, показать панель"]
+        OVERVIEW ShowPane [Panes]: ["hide or show a pane", "창 숨김, 표시", "枠を隠す、表示", "скрыть, показать панель"]
             brief ["panes", "창", "枠", "панели"];
         OVERVIEW Preset [] also [Char('p')]:
             ["next preset of panes", "다음 창 구성", "次の枠の構成", "следующий набор панелей"];

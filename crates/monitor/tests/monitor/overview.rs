@@ -294,6 +294,19 @@ fn panes_orders_and_filters_follow_their_keys() {
 }
 
 #[test]
+fn every_pane_has_a_digit() {
+    let mut overview = Overview::new();
+    overview.bench.resize(200, 50);
+    overview.run(3);
+    for (digit, pane) in [("4", "4 File systems"), ("7", "7 Sensors"), ("8", "8 Processes")] {
+        has(&overview.bench.screen(), &[pane]);
+        overview.bench.types(digit);
+        assert!(!overview.bench.screen().contains(pane), "{pane}");
+        overview.bench.types(digit);
+    }
+}
+
+#[test]
 fn keys_of_the_chart_change_nothing_that_is_not_on_the_screen() {
     let mut overview = Overview::new();
     overview.run(5).bench.types("e cLx+-=SFYd#P");
