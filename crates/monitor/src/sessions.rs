@@ -46,7 +46,36 @@ pub struct Session {
     pub last_error: Option<String>,
 }
 
-/// Lists, starts and stops sessions. Calls may take long: the monitor makes them on threads. Errors are
+/// A session to be made, as the user wrote it: empty texts have their defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewSession {
+    /// Its name.
+    pub name: String,
+    /// Counter paths.
+    pub counters: Vec<String>,
+    /// Record all objects.
+    pub all_objects: bool,
+    /// Time between two records, such as `15s`.
+    pub interval: String,
+    /// Format of its logs.
+    pub format: String,
+    /// Folder of its logs.
+    pub folder: String,
+    /// How long it records.
+    pub duration: String,
+    /// The limit of its alert, such as `PATH > 90`.
+    pub limit: String,
+    /// How long values have to be over the limit.
+    pub after: String,
+    /// Write an event at an alert.
+    pub event: bool,
+    /// The session to start when an alert begins.
+    pub start: String,
+    /// The command line to run when an alert begins or ends.
+    pub run: String,
+}
+
+/// Lists, makes, starts, stops and deletes sessions. Calls may take long: the monitor makes them on threads. Errors are
 /// messages for the user.
 pub trait Sessions: Send + Sync {
     /// All sessions, by name.
@@ -55,6 +84,20 @@ pub trait Sessions: Send + Sync {
     ///
     /// The sessions can not be read.
     fn list(&self) -> Result<Vec<Session>, String>;
+
+    /// Makes a session and starts it; returns what to say about it.
+    ///
+    /// # Errors
+    ///
+    /// A text or a counter is wrong, there is such a session, or it can not be started.
+    fn create(&self, wanted: &NewSession) -> Result<String, String>;
+
+    /// Deletes a session that does not record. Its logs stay; returns what to say about them.
+    ///
+    /// # Errors
+    ///
+    /// There is no such session, or it records.
+    fn delete(&self, name: &str) -> Result<String, String>;
 
     /// Starts a session that does not record, and waits until it does.
     ///

@@ -234,6 +234,7 @@ words! {
     Stopped: "stopped", "중지됨", "停止", "остановлен";
     Killed: "killed", "강제 종료됨", "強制終了", "прерван";
     Start: "start", "시작", "開始", "начать";
+    DeleteSession: "delete, its logs stay", "삭제, 로그는 유지", "削除、ログは残る", "удалить, журналы останутся";
     Stop: "stop", "중지", "停止する", "остановить";
     Alerts: "Alerts", "경고", "アラート", "Тревоги";
     NoAlerts: "no threshold was crossed; L in the chart sets one",

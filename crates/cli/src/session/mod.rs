@@ -168,6 +168,13 @@ pub(crate) fn start(
     if settings.at_boot && unit::can_start(store) {
         return store.start_by(settings, || unit::start(store, &settings.name));
     }
+    let mut command = program(common)?;
+    command.args(["log", "run", "--detached", &settings.name]);
+    Ok(store.start(settings, command)?)
+}
+
+/// This program, with the options that say how it reads the machine.
+pub(crate) fn program(common: &Common) -> Result<Command, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Other, format_args!("this program is not found: {error}")))?;
     let mut command = Command::new(program);
@@ -181,8 +188,7 @@ pub(crate) fn start(
     if let Some(profile) = common.profile {
         command.args(["--profile", &profile.to_string()]);
     }
-    command.args(["log", "run", "--detached", &settings.name]);
-    Ok(store.start(settings, command)?)
+    Ok(command)
 }
 
 /// Keeps the settings of a session, and has it started with the machine or not.

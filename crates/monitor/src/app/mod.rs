@@ -163,6 +163,11 @@ impl App {
             Opens::Sessions => {
                 Ok(SessionScreen::open(workspace).map(|screen| Box::new(screen) as Box<dyn Screen>))
             }
+            Opens::NewAlert => {
+                let limit = workspace.chosen_limit();
+                let opened = SessionScreen::open_form(workspace, Some(limit));
+                Ok(opened.map(|screen| Box::new(screen) as Box<dyn Screen>))
+            }
             Opens::Table => TableScreen::open(workspace)
                 .map(|table| table.map(|screen| Box::new(screen) as Box<dyn Screen>)),
         };

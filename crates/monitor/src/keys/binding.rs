@@ -27,6 +27,8 @@ pub(crate) enum Context {
     Properties,
     Providers,
     Sessions,
+    /// The form of a new session.
+    Form,
     Alerts,
     Prompt,
 }
@@ -145,6 +147,9 @@ pub(crate) enum Command {
     Enable,
     Disable,
     Switch,
+    /// A new session, or an alert.
+    New,
+    Delete,
     Yes,
     No,
     OpenLog,

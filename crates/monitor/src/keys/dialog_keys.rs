@@ -26,7 +26,7 @@ const LONG_LISTS: &[Context] = &[
     Context::Alerts,
 ];
 /// Screens in which letters are typed.
-const TYPED: &[Context] = &[Context::Add, Context::Properties, Context::Prompt];
+const TYPED: &[Context] = &[Context::Add, Context::Properties, Context::Form, Context::Prompt];
 const DIALOGS: &[Context] = &[
     Context::Process,
     Context::Act,
@@ -34,6 +34,7 @@ const DIALOGS: &[Context] = &[
     Context::Properties,
     Context::Providers,
     Context::Sessions,
+    Context::Form,
     Context::Alerts,
     Context::Prompt,
 ];
@@ -48,6 +49,7 @@ const END: Key = Key::Code(KeyCode::End);
 const ENTER: Key = Key::Code(KeyCode::Enter);
 const ESCAPE: Key = Key::Code(KeyCode::Esc);
 const BACKSPACE: Key = Key::Code(KeyCode::Backspace);
+const DELETE: Key = Key::Code(KeyCode::Delete);
 const TAB: Key = Key::Code(KeyCode::Tab);
 const BACK_TAB: Key = Key::Code(KeyCode::BackTab);
 const LINE: [&str; 4] = ["choose", "선택", "選択", "выбрать"];
@@ -61,6 +63,8 @@ const PROPERTIES: &[Context] = &[Context::Properties];
 const CHARTABLE: &[Context] = &[Context::Table, Context::Contributors];
 const PROVIDERS: &[Context] = &[Context::Providers];
 const SESSIONS: &[Context] = &[Context::Sessions];
+const MAKING: &[Context] = &[Context::Sessions, Context::Alerts];
+const FORM: &[Context] = &[Context::Form];
 const ASKING: &[Context] = &[Context::Providers, Context::Sessions, Context::Act];
 const OVERVIEW: &[Context] = &[Context::Overview];
 const PANES: &[Context] = &[Context::Overview, Context::Process];
@@ -76,6 +80,7 @@ const CLOSABLE: &[Context] = &[
     Context::Properties,
     Context::Providers,
     Context::Sessions,
+    Context::Form,
     Context::Alerts,
     Context::Prompt,
 ];
@@ -87,6 +92,8 @@ pub(super) const GROUPS: &[Group] = keys! {
         LISTS Next [DOWN, Char('j')]: LINE;
         ADD Previous [UP]: LINE;
         ADD Next [DOWN]: LINE;
+        FORM Previous [UP] also [BACK_TAB]: LINE;
+        FORM Next [DOWN] also [TAB]: LINE;
         PROPERTIES Previous [UP] also [BACK_TAB]: LINE;
         PROPERTIES Next [DOWN] also [TAB]: LINE;
         LONG_LISTS PageBack [PAGE_UP]: PAGE;
@@ -105,6 +112,8 @@ pub(super) const GROUPS: &[Group] = keys! {
         PROVIDERS Disable [Char('d')]: ["disable", "사용 안 함", "無効", "отключить"];
         SESSIONS Switch [Char('s')] also [Char(' ')]: ["start, stop", "시작, 중지", "開始、停止", "начать, прервать"];
         SESSIONS OpenLog [ENTER]: ["open the log", "로그 열기", "ログを開く", "открыть журнал"];
+        MAKING New [Char('a')]: ["new session, new alert", "새 세션, 새 경고", "新しいセッション、アラート", "новый сеанс, новая тревога"];
+        SESSIONS Delete [Char('d')] also [DELETE]: ["delete the session; its logs stay", "세션 삭제, 로그는 유지", "セッションを削除、ログは残る", "удалить сеанс, журналы останутся"];
         ASKING Yes [Char('y')]: ["yes", "예", "はい", "да"];
         ASKING No [Char('n')]: ["no", "아니요", "いいえ", "нет"];
         ALERTS ShowInChart [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];

@@ -149,15 +149,27 @@ pub(crate) const FOOTERS: &[Footer] = &[
         context: Context::Sessions,
         between: "  ",
         entries: &[
+            (&[Command::New], ["new", "새로", "新規", "новый"]),
             (&[Command::Switch], ["start, stop", "시작, 중지", "開始、停止", "начать, прервать"]),
+            (&[Command::Delete], ["delete", "삭제", "削除", "удалить"]),
             (&[Command::OpenLog], ["log", "로그", "ログ", "журнал"]),
             (&[Command::Cancel], CLOSE),
+        ],
+    },
+    Footer {
+        context: Context::Form,
+        between: "  ",
+        entries: &[
+            (&[Command::Previous, Command::Next], ["field", "항목", "項目", "поле"]),
+            (&[Command::Accept], ["start", "시작", "開始", "начать"]),
+            (&[Command::Cancel], ["cancel", "취소", "取消", "отмена"]),
         ],
     },
     Footer {
         context: Context::Alerts,
         between: "  ",
         entries: &[
+            (&[Command::New], ["new", "새로", "新規", "новая"]),
             (&[Command::ShowInChart], ["show", "보기", "表示", "показать"]),
             (&[Command::SaveList], ["save", "저장", "保存", "сохранить"]),
             (&[Command::Cancel], CLOSE),

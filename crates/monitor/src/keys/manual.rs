@@ -21,6 +21,7 @@ const SECTIONS: &[(&[Context], Label)] = &[
     (&[Context::Properties], ["Properties", "속성", "プロパティ", "Свойства"]),
     (&[Context::Providers], ["Providers", "공급자", "プロバイダー", "Поставщики"]),
     (&[Context::Sessions], ["Recording sessions", "기록 세션", "記録セッション", "Сеансы записи"]),
+    (&[Context::Form], ["New session", "새 세션", "新しいセッション", "Новый сеанс"]),
     (&[Context::Alerts], ["Alerts", "경고", "アラート", "Тревоги"]),
     (&[Context::Prompt], ["A line of text", "입력 줄", "入力行", "Строка ввода"]),
 ];

@@ -9,7 +9,7 @@ use crate::keys::lookup::{command, moved};
 use crate::keys::show::footer;
 use crate::model::Crossing;
 use crate::save;
-use crate::screens::screen::{Action, Layer, Question, Screen};
+use crate::screens::screen::{Action, Layer, Opens, Question, Screen};
 use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
@@ -77,6 +77,13 @@ impl Screen for AlertScreen {
         match command {
             Command::Close | Command::Cancel => return Action::Close,
             Command::ShowInChart => return self.show_in_chart(workspace),
+            Command::New => {
+                // The form is about the chosen crossing, else about the chosen counter.
+                if let Some(crossing) = &self.chosen {
+                    workspace.monitor.select_path(&crossing.path);
+                }
+                return Action::Open(Opens::NewAlert);
+            }
             Command::SaveList => {
                 let name = format!("{}-alerts.csv", save::file_name(workspace));
                 return Action::Ask(Question::SaveAlerts, name);

@@ -138,6 +138,8 @@ pub(crate) enum Opens {
         of_chosen: bool,
     },
     Sessions,
+    /// The form of a session that watches the chosen threshold.
+    NewAlert,
     Table,
 }
 

@@ -4,9 +4,24 @@
 use tallymon::Query;
 
 use crate::words::Word;
-use crate::workspace::state::Workspace;
+use crate::workspace::state::{View, Workspace};
 
 impl Workspace {
+    /// The counters of the view, to record them: those of the overview, else those of the chart.
+    pub(crate) fn shown_counters(&self) -> Vec<String> {
+        match self.overview.as_ref().filter(|_| self.view == View::Overview) {
+            Some(state) => state.model.english_paths(),
+            None => self.paths.clone(),
+        }
+    }
+
+    /// The threshold of the chosen counter as a limit; without one, the user writes the number.
+    pub(crate) fn chosen_limit(&self) -> String {
+        let Some(series) = self.monitor.chosen() else { return String::new() };
+        let number = series.threshold.map(|number| number.to_string()).unwrap_or_default();
+        format!("{} > {number}", series.path)
+    }
+
     /// Adds a path, or shows why it can not be used.
     pub(crate) fn add(&mut self, path: &str) {
         if self.paths.iter().any(|known| known == path) {

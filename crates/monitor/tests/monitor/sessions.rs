@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossterm::event::KeyCode;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
-use tallymon_monitor::sessions::{Session, SessionState, Sessions};
+use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
 use tallymon_testkit::shared;
 
 use crate::fake::{Bench, DEFAULTS, START};
@@ -15,7 +15,7 @@ use crate::mouse::{LEFT, at};
 use crate::screens::{check, has};
 
 /// Sessions that a test sets.
-struct Kept(Mutex<Vec<Session>>);
+struct Kept(Mutex<Vec<Session>>, Mutex<Vec<NewSession>>);
 
 fn session(name: &str, state: SessionState, counters: &[&str]) -> Session {
     Session {
@@ -41,7 +41,8 @@ impl Kept {
             ..session("disk", SessionState::Killed, &[r"\PhysicalDisk(*)\*"])
         };
         let web = session("web", SessionState::Recording, &[r"\Process(web*)\% Processor Time", r"\TCPv4\*"]);
-        Arc::new(Kept(Mutex::new(vec![failed, session("night", SessionState::Waiting, &[]), web])))
+        let sessions = vec![failed, session("night", SessionState::Waiting, &[]), web];
+        Arc::new(Kept(Mutex::new(sessions), Mutex::new(Vec::new())))
     }
 
     fn set(&self, name: &str, state: SessionState) -> Result<(), String> {
@@ -59,6 +60,25 @@ impl Kept {
 impl Sessions for Kept {
     fn list(&self) -> Result<Vec<Session>, String> {
         Ok(self.0.lock().unwrap().clone())
+    }
+
+    fn create(&self, wanted: &NewSession) -> Result<String, String> {
+        if wanted.name.is_empty() {
+            return Err("a session needs a name".into());
+        }
+        self.1.lock().unwrap().push(wanted.clone());
+        let new = Session {
+            counters: wanted.counters.clone(),
+            ..session(&wanted.name, SessionState::Recording, &[])
+        };
+        self.0.lock().unwrap().push(new);
+        Ok(format!("session {:?} records", wanted.name))
+    }
+
+    fn delete(&self, name: &str) -> Result<String, String> {
+        let mut sessions = self.0.lock().unwrap();
+        sessions.retain(|session| session.name != name);
+        Ok(format!("{name} is gone"))
     }
 
     fn start(&self, name: &str) -> Result<(), String> {
@@ -140,4 +160,108 @@ fn enter_opens_the_log_of_a_session() {
     let screen = bench.screen();
     has(&screen, &["─ LOG ─ PowerShell_CounterSamples.blg ─"]);
     assert!(!screen.contains("Recording sessions"), "{screen}");
+}
+
+/// A monitor over these sessions.
+fn bench_of(store: &Arc<Kept>, language: Language) -> Bench {
+    let store = Arc::clone(store);
+    let mut bench = Bench::with(DEFAULTS, language, |options| options.sessions = Some(store));
+    bench.run(5);
+    bench
+}
+
+#[test]
+fn a_session_is_made_of_the_counters_of_the_chart() {
+    for (name, language, columns, rows) in [
+        ("session-form", Language::ENGLISH, 100, 30),
+        ("session-form-small", Language::KOREAN, 40, 12),
+        ("session-form-japanese", Language::JAPANESE, 80, 24),
+        ("session-form-russian", Language::RUSSIAN, 80, 24),
+    ] {
+        let store = Kept::new();
+        let mut bench = bench_of(&store, language);
+        bench.resize(columns, rows);
+        bench.types("Ra");
+        // Without a name it can not be made, and the form stays with its texts.
+        bench.key(KeyCode::Enter);
+        bench.settle();
+        has(&bench.screen(), &["a session needs a name"]);
+        bench.types("spike-1");
+        check(name, &mut bench);
+        bench.key(KeyCode::Down).key(KeyCode::Down);
+        for _ in 0..3 {
+            bench.key(KeyCode::Backspace);
+        }
+        bench.types("2s").key(KeyCode::Enter);
+        bench.settle();
+        let made = store.1.lock().unwrap().clone();
+        let [made] = made.as_slice() else { panic!("{made:?}") };
+        let chart: Vec<String> = DEFAULTS.iter().map(|path| (*path).to_string()).collect();
+        assert_eq!((made.name.as_str(), made.interval.as_str()), ("spike-1", "2s"));
+        assert_eq!((&made.counters, made.format.as_str()), (&chart, "tally"));
+        assert!(made.limit.is_empty() && !made.event && !made.all_objects);
+        if columns > 40 {
+            has(&bench.screen(), &["spike-1", "session \"spike-1\" records"]);
+        }
+    }
+}
+
+#[test]
+fn letters_and_escape_stay_in_the_form() {
+    let store = Kept::new();
+    let mut bench = bench_of(&store, Language::ENGLISH);
+    bench.resize(100, 30);
+    bench.types("Ra").types("qdasy?");
+    has(&bench.screen(), &["qdasy?", "New recording session"]);
+    bench.key(KeyCode::Esc);
+    // Counters that are written, all objects, and none.
+    for (text, counters, all) in
+        [(r"\A\B; \C(x)\D ;", &[r"\A\B", r"\C(x)\D"][..], false), ("*", &[], true), ("", &[], false)]
+    {
+        bench.types("an1").key(KeyCode::Down);
+        let clear =
+            crossterm::event::KeyEvent::new(KeyCode::Char('u'), crossterm::event::KeyModifiers::CONTROL);
+        bench.app.event(&crossterm::event::Event::Key(clear));
+        bench.types(text).key(KeyCode::Enter);
+        bench.settle();
+        let made = store.1.lock().unwrap().last().cloned().unwrap();
+        let counters: Vec<String> = counters.iter().map(|path| (*path).to_string()).collect();
+        assert_eq!((made.counters, made.all_objects), (counters, all));
+    }
+    assert!(!bench.screen().contains("New recording session"));
+}
+
+#[test]
+fn a_session_is_deleted_after_a_question() {
+    let store = Kept::new();
+    let mut bench = bench_of(&store, Language::ENGLISH);
+    bench.resize(100, 30);
+    bench.types("Rd");
+    has(&bench.screen(), &["delete, its logs stay: disk? y n"]);
+    bench.types("n");
+    assert_eq!(store.0.lock().unwrap().len(), 3);
+    bench.types("dy");
+    bench.settle();
+    assert_eq!(store.0.lock().unwrap().len(), 2, "and a y without a question does nothing");
+    bench.types("y");
+    bench.settle();
+    assert_eq!(store.0.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn an_alert_is_made_of_the_threshold_of_the_chosen_counter() {
+    let store = Kept::new();
+    let mut bench = bench_of(&store, Language::ENGLISH);
+    bench.resize(100, 30);
+    bench.types("L90").key(KeyCode::Enter).types("Ea");
+    let path = bench.app.monitor().chosen().unwrap().path.clone();
+    check("session-form-alert", &mut bench);
+    bench.types("hot").key(KeyCode::Enter);
+    bench.settle();
+    let made = store.1.lock().unwrap().clone();
+    let [made] = made.as_slice() else { panic!("{made:?}") };
+    assert_eq!(made.limit, format!("{path} > 90"));
+    assert!(made.event && made.counters.is_empty(), "{made:?}");
+    // Back in the list of sessions; closing it leads to the alerts.
+    has(&bench.screen(), &["hot"]);
 }

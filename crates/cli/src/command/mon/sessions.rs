@@ -1,10 +1,11 @@
-//! The recording sessions of `tally log`, which the monitor lists, starts and stops.
+//! The recording sessions of `tally log`, which the monitor lists, makes, starts, stops and deletes.
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use tallymon::record::session::{SessionSettings, SessionState as State, SessionStore};
-use tallymon_monitor::sessions::{Session, SessionState, Sessions};
+use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
 
 use crate::arguments::Common;
 use crate::exit::Failure;
@@ -61,6 +62,25 @@ impl Sessions for StoredSessions {
         Ok(names.into_iter().map(session).collect())
     }
 
+    fn create(&self, wanted: &NewSession) -> Result<String, String> {
+        if self.store.has(&wanted.name) {
+            return Err(format!("there is a session {:?} already; choose another name", wanted.name));
+        }
+        // What it says of counters that are not here yet must not reach the screen of the monitor.
+        let mut command = session::program(&self.common).map_err(words)?;
+        command.args(["log", "start"]).args(arguments(wanted)).stdin(Stdio::null());
+        let output = command.output().map_err(|error| format!("tally log start: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = said.lines().map(|line| line.trim().trim_start_matches("tally: ")).collect();
+        let said = lines.join("; ");
+        if output.status.success() { Ok(said) } else { Err(said) }
+    }
+
+    fn delete(&self, name: &str) -> Result<String, String> {
+        let settings = session::delete(&self.store, name).map_err(words)?;
+        Ok(format!("session {name:?} is gone; its logs are in {}", settings.folder.display()))
+    }
+
     fn start(&self, name: &str) -> Result<(), String> {
         let settings = self.read(name)?;
         session::start(&self.common, &self.store, &settings).map_err(words)
@@ -76,6 +96,70 @@ impl Sessions for StoredSessions {
     }
 }
 
+/// The arguments of `tally log start`. A value stays with its option, so that none is taken for an option.
+fn arguments(wanted: &NewSession) -> Vec<String> {
+    let mut all: Vec<String> = wanted.counters.iter().map(|path| format!("--counter={path}")).collect();
+    if wanted.all_objects {
+        all.push("--all-objects".to_owned());
+    }
+    if wanted.event {
+        all.push("--event".to_owned());
+    }
+    let texts = [
+        ("--interval", &wanted.interval),
+        ("--format", &wanted.format),
+        ("--output", &wanted.folder),
+        ("--duration", &wanted.duration),
+        ("--alert", &wanted.limit),
+        ("--for", &wanted.after),
+        ("--start", &wanted.start),
+        ("--run", &wanted.run),
+    ];
+    let given = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    all.extend(given.map(|(option, text)| format!("{option}={text}")));
+    all.extend(["--".to_owned(), wanted.name.clone()]);
+    all
+}
+
 fn words(failure: Failure) -> String {
     failure.message.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::command::log::arguments::LogAction;
+    use crate::command_line::{Arguments, Command};
+
+    #[test]
+    fn the_form_is_read_as_it_was_written() {
+        let wanted = NewSession {
+            name: "-night".to_owned(),
+            counters: vec![r"\Process(-x)\% Processor Time".to_owned(), "--all-objects".to_owned()],
+            interval: "2m".to_owned(),
+            format: "blg".to_owned(),
+            duration: "8h".to_owned(),
+            limit: r"\Memory\Available MBytes < 200".to_owned(),
+            after: "30s".to_owned(),
+            event: true,
+            run: "--version; echo".to_owned(),
+            ..NewSession::default()
+        };
+        let words = ["tally", "log", "start"].map(str::to_owned).into_iter().chain(arguments(&wanted));
+        let line = Arguments::try_parse_from(words).unwrap();
+        let Some(Command::Log(log)) = line.command else { panic!("{line:?}") };
+        let LogAction::Start(start) = log.action else { panic!("{log:?}") };
+        let options = start.options;
+        assert_eq!((start.name, options.counter), (wanted.name, wanted.counters));
+        assert_eq!(
+            (options.interval, options.duration),
+            (Some(std::time::Duration::from_secs(120)), Some(std::time::Duration::from_secs(28_800)))
+        );
+        assert_eq!((options.format.as_deref(), options.event), (Some("blg"), true));
+        assert_eq!(options.run.as_deref(), Some("--version; echo"));
+        assert_eq!(options.alert.len(), 1);
+        assert_eq!(options.alert_after, Some(std::time::Duration::from_secs(30)));
+    }
 }

@@ -124,6 +124,17 @@ impl Overview {
         self.series.series().iter().find(|series| series.path == path)
     }
 
+    /// The paths of all counters that have a value, and of the processes, in English.
+    pub fn english_paths(&self) -> Vec<String> {
+        let is_used = |path: &str| self.series.series().iter().any(|series| series.asked == path);
+        let counters = COUNTERS.iter().filter(|counter| is_used(counter.path)).map(|counter| counter.english);
+        let processes = PROCESS_COUNTERS.iter().map(|(_, _, english)| *english);
+        counters
+            .chain(processes.filter(|english| !self.lacks_processes.contains(english)))
+            .map(str::to_string)
+            .collect()
+    }
+
     /// The counters of a pane that the source does not have, in English.
     pub fn lacking(&self, pane: Pane) -> Vec<&'static str> {
         if pane == Pane::Processes {

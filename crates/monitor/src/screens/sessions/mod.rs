@@ -1,5 +1,7 @@
-//! The screen of recording sessions: their states; starts and stops them after a question, and opens their
-//! logs.
+//! The screen of recording sessions: their states; starts, stops and deletes them after a question, and opens their
+//! logs. A form makes new ones.
+
+mod form;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::keys::lookup::{command, moved};
 use crate::keys::show::footer;
 use crate::model::format;
 use crate::screens::screen::{Action, Layer, Screen};
+use crate::screens::sessions::form::{Form, Outcome};
 use crate::sessions::{Session, SessionState, Sessions};
 use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
@@ -24,6 +27,14 @@ use crate::workspace::state::{Done, Workspace};
 /// How long to wait for the first list: usually it comes from a few small files.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
+/// What needs a confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ask {
+    /// Start or stop it.
+    Switch,
+    Delete,
+}
+
 /// The list of sessions.
 pub(crate) struct SessionScreen {
     store: Arc<dyn Sessions>,
@@ -34,8 +45,12 @@ pub(crate) struct SessionScreen {
     requested: Option<Task<Result<Vec<Session>, String>>>,
     /// Name of the chosen session.
     chosen: Option<String>,
-    /// The chosen session is to be started or stopped, once the user confirms it.
-    is_asking: bool,
+    /// What is to be done to the chosen session, once the user confirms it.
+    asking: Option<Ask>,
+    /// The form of a new session, in front of the list.
+    form: Option<Form>,
+    /// What the session that was made last said.
+    said: Option<String>,
     /// The screen row of each line.
     rows: Vec<(u16, usize)>,
 }
@@ -51,7 +66,7 @@ impl SessionScreen {
 
     fn choose(&mut self, at: usize) {
         self.chosen = self.sessions.get(at).map(|row| row.name.clone());
-        self.is_asking = false;
+        self.asking = None;
     }
 }
 
@@ -68,12 +83,32 @@ impl SessionScreen {
             failure: None,
             requested: None,
             chosen: None,
-            is_asking: false,
+            asking: None,
+            form: None,
+            said: None,
             rows: Vec::new(),
         };
         screen.refresh();
         screen.poll(AT_ONCE);
         Some(screen)
+    }
+
+    /// Opens the screen with the form of a new session, for an alert with a limit.
+    pub(crate) fn open_form(workspace: &mut Workspace, limit: Option<String>) -> Option<SessionScreen> {
+        let mut screen = SessionScreen::open(workspace)?;
+        screen.begin_form(workspace, limit);
+        Some(screen)
+    }
+
+    /// Opens the form. An alert records nothing unless the user adds counters.
+    fn begin_form(&mut self, workspace: &Workspace, limit: Option<String>) {
+        let counters = if limit.is_some() { Vec::new() } else { workspace.shown_counters() };
+        self.form = Some(Form::new(counters, limit));
+    }
+
+    fn delete(&self, name: String, workspace: &mut Workspace) {
+        let store = Arc::clone(&self.store);
+        workspace.begin_job(move || store.delete(&name).map(Done::Said));
     }
 
     /// Starts or stops a session.
@@ -104,17 +139,26 @@ impl Screen for SessionScreen {
     }
 
     fn key(&mut self, key: KeyEvent, workspace: &mut Workspace) -> Action {
-        let was_asking = std::mem::take(&mut self.is_asking);
+        if let Some(form) = &mut self.form {
+            if form.key(key, &self.store) == Outcome::Close {
+                self.form = None;
+            }
+            return Action::Done;
+        }
+        let asked = self.asking.take();
+        self.said = None;
         let chosen = self.session().map(|session| (session.name.clone(), starts(session)));
         match command(Context::Sessions, key) {
             Some(Command::Close) => return Action::Close,
-            Some(Command::Yes) if was_asking => {
-                if let Some((name, starts)) = chosen {
-                    self.switch(name, starts, workspace);
-                }
-            }
-            Some(Command::Cancel) if !was_asking => return Action::Close,
-            Some(Command::Switch) => self.is_asking = chosen.is_some(),
+            Some(Command::Yes) if asked.is_some() => match (asked, chosen) {
+                (Some(Ask::Delete), Some((name, _))) => self.delete(name, workspace),
+                (_, Some((name, starts))) => self.switch(name, starts, workspace),
+                (_, None) => {}
+            },
+            Some(Command::Cancel) if asked.is_none() => return Action::Close,
+            Some(Command::Switch) => self.asking = chosen.map(|_| Ask::Switch),
+            Some(Command::Delete) => self.asking = chosen.map(|_| Ask::Delete),
+            Some(Command::New) => self.begin_form(workspace, None),
             Some(Command::OpenLog) => {
                 if let Some((name, _)) = chosen {
                     self.open_logs(name, workspace);
@@ -130,8 +174,18 @@ impl Screen for SessionScreen {
         Action::Done
     }
 
+    fn paste(&mut self, text: &str, _workspace: &mut Workspace) -> Action {
+        if let Some(form) = self.form.as_mut().filter(|form| !form.is_waiting()) {
+            form.type_in(text);
+        }
+        Action::Done
+    }
+
     /// A click chooses a line, and the wheel goes through the lines.
     fn mouse(&mut self, event: MouseEvent, _workspace: &mut Workspace) -> Action {
+        if self.form.is_some() {
+            return Action::Done;
+        }
         let last = self.sessions.len().saturating_sub(1);
         let at = match event.kind {
             MouseEventKind::Down(MouseButton::Left) => list::line_at(&self.rows, event.row),
@@ -156,6 +210,13 @@ impl Screen for SessionScreen {
     }
 
     fn poll(&mut self, patience: Duration) -> bool {
+        if let Some(answer) = self.form.as_mut().and_then(|form| form.poll(patience)) {
+            if let Ok((name, words)) = answer {
+                (self.form, self.chosen, self.said) = (None, Some(name), Some(words));
+                self.refresh();
+            }
+            return true;
+        }
         let Some(answer) = self.requested.as_ref().and_then(|task| task.wait(patience)) else { return false };
         self.requested = None;
         match answer.unwrap_or_else(|words| Err(words.to_string())) {
@@ -171,11 +232,14 @@ impl Screen for SessionScreen {
     }
 
     fn is_waiting(&self) -> bool {
-        self.requested.is_some()
+        self.requested.is_some() || self.form.as_ref().is_some_and(Form::is_waiting)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {
-        drawn(workspace, self, buffer, area);
+        match &self.form {
+            Some(form) => form.draw(buffer, area, workspace),
+            None => drawn(workspace, self, buffer, area),
+        }
     }
 }
 
@@ -211,9 +275,14 @@ fn drawn(workspace: &Workspace, screen: &mut SessionScreen, buffer: &mut Buffer,
     } else if screen.sessions.is_empty() && !screen.is_waiting() {
         texts.push((words.get(Word::NoSessions).to_string(), theme.warning()));
     }
+    texts.extend(screen.said.clone().map(|said| (said, theme.good())));
     if let Some(row) = screen.session() {
-        if screen.is_asking {
-            let word = if starts(row) { Word::Start } else { Word::Stop };
+        let question = match screen.asking {
+            Some(Ask::Switch) => Some(if starts(row) { Word::Start } else { Word::Stop }),
+            Some(Ask::Delete) => Some(Word::DeleteSession),
+            None => None,
+        };
+        if let Some(word) = question {
             texts.push((format!("{}: {}? y n", words.get(word), row.name), theme.bold()));
         }
         texts.push((row.last_error.clone().unwrap_or_default(), theme.bad()));
