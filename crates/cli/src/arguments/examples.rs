@@ -38,7 +38,7 @@ pub(crate) const DASHBOARD: &str = r"Examples:
 pub(crate) const PUSH: &str = r"Examples:
   tally push '\Processor(*)\*' '\Memory\*' --otlp http://localhost:4318
   tally push '\PhysicalDisk(*)\*' --remote-write http://prom:9090/api/v1/write
-  tally push '\Memory\*' --influx 'http://localhost:8086/write?db=perf' --metric-names telegraf";
+  tally push '\Memory\*' --influx 'http://localhost:8086/write?db=perf'";
 
 pub(crate) const WATCH: &str = r"Examples:
   tally watch '\Processor(*)\% Processor Time'
