@@ -6,6 +6,7 @@
 //! | [`name`] | names of metrics |
 //! | [`profile`] | the names of other collectors |
 //! | [`series`] | metrics and their series, made from the columns of a row |
+//! | [`top`] | the largest processes of a row, and the others as one |
 //! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
 //! | [`otlp`], [`remote_write`] | messages of OpenTelemetry and of Prometheus' remote write |
 //! | [`influx`], [`statsd`] | lines of InfluxDB and packets of StatsD |
@@ -35,3 +36,4 @@ pub mod samba;
 pub mod series;
 pub mod statsd;
 mod tdb;
+pub mod top;

@@ -18,6 +18,7 @@ use tallymon::{LiveRows, Locale, Location, Query, Sampler};
 use tallymon_export::openmetrics::TextFormat;
 use tallymon_export::profile::{Profile, UnknownProfile};
 use tallymon_export::series::{Family, families};
+use tallymon_export::top::TopInstances;
 use tokio::sync::watch;
 
 use crate::chart::MOST_ASKED;
@@ -55,6 +56,8 @@ pub(crate) struct Selection {
     paths: Vec<String>,
     /// Whose names the metrics have.
     names: Profile,
+    /// How many processes are not summed.
+    top: Option<usize>,
 }
 
 /// The scrapes of a server.
@@ -77,6 +80,7 @@ type Outcome = Result<Arc<Collected>, Arc<Refused>>;
 #[derive(Default)]
 struct Collector {
     query: Option<(Query, Instant)>,
+    top: Option<TopInstances>,
     families: Arc<Vec<Family>>,
     columns: Vec<Column>,
 }
@@ -96,7 +100,7 @@ impl std::fmt::Debug for Metrics {
 }
 
 impl Selection {
-    /// The parameters `objects`, names or indexes with commas between, `path`, and `names`.
+    /// The parameters `objects`, names or indexes with commas between, `path`, `names`, and `top`.
     pub(crate) fn of(parameters: &Parameters) -> Result<Selection, Refused> {
         let names = parameters.all("objects").flat_map(|names| names.split(','));
         let names = names.map(str::trim).filter(|name| !name.is_empty());
@@ -112,7 +116,8 @@ impl Selection {
         }
         let names = parameters.text("names").map_or(Ok(Profile::Nt), str::parse);
         let names = names.map_err(|error: UnknownProfile| Refused::bad_request(error.to_string()))?;
-        Ok(Selection { objects, paths, names })
+        let top = parameters.number("top")?.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+        Ok(Selection { objects, paths, names, top })
     }
 
     /// A query of the selection.
@@ -237,6 +242,12 @@ impl Metrics {
                 sink.cells.len()
             );
             return Err(Refused::bad_request(words));
+        }
+        if let Some(most) = selection.top {
+            let top = collector.top.get_or_insert_with(|| TopInstances::new(most));
+            top.columns(&sink.columns);
+            let (columns, cells) = top.row(&Row { time, local_minutes: 0, cells: &sink.cells });
+            sink = Kept { columns, cells };
         }
         if sink.columns != collector.columns {
             collector.families = Arc::new(families(&sink.columns, host, selection.names));
@@ -364,6 +375,7 @@ mod tests {
             objects: vec!["System".into()],
             paths: vec![number.to_string()],
             names: Profile::Nt,
+            top: None,
         };
         runtime.block_on(async {
             // Locked collectors hold their collections back.

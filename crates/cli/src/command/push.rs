@@ -17,6 +17,7 @@ use tallymon_export::profile::Profile;
 use tallymon_export::remote_write::RemoteWrite;
 use tallymon_export::series::{Family, families};
 use tallymon_export::statsd::Statsd;
+use tallymon_export::top::TopInstances;
 use tallymon_provider::trust::check_path;
 use tallymon_push::otel::{DEFAULT_ADDRESS, METRICS_PATH, Settings};
 use tallymon_push::{Encoding, Endpoint, EndpointError, Event, Protocol, Queue, QueueError, Sender, Tls};
@@ -65,6 +66,10 @@ pub(crate) struct Push {
     /// Names of metrics: ours, or those of another collector for the counters that it has.
     #[arg(long, value_parser = profile_names(), default_value = "nt", value_name = "PROFILE")]
     metric_names: Profile,
+    /// Send the N largest processes or threads of an object, by the first of its counters, and the sum of all
+    /// others as the instance _Other.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    top: Option<u16>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05; 15s by default, for OTLP what
     /// OTEL_METRIC_EXPORT_INTERVAL says, else 60s.
     #[arg(long, short, value_parser = interval, value_name = "TIME")]
@@ -101,12 +106,44 @@ enum Writer {
     Influx,
 }
 
-/// A sink whose row becomes a request.
-struct Requests {
+/// The metrics of rows.
+struct Metrics {
     host: String,
     profile: Profile,
-    writer: Writer,
     families: Vec<Family>,
+    /// Reduces rows to the largest processes, and the columns of the last one.
+    top: Option<(TopInstances, Vec<Column>)>,
+}
+
+impl Metrics {
+    fn new(push: &Push, host: &str) -> Metrics {
+        let top = push.top.map(|most| (TopInstances::new(usize::from(most)), Vec::new()));
+        Metrics { host: host.to_owned(), profile: push.metric_names, families: Vec::new(), top }
+    }
+
+    fn columns(&mut self, columns: &[Column]) {
+        match &mut self.top {
+            Some((top, _)) => top.columns(columns),
+            None => self.families = families(columns, &self.host, self.profile),
+        }
+    }
+
+    /// Writes a row.
+    fn row<R>(&mut self, row: &Row<'_>, write: impl FnOnce(&[Family], &Row<'_>) -> R) -> R {
+        let Some((top, last)) = &mut self.top else { return write(&self.families, row) };
+        let (columns, cells) = top.row(row);
+        if columns != *last {
+            self.families = families(&columns, &self.host, self.profile);
+            *last = columns;
+        }
+        write(&self.families, &Row { cells: &cells, ..*row })
+    }
+}
+
+/// A sink whose row becomes a request.
+struct Requests {
+    metrics: Metrics,
+    writer: Writer,
     /// The request of the last row, its time in milliseconds since 1970, and how many points it has.
     request: Option<(Vec<u8>, u64, u64)>,
 }
@@ -115,19 +152,21 @@ impl Sink for Requests {
     type Error = io::Error;
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        self.families = families(columns, &self.host, self.profile);
+        self.metrics.columns(columns);
         Ok(())
     }
 
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let (body, points) = match &mut self.writer {
-            Writer::Otlp(writer) => writer.request(&self.families, row),
-            Writer::RemoteWrite(writer) => writer.request(&self.families, row),
+        let host = self.metrics.host.clone();
+        let writer = &mut self.writer;
+        let (body, points) = self.metrics.row(row, |families, row| match writer {
+            Writer::Otlp(writer) => writer.request(families, row),
+            Writer::RemoteWrite(writer) => writer.request(families, row),
             Writer::Influx => {
-                let (lines, count) = influx::lines(&self.families, row, &self.host);
+                let (lines, count) = influx::lines(families, row, &host);
                 (lines.into_bytes(), count)
             }
-        };
+        });
         let time = u64::try_from(row.time.unix_nanoseconds() / 1_000_000).unwrap_or(0);
         self.request = Some((body, time, points));
         Ok(())
@@ -176,8 +215,7 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
         .map_err(|error| Failure::new(Kind::Other, format_args!("a thread that sends: {error}")))?;
     let host = query.system_name().to_owned();
     let mut rows = LiveRows::changing(&host);
-    let profile = push.metric_names;
-    let mut sink = Requests { host, profile, writer: target.writer, families: Vec::new(), request: None };
+    let mut sink = Requests { metrics: Metrics::new(push, &host), writer: target.writer, request: None };
     let mut ticks = Ticks::start(target.interval);
     let (mut done, mut trouble) = (0u64, None);
     loop {
@@ -213,10 +251,8 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
 
 /// A sink whose row becomes packets of StatsD.
 struct Packets {
-    host: String,
-    profile: Profile,
+    metrics: Metrics,
     writer: Statsd,
-    families: Vec<Family>,
     socket: UdpSocket,
     /// How many packets the system did not send, and why not.
     lost: Option<(u64, io::Error)>,
@@ -226,12 +262,13 @@ impl Sink for Packets {
     type Error = io::Error;
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        self.families = families(columns, &self.host, self.profile);
+        self.metrics.columns(columns);
         Ok(())
     }
 
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        for packet in self.writer.packets(&self.families, row) {
+        let writer = &mut self.writer;
+        for packet in self.metrics.row(row, |families, row| writer.packets(families, row)) {
             if let Err(error) = self.socket.send(packet.as_bytes()) {
                 let before = self.lost.take().map_or(0, |(count, _)| count);
                 self.lost = Some((before.saturating_add(1), error));
@@ -263,8 +300,7 @@ fn send_packets(push: &Push, address: &str, query: &mut Query) -> Result<(), Fai
     let host = query.system_name().to_owned();
     let mut rows = LiveRows::changing(&host);
     let writer = Statsd::new(PACKET);
-    let mut sink =
-        Packets { host, profile: push.metric_names, writer, families: Vec::new(), socket, lost: None };
+    let mut sink = Packets { metrics: Metrics::new(push, &host), writer, socket, lost: None };
     let mut ticks = Ticks::start(push.interval.unwrap_or(INTERVAL));
     let (mut done, mut is_lost) = (0u64, false);
     loop {

@@ -193,10 +193,18 @@ fn semantic_conventions_are_those_of_opentelemetry() {
     let mut arguments = vec!["push", "--metric-names", "semconv", "--otlp", &address, "-c", "1"];
     arguments.extend(["--wait", "100s"]);
     arguments.extend(paths.iter().map(String::as_str));
-    let ran = tally_with(&arguments, |command| {
-        command.env("XDG_STATE_HOME", folder.path()).env_remove("TALLYMON_ROOT").env_remove("TALLY_ROOT");
+    // The receiver prints more than a pipe holds: it is read meanwhile.
+    let request = std::thread::scope(|scope| {
+        let pushing = scope.spawn(|| {
+            tally_with(&arguments, |command| {
+                command.env("XDG_STATE_HOME", folder.path());
+                command.env_remove("TALLYMON_ROOT").env_remove("TALLY_ROOT");
+            })
+        });
+        let request = requests.next().unwrap();
+        pushing.join().unwrap();
+        request
     });
-    let request = requests.next().unwrap_or_else(|| panic!("{}", ran.err));
     let metrics = &request["request"]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     let mut found = 0;
     for metric in metrics.as_array().unwrap() {

@@ -214,6 +214,39 @@ fn prometheus_takes_remote_write() {
     assert!(!idle.is_empty() && idle.iter().all(|series| series["metric"]["name"].is_string()), "{idle:?}");
 }
 
+#[test]
+fn the_largest_processes_are_sent_and_the_others_as_their_sum() {
+    let Some((_server, address, requests)) = receiver(0) else { return };
+    let folder = Folder::new();
+    let counters =
+        ["% Processor Time", "ID Process", "Working Set"].map(|name| format!(r"\Process(*)\{name}"));
+    let mut arguments = vec!["push", "--top", "3", "--otlp", &address, "-c", "3", "-i", "200ms"];
+    arguments.extend(counters.iter().map(String::as_str));
+    let ran = tally_with(&arguments, |command| {
+        command.env("XDG_STATE_HOME", folder.path()).env_remove("TALLYMON_ROOT").env_remove("TALLY_ROOT");
+        command.args(["--wait", "100s"]);
+    });
+    let mut others = Vec::new();
+    for request in requests.take(3) {
+        let metrics = &request["request"]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        let metric = |name: &str| {
+            let mut all = metrics.as_array().unwrap().iter();
+            all.find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("{name}: {}", ran.err)).clone()
+        };
+        let points = |metric: &Json, kind: &str| metric[kind]["dataPoints"].as_array().unwrap().clone();
+        let is_other = |point: &Json| point["attributes"][0]["value"]["stringValue"] == "_Other";
+        let time = points(&metric("nt_process_processor_time_seconds"), "sum");
+        // Three, three that were among them a moment ago, Idle, and the others.
+        assert!((4..=8).contains(&time.len()), "{time:?}");
+        let other = time.iter().find(|point| is_other(point)).unwrap();
+        others.push(other["asDouble"].as_f64().unwrap());
+        // A sum of numbers of processes means nothing.
+        assert!(!points(&metric("nt_process_id_process"), "gauge").iter().any(is_other));
+        assert!(points(&metric("nt_process_working_set"), "gauge").iter().any(is_other));
+    }
+    assert!(others.is_sorted() && others.len() == 3, "{others:?}");
+}
+
 /// What InfluxDB answers to a request.
 fn influx(at: SocketAddr, method: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(at).ok()?;

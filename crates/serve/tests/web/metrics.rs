@@ -75,6 +75,9 @@ fn the_format_follows_accept_and_the_series_the_selection() {
     assert!(open.text().contains("\nnt_system_processes ") && !open.text().contains("\nnt_processor_"));
     let named = scrape(&server, "/metrics?objects=Memory&names=node_exporter", OPEN);
     assert!(named.text().contains("\nnode_memory_MemAvailable_bytes "), "{}", named.text());
+    let few = scrape(&server, "/metrics?objects=Process&top=2", OPEN);
+    let times = few.text().lines().filter(|line| line.starts_with("nt_process_thread{")).count();
+    assert!((3..=6).contains(&times) && few.text().contains("{name=\"_Other\"}"), "{}", few.text());
     let unknown = scrape(&server, "/metrics?objects=Memory&names=nagios", "");
     assert!(unknown.status == 400 && unknown.text().contains("telegraf"), "{}", unknown.text());
     let text = scrape(&server, "/metrics?path=%5CProcess(*)%5CID+Process", "");
