@@ -14,7 +14,7 @@
 //! | `loom` | published counters in every order in which two threads can see each other's words |
 //! | `miri` | `core` and unsafe code of publishing and profiling under miri; needs a nightly compiler |
 //! | `attack [--short] [--write] [TEST]` | the attacks of the tests, in namespaces; the table of `docs/security.md` |
-//! | `wine [--short] [PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
+//! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
@@ -88,7 +88,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "wine",
-        summary: "links for Windows, and the tests there, run by Wine [--short] [PACKAGE...]",
+        summary: "links for Windows, and the tests there, run by Wine [--short | --logs | PACKAGE...]",
         run: wine::run,
     },
     Task {

@@ -13,5 +13,5 @@ mod work;
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use scratch::Scratch;
-pub use skips::{peer, shared, skip, skip_bpf};
+pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
 pub use work::{assert_linear, work_size};

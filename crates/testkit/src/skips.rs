@@ -43,6 +43,29 @@ pub fn peer(program: &str) -> Option<PathBuf> {
     found
 }
 
+/// Whether the name of a file goes when it is deleted while it is open; else reports a skip. It stays under Wine, until
+/// the last one closes the file.
+///
+/// # Panics
+///
+/// When no file can be made and deleted.
+pub fn open_files_can_be_deleted() -> bool {
+    let folder = crate::Scratch::new();
+    let path = folder.join("open");
+    let deleted = fs::File::create(&path).and_then(|file| {
+        fs::remove_file(&path)?;
+        let is_gone = fs::File::open(&path).is_err();
+        drop(file);
+        Ok(is_gone)
+    });
+    match deleted {
+        Ok(true) => {}
+        Ok(false) => skip("a file that is deleted while it is open keeps its name here, as under Wine"),
+        Err(error) => panic!("a file in {} can not be made and deleted: {error}", folder.display()),
+    }
+    deleted.is_ok_and(|is_gone| is_gone)
+}
+
 /// Reports that a test, or a part of one, can not run here, and why. `cargo xtask test` lists these reports
 /// at its end.
 pub fn skip(why: &str) {

@@ -2,6 +2,7 @@
 //!
 //! Wine stands in for Windows where nobody has one at hand. What it lacks is named by the tests that skip.
 
+mod logs;
 mod prefix;
 
 use std::fs;
@@ -35,11 +36,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     match words.as_slice() {
         [] => {
             link()?;
+            logs::compare(&Prefix::prepare()?)?;
             tests(PACKAGES)
         }
         ["--short"] => tests(SHORT),
+        ["--logs"] => {
+            link()?;
+            logs::compare(&Prefix::prepare()?)
+        }
         packages if packages.iter().all(|name| PACKAGES.contains(name)) => tests(packages),
-        other => Err(format!("unknown arguments {other:?}; it takes `--short` or packages: {PACKAGES:?}")),
+        other => Err(format!(
+            "unknown arguments {other:?}; it takes `--short`, `--logs`, or packages: {PACKAGES:?}"
+        )),
     }
 }
 

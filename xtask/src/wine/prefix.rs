@@ -92,6 +92,11 @@ impl Prefix {
         command.status().map(drop).map_err(|error| format!("wineserver {option}: {error}"))
     }
 
+    /// The program that runs those of Windows.
+    pub(super) fn wine(&self) -> &str {
+        &self.wine
+    }
+
     /// What runs a program for at most so many seconds.
     pub(super) fn runner(&self, seconds: &str) -> String {
         format!("timeout --kill-after=10 {seconds} {}", self.wine)

@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 #[cfg_attr(not(unix), path = "other.rs")]
 mod system;
 
-pub use system::is_same_file;
+pub use system::{is_at, is_same_file};
 
 /// What a writer may do with a file that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,12 +1,18 @@
 //! Files of systems without owners and modes.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Whether two names mean one file. Hard links are two files here.
+/// Whether two names mean one file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+    same_file::is_same_file(one, other).unwrap_or(false)
+}
+
+/// Whether a name leads to an open file; also when that can not be known.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let Ok(own) = file.try_clone().and_then(same_file::Handle::from_file) else { return true };
+    same_file::Handle::from_path(path).is_ok_and(|found| found == own)
 }
 
 /// Whether writing goes to a pipe or a terminal, where nothing is replaced.

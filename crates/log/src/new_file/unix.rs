@@ -11,6 +11,12 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|one| id(other) == Some(one))
 }
 
+/// Whether a name leads to an open file; also when that can not be known.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let Ok(own) = file.metadata() else { return true };
+    fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (own.dev(), own.ino()))
+}
+
 /// Whether writing goes to a pipe or a terminal, where nothing is replaced.
 pub(super) fn is_stream(about: &Metadata) -> bool {
     about.file_type().is_char_device() || about.file_type().is_fifo()

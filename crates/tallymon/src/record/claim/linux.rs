@@ -1,14 +1,7 @@
-//! Files and locks of Linux.
+//! Locks of Linux.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-
-/// Whether a name leads to an open file.
-pub(super) fn is_at(file: &File, path: &Path) -> bool {
-    let Ok(own) = file.metadata() else { return true };
-    fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (own.dev(), own.ino()))
-}
 
 /// The process that has locked a file, as far as `/proc` shows it.
 pub(super) fn holder(file: &File) -> Option<u32> {

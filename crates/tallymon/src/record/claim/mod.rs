@@ -5,7 +5,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use tallymon_log::new_file::{NewFile, Overwrite};
+use tallymon_log::new_file::{NewFile, Overwrite, is_at};
 use tallymon_log::{LogError, LogErrorKind};
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
@@ -27,7 +27,7 @@ pub(super) fn open(path: &Path) -> Result<File, LogError> {
             // Devices are for everybody, and some file systems have no locks.
             Ok(()) | Err(_) => {}
         }
-        if system::is_at(&file, path) {
+        if is_at(&file, path) {
             return Ok(file);
         }
     }
@@ -63,7 +63,7 @@ fn taken(file: &File, path: &Path) -> LogError {
 
 /// What others did to a file that should have `length` bytes, if they did something.
 pub(super) fn trouble(file: &File, path: &Path, length: u64) -> Option<String> {
-    if !system::is_at(file, path) {
+    if !is_at(file, path) {
         return Some("the log was deleted, moved or replaced while it was recorded".to_owned());
     }
     let found = file.metadata().ok()?.len();
