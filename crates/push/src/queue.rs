@@ -3,6 +3,9 @@
 //! A file has a head of 24 bytes: `TPQ1`, the encoding, three zeros, the time of the request in milliseconds
 //! since 1970, the length and the CRC-32 of the body, all little-endian. A file is written under another name
 //! and renamed, so a half one is never sent. One process at a time has the folder.
+//!
+//! While the receiver takes each request at once, none is forced onto the disk: it would be gone in a moment. As
+//! soon as two wait, each is, and the folder with them, so that a power failure takes the newest at most.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -121,6 +124,8 @@ struct Waiting {
     bytes: u64,
     /// The request itself, if it could not be written.
     memory: Option<Item>,
+    /// Whether a power failure would leave it.
+    is_durable: bool,
 }
 
 impl Queue {
@@ -157,7 +162,7 @@ impl Queue {
             };
             let bytes = entry.metadata().map_err(io(&entry.path()))?.len();
             let time = head(&entry.path()).map_or(0, |(_, time, _, _)| time);
-            items.push(Waiting { number, time, bytes, memory: None });
+            items.push(Waiting { number, time, bytes, memory: None, is_durable: false });
         }
         items.sort_unstable_by_key(|item| item.number);
         let next = items.last().map_or(1, |item| item.number.saturating_add(1));
@@ -188,7 +193,7 @@ impl Queue {
         let number = self.next;
         self.next = number.saturating_add(1);
         let path = self.path(number);
-        let mut waiting = Waiting { number, time: item.time, bytes, memory: None };
+        let mut waiting = Waiting { number, time: item.time, bytes, memory: None, is_durable: false };
         let written = write(&path, &item);
         if written.is_err() {
             let in_memory = self.items.iter().filter(|item| item.memory.is_some());
@@ -204,7 +209,28 @@ impl Queue {
         }
         self.bytes = self.bytes.saturating_add(bytes);
         self.items.push_back(waiting);
-        (dropped, written.map_err(|error| QueueError::Io(path, error)))
+        let kept = written.map_err(|error| QueueError::Io(path, error)).and_then(|()| self.make_durable());
+        (dropped, kept)
+    }
+
+    /// Forces what waits onto the disk, if more than the newest does.
+    fn make_durable(&mut self) -> Result<(), QueueError> {
+        if self.items.len() < 2 {
+            return Ok(());
+        }
+        let folder = self.folder.clone();
+        let waiting = self.items.iter_mut().filter(|item| item.memory.is_none() && !item.is_durable);
+        let mut is_new = false;
+        for item in waiting {
+            let path = path_in(&folder, item.number);
+            let synced = File::open(&path).and_then(|file| file.sync_all());
+            synced.map_err(|error| QueueError::Io(path, error))?;
+            (item.is_durable, is_new) = (true, true);
+        }
+        if is_new {
+            sync_folder(&folder).map_err(|error| QueueError::Io(folder, error))?;
+        }
+        Ok(())
     }
 
     fn make_room(&mut self, bytes: u64, limit: u64) -> Option<Dropped> {
@@ -258,8 +284,24 @@ impl Queue {
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("{number:020}.request"))
+        path_in(&self.folder, number)
     }
+}
+
+fn path_in(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:020}.request"))
+}
+
+/// Forces the names of a folder onto the disk.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Windows keeps names without being asked.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn and(before: Option<Dropped>, more: Dropped) -> Dropped {
@@ -381,6 +423,23 @@ mod tests {
 
     fn item(time: u64, bytes: usize) -> Item {
         Item { time, encoding: Encoding::Gzip, body: vec![time as u8; bytes] }
+    }
+
+    #[test]
+    fn what_waits_is_forced_onto_the_disk_when_the_receiver_is_away() {
+        let folder = Scratch::new();
+        let mut queue = Queue::open(&folder, 1 << 20).unwrap();
+        let durable = |queue: &Queue| queue.items.iter().map(|item| item.is_durable).collect::<Vec<_>>();
+        queue.put(item(1, 10)).1.unwrap();
+        assert_eq!(durable(&queue), [false], "it is sent in a moment");
+        queue.put(item(2, 10)).1.unwrap();
+        queue.put(item(3, 10)).1.unwrap();
+        assert_eq!(durable(&queue), [true, true, true]);
+        drop(queue);
+        // What an earlier process left may not be on the disk yet.
+        let mut queue = Queue::open(&folder, 1 << 20).unwrap();
+        queue.put(item(4, 10)).1.unwrap();
+        assert_eq!(durable(&queue), [true; 4]);
     }
 
     #[test]
