@@ -94,8 +94,7 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         }
         [Word::Option('R', Some(file))] => {
             let file = Path::new(file);
-            let text = fs::read_to_string(file).map_err(|error| Failure::file(file, &error))?;
-            let services = writer()?.restore(file, &text)?;
+            let services = writer()?.restore(file, &backup(file)?)?;
             note(format_args!(
                 "lodctr: names and settings of {services} services are restored from {}",
                 file.display()
@@ -318,6 +317,28 @@ fn one_service(out: &mut impl Write, service: &Service) -> io::Result<()> {
 
 fn number(out: &mut impl Write, name: &str, value: u32) -> io::Result<()> {
     writeln!(out, "    {name}: 0x{value:08X} ({value})")
+}
+
+/// The text of a backup that `/S` wrote. Those of Windows have the names of another machine, for its logs.
+fn backup(file: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(file).map_err(|error| Failure::file(file, &error))?;
+    // In UTF-16, with or without a mark, every second byte of these words is 0.
+    let plain: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let plain = String::from_utf8_lossy(&plain).to_lowercase();
+    let is_of_windows = plain.lines().any(|line| {
+        let line = line.trim_start_matches(|letter: char| !letter.is_ascii()).trim();
+        line == "[perflib]" || line.starts_with("[perf_")
+    });
+    let words = if is_of_windows {
+        "a backup of Windows' lodctr: its names belong to another machine and are not installed here; \
+         'tally get --log LOG --name-table FILE' and 'tally relog --name-table FILE' read its logs with them"
+    } else {
+        match String::from_utf8(bytes) {
+            Ok(text) => return Ok(text),
+            Err(_) => "not a backup that 'tally lodctr /S:FILE' wrote: it is not UTF-8",
+        }
+    };
+    Err(Failure::new(Kind::BadFile, format_args!("{}: {words}", file.display())))
 }
 
 #[cfg(test)]

@@ -141,6 +141,30 @@ Performance Counter ID Queries [PERFLIB]:
 
 /// Names may be installed before their library is there; what keeps it from being asked is said.
 #[test]
+fn backups_of_windows_and_other_files_are_refused_with_the_reason() {
+    let place = Place::new();
+    place.ok(&["provider", "add", &place.ini("Demo", 2)]);
+    let before = place.ok(&["lodctr", "/Q"]);
+    let text = "[Perflib]\r\nBase Index=1847\r\n[PERF_007]\r\n238=Prozessor\r\n24=Verfügbare Bytes\r\n";
+    let wide = |mark: &[u8]| -> Vec<u8> {
+        mark.iter().copied().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
+    };
+    // The one letter that is not ASCII as code page 1252 has it.
+    let ansi = text.chars().map(|letter| u8::try_from(letter).unwrap()).collect();
+    for bytes in [wide(&[]), wide(&[0xff, 0xfe]), text.as_bytes().to_vec(), ansi] {
+        let file = place.file("PerfStringBackup.INI", bytes);
+        let (code, _, err) = place.run(&["lodctr", &format!("/R:{file}")]);
+        assert!(code == 7 && err.contains("--name-table") && err.contains(&file), "{code} {err}");
+    }
+    for bytes in [&b"\xff\xfe\x00\xd8 no text"[..], b"\x80\x81"] {
+        let file = place.file("other", bytes);
+        let (code, _, err) = place.run(&["lodctr", &format!("/R:{file}")]);
+        assert!(code == 7 && err.contains("lodctr /S"), "{code} {err}");
+    }
+    assert_eq!(place.ok(&["lodctr", "/Q"]), before);
+}
+
+#[test]
 fn libraries_that_can_not_be_loaded_are_reported() {
     let place = Place::new();
     let missing = place.0.join("with blanks").join("libone.so").display().to_string();
