@@ -68,6 +68,18 @@ fn every_header_compiles_alone() {
     }
 }
 
+/// Programs of the time had such a main. C++ refuses it in every standard.
+#[test]
+fn a_main_without_a_value_compiles_as_c() {
+    let Some(gcc) = peer("gcc") else { return };
+    let source = "#include <windows.h>\n#include <pdh.h>\nvoid main()\n{\n    PDH_HQUERY query;\n    \
+                  if (PdhOpenQuery(NULL, 0, &query) == ERROR_SUCCESS)\n        PdhCloseQuery(query);\n}\n";
+    for standard in ["-ansi", "-std=gnu89", "-std=c99", "-std=gnu17"] {
+        let options = ["-x", "c", standard, "-Wno-main", "-Wno-strict-prototypes", "-fshort-wchar"];
+        compile(&gcc, &options, source).unwrap_or_else(|error| panic!("{standard}: {error}"));
+    }
+}
+
 /// A structure with another layout must not compile: the assertions would be worth nothing otherwise.
 #[test]
 fn an_assertion_of_a_layout_can_fail() {
