@@ -7,6 +7,7 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, Cell, NoValue, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
+use tallymon::human::Unit;
 use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
 
 use crate::model::identity::SeriesIdentity;
@@ -84,6 +85,13 @@ pub struct Statistics {
 }
 
 impl Series {
+    /// The unit of its values, and the factor that makes them whole bytes.
+    pub fn unit(&self) -> (Unit, f64) {
+        // The path is English, and no name of a counter has a backslash.
+        let english = self.path.rsplit('\\').next().unwrap_or_default();
+        Unit::of(english, self.counter_type)
+    }
+
     /// Whether its provider failed: it has no value, or an old one, for a reason that lies there.
     pub(crate) fn is_at_fault(&self) -> bool {
         const FAULTS: [Absence; 4] =

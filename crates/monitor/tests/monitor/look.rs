@@ -269,3 +269,36 @@ fn cleared_values_are_dropped_when_the_memory_is_needed() {
     let rows = bench.app.monitor().rows();
     assert_eq!((rows.start >= 600, most <= 64 << 10), (true, true), "{rows:?} {most}");
 }
+
+#[test]
+fn a_wide_legend_has_statistics_and_units() {
+    for (name, language) in [("legend-wide", Language::ENGLISH), ("legend-wide-russian", Language::RUSSIAN)] {
+        let mut bench = Bench::with(DEFAULTS, language, |_| ());
+        let screen = check(name, bench.resize(170, 24).run(60));
+        let memory =
+            screen.lines().find(|line| line.contains("Available MBytes") || line.contains("МБ")).unwrap();
+        assert!(memory.trim_end().ends_with("MiB"), "{memory}");
+        let disk = screen.lines().rfind(|line| line.contains("PhysicalDisk")).unwrap();
+        assert!(disk.trim_end().ends_with("B/s"), "{disk}");
+    }
+    // Without room for all of them there are none.
+    let screen = Bench::new(DEFAULTS).resize(100, 24).run(60).screen();
+    let heading = screen.lines().find(|line| line.contains("Counter ")).unwrap();
+    assert!(!heading.contains("Avg") && !heading.contains("Unit"), "{heading}");
+}
+
+#[test]
+fn a_stack_has_lines_of_one_unit() {
+    let mut bench = Bench::new(DEFAULTS);
+    let screen = check("stacked-units", bench.resize(100, 30).run(60).types("G"));
+    // Per cent is chosen: 100 of it is the top, and the others are marked as not drawn.
+    has(&screen, &[" 100┤"]);
+    let mark = |screen: &str, name: &str| {
+        screen.lines().rfind(|line| line.contains(name)).unwrap().chars().next().unwrap()
+    };
+    assert_eq!((mark(&screen, "Available MBytes"), mark(&screen, "eth0")), ('·', '·'));
+    // With bytes a second chosen, those of disks and networks are the stack.
+    bench.key(KeyCode::Down).key(KeyCode::Down);
+    let screen = bench.screen();
+    assert_eq!((mark(&screen, "eth0"), mark(&screen, "Available MBytes")), ('✓', '·'), "{screen}");
+}

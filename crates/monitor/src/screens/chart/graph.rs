@@ -1,7 +1,5 @@
 //! The graph: the chart with its axes, the value bar and the legend.
 
-use std::collections::HashMap;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -119,8 +117,14 @@ pub(crate) struct Drawn<'a> {
     pub(crate) scale: f64,
 }
 
-/// The drawn series in the order of the legend. In a stack, instances of one counter share a scale, so that
-/// they add up.
+/// Whether a series is in the stack, where the view is one: per cent and bytes have no sum, so a stack has the
+/// lines with the unit of the chosen one.
+pub(crate) fn stacks(workspace: &Workspace, series: &Series) -> bool {
+    let chosen = workspace.monitor.chosen().filter(|_| workspace.view == View::Stacked);
+    chosen.is_none_or(|chosen| chosen.unit().0 == series.unit().0)
+}
+
+/// The drawn series in the order of the legend. In a stack, they share a scale, so that they add up.
 pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
     let monitor = &workspace.monitor;
     let mut drawn: Vec<(usize, &Series, i32)> = monitor
@@ -139,12 +143,10 @@ pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
             .collect();
         // A sum on top of its parts would count twice.
         drawn.retain(|(_, series, _)| !is_sum(series) || !parts.contains(&series.counter));
-        let mut least: HashMap<_, i32> = HashMap::new();
-        for (_, series, power) in &drawn {
-            least.entry(series.counter).and_modify(|known| *known = (*known).min(*power)).or_insert(*power);
-        }
-        for (_, series, power) in &mut drawn {
-            *power = least.get(&series.counter).copied().unwrap_or(*power);
+        drawn.retain(|(_, series, _)| stacks(workspace, series));
+        let least = drawn.iter().map(|(_, _, power)| *power).min();
+        for (_, _, power) in &mut drawn {
+            *power = least.unwrap_or(*power);
         }
     }
     drawn

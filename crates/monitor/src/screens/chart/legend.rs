@@ -5,9 +5,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tallymon::core::flow::NoValue;
+use tallymon::human::Unit;
 
-use crate::model::{Series, format};
+use crate::model::{Series, Statistics, format};
 use crate::screens::chart::areas::Areas;
+use crate::screens::chart::graph::stacks;
 use crate::screens::chart::legend_columns::{LegendColumn, columns};
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
@@ -86,6 +88,28 @@ pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
     }
 }
 
+/// A number about the rows in view.
+fn statistic(workspace: &Workspace, series: &Series, of: impl Fn(&Statistics) -> Option<f64>) -> String {
+    let dash = || workspace.theme.either("–", "-").to_string();
+    let number = of(&workspace.monitor.statistics(series));
+    number.map_or_else(dash, |number| workspace.words.numbers().number_of(number, series.counter_type))
+}
+
+/// The unit of the numbers of a line.
+fn unit(series: &Series) -> Option<&'static str> {
+    match series.unit() {
+        (Unit::Count | Unit::AsIs, _) => None,
+        (Unit::PerSecond, _) => Some("/s"),
+        (Unit::Percent, _) => Some("%"),
+        // A counter of megabytes has megabytes as its numbers.
+        (Unit::Bytes, factor) if factor >= 1_048_576.0 => Some("MiB"),
+        (Unit::Bytes, factor) if factor > 1.0 => Some("KiB"),
+        (Unit::Bytes, _) => Some("B"),
+        (Unit::BytesPerSecond, _) => Some("B/s"),
+        (Unit::Seconds, _) => Some("s"),
+    }
+}
+
 /// The difference to the compared log.
 fn change(workspace: &Workspace, series: &Series) -> String {
     let compared = workspace.comparison.as_ref().map(|comparison| &comparison.compared);
@@ -105,7 +129,7 @@ fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, 
         ("!", theme.bad())
     } else if chosen {
         (theme.either("▶", ">"), theme.plain())
-    } else if series.hidden {
+    } else if series.hidden || !stacks(workspace, series) {
         (theme.either("·", "."), theme.dim())
     } else {
         (theme.either("✓", "+"), theme.dim())
@@ -142,6 +166,10 @@ fn series_line(
             Word::Object => (series.object_name.clone(), style),
             Word::Host => (series.host().unwrap_or(workspace.system_name()).to_string(), style),
             Word::Change => (change(workspace, series), style),
+            Word::Average => (statistic(workspace, series, |known| known.average), theme.dim()),
+            Word::Minimum => (statistic(workspace, series, |known| known.minimum), theme.dim()),
+            Word::Maximum => (statistic(workspace, series, |known| known.maximum), theme.dim()),
+            Word::Unit => (unit(series).unwrap_or(dash).to_string(), theme.dim()),
             _ => {
                 let (text, own) = now(workspace, series);
                 (text, if gone { style } else { own })

@@ -13,9 +13,16 @@ pub(crate) struct LegendColumn {
     pub(crate) right: bool,
 }
 
+/// The statistics of the rows in view, and the unit of all numbers of the line.
+const STATISTICS: [Word; 4] = [Word::Average, Word::Minimum, Word::Maximum, Word::Unit];
+
 /// The columns that fit into so many columns of the screen: the least important ones are left out.
 pub(crate) fn columns(workspace: &Workspace, space: u16) -> Vec<LegendColumn> {
     let mut columns = all(workspace);
+    // Statistics use the room that names leave; all of them or none, so that a row can be read across.
+    if needed(&columns) > space {
+        columns.retain(|column| !STATISTICS.contains(&column.word));
+    }
     for (word, least) in [(Word::Object, 24), (Word::Instance, 24), (Word::Counter, 40)] {
         shrink(&mut columns, space, word, least);
     }
@@ -60,6 +67,11 @@ fn all(workspace: &Workspace) -> Vec<LegendColumn> {
         widest(Word::Host, 16, &|series| width(series.host().unwrap_or(workspace.system_name()))),
         column(if is_at_cursor { Word::At } else { Word::Last }, last.width.max(12), true),
     ];
+    columns.extend(STATISTICS.map(|word| column(word, 12, true)));
+    // The last one is short.
+    if let Some(unit) = columns.last_mut() {
+        unit.width = width(words.get(Word::Unit)).max(5);
+    }
     if workspace.comparison.is_some() {
         columns.push(column(Word::Change, width(words.get(Word::Change)).max(20), true));
     }
