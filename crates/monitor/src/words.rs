@@ -118,6 +118,7 @@ words! {
     HelpTitle: "Keys", "키", "キー", "Клавиши";
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     EscapeCloses: "Esc closes", "Esc: 닫기", "Esc: 閉じる", "Esc закрывает";
+    TourKeys: "a tour of one minute", "1분 안내", "一分間の案内", "обзор за минуту";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)",
         "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)",

@@ -153,7 +153,7 @@ impl App {
             Opens::Explain => {
                 Ok(Explanation::of_chosen(workspace).map(|screen| Box::new(screen) as Box<dyn Screen>))
             }
-            Opens::Help => Ok(Some(Box::new(Help))),
+            Opens::Help => Ok(Some(Box::new(Help::default()))),
             Opens::Process => Ok(ProcessScreen::open(workspace).map(|screen| Box::new(screen) as _)),
             Opens::Act => Ok(ActScreen::open(workspace).map(|screen| Box::new(screen) as _)),
             Opens::Properties => Ok(Some(Box::new(Properties::default()))),

@@ -17,3 +17,4 @@ pub(crate) mod show;
 mod show_tests;
 mod table;
 mod table_macro;
+pub(crate) mod tour;

@@ -2,9 +2,10 @@
 
 use crossterm::event::KeyCode;
 
-use crate::keys::binding::{Context, Group, Key};
+use crate::keys::binding::{Context, Group, Key, KeyBinding};
 use crate::keys::footers::{FOOTERS, Footer, HINT};
 use crate::keys::table::{bindings, groups};
+use crate::keys::tour::{Line, Page};
 use crate::words::Words;
 
 /// The lines of the help screen: keys, and what they do.
@@ -30,6 +31,21 @@ fn help_line(group: &Group, words: Words, ascii: bool) -> (String, String) {
     let text = texts.join(if texts.iter().any(is_list) { "; " } else { comma });
     let title = group.title.as_ref().map(|title| format!("{}: ", words.pick(title))).unwrap_or_default();
     (keys, title + &text)
+}
+
+/// The title and the lines of a page of the tour: keys, and what they are for.
+pub(crate) fn tour_page(page: &Page, words: Words, ascii: bool) -> (&'static str, Vec<(String, String)>) {
+    let keys_of = |line: &Line| {
+        let first = line.commands.iter().filter_map(|command| {
+            let is_here = |binding: &&KeyBinding| {
+                binding.command == *command && binding.contexts.contains(&line.context)
+            };
+            bindings().find(is_here)?.all_keys().next()
+        });
+        joined(first, " ", ascii)
+    };
+    let lines = page.lines.iter().map(|line| (keys_of(line), words.pick(&line.label).to_string()));
+    (words.pick(&page.title), lines.collect())
 }
 
 /// The footer of a screen; nothing where it has none.

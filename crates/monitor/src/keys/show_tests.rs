@@ -7,8 +7,9 @@ use tallymon::core::title::Language;
 
 use super::footers::{FOOTERS, HINT};
 use super::manual::manual;
-use super::show::{footer, help_lines};
+use super::show::{footer, help_lines, tour_page};
 use super::table::bindings;
+use super::tour::PAGES;
 use crate::words::Words;
 
 #[test]
@@ -58,6 +59,29 @@ fn a_footer_names_keys_of_the_table() {
         assert!(text.is_ascii() || known.between == " · ", "{text}");
         for (commands, label) in known.entries {
             assert!(!commands.is_empty() && text.contains(label[0]), "{text}");
+        }
+    }
+}
+
+#[test]
+fn every_line_of_the_tour_has_its_keys_in_every_language() {
+    for language in [Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN] {
+        for page in &PAGES {
+            let (title, lines) = tour_page(page, Words::of(language), false);
+            assert!(!title.is_empty());
+            for ((keys, text), line) in lines.iter().zip(page.lines) {
+                // Each command has a key of its own.
+                let known = line.commands.iter().filter(|command| {
+                    let here = |binding: &&super::binding::KeyBinding| {
+                        binding.command == **command && binding.contexts.contains(&line.context)
+                    };
+                    bindings().any(|binding| here(&binding))
+                });
+                assert_eq!(known.count(), line.commands.len(), "{text}");
+                assert!(!keys.is_empty() && !text.is_empty());
+                let room = 72 - unicode_width::UnicodeWidthStr::width(keys.as_str());
+                assert!(unicode_width::UnicodeWidthStr::width(text.as_str()) < room, "{keys} {text}");
+            }
         }
     }
 }

@@ -130,6 +130,23 @@ fn help_and_explanation() {
 }
 
 #[test]
+fn the_tour_of_one_minute() {
+    for (name, language) in [("tour", Language::ENGLISH), ("tour-korean", Language::KOREAN)] {
+        let mut bench = Bench::with(DEFAULTS, language, |_| ());
+        bench.run(5).types("?").key(KeyCode::Tab);
+        check(&format!("{name}-perfmon"), &mut bench);
+        bench.key(KeyCode::Tab);
+        let screen = check(&format!("{name}-top"), &mut bench);
+        has(&screen, &["top"]);
+        // Behind the last page the keys come again; any other key closes.
+        bench.key(KeyCode::Tab);
+        has(&bench.screen(), &["Ctrl-Z"]);
+        bench.types("x");
+        assert!(!bench.screen().contains("Ctrl-Z"));
+    }
+}
+
+#[test]
 fn no_such_object_counter_or_instance() {
     let mut bench = Bench::new(&[
         r"\Procesor(_Total)\% Processor Time",
