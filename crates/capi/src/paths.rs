@@ -1,7 +1,7 @@
 //! Making, parsing, expanding and checking counter paths; and information about a counter.
 
 use tallymon::core::path::{CounterPath, InstanceIndex, InstancePath, Part};
-use tallymon::log::select::is_meant;
+use tallymon::log::select::columns_of;
 use tallymon::{Expand, PathPart, Query};
 
 use crate::handles::Handle;
@@ -138,16 +138,28 @@ pub(crate) fn make<L: Letter>(
         return Err(status::NOT_IMPLEMENTED);
     }
     let given = |text: Str<L>| text.get().filter(|text| !text.is_empty());
+    let has_instances = |object: &Part| {
+        machine::browse(false, |query| {
+            let known = query.object("", object).ok().and_then(|name| query.catalog().object(name));
+            Ok(known.is_some_and(|known| known.has_instances))
+        })
+    };
     let (Some(object), Some(counter)) = (given(elements.object), given(elements.counter)) else {
         return Err(status::INVALID_ARGUMENT);
     };
-    let instance = given(elements.instance).map(|name| {
+    let object = Part::parse(&object);
+    // An empty text means no instance, as NULL does, unless the object has instances: one may have no name.
+    let name = elements.instance.get();
+    let name = match name {
+        Some(name) if name.is_empty() && !has_instances(&object)? => None,
+        name => name,
+    };
+    let instance = name.map(|name| {
         let index = if elements.index == NO_INDEX { 0 } else { elements.index };
         InstancePath::new(given(elements.parent).as_deref(), &name, index)
     });
     let machine = given(elements.machine).map(|name| name.trim_start_matches('\\').to_string());
-    let made =
-        CounterPath { machine, object: Part::parse(&object), instance, counter: Part::parse(&counter) };
+    let made = CounterPath { machine, object, instance, counter: Part::parse(&counter) };
     put(&made.to_string(), path, size)
 }
 
@@ -160,8 +172,11 @@ pub(crate) fn parse<L: Letter>(path: Str<L>, elements: Buf<u8>, bytes: Out<u32>,
     if flags & 0xFFFF != 0 {
         return Err(status::NOT_IMPLEMENTED);
     }
-    let path = CounterPath::parse(&text).map_err(|_| status::INVALID_PATH)?.path;
-    let here = machine::browse(false, |query| Ok(query.system_name().to_string()))?;
+    // The objects of this machine decide where the name of an instance begins.
+    let (path, here) = machine::browse(false, |query| {
+        let path = query.parse(&text).map_err(|_| status::INVALID_PATH)?.path;
+        Ok((path, query.system_name().to_string()))
+    })?;
     let mut behind = Behind::<L>::new(elements, size_of::<Elements<L>>());
     let elements = behind.elements(&path, &here);
     behind.finish(elements, bytes)
@@ -198,10 +213,8 @@ pub(crate) fn validate_in<L: Letter>(source: Handle, path: Str<L>) -> Done {
     let text = path.get().filter(|text| !text.is_empty()).ok_or(status::INVALID_ARGUMENT)?;
     match source.source()?.contents()? {
         Some(log) => {
-            let wanted = CounterPath::parse(&text).map_err(|_| status::BAD_COUNTERNAME)?.path;
-            let mut all = log.columns().iter().filter_map(|column| column.parts.as_ref());
-            let found = all.any(|parts| is_meant(&wanted, parts));
-            if found { Ok(()) } else { Err(status::ENTRY_NOT_IN_LOG_FILE) }
+            let found = columns_of(&text, log.columns()).map_err(|_| status::BAD_COUNTERNAME)?;
+            if found.is_empty() { Err(status::ENTRY_NOT_IN_LOG_FILE) } else { Ok(()) }
         }
         None => machine::browse(false, |query| check(query, &text)),
     }
@@ -209,7 +222,7 @@ pub(crate) fn validate_in<L: Letter>(source: Handle, path: Str<L>) -> Done {
 
 fn check(query: &mut Query, text: &str) -> Done {
     query.check(text).map_err(|error| status::of_path(&error))?;
-    let path = CounterPath::parse(text).map_err(|_| status::BAD_COUNTERNAME)?.path;
+    let path = query.parse(text).map_err(|_| status::BAD_COUNTERNAME)?.path;
     let Some(wanted) = path.instance.filter(|instance| !instance.is_wild()) else { return Ok(()) };
     let object = query.object(text, &path.object).map_err(|error| status::of_path(&error))?;
     let pattern = wanted.pattern();
@@ -240,12 +253,8 @@ pub(crate) fn expand<L: Letter>(
     }
     let paths: Vec<String> = match source.source()?.contents()? {
         Some(log) => {
-            let wanted = CounterPath::parse(&text).map_err(|_| status::INVALID_PATH)?.path;
-            let meant = log
-                .columns()
-                .iter()
-                .filter(|column| column.parts.as_ref().is_some_and(|parts| is_meant(&wanted, parts)));
-            meant.map(|column| column.path.clone()).collect()
+            let meant = columns_of(&text, log.columns()).map_err(|_| status::INVALID_PATH)?;
+            meant.into_iter().filter_map(|at| Some(log.columns().get(at)?.path.clone())).collect()
         }
         None => machine::browse(flags & REFRESH_COUNTERS != 0, |query| expand_live(query, &text, flags))?,
     };

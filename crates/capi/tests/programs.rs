@@ -7,9 +7,11 @@ use std::process::Command;
 
 use tallymon::core::counter::{CounterType, Format, TYPES, apply, compute, g17};
 use tallymon::core::flow::{NoValue, Sample, Value};
+use tallymon::core::path::InstancePath;
 use tallymon::core::time::{FileTime, Frequency};
 use tallymon::registry::{Roots, Scope, Service, Writer};
 use tallymon::{Location, Query};
+use tallymon_testkit::raw::Random;
 use tallymon_testkit::{peer, shared};
 
 mod bench;
@@ -323,6 +325,39 @@ fn memory_stays_the_same_over_many_queries() {
     let (first, last) = line.split_once(' ').unwrap();
     let grown = last.parse::<i64>().unwrap() - first.parse::<i64>().unwrap();
     assert!(grown < 2_048, "it grew from {first} to {last} KB");
+}
+
+/// Names of instances that look like other parts of a path, of an object of this machine in a log: every path that
+/// is expanded is the same after it was split and put together again, and reads the value of its own instance.
+#[test]
+fn expanded_paths_are_accepted_and_split_and_made_again() {
+    let Some(gcc) = peer("gcc") else { return };
+    let bench = Bench::new("paths");
+    let program = bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/paths.c"]);
+    let fixed =
+        [r"k)l\m", "w)(z", r"a)b\c#3", "st*r", "star", "Star", "x#*", "", "n#1", "n", ")(", "(", " a", "x/y"];
+    let letters: Vec<char> = r"()\/#*aAb1 .".chars().collect();
+    let mut random = Random::new(19);
+    let mut letter = |_| letters[usize::try_from(random.below(letters.len() as u64)).unwrap()];
+    let mut names: Vec<String> = fixed.map(str::to_string).to_vec();
+    names.extend((0..60).map(|at| (0..=at % 7).map(&mut letter).collect::<String>()));
+    // A single star means all instances, and `#1` also the second one without a name.
+    names.retain(|name| name != "*" && !name.starts_with('#'));
+    names.sort();
+    names.dedup();
+    let paths =
+        names.iter().map(|name| format!(r"\\box\Process({})\ID Process", InstancePath::new(None, name, 0)));
+    let paths: Vec<String> = paths.collect();
+    let log = bench.0.join("paths.csv");
+    let head: String = paths.iter().map(|path| format!(",\"{path}\"")).collect();
+    let row: String = (1..=paths.len()).map(|value| format!(",\"{value}\"")).collect();
+    let text = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}\r\n\"01/02/2026 00:00:00.000\"{row}\r\n");
+    std::fs::write(&log, text).unwrap();
+    let output = bench.run(&program).arg(&log).output().unwrap();
+    let expected: Vec<String> =
+        paths.iter().zip(1u32..).map(|(path, value)| format!("{value} {path}")).collect();
+    assert!(names.len() > 50);
+    assert_eq!(lines(&output), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

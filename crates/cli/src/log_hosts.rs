@@ -151,7 +151,7 @@ impl LogHosts {
     }
 
     fn add_one(&mut self, text: &str) -> Result<(), Failure> {
-        let path = CounterPath::parse(text).map_err(|error| PathError::syntax(text, error))?.path;
+        let path = CounterPath::of_text(text).map_err(|error| PathError::syntax(text, error))?;
         let known = |host: &str| self.log.of_host(host).is_some();
         // If there is only one host, its query reports a wrong host.
         let machine = path.machine.filter(|_| self.hosts.len() > 1);

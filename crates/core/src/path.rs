@@ -119,6 +119,30 @@ impl CounterPath {
         parse_local(rest, Separator::of_shorthand(rest.text))
     }
 
+    /// As [`CounterPath::parse`], and where the text breaks the grammar or would need a repair the first of its
+    /// [alternatives](CounterPath::alternatives): only these have an instance without a name.
+    ///
+    /// ```
+    /// use tallymon_core::path::CounterPath;
+    ///
+    /// assert!(CounterPath::parse(r"\Process()\ID Process").is_err());
+    /// let path = CounterPath::of_text(r"\Process()\ID Process")?;
+    /// assert_eq!(path.instance.unwrap().text(), "");
+    /// # Ok::<(), tallymon_core::path::PathError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`CounterPath::parse`].
+    pub fn of_text(text: &str) -> Result<CounterPath, PathError> {
+        let parsed = CounterPath::parse(text);
+        if let Ok(ParsedPath { path, repaired: None }) = parsed {
+            return Ok(path);
+        }
+        // A backslash in the name of an instance may look like a lost one.
+        CounterPath::alternatives(text).next().map_or_else(|| Ok(parsed?.path), Ok)
+    }
+
     /// The other readings of a text with backslashes: the instance begins at any parenthesis and ends at the
     /// last `)\\`, and may be empty. A caller that knows the objects finds the one that is meant, because
     /// names of instances may look like the end of an object's name: `\\Object(k)l\\m)\\Counter`.

@@ -37,7 +37,7 @@ impl ColumnList {
         before: Option<usize>,
     ) -> usize {
         let place = columns.len();
-        let parts = CounterPath::parse(&key.0).ok().map(|parsed| parsed.path);
+        let parts = CounterPath::of_text(&key.0).ok();
         let before = before.or(self.last);
         columns.push(Column {
             path: key.0.clone(),

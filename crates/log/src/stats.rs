@@ -152,6 +152,7 @@ pub(crate) fn gather(
                 continue;
             }
             let columns = &log.about().columns;
+            search.learn(columns.get(places.len()..).unwrap_or_default());
             for column in columns.iter().skip(places.len()) {
                 let same = seen.entry(column.path.clone()).or_default();
                 let key = (column.path.clone(), *same);

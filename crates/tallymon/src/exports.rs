@@ -120,7 +120,7 @@ pub mod log {
 
     /// Selecting counters of a log.
     pub mod select {
-        pub use tallymon_log::select::is_meant;
+        pub use tallymon_log::select::columns_of;
     }
 
     /// Log sets of SQLite databases.

@@ -155,6 +155,12 @@ impl Keys {
         if found.iter().any(is_exact) {
             return found.into_iter().filter(is_exact).collect();
         }
+        // A log that has only some instances of a name has the number in the name.
+        let numbered = places.get(&small(&wanted.to_string())).filter(|_| found.is_empty());
+        let is_first = |position: &&usize| self.list.get(**position).is_some_and(|key| key.number == 0);
+        if let Some(position) = numbered.and_then(|numbered| numbered.iter().find(is_first)) {
+            return vec![*position];
+        }
         // `#1` is a name, unless there is only the second instance without a name.
         let number = wanted.text().strip_prefix('#').filter(|_| found.is_empty());
         let number = number.and_then(|digits| digits.parse::<u32>().ok());

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tallymon::core::block::{BlockWriter, Snapshot, WriteHeader};
@@ -10,7 +11,7 @@ use tallymon::core::flow::{Absence, NoValue, Source, SourceError, SourceErrorKin
 use tallymon::core::request::Request;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex, Titles};
-use tallymon::log::ReadOptions;
+use tallymon::log::{FORMATS, ReadOptions, relog};
 use tallymon::{
     Expand, FileSource, Host, InstanceIdentity, InstanceKey, Locale, Location, Log, Matching, NameForm,
     PathPart, PathProblem, Query, Reading, explain, open,
@@ -775,7 +776,28 @@ fn awkward_names(seed: u64) -> Vec<&'static str> {
     names.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect()
 }
 
-/// Every path that is printed is read as the same instance: live, expanded, and from a text log.
+/// A log of every format that can be written, with the values of readings.
+fn logs_of(readings: &[Reading], scratch: &Scratch, seed: u64) -> Vec<PathBuf> {
+    let mut log = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+    let mut row = String::from("\"01/02/2026 00:00:00.000\"");
+    for reading in readings {
+        log += &format!(",\"\\\\host{}\"", reading.path);
+        row += &format!(",\"{}\"", reading.cell.value.as_ref().unwrap().as_f64().unwrap());
+    }
+    let text = scratch.join(format!("{seed}.csv"));
+    std::fs::write(&text, format!("{log}\r\n{row}\r\n")).unwrap();
+    let mut logs = vec![text.clone()];
+    for info in FORMATS.iter().filter(|info| info.writes && info.reads) {
+        let copy = scratch.join(format!("{seed}-copy.{}", info.extension));
+        let options = relog::Options { format: info.format, ..relog::Options::default() };
+        relog::relog(std::slice::from_ref(&text), &copy, &options).unwrap();
+        logs.push(copy);
+    }
+    logs
+}
+
+/// Every path that is printed is read as the same instance: live, expanded, and from a log of any format, by a
+/// query over the log, by its reader, and by a copy of only that counter.
 #[test]
 fn printed_paths_are_accepted() {
     let scratch = Scratch::new();
@@ -786,48 +808,91 @@ fn printed_paths_are_accepted() {
         machine.lock().unwrap().processes = processes.collect();
         all.add(r"\Process(*)\ID Process").unwrap();
         all.collect().unwrap();
-        let readings = all.readings();
+        let mut readings = all.readings();
         assert_eq!(readings.len(), names.len(), "{seed}: {names:?}");
-        let mut log = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
-        let mut row = String::from("\"01/02/2026 00:00:00.000\"");
+        // The second instance without a name is `#1`, and so is an instance of that name.
+        let paths: Vec<String> = readings.iter().map(|reading| reading.path.clone()).collect();
+        readings.retain(|reading| paths.iter().filter(|path| **path == reading.path).count() == 1);
         for reading in &readings {
-            log += &format!(",\"\\\\host{}\"", reading.path);
-            row += &format!(",\"{}\"", reading.cell.value.as_ref().unwrap().as_f64().unwrap());
-        }
-        let file = scratch.join(format!("{seed}.csv"));
-        std::fs::write(&file, format!("{log}\r\n{row}\r\n")).unwrap();
-        let source = Log::open(&file, &ReadOptions::default()).unwrap().source();
-        let mut of_log = Query::new(Box::new(source), Language::ENGLISH).unwrap();
-        for reading in &readings {
-            // The second instance without a name is `#1`, and so is an instance of that name.
-            if readings.iter().filter(|other| other.path == reading.path).count() > 1 {
-                continue;
-            }
-            let name = &reading.instance.as_ref().unwrap().name;
-            let alike = names.iter().filter(|other| other.eq_ignore_ascii_case(name)).count();
-            // A log has one column for names that differ only in case, as it may be one of several that are
-            // joined and spell a name differently.
             let mut live = query_of(&machine, Language::ENGLISH);
-            let queries: &mut [&mut Query] =
-                if alike > 1 { &mut [&mut live] } else { &mut [&mut live, &mut of_log] };
-            for query in queries {
-                let handle = query.add(&reading.path).unwrap_or_else(|error| panic!("{seed}: {error}"));
-                query.collect().unwrap();
-                let found = query.readings_of(handle);
-                let values: Vec<_> = found.iter().map(|one| (&one.path, one.cell.value.clone())).collect();
-                let number = |value: &Value| value.as_f64();
-                assert_eq!(values.len(), 1, "{seed}: {} is {values:?} of {names:?}", reading.path);
-                assert_eq!(values[0].0, &reading.path, "{seed}: {names:?}");
-                assert_eq!(
-                    values[0].1.as_ref().ok().and_then(number),
-                    reading.cell.value.as_ref().ok().and_then(number),
-                    "{seed}: {} of {names:?}",
-                    reading.path
-                );
-            }
-            let expanded = query_of(&machine, Language::ENGLISH).expand(&reading.path, Expand::default());
+            assert_eq!(
+                value_in(&mut live, &reading.path),
+                number(reading),
+                "{seed}: {} {names:?}",
+                reading.path
+            );
+            let expanded = live.expand(&reading.path, Expand::default());
             let expanded: Vec<String> = expanded.unwrap().iter().map(ToString::to_string).collect();
             assert_eq!(expanded, [reading.path.as_str()], "{seed}: {names:?}");
         }
+        // Every third machine is enough for files.
+        for file in if seed % 3 == 0 { logs_of(&readings, &scratch, seed) } else { Vec::new() } {
+            let log = Log::open(&file, &ReadOptions::default()).unwrap();
+            let mut source = log.source();
+            let mut query = Query::new(Box::new(log.source()), Language::ENGLISH).unwrap();
+            for reading in &readings {
+                let (path, name) = (&reading.path, file.display());
+                assert_eq!(value_in(&mut query, path), number(reading), "{name}: {path} of {names:?}");
+                let handle = source.add(path).unwrap();
+                source.set_range(FileTime(0), FileTime(u64::MAX));
+                source.collect().unwrap();
+                let found = source.readings_of(handle).unwrap();
+                assert_eq!(found.len(), 1, "{name}: {path} of {names:?}");
+                assert_eq!(
+                    found[0].cell.value.as_ref().ok().and_then(Value::as_f64),
+                    number(reading),
+                    "{name}: {path}"
+                );
+            }
+        }
     }
+}
+
+fn number(reading: &Reading) -> Option<f64> {
+    reading.cell.value.as_ref().ok()?.as_f64()
+}
+
+/// The value of a path that must mean one instance, printed as the path is.
+#[track_caller]
+fn value_in(query: &mut Query, path: &str) -> Option<f64> {
+    let handle = query.add(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    query.collect().unwrap();
+    let found = query.readings_of(handle);
+    query.remove(handle);
+    assert_eq!(found.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), [path]);
+    number(&found[0])
+}
+
+/// A log that has only some instances of a name, or has them in another order, keeps their numbers.
+#[test]
+fn instances_of_a_log_keep_their_numbers() {
+    let folder = Scratch::new();
+    let file = folder.join("some.csv");
+    let paths = ["svchost#3", "sh#1", "sh", "a", "A", "only#2", "only#4"]
+        .map(|name| format!(r"\Process({name})\ID Process"));
+    let header: Vec<String> = paths.iter().map(|path| format!("\"\\\\host{path}\"")).collect();
+    let values: Vec<String> = (1..=paths.len()).map(|value| format!("\"{value}\"")).collect();
+    let rows = format!(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",{}\r\n\"01/02/2026 00:00:00.000\",{}\r\n",
+        header.join(","),
+        values.join(",")
+    );
+    std::fs::write(&file, rows).unwrap();
+    let source = || Log::open(&file, &ReadOptions::default()).unwrap().source();
+    let mut query = Query::new(Box::new(source()), Language::ENGLISH).unwrap();
+    for (path, value) in paths.iter().zip(1u32..) {
+        let handle = query.add(path).unwrap();
+        query.collect().unwrap();
+        let found = query.readings_of(handle);
+        assert_eq!(found.len(), 1, "{path}");
+        assert_eq!(number(&found[0]), Some(f64::from(value)), "{path}");
+        // What is printed means the same instance.
+        let printed = found[0].path.clone();
+        let again = query.add(&printed).unwrap();
+        query.collect().unwrap();
+        assert_eq!(number(&query.readings_of(again)[0]), Some(f64::from(value)), "{printed}");
+    }
+    let all = query.add(r"\Process(*)\ID Process").unwrap();
+    query.collect().unwrap();
+    assert_eq!(query.readings_of(all).len(), paths.len());
 }

@@ -79,7 +79,7 @@ pub(crate) fn ended(damaged: bool, not_found: &[String]) -> Result<(), Failure> 
 pub(crate) fn selection(choice: &Choice) -> Result<Selection, Failure> {
     let mut counters = Vec::new();
     for path in &choice.counter {
-        counters.push(CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path);
+        counters.push(CounterPath::of_text(path).map_err(|error| PathError::syntax(path, error))?);
     }
     Ok(Selection { counters, ..in_range(&choice.range)? })
 }

@@ -65,7 +65,7 @@ const NO_COLUMN: usize = usize::MAX;
 fn column(path: &str, place: usize) -> Column {
     Column {
         path: path.to_owned(),
-        parts: CounterPath::parse(path).ok().map(|parsed| parsed.path),
+        parts: CounterPath::of_text(path).ok(),
         counter_type: CounterType::PERF_DOUBLE_RAW,
         scale: 0,
         time_base: Frequency::default(),

@@ -51,6 +51,9 @@ impl Plan {
         scanned.sort_by_key(|scanned| scanned.report.first);
         let mut search = PathMatcher::new(&options.select);
         let mut chosen: Vec<Chosen> = Vec::new();
+        for input in &scanned {
+            search.learn(&input.columns);
+        }
         let mut by_path = HashMap::new();
         let mut left_out = 0u64;
         for (nth, input) in scanned.iter().enumerate() {

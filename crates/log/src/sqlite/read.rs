@@ -138,13 +138,17 @@ impl SqliteReader {
             let text = |at: usize| -> rusqlite::Result<Option<String>> { Ok(text(row.get_ref(at)?)) };
             let machine = text(1)?.unwrap_or_default();
             let (object, counter) = (text(2)?.unwrap_or_default(), text(3)?.unwrap_or_default());
-            let instance = text(6)?.filter(|name| !name.is_empty());
+            let number = integer(row, 7)?;
+            // Names of instances may end with a blank; where columns are filled with blanks, that of the host is too.
+            let is_filled = raw_text(row.get_ref(1)?).is_some_and(|host| host.ends_with(['\0', ' ']));
+            let instance = if is_filled { text(6)? } else { raw_text(row.get_ref(6)?) };
+            let instance = instance.filter(|name| !name.is_empty() || number.is_some());
             let kind = (machine.clone(), object.clone(), counter.clone());
             if last.as_ref() != Some(&kind) {
                 group = group.saturating_add(1);
                 last = Some(kind);
             }
-            let index = integer(row, 7)?.and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
+            let index = number.and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
             let parent = text(8)?.filter(|parent| !parent.is_empty());
             let wild = instance.is_some();
             let parts = (!object.is_empty()).then(|| CounterPath {
@@ -530,11 +534,13 @@ impl LogReader for SqliteReader {
 }
 
 fn text(value: ValueRef<'_>) -> Option<String> {
+    // Other databases have fixed columns that end with blanks or with a zero.
+    raw_text(value).map(|text| text.trim_end_matches(['\0', ' ']).to_owned())
+}
+
+fn raw_text(value: ValueRef<'_>) -> Option<String> {
     match value {
-        // Other databases have fixed columns that end with blanks or with a zero.
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            Some(String::from_utf8_lossy(bytes).trim_end_matches(['\0', ' ']).to_owned())
-        }
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         ValueRef::Integer(number) => Some(number.to_string()),
         ValueRef::Real(_) | ValueRef::Null => None,
     }

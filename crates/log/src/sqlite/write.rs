@@ -136,7 +136,8 @@ fn insert(statement: &mut Statement<'_>, id: i64, column: &Column) -> rusqlite::
             parts.instance.as_ref().map(|instance| instance.text().to_owned()),
             parts.instance.as_ref().and_then(|instance| match instance.index() {
                 InstanceIndex::At(index) => Some(index),
-                _ => None,
+                // An instance without a name: otherwise it would look like none.
+                _ => instance.text().is_empty().then_some(0),
             }),
         ),
         // A text log may have a column whose name is not a path.

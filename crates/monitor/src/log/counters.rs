@@ -35,7 +35,7 @@ pub fn meant_of_log(log: &Log, locale: Locale, paths: &[String]) -> Result<Vec<S
     let mut all = Vec::new();
     for path in paths {
         let mut found = Vec::new();
-        if CounterPath::parse(path).is_ok_and(|parsed| parsed.path.machine.is_none()) {
+        if CounterPath::of_text(path).is_ok_and(|parsed| parsed.machine.is_none()) {
             for host in hosts_of(log) {
                 let mut query = Query::new(Box::new(host.source()), locale)?;
                 if query.add(path).is_ok() {

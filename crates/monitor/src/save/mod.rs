@@ -109,8 +109,8 @@ fn save_log(workspace: &Workspace, name: &str, format: Format) -> io::Result<()>
     if let Some(log) = workspace.log().filter(is_copied) {
         // A path without a host would mean all hosts.
         let of_host = |path: &str| match path.starts_with("\\\\") || log.host().is_empty() {
-            true => path.parse::<CounterPath>(),
-            false => format!("\\\\{}{path}", log.host()).parse(),
+            true => CounterPath::of_text(path),
+            false => CounterPath::of_text(&format!("\\\\{}{path}", log.host())),
         };
         let counters = workspace.monitor.series().iter();
         let view = workspace.monitor.view_times();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tallymon_core::block::{BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, SourceError, Value, ValueState};
-use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::path::{CounterPath, InstanceIndex, Part};
 use tallymon_core::time::{Frequency, PerfTime};
 use tallymon_core::title::{HelpIndex, TitleIndex};
 use tallymon_host::titles;
@@ -27,14 +27,57 @@ pub(super) struct LogObject {
     pub(super) has_instances: bool,
     pub(super) counters: Vec<CounterSpec>,
     /// Names in the order in which instances appear.
-    pub(super) instances: Vec<String>,
-    /// The positions of the instances with a name.
+    instances: Vec<LogInstance>,
+    /// The positions of the instances in the order in which they are written: that of their numbers.
+    order: Vec<usize>,
+    /// The positions of the instances with a name, in this order.
     pub(super) named: HashMap<String, Vec<usize>>,
     /// The column of an instance and a counter, by their positions.
     pub(super) columns: HashMap<(usize, usize), usize>,
 }
 
+/// An instance of a log.
+#[derive(Debug)]
+struct LogInstance {
+    name: String,
+    /// Its number among those of its name, as the log has it; `None` for `#*`.
+    number: Option<u32>,
+    /// Name and number as the log has them.
+    text: String,
+    /// The last log of several that has it.
+    log: usize,
+}
+
 impl LogObject {
+    /// Orders the instances by their numbers. A block has no numbers: they follow from the order. So an instance
+    /// whose number is not the next one, because the log has only some of those of its name, gets a name with the
+    /// number in it.
+    fn order_instances(&mut self) {
+        let mut order: Vec<usize> = (0..self.instances.len()).collect();
+        let number = |at: &usize| self.instances.get(*at).map(|instance| instance.number.unwrap_or(u32::MAX));
+        if self.instances.iter().any(|instance| instance.number != Some(0)) {
+            order.sort_by_key(number);
+        }
+        self.named.clear();
+        let mut odd = Vec::new();
+        for at in order {
+            let Some(instance) = self.instances.get(at) else { continue };
+            let known = self.named.entry(instance.name.clone()).or_default();
+            if instance.number.and_then(|number| usize::try_from(number).ok()) == Some(known.len()) {
+                known.push(at);
+                self.order.push(at);
+            } else {
+                odd.push(at);
+            }
+        }
+        for at in odd {
+            let Some(instance) = self.instances.get_mut(at) else { continue };
+            instance.name.clone_from(&instance.text);
+            self.named.entry(instance.name.clone()).or_default().push(at);
+            self.order.push(at);
+        }
+    }
+
     /// Adds it to a block: the definitions only, or also the values, which `value` returns by column.
     pub(super) fn write(
         &self,
@@ -60,7 +103,8 @@ impl LogObject {
         if metadata {
             return object.metadata();
         }
-        for (instance, name) in self.instances.iter().enumerate() {
+        let named = self.order.iter().filter_map(|at| Some((*at, &self.instances.get(*at)?.name)));
+        for (instance, name) in named {
             let mut block =
                 if self.has_instances { object.instance(name, None, None) } else { object.single() };
             for counter in 0..self.counters.len() {
@@ -82,11 +126,13 @@ pub(super) struct ColumnTree {
     helps: HashMap<(TitleIndex, TitleIndex), HelpIndex>,
     pub(super) own_names: Vec<(TitleIndex, String)>,
     pub(super) hosts: Vec<LogHost>,
-    /// Position of each host, of each object of each, and of each instance of each, by the text of the log
-    /// in small letters.
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log;
+    /// those of hosts in small letters.
     host_positions: HashMap<String, usize>,
     object_positions: HashMap<(usize, TitleIndex), usize>,
     instances: HashMap<(usize, usize, String), usize>,
+    /// Instances whose names differ only in case, by the name in small letters.
+    spellings: HashMap<(usize, usize, String), Vec<usize>>,
 }
 
 impl ColumnTree {
@@ -115,12 +161,20 @@ impl ColumnTree {
             host_positions: HashMap::new(),
             object_positions: HashMap::new(),
             instances: HashMap::new(),
+            spellings: HashMap::new(),
         })
     }
 
-    /// Adds the column at a position. Returns the position of the first column of the same counter and
+    /// Orders what was put.
+    pub(super) fn finish(&mut self) {
+        for object in self.hosts.iter_mut().flat_map(|host| &mut host.objects) {
+            object.order_instances();
+        }
+    }
+
+    /// Adds the column at a position; `log` is the number of its log among several. Returns the position of the first column of the same counter and
     /// instance, which is the one shown; `None` for a column that is no counter.
-    pub(super) fn put(&mut self, position: usize, column: &Column) -> Option<usize> {
+    pub(super) fn put(&mut self, log: usize, position: usize, column: &Column) -> Option<usize> {
         // The name of an instance may look like other parts of a path; then the object is unknown.
         let is_known = |parts: &CounterPath| match &parts.object {
             Part::Name(name) => self.known.contains_key(&name.to_lowercase()),
@@ -133,7 +187,7 @@ impl ColumnTree {
         let parts = other.as_ref().or(column.parts.as_ref())?;
         let host = self.host(parts);
         let object = self.object(host, parts);
-        let instance = self.instance(host, object, parts);
+        let instance = self.instance(log, (host, object), parts);
         let known = self.hosts.get(host).and_then(|host| host.objects.get(object))?.name;
         let name = self.counter(known, &parts.counter);
         let help = self.helps.get(&(known, name)).copied().unwrap_or(name.help());
@@ -172,6 +226,7 @@ impl ColumnTree {
                 has_instances: parts.instance.is_some(),
                 counters: Vec::new(),
                 instances: Vec::new(),
+                order: Vec::new(),
                 named: HashMap::new(),
                 columns: HashMap::new(),
             });
@@ -180,21 +235,39 @@ impl ColumnTree {
     }
 
     /// The position of an instance; the only one of an object without instances is 0.
-    fn instance(&mut self, host: usize, object: usize, parts: &CounterPath) -> usize {
-        let (key, name) = match &parts.instance {
-            // The number of an instance is its position among those of its name.
-            Some(instance) => (instance.to_string().to_lowercase(), instance.text().to_string()),
-            None => (String::new(), String::new()),
+    ///
+    /// Names that differ only in case are different instances of one log. Another log may spell a name
+    /// differently, so they are the same instance there unless it has both.
+    fn instance(&mut self, log: usize, (host, object): (usize, usize), parts: &CounterPath) -> usize {
+        let (text, name, number) = match &parts.instance {
+            Some(instance) => {
+                let number = match instance.index() {
+                    InstanceIndex::Implied => Some(0),
+                    InstanceIndex::At(number) => Some(number),
+                    InstanceIndex::Any => None,
+                };
+                (instance.to_string(), instance.text().to_string(), number)
+            }
+            None => (String::new(), String::new(), Some(0)),
         };
         let Some(known) = self.hosts.get_mut(host).and_then(|host| host.objects.get_mut(object)) else {
             return 0;
         };
-        *self.instances.entry((host, object, key)).or_insert_with(|| {
-            let position = known.instances.len();
-            known.named.entry(name.clone()).or_default().push(position);
-            known.instances.push(name);
-            position
-        })
+        let spellings = self.spellings.entry((host, object, text.to_lowercase())).or_default();
+        let exact = self.instances.entry((host, object, text.clone()));
+        let instances = &mut known.instances;
+        let position = *exact.or_insert_with(|| {
+            let is_of_other = |at: &&usize| instances.get(**at).is_some_and(|one| one.log != log);
+            spellings.iter().find(is_of_other).copied().unwrap_or_else(|| {
+                spellings.push(instances.len());
+                instances.push(LogInstance { name, number, text, log });
+                instances.len().saturating_sub(1)
+            })
+        });
+        if let Some(instance) = known.instances.get_mut(position) {
+            instance.log = log;
+        }
+        position
     }
 
     /// The index of an object's name. TCP of NT 4 is TCPv4, unless the name is in a table.

@@ -126,7 +126,7 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
     for (nth, part) in parts.iter().enumerate() {
         for (at, column) in part.columns().iter().enumerate() {
             let position = columns.len();
-            let known = tree.put(position, column).filter(|known| *known != position);
+            let known = tree.put(nth, position, column).filter(|known| *known != position);
             match known.and_then(|known| sources.get_mut(known)) {
                 // One log has two columns with this path: the first is shown.
                 Some(source) if source.last().is_some_and(|(last, _)| *last == nth) => {}
@@ -138,6 +138,7 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
             }
         }
     }
+    tree.finish();
     let first = parts.iter().map(|part| part.summary().first).min().unwrap_or_default();
     let axis = Axis { first, step: parts.iter().filter_map(step).min().unwrap_or(UNITS_PER_SECOND) };
     let last = parts.iter().map(Log::summary).max_by_key(|summary| summary.last);

@@ -151,8 +151,9 @@ impl Log {
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
         let mut tree = ColumnTree::new().map_err(|error| unusable(error.to_string()))?;
         for (position, column) in about.columns.iter().enumerate() {
-            tree.put(position, column);
+            tree.put(0, position, column);
         }
+        tree.finish();
         if tree.hosts.is_empty() {
             return Err(unusable("it has no counters".to_string()));
         }

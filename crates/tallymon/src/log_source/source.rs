@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
 use tallymon_core::counter::Format;
 use tallymon_core::flow::{NoValue, Source, SourceError, SourceErrorKind};
-use tallymon_core::path::CounterPath;
 use tallymon_core::request::{Request, RequestKind};
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_host::titles;
-use tallymon_log::select::is_meant;
+use tallymon_log::select::columns_of;
 
 use super::{Log, LogReading, RecordPair, value};
 use crate::path_error::PathError;
@@ -106,12 +105,7 @@ impl LogSource {
     ///
     /// The text is not a counter path.
     pub fn add(&mut self, path: &str) -> Result<CounterHandle, PathError> {
-        let wanted = CounterPath::parse(path).map_err(|error| PathError::syntax(path, error))?.path;
-        let columns = self.log.columns().iter().enumerate();
-        let meant = columns
-            .filter(|(_, column)| column.parts.as_ref().is_some_and(|found| is_meant(&wanted, found)))
-            .map(|(at, _)| at)
-            .collect();
+        let meant = columns_of(path, self.log.columns()).map_err(|error| PathError::syntax(path, error))?;
         let handle = CounterHandle(self.next);
         self.next = self.next.saturating_add(1);
         self.paths.insert(handle, meant);
