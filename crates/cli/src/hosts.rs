@@ -15,7 +15,7 @@ use tallymon::{CounterHandle, HostReadings, Locale, Location, Query, Reading, op
 use crate::arguments::Common;
 use crate::command_line::Command;
 use crate::exit::{Failure, Kind};
-use crate::missing_values::missing_of_host;
+use crate::missing_values::{Reasons, missing_of_host};
 use crate::paths;
 use crate::words::say;
 
@@ -284,7 +284,7 @@ pub(crate) fn collect_once(
     common: &Common,
     hosts: Vec<HostPaths>,
     interval: Duration,
-    format: Format,
+    (format, reasons): (Format, Reasons),
 ) -> Result<(Vec<HostReadings>, Outcome), Failure> {
     let locale = paths::locale(common)?;
     let collected = side_by_side(hosts, |host| {
@@ -306,7 +306,7 @@ pub(crate) fn collect_once(
             Ok((host, handles, failures)) => {
                 outcome.good();
                 failures.into_iter().for_each(|failure| outcome.failed(failure));
-                if let Err(failure) = missing_of_host(&host.prefix, &host.query, &handles) {
+                if let Err(failure) = missing_of_host(&host.prefix, &host.query, &handles, reasons) {
                     outcome.failed(failure);
                 }
                 all.push(host.readings());

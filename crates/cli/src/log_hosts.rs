@@ -10,7 +10,7 @@ use tallymon::{CounterHandle, InstanceNames, Locale, Log, Names, PathError, Quer
 use crate::arguments::{AtTime, Common, Naming, OfLog};
 use crate::command::relog::{log_time, reading, say_notes_of};
 use crate::exit::{Failure, Kind};
-use crate::missing_values::missing;
+use crate::missing_values::{Reasons, missing};
 use crate::paths;
 use crate::progress::open_logs;
 use crate::words::say;
@@ -223,13 +223,13 @@ impl LogHosts {
     }
 
     /// Reports the paths that had no value so far. Returns the failure of the first of them.
-    pub(crate) fn missing(&self) -> Result<(), Failure> {
+    pub(crate) fn missing(&self, reasons: Reasons) -> Result<(), Failure> {
         let mut result = Ok(());
         for host in &self.hosts {
             let unseen = |path: &usize| self.seen.get(*path) == Some(&false);
             let handles = host.handles.iter().filter(|(path, _)| unseen(path)).map(|(_, handle)| *handle);
             let handles: Vec<CounterHandle> = handles.collect();
-            result = result.and(missing(&host.query, &handles, false));
+            result = result.and(missing(&host.query, &handles, false, reasons));
         }
         result
     }

@@ -5,23 +5,50 @@ use std::collections::HashMap;
 use tallymon::core::flow::{Absence, NoValue};
 use tallymon::{CounterHandle, Query, nearest_words};
 
+use crate::arguments::Form;
 use crate::exit::{Failure, Kind, kind_of};
 use crate::words::say;
 
+/// Whether reasons were printed already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reasons {
+    /// The table has them beside the paths: they are not printed again.
+    InTable,
+    Missing,
+}
+
+impl Reasons {
+    /// Those of a form of output.
+    pub(crate) fn of(form: Form) -> Reasons {
+        if form == Form::Table { Reasons::InTable } else { Reasons::Missing }
+    }
+}
+
 /// Reports each path that has no value, and why. Returns the failure of the first such path. `live` means
 /// that the values are of this machine, whose setup the user can change.
-pub(crate) fn missing(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
-    missing_but("", query, handles, live, &[NoValue::NoOperations])
+pub(crate) fn missing(
+    query: &Query,
+    handles: &[CounterHandle],
+    live: bool,
+    reasons: Reasons,
+) -> Result<(), Failure> {
+    missing_but("", query, handles, live, (reasons, &[NoValue::NoOperations]))
 }
 
 /// As [`missing`], of a host among several: `prefix` goes before paths that do not name their host.
-pub(crate) fn missing_of_host(prefix: &str, query: &Query, handles: &[CounterHandle]) -> Result<(), Failure> {
-    missing_but(prefix, query, handles, false, &[NoValue::NoOperations])
+pub(crate) fn missing_of_host(
+    prefix: &str,
+    query: &Query,
+    handles: &[CounterHandle],
+    reasons: Reasons,
+) -> Result<(), Failure> {
+    missing_but(prefix, query, handles, false, (reasons, &[NoValue::NoOperations]))
 }
 
 /// As [`missing`], of raw samples: rates need no value.
 pub(crate) fn missing_samples(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
-    missing_but("", query, handles, live, &[NoValue::NoOperations, NoValue::FirstSample])
+    let allowed = &[NoValue::NoOperations, NoValue::FirstSample];
+    missing_but("", query, handles, live, (Reasons::Missing, allowed))
 }
 
 /// Reports each path without a value, unless the reason is one of those that are `allowed`.
@@ -30,7 +57,7 @@ fn missing_but(
     query: &Query,
     handles: &[CounterHandle],
     live: bool,
-    allowed: &[NoValue],
+    (reasons, allowed): (Reasons, &[NoValue]),
 ) -> Result<(), Failure> {
     // Whether a path has any value, else the first reason why not.
     let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();
@@ -47,15 +74,20 @@ fn missing_but(
     let mut first = None;
     let mut curable = false;
     for handle in handles {
-        let why = match found.get(handle) {
-            // A wildcard that matches nothing.
-            None => NoValue::NoInstance,
-            Some(Err(why)) => *why,
+        let (why, is_shown) = match found.get(handle) {
+            // A wildcard that matches nothing has no line in a table.
+            None => (NoValue::NoInstance, false),
+            Some(Err(why)) => (*why, reasons == Reasons::InTable),
             Some(Ok(())) => continue,
         };
         let path = query.path(*handle);
         let prefix = if path.starts_with("\\\\") || path.starts_with("//") { "" } else { prefix };
-        say(format_args!("{prefix}{path}: {why}{}", nearest(query, *handle, why)));
+        let advice = nearest(query, *handle, why);
+        match (is_shown, advice.trim_start_matches("; ")) {
+            (false, _) => say(format_args!("{prefix}{path}: {why}{advice}")),
+            (true, "") => {}
+            (true, advice) => say(format_args!("{prefix}{path}: {advice}")),
+        }
         first.get_or_insert(kind_of(why));
         curable |= is_curable(why);
     }

@@ -38,7 +38,7 @@ mod workspace;
 pub use app::App;
 pub use app::browse::browse;
 pub use app::run::run;
-pub use log::counters::{meant_of_log, usual_of_log};
+pub use log::counters::{meant_of_log, usual_of_all_hosts, usual_of_log};
 pub use term::chart;
 pub use term::pages::{Pages, Waited};
 pub use term::terminal::put_back;

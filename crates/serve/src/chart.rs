@@ -106,6 +106,14 @@ impl SeriesInfo {
         }
     }
 
+    /// Makes it that of a host which is not the first one of its log.
+    pub(crate) fn add_host(&mut self, host: &str) {
+        if !self.path.starts_with("\\\\") {
+            self.path = format!("\\\\{host}{}", self.path);
+        }
+        self.object = format!("\\\\{host}\\{}", self.object);
+    }
+
     /// Names are as they may be shown; paths are as they must be asked for.
     pub(crate) fn json(&self) -> Value {
         json!({

@@ -174,6 +174,12 @@ impl LogHost {
         Ok(tallymon_monitor::usual_of_log(&self.log(host)?, Language::ENGLISH.into(), paths)?)
     }
 
+    /// As [`LogHost::usual`], of all hosts in turn.
+    pub(crate) fn usual_of_all(&self, paths: &[&str]) -> Result<Vec<String>, Refused> {
+        let _moment = self.moment();
+        Ok(tallymon_monitor::usual_of_all_hosts(&self.log(None)?, Language::ENGLISH.into(), paths)?)
+    }
+
     fn moment(&self) -> MutexGuard<'_, ()> {
         self.moment.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -219,11 +225,12 @@ impl LogHost {
     ) -> Result<(Vec<&'p str>, Vec<String>), Refused> {
         let log = self.log(None)?;
         let _moment = self.moment();
-        let mut query = query(&log, language)?;
+        let mut queries = HostQueries { log: &log, language, known: Vec::new() };
         let (mut known, mut reasons) = (Vec::new(), Vec::new());
         let mut first = None;
         for path in paths {
-            match query.add(path) {
+            let at = queries.of_path(path)?;
+            match queries.query(at)?.add(path) {
                 Ok(_) => known.push(path.as_str()),
                 Err(error) => {
                     reasons.push(error.to_string());
@@ -245,17 +252,30 @@ impl LogHost {
         language: Language,
     ) -> Result<(Vec<SeriesInfo>, Vec<usize>), Refused> {
         let _moment = self.moment();
-        let mut query = query(log, language)?;
+        let mut queries = HostQueries { log, language, known: Vec::new() };
+        let mut handles = Vec::new();
         for path in paths {
-            query.add(path)?;
+            let at = queries.of_path(path)?;
+            handles.push((at, queries.query(at)?.add(path)?));
         }
-        query.collect()?;
+        for (_, query) in &mut queries.known {
+            query.collect()?;
+        }
         let (mut series, mut columns) = (Vec::new(), Vec::new());
-        for reading in query.readings() {
-            let column = log.column(reading.object, reading.counter, reading.instance.as_ref());
-            if let Some(column) = column.filter(|column| !columns.contains(column)) {
-                series.push(SeriesInfo::of_reading(&reading, query.path(reading.handle), query.names()));
-                columns.push(column);
+        for (host, query, handle) in handles
+            .iter()
+            .filter_map(|(at, handle)| queries.known.get(*at).map(|(host, query)| (host, query, *handle)))
+        {
+            for reading in query.readings_of(handle) {
+                let column = host.column(reading.object, reading.counter, reading.instance.as_ref());
+                if let Some(column) = column.filter(|column| !columns.contains(column)) {
+                    let mut info = SeriesInfo::of_reading(&reading, query.path(handle), query.names());
+                    if host.host() != log.host() {
+                        info.add_host(host.host());
+                    }
+                    series.push(info);
+                    columns.push(column);
+                }
             }
         }
         if columns.len() > MOST_SERIES {
@@ -385,6 +405,32 @@ impl Drop for LogHost {
             // The folder of uploads is removed at the end anyway.
             let _ = std::fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Queries over the hosts of a log.
+struct HostQueries<'l> {
+    log: &'l Log,
+    language: Language,
+    known: Vec<(Log, Query)>,
+}
+
+impl HostQueries<'_> {
+    /// The number of the query that a path belongs to: that of its host, or of the first one.
+    fn of_path(&mut self, path: &str) -> Result<usize, Refused> {
+        let host = CounterPath::of_text(path).ok().and_then(|path| path.machine);
+        let log = host.and_then(|host| self.log.of_host(&host)).unwrap_or_else(|| self.log.clone());
+        if let Some(at) = self.known.iter().position(|(known, _)| known.host() == log.host()) {
+            return Ok(at);
+        }
+        let query = query(&log, self.language)?;
+        self.known.push((log, query));
+        Ok(self.known.len().saturating_sub(1))
+    }
+
+    fn query(&mut self, at: usize) -> Result<&mut Query, Refused> {
+        let known = self.known.get_mut(at).map(|(_, query)| query);
+        known.ok_or_else(|| Refused::not_found("the log has no such host"))
     }
 }
 

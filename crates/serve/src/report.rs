@@ -45,6 +45,8 @@ pub struct ReportOptions {
 pub struct Report {
     /// The file.
     pub html: String,
+    /// Counters in it.
+    pub series: usize,
     /// Series that were left out, because there are too many.
     pub left_out: usize,
     /// Requested counters that the logs do not have, with the reason.
@@ -91,20 +93,35 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let found =
         analyze(&options.logs, rules, &Selection::default(), &options.reading).map_err(ReportError::Log)?;
     let about = summary(&log, options);
+    let hosts = log.summary().hosts.clone();
     let host = LogHost::of_log(log);
     let usual: Vec<&str> = options.usual.iter().map(String::as_str).collect();
-    let paths = if options.paths.is_empty() { host.usual(None, &usual)? } else { options.paths.clone() };
+    let paths = match options.paths.is_empty() {
+        true => host.usual_of_all(&usual)?,
+        false => of_every_host(&hosts, &options.paths),
+    };
     let (paths, not_found) = host.known(&paths, options.locale.language)?;
     let points = usize::try_from(MOST_POINTS).unwrap_or(usize::MAX);
     let range = Range { from: None, to: None, points };
     let mut chart = host.chart(None, &paths, &range, options.locale.language)?;
     let left_out = chart.series.len().saturating_sub(MOST_SERIES);
     chart.series.truncate(MOST_SERIES);
+    let series = chart.series.len();
     let data = packed(&mut chart, about, &found, left_out);
     let text = pack::text(&data).map_err(|error| ReportError::Other(error.to_string()))?;
     let (before, behind) =
         PAGE.split_once(PLACE).ok_or_else(|| ReportError::Other("the page has no place for data".into()))?;
-    Ok(Report { html: format!("{before}{PLACE}{text}{behind}"), left_out, not_found })
+    Ok(Report { html: format!("{before}{PLACE}{text}{behind}"), series, left_out, not_found })
+}
+
+/// Paths of a log with several hosts: one without a host means each of them.
+fn of_every_host(hosts: &[String], paths: &[String]) -> Vec<String> {
+    let is_of_all = |path: &&String| hosts.len() > 1 && path.starts_with('\\') && !path.starts_with("\\\\");
+    let each = |path: &String| match is_of_all(&path) {
+        true => hosts.iter().map(|host| format!("\\\\{host}{path}")).collect(),
+        false => vec![path.clone()],
+    };
+    paths.iter().flat_map(each).collect()
 }
 
 /// What the logs are.

@@ -16,7 +16,7 @@ use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::hosts::{self, HostPaths};
 use crate::log_hosts::LogHosts;
-use crate::missing_values::{missing, missing_samples};
+use crate::missing_values::{Reasons, missing, missing_samples};
 use crate::output::Rows;
 use crate::paths;
 use crate::words::say;
@@ -26,7 +26,7 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     if let Some(mut log) = LogHosts::at(common, &get.of_log, &get.time, get.naming)? {
         log.set_format(Format { cap100: get.format.cap, ..Format::default() });
         let bad = log.add(&get.paths)?;
-        let ended = |log: &LogHosts| log.missing().and(bad.map_or(Ok(()), Err));
+        let ended = |log: &LogHosts, reasons| log.missing(reasons).and(bad.map_or(Ok(()), Err));
         let time = log.collect()?;
         if let Some(format) = text_format(get) {
             log.say_record(time, &get.time);
@@ -34,14 +34,14 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
             let sink = Exposition::new(border::data(), format, log.host()).with_times(true);
             let sink = sink.with_names(get.metric_names);
             expose(sink, log.host(), time, RowValues::Readings(&readings, log.names()))?;
-            return ended(&log);
+            return ended(&log, Reasons::Missing);
         }
         let clock = log.log().summary().clock.clone();
         log.say_record(time, &get.time);
         let mut rows =
             Rows::to_stdout(&get.format, log.host(), false).with_errors(get.verbose).with_clock(clock);
         rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
-        return ended(&log);
+        return ended(&log, Reasons::of(get.format.form()));
     }
     let mut hosts = hosts::of_paths(common, &get.paths)?;
     if hosts.len() > 1 {
@@ -81,7 +81,7 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
             }
         }
     }
-    missing(&query, &handles, is_here)?;
+    missing(&query, &handles, is_here, Reasons::of(get.format.form()))?;
     bad_path.map_or(Ok(()), Err)
 }
 
@@ -92,7 +92,8 @@ fn several(common: &Common, get: &Get, hosts: Vec<HostPaths>) -> Result<(), Fail
         return Err(Failure::new(Kind::Usage, words));
     }
     let format = Format { cap100: get.format.cap, ..Format::default() };
-    let (readings, outcome) = hosts::collect_once(common, hosts, get.interval, format)?;
+    let (readings, outcome) =
+        hosts::collect_once(common, hosts, get.interval, (format, Reasons::of(get.format.form())))?;
     if !readings.is_empty() {
         let mut rows = Rows::to_stdout(&get.format, "", false).with_errors(get.verbose);
         rows.row(now(), RowValues::Hosts(&readings))?;

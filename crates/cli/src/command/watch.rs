@@ -16,7 +16,7 @@ use crate::arguments::{Common, Watch};
 use crate::exit::{Failure, Kind};
 use crate::hosts::{self, HostPaths, Outcome, Sampled};
 use crate::log_hosts::LogHosts;
-use crate::missing_values::missing;
+use crate::missing_values::{Reasons, missing};
 use crate::output::{LineOptions, Rows};
 use crate::paths;
 use crate::recording::{Pace, record};
@@ -66,7 +66,10 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
         rows.row(time, &query)?;
         if done == 0 {
             // Said once: a path that has no value now may have one later, so it is no failure.
-            let _ = missing(&query, &handles, is_here);
+            // Lines have no room for reasons.
+            let has_lines = lines(watch, interval).is_some();
+            let reasons = if has_lines { Reasons::Missing } else { Reasons::of(watch.format.form()) };
+            let _ = missing(&query, &handles, is_here, reasons);
         }
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
@@ -176,6 +179,6 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         return Err(clock.no_records(range).in_file(log.path()).into());
     }
     // It is said and no failure, as for values of the machine.
-    let _ = hosts.missing();
+    let _ = hosts.missing(Reasons::Missing);
     bad.map_or(Ok(()), Err)
 }

@@ -54,7 +54,10 @@ fn a_wrong_instance_has_suggestions() {
     let path = r"\Processor(_Totl)\% User Time";
     let ran = get(path);
     assert_eq!(ran.code, Some(3));
-    has(&ran.err, &[path, "no such instance", r#"did you mean "_Total"?"#]);
+    has(&ran.err, &[path, r#"did you mean "_Total"?"#]);
+    // The reason is printed once: in the table.
+    has(&ran.out, &[path, "no such instance"]);
+    assert!(!ran.err.contains("no such instance"), "{}", ran.err);
     // A pattern that nothing matches is not found either.
     let err = get(r"\Processor(x*)\% User Time").words(3);
     has(&err, &["no such instance"]);

@@ -376,6 +376,29 @@ fn a_terminal_that_is_gone_ends_the_monitor() {
 }
 
 #[test]
+fn a_settings_file_needs_no_option_and_one_that_is_none_is_refused_in_words() {
+    let Some(terminal) = Terminal::open() else { return };
+    let folder = Folder::new();
+    std::fs::write(folder.file("mine.tallymon"), "counters = ['\\System\\Context Switches/sec']\n").unwrap();
+    std::fs::copy(folder.file("mine.tallymon"), folder.file("mine.toml")).unwrap();
+    for name in ["mine.tallymon", "mine.toml"] {
+        terminal.line("clear");
+        terminal.line(&format!("'{TALLY}' mon '{}' -i 100ms", folder.file(name)));
+        terminal.wait("the counter", |screen| {
+            screen.contains("─ Tallymon ─") && screen.contains("Context Switches/sec")
+        });
+        terminal.key("q");
+        terminal.wait("the shell", |screen| !screen.contains("Tallymon"));
+    }
+    std::fs::write(folder.file("empty.tallymon"), "{}").unwrap();
+    for option in ["", "--settings "] {
+        terminal.line("clear");
+        terminal.line(&format!("'{TALLY}' mon {option}'{}'", folder.file("empty.tallymon")));
+        terminal.wait("the words", |screen| screen.contains("TOML"));
+    }
+}
+
+#[test]
 fn a_path_that_does_not_exist_is_shown_with_what_does() {
     let Some(terminal) = Terminal::open() else { return };
     let arguments = r"mon '\Memory\Availabel MBytes' '\System\Context Switches/sec' -i 100ms";

@@ -7,6 +7,9 @@ use tallymon::{Locale, Log, Query};
 /// How many counters to show of a log that has none of the wanted ones.
 const MOST_OF_LOG: usize = 8;
 
+/// How many instances to show of an object that has none of the wanted name.
+const MOST_OF_OBJECT: usize = 4;
+
 /// How many hosts of several logs to show at first.
 const MOST_HOSTS: usize = 8;
 
@@ -66,16 +69,54 @@ fn path_of(log: &Log, host: &Log, path: &str) -> String {
     if host.host() == log.host() { path.to_string() } else { format!("\\\\{}{path}", host.host()) }
 }
 
-fn usual_of_host(query: &mut Query, paths: &[&str]) -> Vec<String> {
-    let has = |query: &mut Query, path: &str| {
-        let parsed = CounterPath::parse(path).ok()?.path;
-        let object = query.object(path, &parsed.object).ok()?;
-        let names = query.names();
-        let counters = query.catalog().object(object)?.visible_counters();
-        counters.map(|counter| counter.name).find(|name| names.is(*name, &parsed.counter.to_string()))
+/// As [`usual_of_log`], of every host of the log: the first counter of each of them, then the second one of each.
+///
+/// # Errors
+///
+/// As [`usual_of_log`].
+pub fn usual_of_all_hosts(log: &Log, locale: Locale, paths: &[&str]) -> Result<Vec<String>, SourceError> {
+    let mut by_host = Vec::new();
+    for host in log.summary().hosts.iter().filter_map(|name| log.of_host(name)) {
+        let mut query = Query::new(Box::new(host.source()), locale)?;
+        let usual = usual_of_host(&mut query, paths);
+        by_host
+            .push(usual.into_iter().map(|path| path_of(log, &host, &path)).collect::<Vec<_>>().into_iter());
+    }
+    let mut all = Vec::new();
+    loop {
+        let before = all.len();
+        all.extend(by_host.iter_mut().filter_map(Iterator::next));
+        if all.len() == before {
+            return Ok(all);
+        }
+    }
+}
+
+/// A wanted path, if the source has its counter. If it has not the instance, such as `_Total`, the first ones that
+/// it has.
+fn usual_path(query: &mut Query, path: &str) -> Vec<String> {
+    let Ok(parsed) = CounterPath::parse(path) else { return Vec::new() };
+    let parsed = parsed.path;
+    let Ok(object) = query.object(path, &parsed.object) else { return Vec::new() };
+    let names = query.names();
+    let counter = parsed.counter.to_string();
+    let known = query.catalog().object(object);
+    if !known.is_some_and(|object| object.visible_counters().any(|one| names.is(one.name, &counter))) {
+        return Vec::new();
+    }
+    let Some(wanted) = parsed.instance.as_ref().filter(|wanted| !wanted.is_wild()) else {
+        return vec![path.to_string()];
     };
-    let usual: Vec<String> =
-        paths.iter().filter(|path| has(query, path).is_some()).map(|path| path.to_string()).collect();
+    let keys = query.instances(object).unwrap_or_default();
+    if keys.iter().any(|key| key.to_string().eq_ignore_ascii_case(&wanted.to_string())) {
+        return vec![path.to_string()];
+    }
+    let paths = keys.iter().take(MOST_OF_OBJECT).map(|key| format!("\\{}({key})\\{counter}", parsed.object));
+    paths.collect()
+}
+
+fn usual_of_host(query: &mut Query, paths: &[&str]) -> Vec<String> {
+    let usual: Vec<String> = paths.iter().flat_map(|path| usual_path(query, path)).collect();
     if !usual.is_empty() {
         return usual;
     }

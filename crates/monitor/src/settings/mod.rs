@@ -87,6 +87,11 @@ impl Settings {
     ///
     /// The text is not TOML, with the line, or a value is not what its key needs.
     pub fn parse(text: &str) -> Result<Settings, String> {
+        if text.trim_start().starts_with(['{', '[']) && text.parse::<Table>().is_err() {
+            let words = "JSON or the like, but settings are TOML, such as counters = ['\\Memory\\Available MBytes']; \
+                         'w' in the monitor saves them";
+            return Err(words.to_string());
+        }
         let table: Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
         let mut settings = Settings {
             view: text_of(&table, "view")?,

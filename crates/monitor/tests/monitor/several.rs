@@ -8,7 +8,7 @@ use tallymon::core::title::Language;
 use tallymon::log::ReadOptions;
 use tallymon::{Log, Query};
 use tallymon_monitor::chart::Glyphs;
-use tallymon_monitor::{App, Colours, Options, meant_of_log, usual_of_log};
+use tallymon_monitor::{App, Colours, Options, meant_of_log, usual_of_all_hosts, usual_of_log};
 
 use crate::fake::Bench;
 use crate::log::Folder;
@@ -110,4 +110,37 @@ fn several_files_are_dropped_or_typed_at_once() {
     has(&bench.screen(), &["web.csv, my db.csv"]);
     bench.types("O").types(&format!("{} nowhere.blg", names[0])).key(KeyCode::Enter);
     has(&bench.screen(), &["nowhere.blg: "]);
+}
+
+/// A log that has no `_Total` is opened with lines that exist; one of many hosts begins with a line of each.
+#[test]
+fn a_log_without_totals_begins_with_what_it_has() {
+    let folder = Folder::new("totals");
+    let hosts: Vec<String> = (1..=26).map(|host| format!("web{host:02}")).collect();
+    let mut paths = Vec::new();
+    for host in &hosts {
+        for processor in 0..6 {
+            paths.push(format!(r"\\{host}\Processor({processor})\% Processor Time"));
+        }
+        paths.push(format!(r"\\{host}\Memory\Available MBytes"));
+    }
+    let head: String = paths.iter().map(|path| format!(",\"{path}\"")).collect();
+    let row = ",\"1\"".repeat(paths.len());
+    let file = folder.0.join("hosts.csv");
+    let text = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}\r\n\"11/26/2016 13:00:00.000\"{row}\r\n");
+    std::fs::write(&file, text).unwrap();
+    let log = Log::open(&file, &ReadOptions::default()).unwrap();
+    let memory = r"\Memory\Available MBytes";
+    let of_one = usual_of_log(&log, Language::ENGLISH.into(), &[TOTAL, memory, r"\Nothing\Here"]).unwrap();
+    let processors: Vec<String> =
+        (0..4).map(|processor| format!(r"\Processor({processor})\% Processor Time")).collect();
+    assert_eq!(of_one, [&processors[..], &[memory.to_string()]].concat());
+    let of_all = usual_of_all_hosts(&log, Language::ENGLISH.into(), &[TOTAL, memory]).unwrap();
+    assert_eq!(of_all.len(), 26 * 5);
+    let begins: Vec<String> = hosts.iter().map(|host| host.to_string()).collect();
+    for (path, host) in of_all.iter().zip(&begins) {
+        let expected = &processors[0];
+        let is_first = host == "web01";
+        assert_eq!(*path, if is_first { expected.clone() } else { format!(r"\\{host}{expected}") });
+    }
 }

@@ -94,3 +94,27 @@ fn a_day_of_32_counters_is_less_than_a_megabyte() {
     let made = made.unwrap();
     assert!(made.html.len() < 1_000_000 && made.left_out == 0, "{} bytes", made.html.len());
 }
+
+/// A report of a log with many hosts has counters of all of them, not of the first one only.
+#[test]
+fn a_report_of_many_hosts_has_all_of_them() {
+    let scratch = Scratch::new();
+    let file = scratch.join("hosts.csv");
+    let head: String =
+        (1..=26).map(|host| format!(",\"\\\\web{host:02}\\Memory\\Available MBytes\"")).collect();
+    let row = ",\"1\"".repeat(26);
+    let text = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}\r\n\"03/01/2026 00:00:00.000\"{row}\r\n");
+    std::fs::write(&file, text).unwrap();
+    let memory = r"\Memory\Available MBytes".to_string();
+    for paths in [Vec::new(), vec![memory.clone()]] {
+        let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
+            logs: vec![file.clone()],
+            paths,
+            usual: vec![r"\Processor(_Total)\% Processor Time".into(), memory.clone()],
+            reading: tallymon::log::ReadOptions::default(),
+            locale: tallymon::core::title::Language::ENGLISH.into(),
+        });
+        let made = made.unwrap();
+        assert_eq!((made.series, made.left_out, made.not_found), (26, 0, Vec::new()));
+    }
+}

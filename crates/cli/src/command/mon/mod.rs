@@ -18,7 +18,7 @@ use tallymon::registry::Roots;
 use tallymon::{Log, Query, Sampler};
 use tallymon_monitor::model::overview::{OverviewLook, Pane};
 use tallymon_monitor::sessions::Sessions;
-use tallymon_monitor::settings::Settings;
+use tallymon_monitor::settings::{EXTENSION, Settings};
 use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
 
 use self::sessions::StoredSessions;
@@ -52,16 +52,42 @@ pub(crate) fn processes(common: &Common, wanted: &Mon) -> Result<(), Failure> {
         overview: Some(look),
         ..Settings::default()
     };
-    run_with(common, wanted, Some(settings))
+    run_with(common, wanted, &wanted.paths, Some(settings))
 }
 
 /// Runs the monitor until the user quits.
 pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
-    let settings = wanted.settings.as_deref().map(Settings::open).transpose();
-    run_with(common, wanted, settings.map_err(|error| Failure::new(Kind::BadFile, error))?)
+    let opened =
+        |settings: Result<Settings, String>| settings.map_err(|error| Failure::new(Kind::BadFile, error));
+    let settings = wanted.settings.as_deref().map(Settings::open).map(opened).transpose()?;
+    if settings.is_none()
+        && let Some(at) = wanted.paths.iter().position(|word| is_settings(Path::new(word)))
+    {
+        // A settings file among the words is one, without its option.
+        let mut words = wanted.paths.clone();
+        let file = words.remove(at);
+        return run_with(common, wanted, &words, Some(opened(Settings::open(Path::new(&file)))?));
+    }
+    run_with(common, wanted, &wanted.paths, settings)
 }
 
-fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result<(), Failure> {
+/// Whether a file has settings: by its ending, or because it is no log and has counters.
+fn is_settings(file: &Path) -> bool {
+    if !file.is_file() {
+        return false;
+    }
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case(EXTENSION))
+        || (tallymon::log::open(file, &ReadOptions::default()).is_err()
+            && Settings::open(file).is_ok_and(|settings| !settings.counters.is_empty()))
+}
+
+/// `words` are counters and logs.
+fn run_with(
+    common: &Common,
+    wanted: &Mon,
+    words: &[String],
+    settings: Option<Settings>,
+) -> Result<(), Failure> {
     if !io::stdout().is_terminal() {
         let words = "the monitor needs a terminal; 'tally get' and 'tally watch' print values without one";
         return Err(Failure::new(Kind::Usage, words));
@@ -73,7 +99,7 @@ fn run_with(common: &Common, wanted: &Mon, settings: Option<Settings>) -> Result
     if let (None, Some(names)) = (common.name_form, settings.as_ref().and_then(|settings| settings.names)) {
         locale.names = names;
     }
-    let (logs, chosen) = logs_and_paths(wanted);
+    let (logs, chosen) = logs_and_paths(wanted, words);
     if logs.is_empty() {
         // A log has the names with process ids in its columns.
         locale.instances = wanted.naming.live();
@@ -177,13 +203,13 @@ fn defaults(query: &mut Query) -> Vec<String> {
 }
 
 /// Splits the arguments into logs and counter paths. Logs are those of `--log`, then the other files.
-fn logs_and_paths(wanted: &Mon) -> (Vec<PathBuf>, Vec<String>) {
+fn logs_and_paths(wanted: &Mon, words: &[String]) -> (Vec<PathBuf>, Vec<String>) {
     // A word that is neither a file nor a counter path is taken as a log, so that the error names a missing
     // log.
     let is_log = |word: &&String| {
         Path::new(word).is_file() || !word.starts_with(['\\', '/']) && CounterPath::parse(word).is_err()
     };
-    let (logs, paths): (Vec<&String>, Vec<&String>) = wanted.paths.iter().partition(is_log);
+    let (logs, paths): (Vec<&String>, Vec<&String>) = words.iter().partition(is_log);
     let logs = wanted.log.iter().cloned().chain(logs.into_iter().map(PathBuf::from));
     (logs.collect(), paths.into_iter().cloned().collect())
 }
