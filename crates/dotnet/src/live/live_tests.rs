@@ -63,3 +63,11 @@ fn the_reference_lists_every_counter() {
     }
     assert_eq!(std::fs::read_to_string(&page).unwrap(), text);
 }
+
+#[test]
+fn programs_of_root_and_own_ones_come_first() {
+    let own = rustix::process::geteuid().as_raw();
+    let mut users = [own + 1, own, own + 2, 0];
+    users.sort_by_key(|user| place(*user));
+    assert_eq!(users, [own, 0, own + 1, own + 2]);
+}

@@ -110,6 +110,12 @@ impl DotnetPrograms {
     }
 }
 
+/// The place of a user's programs: root's and own ones are before those of others, so that nobody takes the name
+/// of an instance without a number from them.
+fn place(user: u32) -> u8 {
+    u8::from(user != 0 && user != rustix::process::geteuid().as_raw())
+}
+
 /// Writes the values of a program.
 fn write(
     block: &mut CounterBlockMut<'_>,
@@ -167,13 +173,15 @@ impl Provider for DotnetPrograms {
         self.look();
         self.time = self.time.max(self.moment());
         let time = PerfTime(i64::try_from(self.time).unwrap_or(i64::MAX));
+        let mut sessions: Vec<_> = self.sessions.iter().collect();
+        sessions.sort_by_key(|(program, _)| place(program.user));
         for (table, spec) in TABLES.iter().zip(SPECS.iter()) {
             if !request.wants(spec.name) {
                 continue;
             }
             let layout = ObjectLayout::new(*spec);
             let mut writer = out.object(&layout, time, FREQUENCY);
-            for (program, live) in &self.sessions {
+            for (program, live) in &sessions {
                 let mut block = writer.instance(&program.name, None, i32::try_from(program.pid).ok());
                 live.shared.look(|phase, state| write(&mut block, table, program, phase, state, self.time));
             }

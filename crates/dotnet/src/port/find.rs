@@ -84,7 +84,8 @@ fn program(pid: u32, key: Option<u64>, socket: PathBuf) -> Option<Program> {
         return None;
     }
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    Some(Program { pid, started, name: name_of(&command), socket })
+    let user = users(pid).get(1).copied()?;
+    Some(Program { pid, started, name: name_of(&command), user, socket })
 }
 
 /// The start time of a process, in ticks after the start of the machine.
@@ -136,9 +137,15 @@ fn in_containers() -> Vec<Program> {
 /// the one on which the process listens.
 fn is_by_user_of(socket: &Path, pid: u32) -> bool {
     let Ok(owner) = fs::symlink_metadata(socket).map(|about| about.uid()) else { return false };
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    owner == 0 || users(pid).contains(&owner)
+}
+
+/// The users of a process: the real one, the effective one, and others that it may become.
+fn users(pid: u32) -> Vec<u32> {
+    let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
-    owner == 0 || users.split_whitespace().any(|user| user.parse() == Ok(owner))
+    users.split_whitespace().filter_map(|user| user.parse().ok()).collect()
 }
 
 /// The process id of a process in its own namespace.

@@ -30,6 +30,8 @@ pub struct Program {
     pub started: u64,
     /// Its name: that of its assembly, without `.dll`.
     pub name: String,
+    /// Its user.
+    pub user: u32,
     /// Its socket, as it can be opened from here.
     pub socket: PathBuf,
 }

@@ -212,7 +212,7 @@ fn played(name: &str) -> (tallymon_testkit::Scratch, UnixListener, Program) {
     let folder = tallymon_testkit::Scratch::new();
     let socket = folder.join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
-    (folder, listener, Program { pid: std::process::id(), started: 0, name: name.into(), socket })
+    (folder, listener, Program { pid: std::process::id(), started: 0, name: name.into(), user: 0, socket })
 }
 
 const SHORT: Duration = Duration::from_millis(300);
