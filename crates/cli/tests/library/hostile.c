@@ -35,6 +35,7 @@ enum attack {
     CLOSES_ALL,       /* closes every descriptor */
     EATS_MEMORY,      /* allocates 8 GB, and touches them */
     MANY_OBJECTS,     /* answers with 60 MB of 80,000 valid objects */
+    MANY_INSTANCES,   /* answers with 60 MB of 80,000 valid instances of one object */
     CHANGES_ANSWER,   /* a process changes the answer after Collect has returned */
     PRINTS,           /* megabytes on standard output and standard error */
     LIMITS_READER,    /* prlimit of the reader's descriptors to 0 */
@@ -231,6 +232,31 @@ static void attack(char *data)
     }
 }
 
+/* One object of `count` instances, each of `length` bytes with its block. Names are numbers with leading zeros. */
+static DWORD put_instances(char *out, DWORD count, DWORD length)
+{
+    char *at = out + sizeof answer.type + sizeof answer.counter;
+    answer.type.NumInstances = (LONG)count;
+    answer.type.TotalByteLength = sizeof answer.type + sizeof answer.counter + count * length;
+    memcpy(out, &answer, sizeof answer.type + sizeof answer.counter);
+    for (DWORD i = 0; i < count; i++, at += length) {
+        PERF_INSTANCE_DEFINITION instance = {0};
+        DWORD block[2] = {8, i}, number = i;
+        WCHAR *name = (WCHAR *)(at + sizeof instance);
+        instance.ByteLength = length - sizeof block;
+        instance.UniqueID = PERF_NO_UNIQUE_ID;
+        instance.NameOffset = sizeof instance;
+        instance.NameLength = instance.ByteLength - sizeof instance;
+        memcpy(at, &instance, sizeof instance);
+        for (DWORD letters = instance.NameLength / sizeof(WCHAR) - 1, j = letters; j > 0; j--, number /= 10) {
+            name[letters] = 0;
+            name[j - 1] = (WCHAR)('0' + number % 10);
+        }
+        memcpy(at + instance.ByteLength, block, sizeof block);
+    }
+    return answer.type.TotalByteLength;
+}
+
 DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
 {
     DWORD first = answer.type.ObjectNameTitleIndex;
@@ -241,6 +267,14 @@ DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
     *bytes = *objects = 0;
     if (size < count * length)
         return ERROR_MORE_DATA;
+    if (ATTACK == MANY_INSTANCES) {
+        if (size < 80000 * 752 + 1024)
+            return ERROR_MORE_DATA;
+        *bytes = put_instances(*data, 80000, 752);
+        *data = (char *)*data + *bytes;
+        *objects = 1;
+        return ERROR_SUCCESS;
+    }
     if (ATTACK != CHANGES_ANSWER)
         attack(*data);
     answer.value = 42;

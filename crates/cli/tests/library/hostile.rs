@@ -117,7 +117,16 @@ const ATTACKS: &[Attack] = &[
         there: Some(true),
         event: None,
         seen: &[],
-        result: "read in time that grows with their number",
+        result: "read in time that grows with their number; the reader takes at most 400 MB",
+    },
+    Attack {
+        code: "MANY_INSTANCES",
+        what: "60 MB of 80,000 valid instances, all of which are read",
+        refused: &[],
+        there: Some(true),
+        event: None,
+        seen: &[],
+        result: "read in time that grows with their number; the reader takes at most 800 MB",
     },
     Attack {
         code: "CHANGES_ANSWER",
@@ -259,9 +268,27 @@ fn install(place: &Place, code: &str, caller: Caller) -> Option<()> {
 const NO_NAMESPACES: &str =
     "echo 0 > /proc/sys/user/max_pid_namespaces && echo 0 > /proc/sys/user/max_user_namespaces && ";
 
-/// Runs the command as a reader of both libraries: its exit code, output, and how long it took.
-fn read(place: &Place, caller: Caller) -> (Option<i32>, String) {
-    let paths = [r"\Hostile\Answer", r"\MyPerf Object(one)\MyPerf Calls", r"\Memory\Available MBytes"];
+/// Kilobytes of memory that a reader may take of an answer of 60 MB, by attack. Its names are longer than any
+/// that Windows has, and each is printed in a path.
+fn most_memory(code: &str) -> u64 {
+    match code {
+        "MANY_OBJECTS" => 400 << 10,
+        "MANY_INSTANCES" => 800 << 10,
+        _ => 100 << 10,
+    }
+}
+
+/// The most memory that a process has taken, in kilobytes; 0 when it has ended.
+fn memory_of(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    most.and_then(|most| most.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Runs the command as a reader of both libraries: its exit code and output.
+fn read(place: &Place, attack: &Attack, caller: Caller) -> (Option<i32>, String) {
+    let answer = if attack.code == "MANY_INSTANCES" { r"\Hostile(*)\Answer" } else { r"\Hostile\Answer" };
+    let paths = [answer, r"\MyPerf Object(one)\MyPerf Calls", r"\Memory\Available MBytes"];
     // The shell's number becomes that of the reader, so that the library knows whom to attack.
     let script = r#"export TALLYMON_ATTACKED=$$ SECRET_KEY=hunter2; exec "$0" "$@""#;
     let mut command = Command::new(if caller == Caller::NoNamespace { "unshare" } else { "sh" });
@@ -282,7 +309,9 @@ fn read(place: &Place, caller: Caller) -> (Option<i32>, String) {
         .spawn()
         .unwrap();
     let start = Instant::now();
+    let mut most = 0;
     let status = loop {
+        most = most.max(memory_of(child.id()));
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
@@ -294,6 +323,7 @@ fn read(place: &Place, caller: Caller) -> (Option<i32>, String) {
         }
         std::thread::sleep(Duration::from_millis(5));
     };
+    assert!(most <= most_memory(attack.code), "{} {caller:?}: {most} KB", attack.code);
     (status.code(), fs::read_to_string(place.0.join("out")).unwrap())
 }
 
@@ -315,7 +345,7 @@ fn make(attack: &Attack, caller: Caller) -> bool {
         return false;
     }
     place.writer().set_perflib(PerflibSetting::OpenWait, Some(8000)).unwrap();
-    let (code, out) = read(&place, caller);
+    let (code, out) = read(&place, attack, caller);
     let err = fs::read_to_string(place.0.join("err")).unwrap();
     let (name, events) = (attack.code, place.events());
     assert!(code.is_some(), "{name} {caller:?}: the reader was killed");
