@@ -1,5 +1,5 @@
-//! A program in C that uses an installed `libtallymon.so`: it finds `tally-host` wherever that is installed, and
-//! without one its statuses say so.
+//! A program in C that uses an installed `libtallymon.so`: it finds `tally-host` wherever that is
+//! installed, and without one its statuses say so.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
@@ -31,7 +31,8 @@ struct Installed {
 }
 
 impl Installed {
-    /// Compiles the program with the folder of the library in its RUNPATH. `None` without a compiler or a host.
+    /// Compiles the program with the folder of the library in its RUNPATH. `None` without a compiler or a
+    /// host.
     fn new(name: &str) -> Option<Installed> {
         let (Some(gcc), Some(host)) = (peer("gcc"), tally_host()) else { return None };
         let bench = Bench::new(name);

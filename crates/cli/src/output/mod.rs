@@ -36,8 +36,8 @@ pub(crate) fn save(file: &Path, replacing: Replacing, bytes: &[u8]) -> Result<()
     write_file(file, replacing.overwrite(), bytes).map_err(|error| Failure::file(file, &error))
 }
 
-/// Refuses an output that is one of the files that are read for it, also through links: `--force` means another
-/// old file.
+/// Refuses an output that is one of the files that are read for it, also through links: `--force` means
+/// another old file.
 pub(crate) fn refuse_input(output: &Path, inputs: &[impl AsRef<Path>]) -> Result<(), Failure> {
     let Some(input) = inputs.iter().find(|input| is_same_file(input.as_ref(), output)) else { return Ok(()) };
     let kind = LogErrorKind::OutputIsInput(input.as_ref().to_path_buf());

@@ -206,7 +206,7 @@ impl Elements {
             }
             return;
         }
-        if name.ends_with(COLLECTOR) && name != OF_COUNTERS && !self.is_named {
+        if name.ends_with(COLLECTOR) && name != OF_COUNTERS && name != OF_ALERTS && !self.is_named {
             self.others.push(format!("an unnamed {name} is left out: only counters are recorded"));
         }
         if name.ends_with(COLLECTOR) {
@@ -354,6 +354,17 @@ mod tests {
     }
 
     #[test]
+    fn reads_the_alerts_that_it_writes() {
+        let mut settings = SessionSettings::new("a", PathBuf::from("/var/log"));
+        settings.alerts.limits = vec![Limit::parse(r"\Memory\Available MBytes<100").unwrap()];
+        settings.alerts.event = true;
+        settings.await_missing = true;
+        settings.format = Format::Blg;
+        let (read, dropped) = parse(&write(&settings, false), "a", PathBuf::from("/elsewhere")).unwrap();
+        assert_eq!((&read.alerts, dropped), (&settings.alerts, Vec::<String>::new()));
+    }
+
+    #[test]
     fn reads_sets_of_windows() {
         let text = "<?xml version=\"1.0\" encoding=\"UTF-16\"?>\r\n<DataCollectorSet>\r\n<Status>0</Status>\
             <Duration>3600</Duration><Name>x</Name><RootPath>%systemdrive%\\PerfLogs\\Admin\\x</RootPath><Schedule/>\
@@ -379,10 +390,12 @@ mod tests {
             <FileName>Kernel</FileName><TraceDataProvider><DisplayName>{9E}</DisplayName></TraceDataProvider>
             <LogFileFormat>9</LogFileFormat></TraceDataCollector>
             <ConfigurationDataCollector><Name>Registry</Name><SampleInterval>x</SampleInterval>
-            </ConfigurationDataCollector><ApiTracingDataCollector><LogAppend>0</LogAppend></ApiTracingDataCollector>
+            </ConfigurationDataCollector>
+            <ApiTracingDataCollector><LogAppend>0</LogAppend></ApiTracingDataCollector>
             <PerformanceCounterDataCollector><Name>Counters</Name><FileName>Performance Counter</FileName>
             <SampleInterval>3</SampleInterval><LogFileFormat>3</LogFileFormat><Counter>\Memory\*</Counter>
-            <LogAppend>-1</LogAppend><LogOverwrite>-1</LogOverwrite><DataSourceName>SQL:a</DataSourceName></PerformanceCounterDataCollector>
+            <LogAppend>-1</LogAppend><LogOverwrite>-1</LogOverwrite><DataSourceName>SQL:a</DataSourceName>
+            </PerformanceCounterDataCollector>
             <PerformanceCounterDataCollector><SampleInterval>9</SampleInterval><Counter>\System\*</Counter>
             </PerformanceCounterDataCollector>
             <DataManager><Enabled>-1</Enabled></DataManager></DataCollectorSet>";
