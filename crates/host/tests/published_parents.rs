@@ -12,8 +12,8 @@ use tallymon_testkit::{Scratch, attack, attack_count};
 
 const PROGRAMS: usize = 8;
 
-/// Programs that publish the same objects, or each its own. Each instance names one of the object before as its
-/// parent.
+/// Programs that publish the same objects, or each its own. The parent of each instance is in the object
+/// before.
 fn publish(scratch: &Scratch, size: usize, is_shared: bool) -> Vec<(Publisher, Vec<Instance>)> {
     let start = |program: usize| {
         let name = |object: usize| match is_shared {

@@ -159,7 +159,7 @@ mod code {
     pub(super) const RETURN: u16 = 0x06;
 }
 
-/// Offsets in what a filter sees of a call: number, architecture, and the lower halves of the first arguments.
+/// Offsets in what a filter sees of a call: number, architecture, and the lower halves of arguments.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const FIRST: u32 = 16;
@@ -258,9 +258,9 @@ fn by_first(numbers: &[u32], then: libc::sock_filter, or: libc::sock_filter) -> 
     [instruction(code::LOAD, FIRST, 0, 0)].into_iter().chain(checks).chain([or]).collect()
 }
 
-/// Refuses the calls of the list in this process and those that it forks, for good. With a listener its holder
-/// decides; without one, as in an older kernel, the calls just fail. When the holder ends they fail too: nobody
-/// waits for an answer that can not come.
+/// Refuses the calls of the list in this process and those that it forks, for good. With a listener its
+/// holder decides; without one, as in an older kernel, the calls just fail. When the holder ends they fail
+/// too: nobody waits for an answer that can not come.
 pub(super) fn filter_calls(processes: Processes<'_>) -> io::Result<Option<Listener>> {
     let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
     let set = |asks: bool, flags: libc::c_ulong| {

@@ -1,8 +1,8 @@
 //! The supervisor's eye on its library: it answers the system calls that the filter asks about, and counts
 //! those that show an attack.
 //!
-//! Nothing is protected by what is decided here: what goes on is checked by the kernel like any other call, so
-//! a library gains nothing by changing its memory meanwhile.
+//! Nothing is protected by what is decided here: the kernel checks what goes on like any other call, so a
+//! library gains nothing by changing its memory meanwhile.
 
 use std::ffi::c_long;
 use std::fs::File;
@@ -15,8 +15,8 @@ use rustix::process::Pid;
 use super::super::attempt::{Attempt, Counts, receive_descriptor};
 use super::confine::{Call, Listener};
 
-/// After so many of a kind the supervisor does not look closely any more: a library can keep it busy only with
-/// answers that cost as much as the calls.
+/// After so many of a kind the supervisor does not look closely any more: a library can keep it busy only
+/// with answers that cost as much as the calls.
 const MOST_LOOKS: u64 = 1000;
 /// So many processes of a library are looked at.
 const MOST_PROCESSES: usize = 1024;
@@ -173,7 +173,7 @@ fn is_memory_of_other(path: &[u8], thread: u32) -> bool {
     is_proc && is_other && parts.next_back() == Some("mem")
 }
 
-/// Whether a number in the PID namespace below a process is one of its processes, or was the first of a group.
+/// Whether a number in the PID namespace below a process is one of its processes, or their group.
 /// `true` also when that can not be found out.
 fn has_process(first: Pid, number: u32) -> bool {
     let mut waiting = vec![first.as_raw_nonzero().get().unsigned_abs()];
