@@ -327,8 +327,9 @@ fn memory_stays_the_same_over_many_queries() {
     assert!(grown < 2_048, "it grew from {first} to {last} KB");
 }
 
-/// Names of instances that look like other parts of a path, of an object of this machine in a log: every path that
-/// is expanded is the same after it was split and put together again, and reads the value of its own instance.
+/// Names of instances that look like other parts of a path, of an object of this machine in a log: every path
+/// that is expanded is the same after it was split and put together again, and reads the value of its own
+/// instance.
 #[test]
 fn expanded_paths_are_accepted_and_split_and_made_again() {
     let Some(gcc) = peer("gcc") else { return };

@@ -119,8 +119,8 @@ impl CounterPath {
         parse_local(rest, Separator::of_shorthand(rest.text))
     }
 
-    /// As [`CounterPath::parse`], and where the text breaks the grammar or would need a repair the first of its
-    /// [alternatives](CounterPath::alternatives): only these have an instance without a name.
+    /// As [`CounterPath::parse`], and where the text breaks the grammar or would need a repair the first of
+    /// its [alternatives](CounterPath::alternatives): only these have an instance without a name.
     ///
     /// ```
     /// use tallymon_core::path::CounterPath;

@@ -79,8 +79,8 @@ impl ColumnList {
         }
     }
 
-    /// As [`ColumnList::number`], if there are so many new columns that doing so each time takes no longer than
-    /// reading them.
+    /// As [`ColumnList::number`], if there are so many new columns that doing so each time takes no longer
+    /// than reading them.
     pub(crate) fn number_if_many(&mut self, columns: &mut [Column]) {
         let new = columns.len().saturating_sub(self.numbered);
         if self.numbered == 0 || new > columns.len() / 8 {

@@ -75,10 +75,11 @@ pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
     machine && instance && part(&wanted.object, &counter.object) && part(&wanted.counter, &counter.counter)
 }
 
-/// The columns that a path or pattern means, by their positions. A path without a machine means every machine.
+/// The columns that a path or pattern means, by their positions. A path without a machine means every
+/// machine.
 ///
-/// Case is ignored and `*` is a wildcard, unless there is an instance of exactly the name that is written. Names of
-/// instances may look like other parts of a path; the object of the path decides then.
+/// Case is ignored and `*` is a wildcard, unless there is an instance of exactly the name that is written.
+/// Names of instances may look like other parts of a path; the object of the path decides then.
 ///
 /// # Errors
 ///

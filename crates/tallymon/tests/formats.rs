@@ -278,8 +278,8 @@ fn logs(folder: &Scratch) -> Vec<PathBuf> {
     logs
 }
 
-/// The live text, as far as a log can hold it: only native logs and JSON lines have room for texts. A BLG has no column at
-/// all for an instance that never has a number.
+/// The live text, as far as a log can hold it: only native logs and JSON lines have room for texts. A BLG has
+/// no column at all for an instance that never has a number.
 fn expected(format: Format, log: &Path) -> String {
     match log.extension().unwrap().to_str().unwrap() {
         "tally" | "jsonl" => live_text(format == Format::Tsv, true),

@@ -796,8 +796,8 @@ fn logs_of(readings: &[Reading], scratch: &Scratch, seed: u64) -> Vec<PathBuf> {
     logs
 }
 
-/// Every path that is printed is read as the same instance: live, expanded, and from a log of any format, by a
-/// query over the log, by its reader, and by a copy of only that counter.
+/// Every path that is printed is read as the same instance: live, expanded, and from a log of any format, by
+/// a query over the log and by the source that walks through it.
 #[test]
 fn printed_paths_are_accepted() {
     let scratch = Scratch::new();

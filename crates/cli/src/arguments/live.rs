@@ -106,8 +106,8 @@ pub(crate) struct Watch {
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],
         help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Format of --output: tally (native), csv, tsv, json, blg, sqlite or parquet. Default: by file name, else
-    /// tally.
+    /// Format of --output: tally (native), csv, tsv, json, blg, sqlite or parquet. Default: by file name,
+    /// else tally.
     #[arg(long, short = 'f', value_name = "FORMAT", requires = "output", help_heading = "Output")]
     pub(crate) log_format: Option<String>,
     #[command(flatten)]

@@ -13,8 +13,8 @@ use super::writing::Replacing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, JSON, native. Several are joined in the order of
-    /// their first records.
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, JSON, native. Several are joined in the
+    /// order of their first records.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write. Without it, text goes to standard output.

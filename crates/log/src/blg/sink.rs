@@ -66,7 +66,8 @@ impl<W: Write + Seek> BlgSink<W> {
             self.not_in_it.push(format!("{begin:?}... {words}"));
             return;
         }
-        // An instance without a name is one of a wildcard: alone it would look like an object without instances.
+        // An instance without a name is one of a wildcard: alone it would look like an object without
+        // instances.
         let is_wild = parts.instance.as_ref().is_some_and(|one| column.wild || one.text().is_empty());
         let counter = Counter::of(parts, column);
         // Instances of one wildcard follow each other in a table, and become one entry again.

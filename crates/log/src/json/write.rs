@@ -6,9 +6,9 @@ use serde_json::{Map, Value as Json, json};
 use tallymon_core::flow::{Cell, Column, Row, Sink, Value};
 use tallymon_core::visible::escape_json;
 
-/// Writes each row as a line of JSON, with the raw numbers from which its values can be computed again. Numbers
-/// are as measured: whole numbers are exact. A missing value is null, with the reason beside it. Characters that a
-/// terminal obeys or hides are `\u` escapes.
+/// Writes each row as a line of JSON, with the raw numbers from which its values can be computed again.
+/// Numbers are as measured: whole numbers are exact. A missing value is null, with the reason beside it.
+/// Characters that a terminal obeys or hides are `\u` escapes.
 #[derive(Debug)]
 pub struct JsonSink<W> {
     out: W,

@@ -139,7 +139,8 @@ impl SqliteReader {
             let machine = text(1)?.unwrap_or_default();
             let (object, counter) = (text(2)?.unwrap_or_default(), text(3)?.unwrap_or_default());
             let number = integer(row, 7)?;
-            // Names of instances may end with a blank; where columns are filled with blanks, that of the host is too.
+            // Names of instances may end with a blank; where columns are filled with blanks, that of the host
+            // is too.
             let is_filled = raw_text(row.get_ref(1)?).is_some_and(|host| host.ends_with(['\0', ' ']));
             let instance = if is_filled { text(6)? } else { raw_text(row.get_ref(6)?) };
             let instance = instance.filter(|name| !name.is_empty() || number.is_some());

@@ -69,7 +69,8 @@ fn path_of(log: &Log, host: &Log, path: &str) -> String {
     if host.host() == log.host() { path.to_string() } else { format!("\\\\{}{path}", host.host()) }
 }
 
-/// As [`usual_of_log`], of every host of the log: the first counter of each of them, then the second one of each.
+/// As [`usual_of_log`], of every host of the log: the first counter of each of them, then the second one of
+/// each.
 ///
 /// # Errors
 ///
@@ -92,8 +93,8 @@ pub fn usual_of_all_hosts(log: &Log, locale: Locale, paths: &[&str]) -> Result<V
     }
 }
 
-/// A wanted path, if the source has its counter. If it has not the instance, such as `_Total`, the first ones that
-/// it has.
+/// A wanted path, if the source has its counter. If it has not the instance, such as `_Total`, the first ones
+/// that it has.
 fn usual_path(query: &mut Query, path: &str) -> Vec<String> {
     let Ok(parsed) = CounterPath::parse(path) else { return Vec::new() };
     let parsed = parsed.path;

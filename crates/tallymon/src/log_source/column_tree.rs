@@ -49,9 +49,9 @@ struct LogInstance {
 }
 
 impl LogObject {
-    /// Orders the instances by their numbers. A block has no numbers: they follow from the order. So an instance
-    /// whose number is not the next one, because the log has only some of those of its name, gets a name with the
-    /// number in it.
+    /// Orders the instances by their numbers. A block has no numbers: they follow from the order. So an
+    /// instance whose number is not the next one, because the log has only some of those of its name, gets a
+    /// name with the number in it.
     fn order_instances(&mut self) {
         let mut order: Vec<usize> = (0..self.instances.len()).collect();
         let number = |at: &usize| self.instances.get(*at).map(|instance| instance.number.unwrap_or(u32::MAX));
@@ -172,8 +172,9 @@ impl ColumnTree {
         }
     }
 
-    /// Adds the column at a position; `log` is the number of its log among several. Returns the position of the first column of the same counter and
-    /// instance, which is the one shown; `None` for a column that is no counter.
+    /// Adds the column at a position; `log` is the number of its log among several. Returns the position of
+    /// the first column of the same counter and instance, which is the one shown; `None` for a column that is
+    /// no counter.
     pub(super) fn put(&mut self, log: usize, position: usize, column: &Column) -> Option<usize> {
         // The name of an instance may look like other parts of a path; then the object is unknown.
         let is_known = |parts: &CounterPath| match &parts.object {
