@@ -57,7 +57,7 @@ fn counters_times_and_hosts_are_chosen() {
         "--rename-host",
         "charlieparker=web01",
     ]);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
     assert_eq!(ran.out, "", "a file was asked for");
     has(&ran.err, &["in   ", "25 records", "out  ", "not in the logs", r"\Nothing\Here"]);
     let text = fs::read_to_string(&out).unwrap();
