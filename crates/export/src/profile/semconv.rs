@@ -55,7 +55,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("PhysicalDisk", "Disk Write Bytes/sec", "system.disk.io").labels(WRITE).unit("By"),
     entry("PhysicalDisk", "Disk Reads/sec", "system.disk.operations").labels(READ).unit("{operation}"),
     entry("PhysicalDisk", "Disk Writes/sec", "system.disk.operations").labels(WRITE).unit("{operation}"),
-    entry("PhysicalDisk", "Avg. Disk sec/Read", "system.disk.operation_time").labels(READ).time_of_all().unit("s"),
+    entry("PhysicalDisk", "Avg. Disk sec/Read", "system.disk.operation_time").labels(READ).time_of_all()
+        .unit("s"),
     entry("PhysicalDisk", "Avg. Disk sec/Write", "system.disk.operation_time").labels(WRITE).time_of_all()
         .unit("s"),
     entry("Block Device", "% Active Time", "system.disk.io_time").unit("s"),

@@ -100,7 +100,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("Memory", "Pool Paged Bytes", "windows_memory_pool_paged_bytes"),
     entry("Memory", "Pool Paged Resident Bytes", "windows_memory_pool_paged_resident_bytes"),
     entry("Memory", "Standby Cache Core Bytes", "windows_memory_standby_cache_core_bytes"),
-    entry("Memory", "Standby Cache Normal Priority Bytes", "windows_memory_standby_cache_normal_priority_bytes"),
+    entry("Memory", "Standby Cache Normal Priority Bytes",
+        "windows_memory_standby_cache_normal_priority_bytes"),
     entry("Memory", "Standby Cache Reserve Bytes", "windows_memory_standby_cache_reserve_bytes"),
     entry("Memory", "System Cache Resident Bytes", "windows_memory_system_cache_resident_bytes"),
     entry("Memory", "System Code Resident Bytes", "windows_memory_system_code_resident_bytes"),
@@ -115,9 +116,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("Network Interface", "Bytes Sent/sec", "windows_net_bytes_sent"),
     entry("Network Interface", "Bytes Total/sec", "windows_net_bytes"),
     entry("Network Interface", "Output Queue Length", "windows_net_output_queue_length_packets"),
-    entry("Network Interface", "Packets Outbound Discarded", "windows_net_packets_outbound_discarded").grows(),
+    entry("Network Interface", "Packets Outbound Discarded", "windows_net_packets_outbound_discarded")
+        .grows(),
     entry("Network Interface", "Packets Outbound Errors", "windows_net_packets_outbound_errors").grows(),
-    entry("Network Interface", "Packets Received Discarded", "windows_net_packets_received_discarded").grows(),
+    entry("Network Interface", "Packets Received Discarded", "windows_net_packets_received_discarded")
+        .grows(),
     entry("Network Interface", "Packets Received Errors", "windows_net_packets_received_errors").grows(),
     entry("Network Interface", "Packets Received/sec", "windows_net_packets_received"),
     entry("Network Interface", "Packets Received Unknown", "windows_net_packets_received_unknown").grows(),
