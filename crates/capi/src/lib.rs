@@ -6,8 +6,8 @@
 //! layout, which static assertions check. `docs/c-interface.md` lists the differences from NT, with
 //! reasons.
 //!
-//! On Windows, the functions of `windows.h` and the keys of the registry are those of Windows: there this library
-//! exports only the functions of `pdh.h`.
+//! On Windows, the functions of `windows.h` and the keys of the registry are those of Windows: there this
+//! library exports only the functions of `pdh.h`.
 //!
 //! Calls enter at `exports`, which has no logic. Only `memory` reads pointers. The other modules are thin
 //! and safe code: counters, paths and values are those of the library `tallymon`.

@@ -75,8 +75,8 @@ pub struct NewSession {
     pub run: String,
 }
 
-/// Lists, makes, starts, stops and deletes sessions. Calls may take long: the monitor makes them on threads. Errors are
-/// messages for the user.
+/// Lists, makes, starts, stops and deletes sessions. Calls may take long: the monitor makes them on threads.
+/// Errors are messages for the user.
 pub trait Sessions: Send + Sync {
     /// All sessions, by name.
     ///

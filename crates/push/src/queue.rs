@@ -4,8 +4,8 @@
 //! since 1970, the length and the CRC-32 of the body, all little-endian. A file is written under another name
 //! and renamed, so a half one is never sent. One process at a time has the folder.
 //!
-//! While the receiver takes each request at once, none is forced onto the disk: it would be gone in a moment. As
-//! soon as two wait, each is, and the folder with them, so that a power failure takes the newest at most.
+//! While the receiver takes each request at once, none is forced onto the disk: it would be gone in a moment.
+//! As soon as two wait, each is, and the folder with them, so that a power failure takes the newest at most.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -216,8 +216,8 @@ impl LogHost {
         Ok(Chart { series, rows: rows.finish(), statistics, next: None })
     }
 
-    /// The paths that the log has, and for the others the reason. Without one that it has, the first reason is
-    /// the error.
+    /// The paths that the log has, and for the others the reason. Without one that it has, the first reason
+    /// is the error.
     pub(crate) fn known<'p>(
         &self,
         paths: &'p [String],

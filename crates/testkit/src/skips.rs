@@ -43,8 +43,8 @@ pub fn peer(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Whether the name of a file goes when it is deleted while it is open; else reports a skip. It stays under Wine, until
-/// the last one closes the file.
+/// Whether the name of a file goes when it is deleted while it is open; else reports a skip. It stays under
+/// Wine, until the last one closes the file.
 ///
 /// # Panics
 ///

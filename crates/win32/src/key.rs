@@ -132,8 +132,8 @@ impl Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        // SAFETY: nobody uses the key after this. Closing the predefined key unloads the providers, and the next
-        // query loads them again.
+        // SAFETY: nobody uses the key after this. Closing the predefined key unloads the providers, and the
+        // next query loads them again.
         unsafe { RegCloseKey(self.0) };
     }
 }

@@ -1,5 +1,5 @@
-//! Logs that both systems write: every sample log in every format, by the program of this system and by that of Windows,
-//! must have the same bytes.
+//! Logs that both systems write: every sample log in every format, by the program of this system and by that
+//! of Windows, must have the same bytes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

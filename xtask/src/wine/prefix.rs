@@ -64,8 +64,8 @@ impl Prefix {
         command.env("LC_ALL", "C.UTF-8");
     }
 
-    /// Compiles a provider and a reader of the performance key, which share no code with what is tested. Returns
-    /// the variables that name them to the tests.
+    /// Compiles a provider and a reader of the performance key, which share no code with what is tested.
+    /// Returns the variables that name them to the tests.
     pub(super) fn peers(&self) -> Result<Vec<(&'static str, PathBuf)>, String> {
         let sources = root().join("crates/cli/tests/windows/c");
         let mut files = Vec::new();

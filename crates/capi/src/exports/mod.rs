@@ -11,7 +11,8 @@ use crate::status::{self, Done};
 mod pdh;
 #[cfg(target_os = "linux")]
 mod publish;
-// Windows has these functions itself, and a second `Sleep` in a program would be the one that everything calls.
+// Windows has these functions itself, and a second `Sleep` in a program would be the one that everything
+// calls.
 #[cfg(not(windows))]
 mod windows;
 

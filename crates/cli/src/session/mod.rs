@@ -91,8 +91,8 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
     query(common, settings).map(drop)
 }
 
-/// Fails where a counter of a session or of its alerts does not exist, or the session that an alert starts. It
-/// names the counters that are not here yet, and returns the query of those that are recorded.
+/// Fails where a counter of a session or of its alerts does not exist, or the session that an alert starts.
+/// It names the counters that are not here yet, and returns the query of those that are recorded.
 pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Result<Query, Failure> {
     check_limits(common, settings)?;
     if !settings.records() {

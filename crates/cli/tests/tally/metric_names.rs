@@ -100,8 +100,8 @@ fn node_exporter_has_the_same_series_with_the_same_numbers() {
         };
         let (Some(first), Some(last)) = (before.get(key), after.get(key)) else { continue };
         compared += 1;
-        // Ours lies between two of its own, unless a number goes up and down or starts again at 2^32. Its user
-        // time is without that of nice programs, its idle time without waiting.
+        // Ours lies between two of its own, unless a number goes up and down or starts again at 2^32. Its
+        // user time is without that of nice programs, its idle time without waiting.
         let grows = name.ends_with("_total") && last >= first;
         if grows && !matches!(name.as_str(), "node_cpu_seconds_total") && *last < 4e9 {
             let slack = 0.011_f64.max(last * 1e-9);

@@ -110,8 +110,21 @@ fn the_first_page_is_an_overview_of_this_machine() {
     let before_it = total_memory();
     // The second sample has rates.
     let screen = terminal.wait("rates", |screen| screen.contains("CPU %") && screen.contains("switches "));
-    has(&screen, &["1 Processors", "2 Memory", "3 Disks", "4 Network", "5 Pressure", "6 Processes", "PID"]);
-    // What the kernel says in its own words, to a tenth; the host of a virtual machine may change it meanwhile.
+    has(
+        &screen,
+        &[
+            "1 Processors",
+            "2 Memory",
+            "3 Disks",
+            "4 File systems",
+            "5 Network",
+            "6 Pressure",
+            "8 Processes",
+            "PID",
+        ],
+    );
+    // What the kernel says in its own words, to a tenth; the host of a virtual machine may change it
+    // meanwhile.
     let later = total_memory();
     let (_, of) = screen.split_once(" of ").unwrap();
     let shown: f64 = of.split_whitespace().next().unwrap().parse().unwrap();

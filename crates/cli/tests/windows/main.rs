@@ -1,8 +1,8 @@
-//! The counters of Windows as a user meets them: the command that was built, beside a program in C that reads the same
-//! performance key with the headers of Windows.
+//! The counters of Windows as a user meets them: the command that was built, beside a program in C that reads
+//! the same performance key with the headers of Windows.
 //!
-//! `cargo xtask wine` compiles both C files and names them by environment variables. Without these the tests skip: they
-//! register a provider, which nobody wants on a machine that is used.
+//! `cargo xtask wine` compiles both C files and names them by environment variables. Without these the tests
+//! skip: they register a provider, which nobody wants on a machine that is used.
 #![forbid(unsafe_code)]
 #![cfg(windows)]
 // A test that can not go on fails, and this whole program is tests.
@@ -106,7 +106,8 @@ fn live_counters_are_recorded() {
     drop(provider);
 }
 
-/// A provider that can not be loaded costs nothing but itself, and the doctor names what is wrong with another.
+/// A provider that can not be loaded costs nothing but itself, and the doctor names what is wrong with
+/// another.
 #[test]
 fn a_sick_provider_costs_its_neighbours_nothing() {
     let Some(provider) = Provider::register("TallymonTest") else { return };

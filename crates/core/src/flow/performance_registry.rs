@@ -1,5 +1,5 @@
-//! What the values of `HKEY_PERFORMANCE_DATA` mean for a source, whoever queries them: this machine through the
-//! registry, or another one through the remote registry.
+//! What the values of `HKEY_PERFORMANCE_DATA` mean for a source, whoever queries them: this machine through
+//! the registry, or another one through the remote registry.
 
 use alloc::format;
 use alloc::string::{String, ToString};

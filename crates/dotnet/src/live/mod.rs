@@ -110,8 +110,8 @@ impl DotnetPrograms {
     }
 }
 
-/// The place of a user's programs: root's and own ones are before those of others, so that nobody takes the name
-/// of an instance without a number from them.
+/// The place of a user's programs: root's and own ones are before those of others, so that nobody takes the
+/// name of an instance without a number from them.
 fn place(user: u32) -> u8 {
     u8::from(user != 0 && user != rustix::process::geteuid().as_raw())
 }

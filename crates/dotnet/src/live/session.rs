@@ -81,8 +81,8 @@ impl Shared {
         look(if silent { Phase::Failed } else { inner.phase }, &inner.state)
     }
 
-    /// Whether the session has ended and is to begin again: nobody asked for a while, or it failed, as it does
-    /// with a program that is just starting. Nobody waits for one that failed.
+    /// Whether the session has ended and is to begin again: nobody asked for a while, or it failed, as it
+    /// does with a program that is just starting. Nobody waits for one that failed.
     pub(super) fn is_to_begin_again(&self) -> Option<Begin> {
         let inner = self.lock();
         match inner.phase {

@@ -60,8 +60,8 @@ pub fn titles(language: Language) -> Result<Titles, SourceError> {
     Ok(titles)
 }
 
-/// The texts of NT's own indexes in a language, which mean the same on every Windows: for a table there that is
-/// damaged, or in no other language.
+/// The texts of NT's own indexes in a language, which mean the same on every Windows: for a table there that
+/// is damaged, or in no other language.
 ///
 /// # Errors
 ///

@@ -69,8 +69,8 @@ fn file(sources: &mut Sources, group: &Path, file: &str) -> Result<PathBuf, Abse
     }
     let process = first_process(sources, group)?.ok_or(Absence::Vanished)?;
     let path = sources.root.proc(&format!("{process}/{file}"));
-    // The kernel numbers the files of each network. Containers may share that of the machine, whose counts are
-    // those of everybody.
+    // The kernel numbers the files of each network. Containers may share that of the machine, whose counts
+    // are those of everybody.
     let number = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.ino()).ok();
     match (number(&path), number(&sources.root.proc("1/net/dev"))) {
         (Some(own), Some(machine)) if own == machine => Err(Absence::NotFromThisDevice),

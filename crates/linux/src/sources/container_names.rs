@@ -201,7 +201,8 @@ mod tests {
         ] {
             assert_eq!(name(id, 1).as_deref(), expected, "{id}");
         }
-        // A renamed container keeps its name for a minute, and one without name is looked for after ten seconds.
+        // A renamed container keeps its name for a minute, and one without name is looked for after ten
+        // seconds.
         write(root.var(&format!("lib/docker/containers/{a}/config.v2.json")), r#"{"Name":"/shop"}"#);
         write(root.var(&format!("lib/docker/containers/{}/config.v2.json", id('0'))), r#"{"Name":"/new"}"#);
         assert_eq!(name(&a, BELIEVED).as_deref(), Some("web"));

@@ -5,9 +5,9 @@
 //! {"time":"2026-01-31T20:00:00.000Z","host":"vm","values":[{"path":"\\System\\Threads", …}, …]}
 //! ```
 //!
-//! `docs/formats/json.md` has all keys. A line says everything about itself, so lines may be cut out, filtered and
-//! put behind each other. The reader takes the values from the raw numbers where a line has them, else the
-//! value.
+//! `docs/formats/json.md` has all keys. A line says everything about itself, so lines may be cut out,
+//! filtered and put behind each other. The reader takes the values from the raw numbers where a line has
+//! them, else the value.
 
 mod line;
 mod read;

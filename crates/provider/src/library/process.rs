@@ -58,8 +58,8 @@ const PASSED: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// Whether a library gets a variable of the reader: one of [`PASSED`], those that begin with `LC_`, `TALLY_` or
-/// `TALLYMON_`, and those that begin with the name of its service in capitals and `_`.
+/// Whether a library gets a variable of the reader: one of [`PASSED`], those that begin with `LC_`, `TALLY_`
+/// or `TALLYMON_`, and those that begin with the name of its service in capitals and `_`.
 fn is_passed(name: &OsStr, settings: &Settings) -> bool {
     let Some(name) = name.to_str() else { return false };
     let own = settings.environment.iter().find(|(variable, _)| variable == SERVICE).map(|(_, name)| name);

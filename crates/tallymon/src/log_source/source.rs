@@ -58,20 +58,15 @@ use crate::query::CounterHandle;
 ///
 /// # let file = std::env::temp_dir().join(format!("tallymon-lists-{}.csv", std::process::id()));
 /// let text = r#""(PDH-CSV 4.0) (UTC)(0)","\\web\Process(sh)\Thread Count","\\web\Process(sh#1)\Thread Count"
-/// "01/31/2026 12:00:00.000","1","2"
-/// "#;
-/// std::fs::write(&file, text)?;
-/// let log = Log::open(&file, &ReadOptions::default())?;
-/// assert_eq!(log.summary().hosts, ["web"]);
-/// let mut query = Query::new(Box::new(log.source()), Language::ENGLISH)?;
-/// // Objects, the items of one, and its instances.
+/// "01/31/2026 12:00:00.000","1","2" "#; std::fs::write(&file, text)?; let log = Log::open(&file,
+/// &ReadOptions::default())?; assert_eq!(log.summary().hosts, ["web"]); let mut query =
+/// Query::new(Box::new(log.source()), Language::ENGLISH)?; // Objects, the items of one, and its instances.
 /// let object = query.catalog().objects().first().ok_or("an object")?.clone();
-/// assert_eq!(query.names().name(object.name), "Process");
-/// let counters = object.visible_counters().map(|counter| query.names().name(counter.name));
-/// assert_eq!(counters.collect::<Vec<_>>(), ["Thread Count"]);
-/// let instances = query.instances(object.name)?;
-/// assert_eq!(instances.iter().map(|key| (key.name.as_str(), key.number)).collect::<Vec<_>>(), [("sh", 0), ("sh", 1)]);
-/// let paths = query.expand(r"\Process(*)\*", Expand::default())?;
+/// assert_eq!(query.names().name(object.name), "Process"); let counters =
+/// object.visible_counters().map(|counter| query.names().name(counter.name));
+/// assert_eq!(counters.collect::<Vec<_>>(), ["Thread Count"]); let instances = query.instances(object.name)?;
+/// assert_eq!(instances.iter().map(|key| (key.name.as_str(), key.number)).collect::<Vec<_>>(), [("sh", 0),
+/// ("sh", 1)]); let paths = query.expand(r"\Process(*)\*", Expand::default())?;
 /// assert_eq!(paths[1].to_string(), r"\Process(sh#1)\Thread Count");
 /// # std::fs::remove_file(&file)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -73,8 +73,8 @@ impl Query {
         Err(PathError { span: 0..text.len(), problem: PathProblem::NotAPath, nearest, ..error })
     }
 
-    /// The path of a counter that [`search`] found, for all instances, in the language of the hit. In the user's
-    /// own language names have the form that the user chose.
+    /// The path of a counter that [`search`] found, for all instances, in the language of the hit. In the
+    /// user's own language names have the form that the user chose.
     pub fn path_of(&self, hit: &SearchHit) -> String {
         let name = |index: TitleIndex| {
             if hit.language == self.names.preferred() {

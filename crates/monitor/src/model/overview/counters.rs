@@ -175,7 +175,8 @@ pub const COUNTERS: &[OverviewCounter] = &[
     row(Pane::Processors, Metric::ThreadCount, r"\2\250", r"\System\Threads"),
     row(Pane::Processors, Metric::Switches, r"\2\146", r"\System\Context Switches/sec"),
     row(Pane::Processors, Metric::UpTime, r"\2\674", r"\System\System Up Time"),
-    // The nodes of a virtual machine may count gigabytes more or less than `\Memory`; this one agrees with it.
+    // The nodes of a virtual machine may count gigabytes more or less than `\Memory`; this one agrees with
+    // it.
     row(Pane::Memory, Metric::TotalMemory, r"\903400\903432", r"\Memory Extended\Total Physical Bytes"),
     row(
         Pane::Memory,

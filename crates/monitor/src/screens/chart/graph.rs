@@ -117,8 +117,8 @@ pub(crate) struct Drawn<'a> {
     pub(crate) scale: f64,
 }
 
-/// Whether a series is in the stack, where the view is one: per cent and bytes have no sum, so a stack has the
-/// lines with the unit of the chosen one.
+/// Whether a series is in the stack, where the view is one: per cent and bytes have no sum, so a stack has
+/// the lines with the unit of the chosen one.
 pub(crate) fn stacks(workspace: &Workspace, series: &Series) -> bool {
     let chosen = workspace.monitor.chosen().filter(|_| workspace.view == View::Stacked);
     chosen.is_none_or(|chosen| chosen.unit().0 == series.unit().0)

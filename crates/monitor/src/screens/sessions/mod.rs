@@ -1,5 +1,5 @@
-//! The screen of recording sessions: their states; starts, stops and deletes them after a question, and opens their
-//! logs. A form makes new ones.
+//! The screen of recording sessions: their states; starts, stops and deletes them after a question, and opens
+//! their logs. A form makes new ones.
 
 mod form;
 
