@@ -1,8 +1,9 @@
-//! Counters as the two databases from which Samba answers Windows' performance tools: `names.tdb` and `data.tdb`.
+//! Counters as the two databases from which Samba answers Windows' performance tools: `names.tdb` and
+//! `data.tdb`.
 //!
 //! Samba's part is old and has habits that these tables go around: it serves every value in 8 bytes, so only
-//! types of 64 bits are exported; it reads a zero from an empty value; it breaks on names that are long or not
-//! ASCII; and it numbers counters without gaps. What it can not say at all is left out, see
+//! types of 64 bits are exported; it reads a zero from an empty value; it breaks on names that are long or
+//! not ASCII; and it numbers counters without gaps. What it can not say at all is left out, see
 //! [`SambaTables::left_out`].
 
 use std::collections::BTreeMap;
@@ -220,7 +221,8 @@ impl SambaTables {
 }
 
 impl ExportedObject {
-    /// The values of an instance. One that is missing now is the last one: Samba can not say that there is none.
+    /// The values of an instance. One that is missing now is the last one: Samba can not say that there is
+    /// none.
     fn values(&mut self, name: &str, instance: Option<&SnapshotInstance<'_>>) -> Vec<u64> {
         let mut values = Vec::new();
         for counter in &self.counters {

@@ -191,11 +191,11 @@ fn the_page_of_names_has_every_counter_of_each_profile() {
 
     let mut page = String::from(
         "# Names of metrics in other collectors\n\n\
-         `--metric-names` of `tally get` and `tally push`, and `?names=` of `/metrics`, give counters the\n\
-         names that other collectors gave to the same numbers: see\n\
-         [Counters for other engines](../exports.md#names-of-other-collectors). A counter that is not listed\n\
-         keeps its own name. A counter of the engine ends in `_total` where its format asks for it. This page\n\
-         is made from the tables in `crates/export/src/profile`.\n",
+         `--metric-names` of `tally get` and `tally push`, and `?names=` of `/metrics`, give counters\n\
+         the names that other collectors gave to the same numbers: see\n\
+         [Counters for other engines](../exports.md#names-of-other-collectors). A counter that is not\n\
+         listed keeps its own name. A counter of the engine ends in `_total` where its format asks for\n\
+         it. This page is made from the tables in `crates/export/src/profile`.\n",
     );
     for profile in Profile::ALL.into_iter().filter(|profile| profile.renamed().next().is_some()) {
         write!(page, "\n## {profile}\n\n| counter | metric |\n|---|---|\n").unwrap();
