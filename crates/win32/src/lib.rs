@@ -1,8 +1,8 @@
 //! The counters of Windows, read where every tool of Windows has them from: the values of
 //! `HKEY_PERFORMANCE_DATA`.
 //!
-//! [`WindowsSource`] passes a request on as the query string that it is, and validates the answer like any foreign
-//! block. It runs no provider, computes no value and knows no counter.
+//! `WindowsSource` passes a request on as the query string that it is, and validates the answer like any
+//! foreign block. It runs no provider, computes no value and knows no counter.
 //!
 //! | module | contents |
 //! |---|---|
