@@ -97,7 +97,7 @@ fn a_file_has_one_sample() {
     // It does not wait for another either: the test would take an hour.
     let ran = tally(&["get", PROCESSOR_TIME, "--file", &file, "--interval", "1h"]);
     assert_eq!(ran.code, Some(4));
-    has(&ran.err, &["a second sample is needed"]);
+    has(&ran.out, &["a second sample is needed"]);
     has(&tally(&["watch", AVAILABLE, "--file", &file]).words(2), &["does not change"]);
 }
 

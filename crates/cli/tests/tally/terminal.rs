@@ -140,7 +140,7 @@ fn the_first_page_is_an_overview_of_this_machine() {
     terminal.key("g");
     terminal.wait("the chart", |screen| screen.contains("% Processor Time"));
     terminal.key("o");
-    terminal.wait("the overview", |screen| screen.contains("6 Processes"));
+    terminal.wait("the overview", |screen| screen.contains("8 Processes"));
     terminal.key("q");
     terminal.is_restored();
 }
