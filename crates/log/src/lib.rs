@@ -72,6 +72,7 @@ pub mod relog;
 mod restarts;
 pub mod select;
 pub mod stats;
+mod utf16;
 pub mod zone;
 
 #[cfg(feature = "parquet")]

@@ -95,7 +95,7 @@ fn every_encoding_of_unicode() {
     let big: Vec<u8> =
         [0xfeffu16].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
     let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
-    for bytes in [text.as_bytes(), &little, &big, &marked] {
+    for bytes in [text.as_bytes(), &little, &big, &marked, &little[2..], &big[2..]] {
         let (about, records) = plain(bytes);
         assert_eq!(about.format, Format::Tsv);
         assert_eq!(about.columns[0].path, r"\\h\메모리\상");

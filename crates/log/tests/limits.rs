@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tallymon_log::{LogErrorKind, ReadOptions, info, open, read_bytes};
+use tallymon_log::{LogErrorKind, ReadOptions, open, read_bytes};
 use tallymon_testkit::Scratch;
 
 #[track_caller]
@@ -148,7 +148,7 @@ mod databases {
         // The same tables without a view.
         let path = folder.join("tables.sqlite");
         database(&path, details, data);
-        assert_eq!(info(&path, &ReadOptions::default()).unwrap().records, 0);
+        assert_eq!(tallymon_log::info(&path, &ReadOptions::default()).unwrap().records, 0);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use tallymon::clock::{LocalZone, parse_log_time, rfc3339};
+use tallymon::core::counter::Digits;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
@@ -45,6 +46,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         },
         overwrite: arguments.replacing.overwrite(),
     };
+    say_unused(arguments, options.format);
     // Each input is read for its columns, and then for its records.
     let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);
     let report = match &arguments.output {
@@ -58,6 +60,21 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     say_report(&report, arguments.output.as_deref(), options.utc)?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     ended(damaged, &report.not_found)
+}
+
+/// Names the options that the format has no use for.
+fn say_unused(arguments: &Relog, format: Format) {
+    if matches!(format, Format::Csv | Format::Tsv) {
+        return;
+    }
+    let options = [
+        ("--digits", arguments.digits != Digits::Seventeen),
+        ("--lf", arguments.lf),
+        ("--no-formulas", arguments.no_formulas),
+    ];
+    for (option, _) in options.iter().filter(|(_, is_given)| *is_given) {
+        say(format_args!("{option} changes CSV and TSV only; the output is {}", format.info().name));
+    }
 }
 
 /// Names the requested counters that the logs do not have.

@@ -34,6 +34,11 @@ fn twenty_digits_are_written_when_asked() {
     has(&with("17"), &["\"20.913042441624498\""]);
     has(&with("20"), &["\"20.913042441624497769\""]);
     has(&tally(&["relog", &log, "--digits", "18"]).words(2), &["--digits", "17 or 20"]);
+    let folder = Folder::new();
+    let out = folder.file("out.blg");
+    let ran = tally(&["relog", &log, "-o", &out, "--digits", "20", "--lf"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    has(&ran.err, &["--digits changes CSV and TSV only; the output is blg", "--lf changes"]);
 }
 
 #[test]

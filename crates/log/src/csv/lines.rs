@@ -3,10 +3,12 @@
 use std::io::{self, BufRead, Read};
 
 use encoding_rs::Encoding;
+use tallymon_core::text::ByteOrder;
 
 use super::guess;
 
 use crate::error::{LogError, LogErrorKind};
+use crate::utf16::order_without_mark;
 
 /// A longer line is damage. A hundred thousand counters take half of it.
 pub(super) const LONGEST_LINE: u64 = 32 << 20;
@@ -75,7 +77,11 @@ impl<R: BufRead> Lines<R> {
             [0xff, 0xfe, ..] => (Width::LittleEndian, 2),
             [0xfe, 0xff, ..] => (Width::BigEndian, 2),
             [0xef, 0xbb, 0xbf, ..] => (Width::Narrow, 3),
-            _ => (Width::Narrow, 0),
+            head => match order_without_mark(head) {
+                Some(ByteOrder::Little) => (Width::LittleEndian, 0),
+                Some(ByteOrder::Big) => (Width::BigEndian, 0),
+                None => (Width::Narrow, 0),
+            },
         };
         input.consume(mark);
         // A byte order mark of UTF-8 is stronger than what the caller believes.

@@ -17,9 +17,13 @@ mod read;
 mod texts;
 mod write;
 
+use tallymon_core::text::ByteOrder;
+
 pub(crate) use lines::encoding;
 pub use read::CsvReader;
 pub use write::{CsvOptions, CsvWriter, LineEnd};
+
+use crate::utf16::order_without_mark;
 
 /// The separator of a text log; `None` if the bytes are not the beginning of one.
 pub(crate) fn detect(head: &[u8]) -> Option<u8> {
@@ -29,7 +33,11 @@ pub(crate) fn detect(head: &[u8]) -> Option<u8> {
         [0xff, 0xfe, rest @ ..] => rest.iter().step_by(2).copied().collect(),
         [0xfe, 0xff, rest @ ..] => rest.iter().skip(1).step_by(2).copied().collect(),
         [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
-        _ => head.to_vec(),
+        _ => match order_without_mark(head) {
+            Some(ByteOrder::Little) => head.iter().step_by(2).copied().collect(),
+            Some(ByteOrder::Big) => head.iter().skip(1).step_by(2).copied().collect(),
+            None => head.to_vec(),
+        },
     };
     let line = ascii.trim_ascii_start().split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     let mark = line.windows(MARK.len()).take(16).position(|part| part.eq_ignore_ascii_case(MARK))?;

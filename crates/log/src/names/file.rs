@@ -13,6 +13,7 @@ use super::code_page;
 use crate::csv::encoding;
 use crate::error::{LogError, LogErrorKind};
 use crate::file::open_regular;
+use crate::utf16::order_without_mark;
 
 /// The largest file of names. Those of Windows have up to a few megabytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -74,7 +75,7 @@ impl NameFile {
             [0xff, 0xfe, rest @ ..] => (Some(ByteOrder::Little), rest),
             [0xfe, 0xff, rest @ ..] => (Some(ByteOrder::Big), rest),
             [0xef, 0xbb, 0xbf, rest @ ..] => (None, rest),
-            _ => (wide_order(bytes), bytes),
+            _ => (order_without_mark(bytes), bytes),
         };
         let Some(order) = order else {
             names.narrow(text, language, code_page)?;
@@ -187,18 +188,6 @@ fn language_of(name: &str) -> Option<Language> {
     let stem = name.to_ascii_lowercase();
     let of_stem = ["perfc", "perfh", "perfd", "perfi"].iter().find_map(|stem_of| stem.strip_prefix(stem_of));
     by_part.or_else(|| of_stem.and_then(digits))
-}
-
-/// The byte order of UTF-16 without a mark: of Latin letters and digits, one byte of each is 0.
-fn wide_order(bytes: &[u8]) -> Option<ByteOrder> {
-    let start = bytes.get(..bytes.len().min(4096)).unwrap_or_default();
-    let zeros = |at: usize| start.chunks_exact(2).filter(|unit| unit.get(at) == Some(&0)).count();
-    let half = start.len().checked_div(8).filter(|half| *half > 0)?;
-    match (zeros(0) > half, zeros(1) > half) {
-        (false, true) => Some(ByteOrder::Little),
-        (true, false) => Some(ByteOrder::Big),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
