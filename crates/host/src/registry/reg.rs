@@ -112,6 +112,18 @@ enum Data {
     Other,
 }
 
+impl Data {
+    /// What it is, in the words of a `.reg` file.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Data::Text(_) => "a text",
+            Data::Number(_) => "a dword",
+            Data::Texts(_) => "several texts, hex(7)",
+            Data::Other => "binary data",
+        }
+    }
+}
+
 fn value(service: &mut Service, is_linkage: bool, line: &str) -> Result<(), String> {
     if line.starts_with('@') {
         return Ok(());
@@ -131,11 +143,11 @@ fn value(service: &mut Service, is_linkage: bool, line: &str) -> Result<(), Stri
         (false, "wrapped objects", Data::Text(text)) => service.wrapped_objects = indexes(&name, &text)?,
         (false, "object list", Data::Text(text)) => service.object_list = indexes(&name, &text)?,
         (false, "library" | "open" | "collect" | "close" | "wrapped objects" | "object list", found) => {
-            return Err(format!("{name:?} must be a text, found {found:?}"));
+            return Err(format!("{name:?} must be a text, found {}", found.kind()));
         }
         (false, name, data) => match (ServiceSetting::of_name(name), data) {
             (Some(setting), Data::Number(number)) => setting.set(service, Some(number)),
-            (Some(_), found) => return Err(format!("{name:?} must be a dword, found {found:?}")),
+            (Some(_), found) => return Err(format!("{name:?} must be a dword, found {}", found.kind())),
             (None, _) if FOR_WINDOWS.contains(&name) => {}
             (None, _) => {
                 let names = ServiceSetting::ALL.map(|setting| setting.text().name.to_lowercase()).join(", ");
@@ -278,7 +290,10 @@ mod tests {
             ("REGEDIT4\nKEY\n\"Library\"=dword:1", "f.reg:3: \"library\" must be a text"),
             ("REGEDIT4\nKEY\n\"Object Liste\"=\"2\"", "f.reg:3: the value \"object liste\" is unknown"),
             ("REGEDIT4\nKEY\n\"Object List\"=\"2 x\"", "f.reg:3: \"object list\" must be indexes"),
-            ("REGEDIT4\nKEY\n\"Object List\"=dword:2", "f.reg:3: \"object list\" must be a text"),
+            (
+                "REGEDIT4\nKEY\n\"Object List\"=dword:2",
+                "f.reg:3: \"object list\" must be a text, found a dword",
+            ),
             ("REGEDIT4\nKEY\n\"Open Timeout\"=\"1\"", "f.reg:3: \"open timeout\" must be a dword"),
             ("REGEDIT4\nKEY\n\"Library\"=hex(2):00,d8", "f.reg:3: \"hex(2):00,d8\" is no UTF-16"),
             ("REGEDIT4\nKEY\n\"Library\"=hex(2):zz", "f.reg:3: "),
