@@ -38,6 +38,11 @@ fn scraped(at: SocketAddr) -> Option<String> {
     Some(reply.split_once("\r\n\r\n")?.1.to_owned())
 }
 
+/// Paths of all counters of these objects.
+fn all_of(objects: &[&str]) -> Vec<String> {
+    objects.iter().map(|object| format!(r"\{object}\*")).collect()
+}
+
 /// Labels of node_exporter that no counter has.
 const ITS_OWN: [&str; 2] = ["device=", "fstype="];
 
@@ -74,7 +79,7 @@ fn node_exporter_has_the_same_series_with_the_same_numbers() {
         "UDPv4",
         "UDPv6",
     ];
-    let paths: Vec<String> = objects.iter().map(|object| format!(r"\{object}\*")).collect();
+    let paths = all_of(&objects);
     let mut arguments = vec!["get", "--prometheus", "--metric-names", "node_exporter"];
     arguments.extend(paths.iter().map(String::as_str));
     // Some counters have no value on every machine.
@@ -189,7 +194,7 @@ fn semantic_conventions_are_those_of_opentelemetry() {
         "System",
         "Process(*)",
     ];
-    let paths: Vec<String> = objects.iter().map(|object| format!(r"\{object}\*")).collect();
+    let paths = all_of(&objects);
     let mut arguments = vec!["push", "--metric-names", "semconv", "--otlp", &address, "-c", "1"];
     arguments.extend(["--wait", "100s"]);
     arguments.extend(paths.iter().map(String::as_str));
