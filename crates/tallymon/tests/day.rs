@@ -9,10 +9,13 @@ use tallymon::log::native::WriteOptions;
 use tallymon::log::new_file::Overwrite;
 use tallymon::log::{ReadOptions, info};
 use tallymon::{Location, Query, Recorder};
-use tallymon_testkit::{Scratch, shared};
+use tallymon_testkit::{Scratch, open_files_can_be_deleted, shared};
 
-/// Memory and open files of this process.
+/// Memory and open files of this process, where Linux tells them. Wine has a /proc too: that of its server.
 fn level() -> Option<(u64, usize)> {
+    if cfg!(not(target_os = "linux")) {
+        return None;
+    }
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let memory = status.lines().find(|line| line.starts_with("VmRSS:"))?;
     let memory = memory.split_whitespace().nth(1)?.parse().ok()?;
@@ -30,7 +33,9 @@ fn a_day_of_recording_takes_no_more_than_an_hour() {
     let path = folder.join("day.tally");
     let mut recorder = Recorder::create(&path, Overwrite::Replace, WriteOptions::default()).unwrap();
     recorder.choose(&query);
-    let seconds = 24 * 3_600;
+    // Wine keeps a handle of a locked file for each look at it, and has 20,000: there the day has two hours.
+    let hours = if open_files_can_be_deleted() { 24 } else { 2 };
+    let seconds = hours * 3_600;
     let mut first = None;
     for second in 0..seconds {
         let time = FileTime(133_000_000_000_000_000 + second * 10_000_000);

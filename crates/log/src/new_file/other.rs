@@ -12,7 +12,11 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 /// Whether a name leads to an open file; also when that can not be known.
 pub fn is_at(file: &File, path: &Path) -> bool {
     let Ok(own) = file.try_clone().and_then(same_file::Handle::from_file) else { return true };
-    same_file::Handle::from_path(path).is_ok_and(|found| found == own)
+    match same_file::Handle::from_path(path) {
+        Ok(found) => found == own,
+        // Another program may keep everybody from opening it for a moment, or this one has no handle left.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 /// Whether writing goes to a pipe or a terminal, where nothing is replaced.
