@@ -24,8 +24,9 @@ use super::own_file::own_file;
 use super::protocol::Protections;
 use crate::trust::check_path;
 
-/// How long to wait for the end of a child whose socket is closed already.
-const END: Duration = Duration::from_millis(200);
+/// How long to wait for the end of a child whose socket is closed already. A library that has left nothing
+/// takes less than a millisecond; what is left is counted when the first of it has ended.
+const END: Duration = Duration::from_secs(1);
 /// How long a child may take to end what its library left behind.
 const LAST: Duration = Duration::from_secs(5);
 
@@ -134,17 +135,15 @@ impl Process {
     /// Waits a moment for its end, and reports how it ended.
     pub(crate) fn wait(&mut self) -> Exit {
         let Some(child) = &mut self.child else { return Exit::default() };
-        let mut waited = Duration::ZERO;
-        let step = Duration::from_micros(200);
+        let start = Instant::now();
         loop {
             if let Ok(Some(status)) = child.try_wait() {
                 return Exit { signal: status.signal(), code: status.code() };
             }
-            if waited >= END {
+            if start.elapsed() >= END {
                 return Exit::default();
             }
-            std::thread::sleep(step);
-            waited = waited.saturating_add(step);
+            std::thread::sleep(Duration::from_micros(200));
         }
     }
 }

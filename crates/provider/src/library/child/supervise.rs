@@ -30,6 +30,8 @@ use super::{LAST_CLOSE, limit, limits};
 const WRITABLE: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/tmp", "/var/tmp", "/dev/shm"];
 /// Processes of the user of a library, where these are counted for it alone.
 const PROCESSES: u64 = 64;
+/// What the first process of a namespace says when it ends what the library left.
+const LEFT: [u8; 1] = [1];
 /// How long the supervisor waits for what it has killed.
 const GONE: Duration = Duration::from_secs(1);
 
@@ -213,9 +215,10 @@ fn first_process(child: Pid, reported: OwnedFd) -> ExitCode {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == child => {
-                let [is_signal, number] = ending(status);
-                let ending = [is_signal, number, u8::from(end_namespace())];
-                let _ = File::from(reported).write_all(&ending);
+                let mut report = File::from(reported);
+                let _ = report.write_all(&ending(status));
+                // The end of thousands takes its time, so the first is reported alone.
+                end_namespace(|| drop(report.write_all(&LEFT)));
                 return ExitCode::SUCCESS;
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -224,23 +227,27 @@ fn first_process(child: Pid, reported: OwnedFd) -> ExitCode {
     }
 }
 
-/// Kills what the library left in the namespace whose first process this is; returns whether there was
-/// anything.
-fn end_namespace() -> bool {
+/// Kills what the library left in the namespace whose first process this is, and calls `found` when the first
+/// of them has ended.
+fn end_namespace(found: impl FnOnce()) {
     if rustix::process::getpid() != Pid::INIT {
-        return false;
+        return;
     }
     // The group of the first process means everybody else in the namespace.
     if rustix::process::kill_process_group(Pid::INIT, Signal::KILL).is_err() {
-        return false;
+        return;
     }
-    let mut was_killed = false;
+    let mut found = Some(found);
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((_, status))) => was_killed |= is_killed(status),
-            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Ok(Some((_, status))) if is_killed(status) => {
+                if let Some(found) = found.take() {
+                    found();
+                }
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // There are no children any more.
-            Err(_) => return was_killed,
+            Err(_) => return,
         }
     }
 }
@@ -255,10 +262,50 @@ fn drop_capabilities_of_user_namespace() {
     }
 }
 
+/// What the first process of the namespace says: two bytes as from [`ending`], and [`LEFT`] if it has found
+/// processes that the library left.
+struct Report {
+    pipe: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Report {
+    fn new(pipe: Option<OwnedFd>) -> Report {
+        Report { pipe: pipe.map(File::from), bytes: Vec::new() }
+    }
+
+    /// Takes what has arrived, or the end.
+    fn receive(&mut self, watch: &mut Watch) {
+        let Some(pipe) = &mut self.pipe else { return };
+        let mut bytes = [0u8; 8];
+        match pipe.read(&mut bytes) {
+            Ok(length @ 1..) => {
+                let had_left = self.has_left();
+                self.bytes.extend(bytes.iter().take(length));
+                if self.has_left() && !had_left {
+                    watch.left_behind();
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => self.pipe = None,
+        }
+    }
+
+    fn has_left(&self) -> bool {
+        self.bytes.get(2..) == Some(&LEFT)
+    }
+
+    /// How the library has ended.
+    fn ending(&self) -> Option<[u8; 2]> {
+        self.bytes.first_chunk().copied()
+    }
+}
+
 /// Waits for the end of the library, or of the reader; ends everything that is left, and ends like the
 /// library.
 fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>, mut watch: Watch) -> ExitCode {
-    wait_for_end(child, socket, &mut watch);
+    let mut report = Report::new(report);
+    wait_for_end(child, socket, &mut report, &mut watch);
     let status = loop {
         match rustix::process::waitpid(Some(child), WaitOptions::empty()) {
             Ok(Some((_, status))) => break Some(status),
@@ -266,17 +313,10 @@ fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>, mut watch: W
             Err(_) => break None,
         }
     };
-    let [mut is_signal, mut number] = status.map_or([0, u8::MAX], ending);
-    if let Some(report) = report {
-        let mut bytes = [0u8; 3];
-        if File::from(report).read_exact(&mut bytes).is_ok() {
-            let has_left;
-            [is_signal, number, has_left] = bytes;
-            if has_left == 1 {
-                watch.left_behind();
-            }
-        }
+    while report.pipe.is_some() {
+        report.receive(&mut watch);
     }
+    let [is_signal, number] = report.ending().unwrap_or_else(|| status.map_or([0, u8::MAX], ending));
     end_orphans(&mut watch);
     if is_signal == 1
         && let Some(signal) = Signal::from_named_raw(i32::from(number))
@@ -292,7 +332,7 @@ fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>, mut watch: W
 
 /// Returns when the child has ended; kills it when the reader has gone and Close does not return. Answers its
 /// system calls until then.
-fn wait_for_end(child: Pid, socket: &OwnedFd, watch: &mut Watch) {
+fn wait_for_end(child: Pid, socket: &OwnedFd, report: &mut Report, watch: &mut Watch) {
     let Ok(end) = rustix::process::pidfd_open(child, PidfdFlags::empty()) else { return };
     let mut deadline: Option<Instant> = None;
     loop {
@@ -307,6 +347,8 @@ fn wait_for_end(child: Pid, socket: &OwnedFd, watch: &mut Watch) {
         let asks = watch.descriptor();
         entries.extend(asks.map(|asks| PollFd::from_borrowed_fd(asks, PollFlags::IN)));
         let watched = asks.map(|_| 1);
+        let reported = report.pipe.as_ref().map(|_| entries.len());
+        entries.extend(report.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         let reader = deadline.is_none().then_some(entries.len());
         if reader.is_some() {
             entries.push(PollFd::new(socket, PollFlags::empty()));
@@ -316,7 +358,11 @@ fn wait_for_end(child: Pid, socket: &OwnedFd, watch: &mut Watch) {
             position.and_then(|position| entries.get(position)).map_or(PollFlags::empty(), PollFd::revents)
         };
         let (has_ended, asked, is_alone) = (happened(Some(0)), happened(watched), happened(reader));
+        let has_said = happened(reported);
         drop(entries);
+        if !has_said.is_empty() {
+            report.receive(watch);
+        }
         if !has_ended.is_empty() {
             return;
         }
@@ -341,7 +387,7 @@ fn end_orphans(watch: &mut Watch) {
         }
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
-                // Counted before the others end: the reader does not wait long.
+                // Counted before the others end, for whose end the reader does not wait.
                 Ok(Some((_, status))) if is_killed(status) && !was_killed => {
                     was_killed = true;
                     watch.left_behind();
