@@ -5,11 +5,11 @@
 use libfuzzer_sys::fuzz_target;
 use tallymon_core::block::Objects;
 use tallymon_provider::library::check::{ERROR_SUCCESS, Returned, Rules, check};
-use tallymon_provider::library::protocol::{Answer, Ask};
+use tallymon_provider::library::protocol::{Answer, Request};
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok((number, ask)) = Ask::from_bytes(bytes) {
-        assert_eq!(Ask::from_bytes(&ask.to_bytes(number)), Ok((number, ask)));
+    if let Ok((number, request)) = Request::from_bytes(bytes) {
+        assert_eq!(Request::from_bytes(&request.to_bytes(number)), Ok((number, request)));
     }
     // The numbers of the message if it is valid, else numbers that pass as many checks as possible.
     let mut returned =

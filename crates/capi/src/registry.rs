@@ -47,14 +47,14 @@ const SERVICES: &str = r"system\currentcontrolset\services";
 pub(crate) struct Key(String);
 
 /// The host and the last answer, kept between queries.
-struct Kept {
+struct HostState {
     host: Shared,
     /// An answer that did not fit the buffer. The same query is answered with it for a while, so that a
     /// program that enlarges its buffer step by step does not make every provider collect at every step.
     unserved: Option<(String, Instant, Answer)>,
 }
 
-static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+static KEPT: Mutex<Option<HostState>> = Mutex::new(None);
 
 /// How long an answer that did not fit is kept.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -121,7 +121,7 @@ fn of_machine<L: Letter>(
     let mut kept = lock(&KEPT);
     let mut known = match kept.take() {
         Some(known) => known,
-        None => Kept { host: Shared::open().map_err(|error| of_source(error.kind))?, unserved: None },
+        None => HostState { host: Shared::open().map_err(|error| of_source(error.kind))?, unserved: None },
     };
     let unserved = known.unserved.take();
     let again = unserved.filter(|(asked, since, _)| asked == name && since.elapsed() < PATIENCE);

@@ -71,12 +71,16 @@ pub(crate) struct Map {
 impl Map {
     /// Creates a profile file of `bytes` bytes and `n_rings` rings of events at `path`, or at that name
     /// followed by `.1` to `.99` when the file exists already, and maps it. Only its owner may read it. Its
-    /// methods, text and nodes have little room until [`Rest::reserve`] is done.
+    /// methods, text and nodes have little room until [`UnreservedFile::reserve`] is done.
     ///
     /// # Errors
     ///
     /// When the file can not be created, its disk has no room, or the memory can not be mapped.
-    pub(crate) fn create(path: &Path, bytes: usize, n_rings: usize) -> io::Result<(Map, Rest, PathBuf)> {
+    pub(crate) fn create(
+        path: &Path,
+        bytes: usize,
+        n_rings: usize,
+    ) -> io::Result<(Map, UnreservedFile, PathBuf)> {
         let mut name = path.to_path_buf();
         let mut number = 0u32;
         let file = loop {
@@ -90,7 +94,7 @@ impl Map {
                 other => break other?,
             }
         };
-        match Map::create_in(Rest::new(file)?, bytes, n_rings) {
+        match Map::create_in(UnreservedFile::new(file)?, bytes, n_rings) {
             Ok((map, rest)) => Ok((map, rest, name)),
             Err(error) => {
                 // An empty file would look like a profile. If removing it fails, it does no harm.
@@ -100,7 +104,7 @@ impl Map {
         }
     }
 
-    fn create_in(rest: Rest, bytes: usize, n_rings: usize) -> io::Result<(Map, Rest)> {
+    fn create_in(rest: UnreservedFile, bytes: usize, n_rings: usize) -> io::Result<(Map, UnreservedFile)> {
         let rings = n_rings.saturating_mul(RING_BYTES);
         let whole = bytes.saturating_add(rings);
         rest.file.set_len(whole as u64)?;
@@ -260,7 +264,7 @@ impl Map {
 ///
 /// A file system in memory clears every page when it is allocated, which would delay the program's start and
 /// take memory that it may never need.
-pub(crate) struct Rest {
+pub(crate) struct UnreservedFile {
     file: File,
     in_memory: bool,
 }
@@ -285,18 +289,18 @@ impl Growing {
     }
 }
 
-impl Rest {
-    fn new(file: File) -> io::Result<Rest> {
+impl UnreservedFile {
+    fn new(file: File) -> io::Result<UnreservedFile> {
         // SAFETY: zeros are such a record.
         let mut system: libc::statfs = unsafe { std::mem::zeroed() };
         // SAFETY: the descriptor is open, and the record is live and writable.
         if unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Rest { file, in_memory: system.f_type == libc::TMPFS_MAGIC })
+        Ok(UnreservedFile { file, in_memory: system.f_type == libc::TMPFS_MAGIC })
     }
 
-    /// Makes this thread the one to wake when nodes were used, to call [`Rest::reserve`] again.
+    /// Makes this thread the one to wake when nodes were used, to call [`UnreservedFile::reserve`] again.
     pub(crate) fn keep_here(&self) {
         // A second one in the same process is refused by the runtime.
         let _ = KEEPER.set(thread::current());

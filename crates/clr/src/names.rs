@@ -75,7 +75,7 @@ impl RawName {
     /// The name as people write it, see the table at the top of this module.
     pub fn display(&self) -> String {
         let (mut path, made) = type_path(&self.type_name, &self.type_parameters);
-        if let Some(Made::Machine { method, kind }) = made {
+        if let Some(CompilerType::Machine { method, kind }) = made {
             let owner = join(&path, &source_method(&method, 0));
             let word = match kind {
                 Machine::Async => "async",
@@ -90,7 +90,7 @@ impl RawName {
                 format!("{word} {owner}.{}{}", self.method, short_types(&self.signature))
             };
         }
-        if let Some(Made::Closure { method }) = made
+        if let Some(CompilerType::Closure { method }) = made
             && self.method.starts_with("<>")
         {
             path = join(&path, &source_method(&method, 0));
@@ -162,7 +162,7 @@ pub fn keyword(name: &str) -> &str {
 }
 
 /// A compiler-made type that holds parts of a method.
-enum Made {
+enum CompilerType {
     /// A state machine of the method of this name.
     Machine { method: String, kind: Machine },
     /// A closure, of the method with this name when the compiler records it.
@@ -185,7 +185,7 @@ fn join(path: &str, name: &str) -> String {
 }
 
 /// The source form of a type name with its generic parameters, and the innermost compiler-made type.
-fn type_path(name: &str, parameters: &[String]) -> (String, Option<Made>) {
+fn type_path(name: &str, parameters: &[String]) -> (String, Option<CompilerType>) {
     let mut parameters = parameters.iter();
     let mut path = String::new();
     let mut made = None;
@@ -229,17 +229,17 @@ fn bracketed(name: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn made_type(part: &str) -> Option<Made> {
+fn made_type(part: &str) -> Option<CompilerType> {
     let (inner, rest) = bracketed(part)?;
     let method = inner.to_string();
     if rest.starts_with("d__") {
-        Some(Made::Machine { method, kind: Machine::Unknown })
+        Some(CompilerType::Machine { method, kind: Machine::Unknown })
     } else if rest.starts_with("c__async") {
-        Some(Made::Machine { method, kind: Machine::Async })
+        Some(CompilerType::Machine { method, kind: Machine::Async })
     } else if rest.starts_with("c__Iterator") {
-        Some(Made::Machine { method, kind: Machine::Iterator })
+        Some(CompilerType::Machine { method, kind: Machine::Iterator })
     } else if rest == "c" || rest.starts_with("c__") || rest.starts_with("c`") {
-        Some(Made::Closure { method })
+        Some(CompilerType::Closure { method })
     } else {
         None
     }

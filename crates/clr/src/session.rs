@@ -12,7 +12,7 @@ use crate::compilations;
 use crate::functions::{Function, Functions};
 use crate::hooks;
 use crate::layout::*;
-use crate::map::{self, Map, Rest};
+use crate::map::{self, Map, UnreservedFile};
 use crate::names::{RawName, keyword};
 use crate::settings::{Filter, Mode, Settings, Unwinding};
 use crate::signature::{self, TypeNames};
@@ -129,7 +129,7 @@ fn start_with(
     info: Info,
     settings: Settings,
     map: Map,
-    rest: Rest,
+    rest: UnreservedFile,
     kind: u32,
     first: (u64, u64),
 ) -> Result<(), String> {
@@ -250,7 +250,7 @@ pub(crate) fn ended() {
 
 /// The keeper's thread: allocates more room for the file, writes the clock pair from time to time, and
 /// switches the hooks when another process requests it.
-fn keep(rest: Rest) {
+fn keep(rest: UnreservedFile) {
     let Some(session) = SESSION.get() else { return };
     rest.keep_here();
     let mut rest = Some(rest);

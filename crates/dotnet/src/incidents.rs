@@ -65,7 +65,7 @@ pub struct Waits {
 }
 
 /// An event that is kept.
-struct Kept {
+struct Incident {
     at: u64,
     thread: u64,
     stack: usize,
@@ -111,7 +111,12 @@ impl Incidents {
                         numbers.insert(event.stack.to_vec(), number);
                         number
                     });
-                    kept.push(Kept { at: start.nanoseconds(event.ticks), thread: event.thread, stack, what });
+                    kept.push(Incident {
+                        at: start.nanoseconds(event.ticks),
+                        thread: event.thread,
+                        stack,
+                        what,
+                    });
                 }
                 _ => {}
             });
@@ -133,11 +138,11 @@ impl Incidents {
         Ok(incidents)
     }
 
-    fn add_all(&mut self, kept: Vec<Kept>, places: &[String]) {
+    fn add_all(&mut self, kept: Vec<Incident>, places: &[String]) {
         let mut stopped = None;
         // When each thread began to wait.
         let mut waiting: HashMap<u64, (u64, usize)> = HashMap::new();
-        for Kept { at, thread, stack, what } in kept {
+        for Incident { at, thread, stack, what } in kept {
             self.duration = self.duration.max(at);
             let place = |stack: usize| places.get(stack).cloned().unwrap_or_default();
             match what {

@@ -33,7 +33,7 @@ pub struct TopInstances {
     most: usize,
     rows: u64,
     columns: Vec<Column>,
-    plan: Vec<Option<Place>>,
+    plan: Vec<Option<MemberColumn>>,
     counters: Vec<SummedCounter>,
     numbers: HashMap<CounterName, usize>,
     /// The raw numbers of the row before.
@@ -55,7 +55,7 @@ type CounterName = (Option<String>, u32, u32);
 
 /// Where a column of a member belongs.
 #[derive(Debug)]
-struct Place {
+struct MemberColumn {
     counter: usize,
     member: Member,
 }
@@ -143,7 +143,7 @@ impl TopInstances {
         self.large.retain(|member, _| here.contains(member));
     }
 
-    fn place(&mut self, column: &Column) -> Option<Place> {
+    fn place(&mut self, column: &Column) -> Option<MemberColumn> {
         let (parts, live) = (column.parts.as_ref()?, column.live.as_ref()?);
         let instance = parts.instance.as_ref()?;
         let member = Member {
@@ -164,7 +164,7 @@ impl TopInstances {
                 has_others: false,
             });
         }
-        Some(Place { counter, member })
+        Some(MemberColumn { counter, member })
     }
 
     /// The columns and cells that are left of a row.

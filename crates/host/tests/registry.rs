@@ -14,16 +14,16 @@ use tallymon_host::registry::{
 use tallymon_testkit::{Scratch, shared};
 
 /// A folder with registries in it, which is gone when the test is over.
-struct Place {
+struct RegistryFolder {
     folder: Scratch,
     roots: Roots,
 }
 
-impl Place {
-    fn new() -> Place {
+impl RegistryFolder {
+    fn new() -> RegistryFolder {
         let folder = Scratch::new();
         let roots = Roots::in_folder(&folder);
-        Place { folder, roots }
+        RegistryFolder { folder, roots }
     }
 
     fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -96,7 +96,7 @@ const HEADER: &str = "#define OBJ 0\n#define ONE 2\n";
 
 #[test]
 fn the_samples_of_windows_are_installed_and_removed() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let Some(folder) = shared("ini") else { return };
     let writer = place.writer();
     for (ini, reg, objects, counters) in
@@ -250,7 +250,7 @@ fn refuses_faulty_ini_files_without_a_change() {
 fn refuses_faults(faults: &[Fault<'_>]) {
     for before in [false, true] {
         for (what, ini, header, words) in faults {
-            let place = Place::new();
+            let place = RegistryFolder::new();
             if before {
                 place.install(good("Before"), HEADER).unwrap();
             }
@@ -265,7 +265,7 @@ fn refuses_faults(faults: &[Fault<'_>]) {
 
 #[test]
 fn names_that_are_not_utf_16_are_refused() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let text: Vec<u16> = "\u{feff}".encode_utf16().chain(good("S").encode_utf16()).collect();
     let bytes = |units: &[u16]| units.iter().flat_map(|unit| unit.to_le_bytes()).collect::<Vec<u8>>();
     place.install(bytes(&text), HEADER).unwrap();
@@ -295,7 +295,7 @@ fn names_that_are_not_utf_16_are_refused() {
 #[test]
 fn the_broken_pair_of_pywin32_is_refused_in_both_files() {
     let Some(folder) = shared("ini") else { return };
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let ini = place.file("perf_install.ini", fs::read(folder.join("pywin32_perf_install.ini")).unwrap());
     // The INI file calls it by another case than we do here, as on Windows it may.
     let header = fs::read_to_string(folder.join("pywin32_perf_install.h")).unwrap();
@@ -319,7 +319,7 @@ fn the_broken_pair_of_pywin32_is_refused_in_both_files() {
 
 #[test]
 fn a_second_installation_is_refused_and_changes_nothing() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let range = place.install(good("S"), HEADER).unwrap();
     let state = place.state();
     for name in ["S", "s"] {
@@ -333,7 +333,7 @@ fn a_second_installation_is_refused_and_changes_nothing() {
 
 #[test]
 fn every_language_that_exists_gets_the_texts() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     place.install(good("One"), HEADER).unwrap();
     let texts = "OBJ_009_NAME=English\nOBJ_019_NAME=Русский\nOBJ_007_NAME=Deutsch\n\
         OBJ_007_HELP=Hilfe\nOBJ_009_HELP=Help";
@@ -363,7 +363,7 @@ fn every_language_that_exists_gets_the_texts() {
 
 #[test]
 fn unlodctr_removes_exactly_its_range() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let mut ranges = Vec::new();
     for name in ["One", "Two", "Three"] {
         ranges.push(place.install(good(name), HEADER).unwrap());
@@ -389,7 +389,7 @@ fn unlodctr_removes_exactly_its_range() {
 
 #[test]
 fn the_functions_of_loadperf() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     place.file("s.h", HEADER);
     let path = place.file("my own.ini", good("S"));
     let line = format!("lodctr \"{}\"", path.display());
@@ -413,7 +413,7 @@ fn the_functions_of_loadperf() {
 
 #[test]
 fn the_registry_of_the_user_wins_and_shares_no_index() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let system = place.install(good("Both"), HEADER).unwrap();
     let package = Package::read(&place.file("s.ini", good("both")), None).unwrap();
     let library = Service { library: Some("mine.so".into()), ..Service::default() };
@@ -435,7 +435,7 @@ fn the_registry_of_the_user_wins_and_shares_no_index() {
 
 #[test]
 fn files_in_code_pages_of_windows() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     place.file("s.h", b"// \xc4\xab\xbf\xee\xc5\xcd\n#define OBJ 0\n");
     let text = ini("S", "009=\n012=", "OBJ_009_NAME=", "OBJ_009_NAME=Counter\nOBJ_012_NAME=NAME");
     let at = text.find("NAME=NAME").unwrap() + 5;
@@ -451,7 +451,7 @@ fn files_in_code_pages_of_windows() {
 #[test]
 fn manifests_are_installed_and_removed() {
     let Some(folder) = shared("manifest") else { return };
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let writer = place.writer();
     let before = place.install(good("Before"), HEADER).unwrap();
     let mut manifests = Vec::new();
@@ -494,7 +494,7 @@ fn manifests_are_installed_and_removed() {
 fn manifest_mistakes_are_reported_with_their_line() {
     let Some(folder) = shared("manifest") else { return };
     let text = fs::read_to_string(folder.join("gas.man")).unwrap();
-    let place = Place::new();
+    let place = RegistryFolder::new();
     for (from, to, words) in [
         ("</counters>", "</counter>", "m.man:84: no well-formed XML"),
         ("id           = \"2\"", "id = \"1\"", "m.man:39: the id 1 is that of an earlier counter"),
@@ -528,7 +528,7 @@ fn manifest_mistakes_are_reported_with_their_line() {
 
 #[test]
 fn backup_restores_everything() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     place.install(good("One"), HEADER).unwrap();
     let Some(folder) = shared("manifest") else { return };
     place.writer().install_manifest(&Manifest::read(&folder.join("ucs.man"), None).unwrap()).unwrap();
@@ -566,7 +566,7 @@ fn backup_restores_everything() {
 /// Files that were cut, or have single bytes changed: refused or taken, and the tables are whole either way.
 #[test]
 fn damaged_files_never_damage_tables() {
-    let place = Place::new();
+    let place = RegistryFolder::new();
     let text = ini("S", "009=\n019=", "OBJ_009_NAME=", "OBJ_009_NAME=A\nONE_009_NAME=B\nONE_019_HELP=C");
     let (mut taken, mut refused) = (0, 0);
     let mut attempt = |ini: &[u8], header: &[u8]| {

@@ -233,7 +233,7 @@ impl Metrics {
         let request = query.request();
         let pending = lock(&self.sampler).ask(move |source| source.snapshot(&request));
         let time = query.accept(pending.wait(LONGEST_DEADLINE).unwrap_or_else(|| Err(no_answer()))?);
-        let mut sink = Kept::default();
+        let mut sink = RowCopy::default();
         let host = query.system_name();
         let Ok(()) = LiveRows::changing(host).write(time, 0, &*query, &mut sink);
         if sink.cells.len() > MOST_COUNTERS {
@@ -247,7 +247,7 @@ impl Metrics {
             let top = collector.top.get_or_insert_with(|| TopInstances::new(most));
             top.columns(&sink.columns);
             let (columns, cells) = top.row(&Row { time, local_minutes: 0, cells: &sink.cells });
-            sink = Kept { columns, cells };
+            sink = RowCopy { columns, cells };
         }
         if sink.columns != collector.columns {
             collector.families = Arc::new(families(&sink.columns, host, selection.names));
@@ -266,12 +266,12 @@ impl Scrape {
 
 /// Keeps a row.
 #[derive(Default)]
-struct Kept {
+struct RowCopy {
     columns: Vec<Column>,
     cells: Vec<Cell>,
 }
 
-impl Sink for Kept {
+impl Sink for RowCopy {
     type Error = std::convert::Infallible;
 
     fn columns(&mut self, columns: &[Column]) -> Result<(), Self::Error> {

@@ -58,14 +58,14 @@ impl std::error::Error for InstallError {}
 pub struct Layer {
     publisher: Publisher,
     spans: String,
-    places: RwLock<HashMap<Identifier, Option<Arc<Place>>>>,
+    places: RwLock<HashMap<Identifier, Option<Arc<SpanSite>>>>,
     /// In the order of [`LEVELS`].
     events: Vec<(SharedCounter, Instance)>,
 }
 
 /// A place in the source where spans begin.
 #[derive(Debug)]
-struct Place {
+struct SpanSite {
     spans: SharedCounter,
     open: SharedCounter,
     time: SharedAverage,
@@ -75,7 +75,7 @@ struct Place {
 
 /// Kept with a span.
 struct Timing {
-    place: Arc<Place>,
+    place: Arc<SpanSite>,
     begun: Instant,
     /// When it was entered last, and how often it is entered now: two threads may be in one span.
     entered: Instant,
@@ -140,7 +140,7 @@ impl Layer {
     }
 
     /// The place of a span; `None` when there is no room for another place.
-    fn place(&self, metadata: &'static Metadata<'static>) -> Option<Arc<Place>> {
+    fn place(&self, metadata: &'static Metadata<'static>) -> Option<Arc<SpanSite>> {
         let callsite = metadata.callsite();
         // An inserted entry is whole even when a thread panics.
         if let Some(place) = self.places.read().unwrap_or_else(PoisonError::into_inner).get(&callsite) {
@@ -153,11 +153,11 @@ impl Layer {
         places.entry(callsite).or_insert_with(|| self.open(metadata).ok()).clone()
     }
 
-    fn open(&self, metadata: &Metadata<'_>) -> Result<Arc<Place>, PublishError> {
+    fn open(&self, metadata: &Metadata<'_>) -> Result<Arc<SpanSite>, PublishError> {
         let name = plain_name(&format!("{}::{}", metadata.target(), metadata.name()));
         let new = NewInstance { name: &name, ..NewInstance::default() };
         let instance = self.publisher.instance(&self.spans, &new)?;
-        Ok(Arc::new(Place {
+        Ok(Arc::new(SpanSite {
             spans: instance.shared("Spans/sec")?,
             open: instance.shared("Open Spans")?,
             time: instance.shared_average("Avg. sec/Span")?,

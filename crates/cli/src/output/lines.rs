@@ -47,7 +47,7 @@ pub(super) struct Lines {
     width: Option<usize>,
     height: Option<usize>,
     has_colours: bool,
-    columns: Vec<Place>,
+    columns: Vec<LineColumn>,
     /// The counters of all columns, by the order of their first one.
     counters: Vec<Title>,
     layout: Layout,
@@ -66,7 +66,7 @@ enum Layout {
 }
 
 /// A column of the source.
-struct Place {
+struct LineColumn {
     /// Host, object and instance in one text: what a line of the tall layout is.
     name: String,
     /// What stands above it in the wide layout.
@@ -77,7 +77,7 @@ struct Place {
 }
 
 /// The cells of an instance, one for each counter.
-type InstanceRow<'a> = Vec<Option<(&'a Place, &'a Cell)>>;
+type InstanceRow<'a> = Vec<Option<(&'a LineColumn, &'a Cell)>>;
 
 /// A counter.
 struct Title {
@@ -114,8 +114,9 @@ impl Lines {
         let fits = |widths: &[usize], room: usize| {
             widths.iter().fold(0usize, |sum, width| sum.saturating_add(width.saturating_add(GAP))) <= room
         };
-        let title = |column: &Place| self.counters.get(column.nth).map_or("", |title| title.text.as_str());
-        let wide = |column: &Place| column_width(&[&column.above, title(column)]);
+        let title =
+            |column: &LineColumn| self.counters.get(column.nth).map_or("", |title| title.text.as_str());
+        let wide = |column: &LineColumn| column_width(&[&column.above, title(column)]);
         let widths: Vec<usize> = self.columns.iter().map(wide).collect();
         if self.options.top.is_none() && fits(&widths, room) {
             self.layout = Layout::Wide(widths);
@@ -156,7 +157,7 @@ impl Lines {
     }
 
     /// A value in its column, coloured by load.
-    fn cell(&self, column: &Place, cell: &Cell, width: usize) -> String {
+    fn cell(&self, column: &LineColumn, cell: &Cell, width: usize) -> String {
         let Some(title) = self.counters.get(column.nth) else { return String::new() };
         let number = cell.value.as_ref().ok().and_then(Value::as_f64).map(|number| number * title.factor);
         let shown = match (&cell.value, number) {
@@ -188,7 +189,7 @@ impl Lines {
                 *place = Some((column, cell));
             }
         }
-        let number = |row: &[Option<(&Place, &Cell)>], nth: usize| {
+        let number = |row: &[Option<(&LineColumn, &Cell)>], nth: usize| {
             row.get(nth).copied().flatten().and_then(|(_, cell)| cell.value.as_ref().ok()?.as_f64())
         };
         let mut all: Vec<(&str, InstanceRow<'_>)> =
@@ -268,7 +269,7 @@ impl Sink for Lines {
             let name: Vec<String> = name.into_iter().flatten().collect();
             let above = name.join(" ");
             let (name, counter_type) = (name.join(" "), column.counter_type);
-            self.columns.push(Place { name, above, nth, counter_type });
+            self.columns.push(LineColumn { name, above, nth, counter_type });
         }
         self.arrange();
         if let Layout::Table(table) = &mut self.layout {

@@ -20,7 +20,7 @@ use super::check::Returned;
 pub use super::in_process::{InProcess, Indexes};
 pub use super::process::Exit;
 use super::process::Process;
-use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Protections, Stage, wide_of};
+use super::protocol::{Answer, LONGEST, Load, Loaded, Protections, Request, Stage, wide_of};
 
 /// The environment variable with the name of a library's service.
 pub const SERVICE: &str = "TALLYMON_SERVICE";
@@ -462,7 +462,7 @@ impl Client {
             }
         }
         self.phase = Phase::Loading { since: now };
-        self.send(&Ask::Load(self.settings.load.clone()));
+        self.send(&Request::Load(self.settings.load.clone()));
     }
 
     fn send_collect(&mut self, now: Instant) {
@@ -470,20 +470,21 @@ impl Client {
             let query = std::mem::take(&mut asked.query);
             let wrapped = asked.wrapped.take();
             self.phase = Phase::Collecting { since: now, current: true };
-            let Some((bytes, objects)) = wrapped else { return self.send(&Ask::Collect(query)) };
+            let Some((bytes, objects)) = wrapped else { return self.send(&Request::Collect(query)) };
             match (self.write(&bytes), u32::try_from(bytes.len())) {
-                (Ok(()), Ok(bytes)) => self.send(&Ask::Wrap { query, bytes, objects }),
+                (Ok(()), Ok(bytes)) => self.send(&Request::Wrap { query, bytes, objects }),
                 (Err(error), _) => self.fail(Outcome::NoProcess(error)),
                 (_, Err(_)) => self.fail(Outcome::Rubbish("what it wraps is too long for it".to_string())),
             }
         }
     }
 
-    fn send(&mut self, ask: &Ask) {
+    fn send(&mut self, request: &Request) {
         self.number = self.number.wrapping_add(1);
         let Some(process) = &self.process else { return };
         // At most one message is under way, so there is always room for it.
-        match send(&process.socket, &ask.to_bytes(self.number), SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        match send(&process.socket, &request.to_bytes(self.number), SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+        {
             Ok(_) => {}
             Err(Errno::MSGSIZE) => self.fail(Outcome::Rubbish("the request is too long for it".to_string())),
             Err(_) => self.died(),
@@ -638,7 +639,7 @@ pub fn close(clients: &mut [&mut Client]) -> Vec<Closed> {
             client.phase = Phase::Closing;
             let deadline = now.checked_add(CLOSE_TIME).unwrap_or(now);
             client.asked = Some(Asked { query: Vec::new(), wrapped: None, deadline });
-            client.send(&Ask::Close);
+            client.send(&Request::Close);
         }
     }
     wait(clients);

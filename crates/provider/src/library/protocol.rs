@@ -17,7 +17,7 @@ pub const LONGEST: usize = 128 << 10;
 
 /// A message from the reader to the child.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
+pub enum Request {
     /// Load a library and call its Open.
     Load(Load),
     /// Call Collect with this query string, in UTF-16 without its end.
@@ -210,11 +210,11 @@ mod kind {
     pub(super) const CLOSED: u16 = 19;
 }
 
-impl Ask {
+impl Request {
     /// The message for this, which is answered under the same number.
     pub fn to_bytes(&self, number: u64) -> Vec<u8> {
         match self {
-            Ask::Load(load) => {
+            Request::Load(load) => {
                 let mut out = head(kind::LOAD, number);
                 out.extend_from_slice(&u32::from(load.context.is_some()).to_le_bytes());
                 for text in [&load.library, &load.open, &load.collect, &load.close] {
@@ -223,19 +223,19 @@ impl Ask {
                 put_bytes(&mut out, &wide_bytes(load.context.as_deref().unwrap_or_default()));
                 out
             }
-            Ask::Collect(query) => {
+            Request::Collect(query) => {
                 let mut out = head(kind::COLLECT, number);
                 out.extend_from_slice(&wide_bytes(query));
                 out
             }
-            Ask::Wrap { query, bytes, objects } => {
+            Request::Wrap { query, bytes, objects } => {
                 let mut out = head(kind::WRAP, number);
                 out.extend_from_slice(&bytes.to_le_bytes());
                 out.extend_from_slice(&objects.to_le_bytes());
                 out.extend_from_slice(&wide_bytes(query));
                 out
             }
-            Ask::Close => head(kind::CLOSE, number),
+            Request::Close => head(kind::CLOSE, number),
         }
     }
 
@@ -244,9 +244,9 @@ impl Ask {
     /// # Errors
     ///
     /// The message is too short or too long, or has an unknown magic number, version or kind.
-    pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Ask), Malformed> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Request), Malformed> {
         let (mut fields, kind, number) = Fields::start(bytes)?;
-        let ask = match kind {
+        let request = match kind {
             kind::LOAD => {
                 let has_context = fields.u32("flags")? != 0;
                 let mut load = Load {
@@ -258,18 +258,18 @@ impl Ask {
                 };
                 let context = wide(fields.bytes("context")?);
                 load.context = has_context.then_some(context);
-                Ask::Load(load)
+                Request::Load(load)
             }
-            kind::COLLECT => Ask::Collect(wide(fields.rest())),
+            kind::COLLECT => Request::Collect(wide(fields.rest())),
             kind::WRAP => {
                 let (bytes, objects) = (fields.u32("bytes")?, fields.u32("objects")?);
-                Ask::Wrap { query: wide(fields.rest()), bytes, objects }
+                Request::Wrap { query: wide(fields.rest()), bytes, objects }
             }
-            kind::CLOSE => Ask::Close,
+            kind::CLOSE => Request::Close,
             _ => return Err(fields.malformed("kind", "1, 2, 3 or 4")),
         };
         fields.end()?;
-        Ok((number, ask))
+        Ok((number, request))
     }
 }
 
@@ -441,7 +441,7 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
 
-    fn asks() -> Vec<Ask> {
+    fn requests() -> Vec<Request> {
         let load = Load {
             library: "/usr/lib/libmy.so".into(),
             open: "Open".into(),
@@ -450,8 +450,14 @@ mod tests {
             context: Some(vec![65, 0, 0]),
         };
         let without = Load { context: None, ..load.clone() };
-        let wrap = Ask::Wrap { query: wide_of("2"), bytes: 408, objects: 1 };
-        vec![Ask::Load(load), Ask::Load(without), Ask::Collect(wide_of("Global")), wrap, Ask::Close]
+        let wrap = Request::Wrap { query: wide_of("2"), bytes: 408, objects: 1 };
+        vec![
+            Request::Load(load),
+            Request::Load(without),
+            Request::Collect(wide_of("Global")),
+            wrap,
+            Request::Close,
+        ]
     }
 
     fn answers() -> Vec<Answer> {
@@ -473,8 +479,8 @@ mod tests {
 
     #[test]
     fn messages_go_round() {
-        for ask in asks() {
-            assert_eq!(Ask::from_bytes(&ask.to_bytes(9)), Ok((9, ask)));
+        for request in requests() {
+            assert_eq!(Request::from_bytes(&request.to_bytes(9)), Ok((9, request)));
         }
         for answer in answers() {
             assert_eq!(Answer::from_bytes(&answer.to_bytes(u64::MAX)), Ok((u64::MAX, answer)));
@@ -508,7 +514,7 @@ mod tests {
         assert_eq!(Answer::from_bytes(&other).unwrap_err().what, "version");
         other[0] = 0;
         assert_eq!(Answer::from_bytes(&other).unwrap_err().what, "magic");
-        assert_eq!(Answer::from_bytes(&Ask::Close.to_bytes(1)).unwrap_err().what, "kind");
+        assert_eq!(Answer::from_bytes(&Request::Close.to_bytes(1)).unwrap_err().what, "kind");
         // A length that promises 4 GiB.
         let mut long = Answer::Loaded(Loaded::default()).to_bytes(1);
         let at = long.len() - 4;

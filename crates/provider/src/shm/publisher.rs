@@ -60,7 +60,7 @@ struct State {
 
 /// When a slot can be used.
 enum Ready {
-    Now(Place),
+    Now(SlotPosition),
     Later(Duration),
     Never,
 }
@@ -88,12 +88,12 @@ struct Slots {
     /// Slots in all extents.
     there: u32,
     /// Slots and when their last use ended, oldest first.
-    free: VecDeque<(u64, Place)>,
+    free: VecDeque<(u64, SlotPosition)>,
 }
 
 /// The position of an instance.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct SlotPosition {
     /// Number of the slot among all of the object.
     number: u32,
     values: usize,
@@ -374,7 +374,7 @@ impl Shared {
         self.put(at.saturating_add(extent::LENGTH), wide(length));
         for slot in (0..n).rev() {
             let position = usize::try_from(slot).unwrap_or(usize::MAX);
-            let place = Place {
+            let place = SlotPosition {
                 number: there.saturating_add(slot),
                 values: at.saturating_add(extent::VALUES).saturating_add(stride.saturating_mul(position)),
                 names: at.saturating_add(names).saturating_add(instance::SIZE.saturating_mul(position)),
@@ -425,12 +425,12 @@ impl Shared {
     }
 
     /// Fills a slot for a new instance.
-    fn begin_use(&self, place: Place, definition: &ObjectDefinition, new: &NewInstance<'_>) -> u64 {
+    fn begin_use(&self, place: SlotPosition, definition: &ObjectDefinition, new: &NewInstance<'_>) -> u64 {
         let parent = new.parent.map(|parent| {
             let object = u32::try_from(parent.inner.object).unwrap_or(instance::NO_PARENT);
             (object, parent.inner.place.number, parent.inner.number)
         });
-        let Place { values, names, .. } = place;
+        let SlotPosition { values, names, .. } = place;
         let (name, id) = (new.name, new.id.unwrap_or(-1));
         let number = protocol::begin_use(
             &*self.mapping,
@@ -441,7 +441,7 @@ impl Shared {
     }
 
     /// Marks a slot as unused.
-    fn end_use(&self, place: Place, stride: usize, number: u64) {
+    fn end_use(&self, place: SlotPosition, stride: usize, number: u64) {
         protocol::end_use(&*self.mapping, place.values, stride, number);
         self.changed();
     }
@@ -476,7 +476,7 @@ pub(super) struct Inner {
     shared: Arc<Shared>,
     pub(super) definition: Arc<ObjectDefinition>,
     object: usize,
-    place: Place,
+    place: SlotPosition,
     number: u64,
     /// Which counters have a writer.
     claims: Mutex<Vec<bool>>,

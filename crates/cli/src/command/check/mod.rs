@@ -1,6 +1,6 @@
 //! `tally check`: counters compared with ranges, printed as a Monitoring Plugin.
 
-mod kept;
+mod previous;
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::words::visible;
 
-use kept::Kept;
+use previous::PreviousSamples;
 
 /// How many values are named before the performance data, worst first.
 const MOST_NAMED: usize = 5;
@@ -64,7 +64,7 @@ fn answer(common: &Common, check: &Check) -> Result<(), Failure> {
             // The samples of a host are kept apart from those of the others.
             let mut key = check.paths.clone();
             key.extend(common.host.iter().map(|host| format!("host {host}")));
-            let kept = Kept::load(&key);
+            let kept = PreviousSamples::load(&key);
             let now = query.readings();
             let readings = match kept.since(now, longest) {
                 Some(readings) => readings,

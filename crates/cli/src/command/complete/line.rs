@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 
 /// The place of a word in a command line.
 #[derive(Debug)]
-pub(super) struct Place<'c> {
+pub(super) struct WordPosition<'c> {
     /// The command whose arguments these are.
     pub(super) command: &'c Command,
     /// The commands above it, without `tally` itself: `log` for `tally log stop`.
@@ -21,7 +21,7 @@ pub(super) struct Place<'c> {
     pub(super) values: Vec<(&'c str, &'c str)>,
 }
 
-impl Place<'_> {
+impl WordPosition<'_> {
     /// The last value of an argument on the line.
     pub(super) fn value(&self, id: &str) -> Option<&str> {
         self.values.iter().rev().find(|(known, _)| *known == id).map(|(_, value)| *value)
@@ -29,8 +29,8 @@ impl Place<'_> {
 }
 
 /// Finds the place of the word behind other words, the first of which is an argument of `tally`.
-pub(super) fn find<'c>(root: &'c Command, before: &'c [String], typed: &'c str) -> Place<'c> {
-    let mut place = Place {
+pub(super) fn find<'c>(root: &'c Command, before: &'c [String], typed: &'c str) -> WordPosition<'c> {
+    let mut place = WordPosition {
         command: root,
         above: Vec::new(),
         argument: None,

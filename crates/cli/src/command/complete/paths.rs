@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tallymon::core::title::TitleIndex;
 use tallymon::{CatalogObject, Query};
 
-use super::line::Place;
+use super::line::WordPosition;
 use super::{Answer, Candidate};
 use crate::arguments::{Common, Naming, OfLog};
 use crate::log_hosts::LogHosts;
@@ -72,7 +72,7 @@ impl Typed<'_> {
 }
 
 /// Paths that begin with what is typed.
-pub(super) fn answer(common: &Common, place: &Place<'_>, logs: &[PathBuf]) -> Answer {
+pub(super) fn answer(common: &Common, place: &WordPosition<'_>, logs: &[PathBuf]) -> Answer {
     let mut all = Parts::default();
     each_query(common, place, logs, |query| all.add(query, &Typed::parse(place.typed)));
     match all.parts.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn answer(common: &Common, place: &Place<'_>, logs: &[PathBuf]) -> An
 }
 
 /// Names of objects.
-pub(super) fn objects(common: &Common, place: &Place<'_>, logs: &[PathBuf]) -> Answer {
+pub(super) fn objects(common: &Common, place: &WordPosition<'_>, logs: &[PathBuf]) -> Answer {
     let mut all = Vec::new();
     each_query(common, place, logs, |query| {
         for object in matching(query, place.typed) {
@@ -97,7 +97,7 @@ pub(super) fn objects(common: &Common, place: &Place<'_>, logs: &[PathBuf]) -> A
 
 /// Calls a function with the query of each host: of the log, or of this machine. Hosts that cannot be read
 /// have no candidates.
-fn each_query(common: &Common, place: &Place<'_>, logs: &[PathBuf], mut act: impl FnMut(&mut Query)) {
+fn each_query(common: &Common, place: &WordPosition<'_>, logs: &[PathBuf], mut act: impl FnMut(&mut Query)) {
     let common = Common {
         instances: Default::default(),
         lang: place.value("lang").map(str::to_string).or_else(|| common.lang.clone()),

@@ -6,13 +6,13 @@ use clap::{Arg, ValueHint};
 use tallymon::log::FORMATS;
 use tallymon::record::session::SessionStore;
 
-use super::line::Place;
+use super::line::WordPosition;
 use super::{Answer, Candidate, paths};
 use crate::arguments::Common;
 
 /// What may stand at a place. What can not be found out is no candidate: a message would spoil the line that
 /// the user types.
-pub(super) fn answer(common: &Common, place: &Place<'_>) -> Answer {
+pub(super) fn answer(common: &Common, place: &WordPosition<'_>) -> Answer {
     let Some(argument) = place.argument else { return named(place) };
     let answer = value(common, place, argument);
     // In front of its arguments a command may have further commands.
@@ -28,7 +28,7 @@ pub(super) fn answer(common: &Common, place: &Place<'_>) -> Answer {
 }
 
 /// Commands, or options if the word begins with a dash.
-fn named(place: &Place<'_>) -> Answer {
+fn named(place: &WordPosition<'_>) -> Answer {
     let first_sentence = |text: Option<&clap::builder::StyledStr>| {
         let text = text.map(ToString::to_string).unwrap_or_default();
         text.split_once(". ").map_or(text.trim_end_matches('.').to_string(), |(first, _)| first.to_string())
@@ -58,7 +58,7 @@ fn beginning_with(typed: &str, mut all: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// Values of an argument, by its type, its name in the help, and its command.
-fn value(common: &Common, place: &Place<'_>, argument: &Arg) -> Answer {
+fn value(common: &Common, place: &WordPosition<'_>, argument: &Arg) -> Answer {
     let words = |all: Vec<Candidate>| Answer::Words(beginning_with(place.typed, all));
     let plain = |names: &[&str]| words(names.iter().map(|name| Candidate::new(*name, "")).collect());
     let possible = argument.get_possible_values();
@@ -108,7 +108,7 @@ fn logs() -> Answer {
 }
 
 /// The logs that a line names: counters are completed from them.
-fn logs_of(place: &Place<'_>) -> Vec<PathBuf> {
+fn logs_of(place: &WordPosition<'_>) -> Vec<PathBuf> {
     let is_log = |id: &str| matches!(id, "log" | "logs" | "inputs" | "first");
     let named = place.values.iter().filter(|(id, _)| is_log(id));
     named.map(|(_, file)| with_home(file)).collect()

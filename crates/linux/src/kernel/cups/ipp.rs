@@ -130,7 +130,7 @@ impl<'a> Group<'a> {
 ///
 /// The bytes are no answer, or are truncated.
 pub fn decode(bytes: &[u8]) -> Result<Answer<'_>, ParseError> {
-    let mut rest = Rest { all: bytes, at: 0 };
+    let mut rest = IppReader { all: bytes, at: 0 };
     let header = rest.take(8, "header")?;
     let status = match header {
         [1..=2, _, high, low, ..] => u16::from_be_bytes([*high, *low]),
@@ -158,12 +158,12 @@ pub fn decode(bytes: &[u8]) -> Result<Answer<'_>, ParseError> {
 }
 
 /// The bytes not yet decoded.
-struct Rest<'a> {
+struct IppReader<'a> {
     all: &'a [u8],
     at: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> IppReader<'a> {
     fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8], ParseError> {
         let end = self.at.saturating_add(length);
         let Some(taken) = self.all.get(self.at..end) else {

@@ -70,7 +70,7 @@ impl<'a> Iterator for Mounts<'a> {
 impl std::iter::FusedIterator for Mounts<'_> {}
 
 fn mount(line: Line<'_>) -> Result<Mount<'_>, ParseError> {
-    let mut rest = Rest { location: line.location, rest: Some(line.bytes) };
+    let mut rest = LineFields { location: line.location, rest: Some(line.bytes) };
     let id = rest.number("mount ID")?;
     let parent = rest.number("parent ID")?;
     let device = rest.field("major:minor")?;
@@ -96,12 +96,12 @@ fn mount(line: Line<'_>) -> Result<Mount<'_>, ParseError> {
 }
 
 /// The rest of a line; `None` after its last field.
-struct Rest<'a> {
+struct LineFields<'a> {
     location: Location,
     rest: Option<&'a [u8]>,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> LineFields<'a> {
     /// The next field, which can be empty but must exist.
     fn field(&mut self, column: &'static str) -> Result<&'a [u8], ParseError> {
         let rest = self.rest.ok_or_else(|| self.location.error(column, "a field after a blank", b""))?;

@@ -29,7 +29,7 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// What needs a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ask {
+enum Confirmation {
     /// Start or stop it.
     Switch,
     Delete,
@@ -46,7 +46,7 @@ pub(crate) struct SessionScreen {
     /// Name of the chosen session.
     chosen: Option<String>,
     /// What is to be done to the chosen session, once the user confirms it.
-    asking: Option<Ask>,
+    asking: Option<Confirmation>,
     /// The form of a new session, in front of the list.
     form: Option<Form>,
     /// What the session that was made last said.
@@ -151,13 +151,13 @@ impl Screen for SessionScreen {
         match command(Context::Sessions, key) {
             Some(Command::Close) => return Action::Close,
             Some(Command::Yes) if asked.is_some() => match (asked, chosen) {
-                (Some(Ask::Delete), Some((name, _))) => self.delete(name, workspace),
+                (Some(Confirmation::Delete), Some((name, _))) => self.delete(name, workspace),
                 (_, Some((name, starts))) => self.switch(name, starts, workspace),
                 (_, None) => {}
             },
             Some(Command::Cancel) if asked.is_none() => return Action::Close,
-            Some(Command::Switch) => self.asking = chosen.map(|_| Ask::Switch),
-            Some(Command::Delete) => self.asking = chosen.map(|_| Ask::Delete),
+            Some(Command::Switch) => self.asking = chosen.map(|_| Confirmation::Switch),
+            Some(Command::Delete) => self.asking = chosen.map(|_| Confirmation::Delete),
             Some(Command::New) => self.begin_form(workspace, None),
             Some(Command::OpenLog) => {
                 if let Some((name, _)) = chosen {
@@ -278,8 +278,8 @@ fn drawn(workspace: &Workspace, screen: &mut SessionScreen, buffer: &mut Buffer,
     texts.extend(screen.said.clone().map(|said| (said, theme.good())));
     if let Some(row) = screen.session() {
         let question = match screen.asking {
-            Some(Ask::Switch) => Some(if starts(row) { Word::Start } else { Word::Stop }),
-            Some(Ask::Delete) => Some(Word::DeleteSession),
+            Some(Confirmation::Switch) => Some(if starts(row) { Word::Start } else { Word::Stop }),
+            Some(Confirmation::Delete) => Some(Word::DeleteSession),
             None => None,
         };
         if let Some(word) = question {

@@ -22,7 +22,7 @@ use rustix::process::{Resource, Rlimit, Signal};
 use super::abi::{Buffer, LONGEST as LONGEST_FILE, Library, Others, close_all_but};
 use super::attempt::Counts;
 use super::check::ERROR_SUCCESS;
-use super::protocol::{Answer, Ask, LONGEST, Load, Loaded, Protections, Stage};
+use super::protocol::{Answer, LONGEST, Load, Loaded, Protections, Request, Stage};
 use supervise::{Role, Wanted};
 
 /// Address space of the process in bytes; a library that leaks memory reaches this limit and fails.
@@ -119,15 +119,15 @@ impl Server {
                 self.close();
                 return Ok(());
             }
-            let (number, ask) = Ask::from_bytes(bytes).map_err(io::Error::other)?;
-            let (answer, last) = match ask {
-                Ask::Load(load) => (Answer::Loaded(self.load(&load)), false),
-                Ask::Collect(query) => (self.collect(&query, Others::default())?, false),
-                Ask::Wrap { query, bytes, objects } => {
+            let (number, request) = Request::from_bytes(bytes).map_err(io::Error::other)?;
+            let (answer, last) = match request {
+                Request::Load(load) => (Answer::Loaded(self.load(&load)), false),
+                Request::Collect(query) => (self.collect(&query, Others::default())?, false),
+                Request::Wrap { query, bytes, objects } => {
                     let others = self.buffer.read(bytes)?;
                     (self.collect(&query, Others { bytes: &others, count: objects })?, false)
                 }
-                Ask::Close => (Answer::Closed(self.close()), true),
+                Request::Close => (Answer::Closed(self.close()), true),
             };
             match send(&self.socket, &answer.to_bytes(number), SendFlags::NOSIGNAL) {
                 Ok(_) => {}

@@ -19,14 +19,14 @@ use crate::exit::{Failure, Kind};
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The samples of the call before, of the same paths.
-pub(super) struct Kept {
+pub(super) struct PreviousSamples {
     file: Option<PathBuf>,
     samples: Map<String, Json>,
 }
 
-impl Kept {
+impl PreviousSamples {
     /// What was kept for some paths; nothing if no call kept anything that can be read.
-    pub(super) fn load(paths: &[String]) -> Kept {
+    pub(super) fn load(paths: &[String]) -> PreviousSamples {
         let folder =
             Roots::of_environment().folder(Scope::User).map(|registry| registry.with_file_name("check"));
         let file = folder.map(|folder| folder.join(format!("{:016x}.json", fingerprint(paths))));
@@ -36,7 +36,7 @@ impl Kept {
             Some(text)
         });
         let samples = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        Kept { file, samples }
+        PreviousSamples { file, samples }
     }
 
     /// The readings with rates since the samples that were kept. `None` if any of them can not be computed:
