@@ -8,15 +8,16 @@
 //! | [`series`] | metrics and their series, made from the columns of a row |
 //! | [`top`] | the largest processes of a row, and the others as one |
 //! | [`openmetrics`] | OpenMetrics 1.0 or Prometheus' text format 0.0.4 |
+//! | [`metric_family`] | Prometheus' protobuf format |
 //! | [`otlp`], [`remote_write`] | messages of OpenTelemetry and of Prometheus' remote write |
 //! | [`influx`], [`statsd`] | lines of InfluxDB and packets of StatsD |
-//! | [`protobuf`] | the encoding of both |
+//! | [`protobuf`] | the encoding of messages |
 //! | [`percent`] | the encoding of addresses, and of values in variables of OpenTelemetry |
 //! | [`promql`] | queries of Prometheus that show what a counter shows |
 //! | [`samba`] | the databases from which Samba answers Windows' performance tools |
 //! | [`check`] | results of Monitoring Plugins: ranges, states, performance data |
 //!
-//! It writes text and does nothing else: no network, no files.
+//! It writes bytes and does nothing else: no network, no files.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -24,6 +25,7 @@
 pub mod check;
 pub mod influx;
 pub mod metric;
+pub mod metric_family;
 pub mod name;
 pub mod openmetrics;
 pub mod otlp;

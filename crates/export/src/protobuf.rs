@@ -1,5 +1,5 @@
-//! Protocol Buffers, as far as the messages of OTLP and remote write need them: fields are appended in order.
-//! Reading is for the short answers of receivers.
+//! Protocol Buffers, as far as the messages of OTLP, remote write and scrapes need them: fields are appended
+//! in order. Reading is for the short answers of receivers.
 
 /// A message that is being written.
 #[derive(Debug, Default, Clone)]
@@ -61,6 +61,12 @@ impl Message {
         self.key(field, BYTES);
         self.raw(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
+    }
+
+    /// A message with its length before it, as messages follow each other in a stream.
+    pub fn delimited(&mut self, message: &[u8]) {
+        self.raw(message.len() as u64);
+        self.0.extend_from_slice(message);
     }
 
     /// A message in a message.

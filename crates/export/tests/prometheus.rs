@@ -13,9 +13,10 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::Value as Json;
 use tallymon_core::counter::{CounterType, Formula, TYPES, compute};
 use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink, Value};
-use tallymon_core::path::{CounterPath, Part};
+use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_export::metric::metrics;
+use tallymon_export::metric_family;
 use tallymon_export::openmetrics::{Exposition, TextFormat};
 use tallymon_export::profile::Profile;
 use tallymon_export::promql::query;
@@ -28,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Time between the two samples.
 const SECONDS: u64 = 60;
 const FREQUENCY: u64 = 1_000_000;
+/// Prometheus 2.42 asks for protobuf only with this option.
+const NATIVE: &str = "--enable-feature=native-histograms";
 
 /// The types with a number, each as a counter of its own.
 fn types() -> Vec<CounterType> {
@@ -91,18 +94,25 @@ fn row(seconds: u64, time: FileTime) -> Vec<Cell> {
     types().into_iter().map(cell).collect()
 }
 
-fn exposition(seconds: u64, time: FileTime) -> String {
+fn exposition(seconds: u64, time: FileTime) -> Vec<u8> {
     let columns: Vec<Column> = types().into_iter().map(column).collect();
     let mut out = Vec::new();
     let mut sink = Exposition::new(&mut out, TextFormat::OpenMetrics, "here").with_times(true);
     sink.columns(&columns).unwrap();
     sink.row(&Row { time, local_minutes: 0, cells: &row(seconds, time) }).unwrap();
     sink.finish().unwrap();
-    String::from_utf8(out).unwrap()
+    out
 }
 
-/// Answers the first scrape with the first text, and the others with the second. Counts the scrapes.
-fn serve(texts: [String; 2]) -> (SocketAddr, Arc<AtomicUsize>) {
+fn messages(seconds: u64, time: FileTime) -> Vec<u8> {
+    let columns: Vec<Column> = types().into_iter().map(column).collect();
+    let families = families(&columns, "here", Profile::Nt);
+    metric_family::exposition(&families, &Row { time, local_minutes: 0, cells: &row(seconds, time) }, true)
+}
+
+/// Answers the first scrape with the first body, and the others with the second. Counts the scrapes that accept
+/// its type.
+fn serve(kind: &'static str, bodies: [Vec<u8>; 2]) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (at, count) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
     let scrapes = Arc::clone(&count);
@@ -110,18 +120,23 @@ fn serve(texts: [String; 2]) -> (SocketAddr, Arc<AtomicUsize>) {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
             let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut line = String::new();
+            let (mut line, mut is_accepted) = (String::new(), false);
             while reader.read_line(&mut line).unwrap_or(0) > 2 {
+                let name = kind.split(';').next().unwrap();
+                is_accepted |= line.to_ascii_lowercase().starts_with("accept:") && line.contains(name);
                 line.clear();
             }
-            let text = &texts[scrapes.fetch_add(1, Ordering::SeqCst).min(1)];
-            let kind = TextFormat::OpenMetrics.content_type();
-            let length = text.len();
+            if !is_accepted {
+                continue;
+            }
+            let body = &bodies[scrapes.fetch_add(1, Ordering::SeqCst).min(1)];
+            let length = body.len();
             let _ = write!(
                 stream,
                 "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-                 Connection: close\r\n\r\n{text}"
+                 Connection: close\r\n\r\n"
             );
+            let _ = stream.write_all(body);
         }
     });
     (at, count)
@@ -150,7 +165,7 @@ fn ask(at: SocketAddr, query: &str, time: f64) -> Option<f64> {
 }
 
 /// Prometheus with a configuration, until it is dropped.
-fn start(program: &Path, folder: &Path, config: &str) -> (Running, SocketAddr) {
+fn start(program: &Path, folder: &Path, config: &str, option: Option<&str>) -> (Running, SocketAddr) {
     let file = folder.join("prometheus.yml");
     std::fs::write(&file, config).unwrap();
     // A port that was free a moment ago.
@@ -160,6 +175,7 @@ fn start(program: &Path, folder: &Path, config: &str) -> (Running, SocketAddr) {
         .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
         .arg(format!("--web.listen-address={at}"))
         .arg("--web.enable-remote-write-receiver")
+        .args(option)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
@@ -219,7 +235,7 @@ fn write(at: SocketAddr, body: &[u8]) -> u16 {
 fn remote_write_gives_the_same_values_and_ends_series() {
     let Some(program) = peer("prometheus") else { return };
     let folder = Scratch::new();
-    let (_running, at) = start(&program, &folder, "global: {}\n");
+    let (_running, at) = start(&program, &folder, "global: {}\n", None);
     let now = now();
     let columns: Vec<Column> = types().into_iter().map(column).collect();
     let families = families(&columns, "here", Profile::Nt);
@@ -251,24 +267,71 @@ fn remote_write_gives_the_same_values_and_ends_series() {
     assert_eq!(ask(at, &labelled, now as f64 + 1.0), None);
 }
 
-#[test]
-fn queries_of_prometheus_give_the_values_of_every_counter_type() {
-    let Some(program) = peer("prometheus") else { return };
-    let now = now();
-    let (before, after) = (file_time(now - SECONDS), file_time(now));
-    // The clock of the counters has run for 1000 seconds.
-    let (target, scrapes) = serve([exposition(1000, before), exposition(1000 + SECONDS, after)]);
+/// Prometheus, after it has scraped two bodies of a type.
+fn scraping(
+    kind: &'static str,
+    bodies: [Vec<u8>; 2],
+    option: Option<&str>,
+) -> Option<(Running, SocketAddr, Scratch)> {
+    let program = peer("prometheus")?;
+    let (target, scrapes) = serve(kind, bodies);
     let folder = Scratch::new();
     let config = format!(
         "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: tally\n  static_configs:\n  - targets: \
          ['{target}']\n"
     );
-    let (_running, at) = start(&program, &folder, &config);
+    let (running, at) = start(&program, &folder, &config, option);
     let begin = Instant::now();
     // The second scrape is stored when the third begins.
     while scrapes.load(Ordering::SeqCst) < 3 {
-        assert!(begin.elapsed() < PATIENCE, "Prometheus does not scrape");
+        assert!(begin.elapsed() < PATIENCE, "Prometheus does not scrape {kind}");
         std::thread::sleep(Duration::from_millis(50));
     }
+    Some((running, at, folder))
+}
+
+/// Prometheus' values of two expositions are those of the formulas.
+fn compare_scraped(kind: &'static str, exposition: fn(u64, FileTime) -> Vec<u8>, option: Option<&str>) {
+    let now = now();
+    // The clock of the counters has run for 1000 seconds.
+    let first = exposition(1000, file_time(now - SECONDS));
+    let bodies = [first, exposition(1000 + SECONDS, file_time(now))];
+    let Some((_running, at, _folder)) = scraping(kind, bodies, option) else { return };
     compare(at, now);
+}
+
+#[test]
+fn queries_of_prometheus_give_the_values_of_every_counter_type() {
+    compare_scraped(TextFormat::OpenMetrics.content_type(), exposition, None);
+}
+
+#[test]
+fn queries_of_prometheus_give_the_values_that_it_scraped_as_protobuf() {
+    compare_scraped(metric_family::CONTENT_TYPE, messages, Some(NATIVE));
+}
+
+#[test]
+fn labels_and_texts_of_protobuf_are_exact() {
+    let (now, kind) = (now(), CounterType::PERF_COUNTER_TEXT);
+    let hostile = "k)l\\m \"ä\"\n\u{202e}";
+    let mut column = Column { counter_type: kind, ..column(CounterType::PERF_COUNTER_RAWCOUNT) };
+    let parts = column.parts.as_mut().unwrap();
+    (parts.instance, parts.counter) = (Some(InstancePath::new(None, hostile, 0)), Part::Name("T".into()));
+    let text = Cell {
+        value: Ok(Value::Text(hostile.into())),
+        sample: Some(sample(CounterType::PERF_COUNTER_RAWCOUNT, 1, file_time(now))),
+        ..Cell::missing(NoValue::FirstSample)
+    };
+    let families = families(&[column], "here", Profile::Nt);
+    let row = Row { time: file_time(now), local_minutes: 0, cells: &[text] };
+    let body = metric_family::exposition(&families, &row, false);
+    let bodies = [body.clone(), body];
+    let Some((_running, at, _folder)) = scraping(metric_family::CONTENT_TYPE, bodies, Some(NATIVE)) else {
+        return;
+    };
+    let quoted = Json::from(hostile);
+    let query = format!("nt_o_t_info{{name={quoted},value={quoted}}}");
+    let later = now as f64 + 3600.0;
+    let found = ask(at, &format!("last_over_time({query}[2h])"), later);
+    assert_eq!(found, Some(1.0), "{query}");
 }

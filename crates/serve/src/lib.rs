@@ -11,7 +11,7 @@
 //! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
-//! | `metrics` | raw values for Prometheus |
+//! | `metrics`, `scrape_format` | raw values for Prometheus; the formats of the answer |
 //! | `page` | the page, which `page/build.mjs` makes |
 //! | `report`, `pack` | the page with its data in it; columns in few bytes |
 #![forbid(unsafe_code)]
@@ -32,6 +32,7 @@ mod page;
 mod parameters;
 mod report;
 mod route;
+mod scrape_format;
 mod server;
 mod statistics;
 mod stream;

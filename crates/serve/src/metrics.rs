@@ -9,13 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use hyper::header::{ACCEPT, HeaderMap, HeaderName};
+use hyper::header::{HeaderMap, HeaderName};
 use tallymon::core::flow::{Cell, Column, Row, Sink, SourceError, SourceErrorKind};
 use tallymon::core::path::Part;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::{LiveRows, Locale, Location, Query, Sampler};
-use tallymon_export::openmetrics::TextFormat;
 use tallymon_export::profile::{Profile, UnknownProfile};
 use tallymon_export::series::{Family, families};
 use tallymon_export::top::TopInstances;
@@ -24,6 +23,7 @@ use tokio::sync::watch;
 use crate::chart::MOST_ASKED;
 use crate::http::Refused;
 use crate::parameters::Parameters;
+use crate::scrape_format::ScrapeFormat;
 
 /// How long a scrape may take when it does not say so itself.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -156,13 +156,13 @@ impl Metrics {
         self.access
     }
 
-    /// The text of a scrape.
+    /// The body of the answer to a scrape.
     pub(crate) async fn scrape(
         self: &Arc<Metrics>,
         selection: Selection,
-        format: TextFormat,
+        format: ScrapeFormat,
         deadline: Duration,
-    ) -> Result<String, Refused> {
+    ) -> Result<Vec<u8>, Refused> {
         let mut outcome = self.collection(selection)?;
         let waited = tokio::time::timeout(deadline, outcome.wait_for(Option::is_some)).await;
         let late = || {
@@ -182,7 +182,7 @@ impl Metrics {
         })?;
         let written = tokio::task::spawn_blocking(move || {
             let row = Row { time: collected.time, local_minutes: 0, cells: &collected.cells };
-            format.exposition(&collected.families, &row, false)
+            format.exposition(&collected.families, &row)
         });
         written.await.map_err(|_| failed())
     }
@@ -289,30 +289,6 @@ impl Sink for RowCopy {
     }
 }
 
-/// The format that a client prefers. Who takes anything gets the older one, which everybody reads.
-pub(crate) fn format(headers: &HeaderMap) -> TextFormat {
-    let (mut open, mut text) = (0.0, 0.0);
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    for kind in accepted.flat_map(|kinds| kinds.split(',')) {
-        let mut parts = kind.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-        let (mut quality, mut is_version) = (1.0f64, true);
-        for (key, value) in parts.filter_map(|part| part.split_once('=')) {
-            match key.trim().to_ascii_lowercase().as_str() {
-                "q" => quality = value.trim().parse().unwrap_or(0.0),
-                "version" => is_version = value.trim().trim_matches('"') == "1.0.0",
-                _ => {}
-            }
-        }
-        match name.as_str() {
-            "application/openmetrics-text" if is_version => open = quality.max(open),
-            "text/plain" | "text/*" | "*/*" => text = quality.max(text),
-            _ => {}
-        }
-    }
-    if open > 0.0 && open >= text { TextFormat::OpenMetrics } else { TextFormat::Prometheus }
-}
-
 /// How long a scraper waits.
 pub(crate) fn deadline(headers: &HeaderMap) -> Duration {
     let named = headers.get(HeaderName::from_static("x-prometheus-scrape-timeout-seconds"));
@@ -336,36 +312,6 @@ mod tests {
     use hyper::header::HeaderValue;
 
     use super::*;
-
-    #[test]
-    fn the_format_is_what_the_client_prefers() {
-        let table = [
-            ("", TextFormat::Prometheus),
-            ("*/*", TextFormat::Prometheus),
-            ("application/json", TextFormat::Prometheus),
-            ("application/openmetrics-text", TextFormat::OpenMetrics),
-            ("application/openmetrics-text; version=0.0.1", TextFormat::Prometheus),
-            ("application/openmetrics-text;version=1.0.0;q=0", TextFormat::Prometheus),
-            ("application/openmetrics-text;version=1.0.0;q=0.4,text/plain;q=0.5", TextFormat::Prometheus),
-            // Prometheus 2.42, and 3.5 with protobuf.
-            (
-                "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;\
-                 q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-                TextFormat::OpenMetrics,
-            ),
-            (
-                "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;\
-                 encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;\
-                 escaping=allow-utf-8;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
-                TextFormat::OpenMetrics,
-            ),
-        ];
-        for (accept, expected) in table {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT, HeaderValue::from_str(accept).unwrap());
-            assert_eq!(format(&headers), expected, "{accept}");
-        }
-    }
 
     #[test]
     fn simultaneous_scrapes_share_a_collection_and_others_have_a_limit() {

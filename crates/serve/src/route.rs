@@ -19,6 +19,7 @@ use crate::hub::{Host, Hub, LIVE};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
+use crate::scrape_format::ScrapeFormat;
 use crate::stream;
 use crate::upload::{self, Uploads};
 
@@ -147,9 +148,10 @@ impl Service {
             Refused::not_found("metrics are not served; start 'tally serve' with --metrics")
         })?;
         let selection = Selection::of(&Parameters::of(request.uri())?)?;
-        let (format, deadline) = (metrics::format(request.headers()), metrics::deadline(request.headers()));
-        let text = served.scrape(selection, format, deadline).await?;
-        Ok(whole(StatusCode::OK, format.content_type(), text.into_bytes(), request.headers()))
+        let (format, deadline) =
+            (ScrapeFormat::preferred(request.headers()), metrics::deadline(request.headers()));
+        let body = served.scrape(selection, format, deadline).await?;
+        Ok(whole(StatusCode::OK, format.content_type(), body, request.headers()))
     }
 
     /// The printed address: its token becomes a cookie, and leaves the address.

@@ -73,6 +73,14 @@ fn the_format_follows_accept_and_the_series_the_selection() {
     assert_eq!((open.status, open.header("content-type")), (200, Some(kind)));
     assert!(open.text().ends_with("\n# EOF\n") && open.text().contains("\nnt_memory_available_bytes "));
     assert!(open.text().contains("\nnt_system_processes ") && !open.text().contains("\nnt_processor_"));
+    // Its length, then field 1: the name of the first family.
+    let accept = "Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;\
+                  encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8\r\n";
+    let messages = scrape(&server, "/metrics?path=%5CMemory%5CAvailable+Bytes", accept);
+    let kind = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+    assert_eq!((messages.status, messages.header("content-type")), (200, Some(kind)));
+    let name = b"\x0a\x19nt_memory_available_bytes";
+    assert!(messages.body.windows(name.len()).any(|window| window == name), "{:?}", messages.body);
     let named = scrape(&server, "/metrics?objects=Memory&names=node_exporter", OPEN);
     assert!(named.text().contains("\nnode_memory_MemAvailable_bytes "), "{}", named.text());
     let few = scrape(&server, "/metrics?objects=Process&top=2", OPEN);
@@ -122,7 +130,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn start(program: &std::path::Path, server: &Running) -> Prometheus {
+    fn start(program: &std::path::Path, server: &Running, option: Option<&str>) -> Prometheus {
         let folder = Scratch::new();
         let config = format!(
             "global:\n  scrape_interval: 1s\nscrape_configs:\n- job_name: tally\n  params:\n    \
@@ -138,6 +146,7 @@ impl Prometheus {
             .arg(format!("--config.file={}", file.display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
             .arg(format!("--web.listen-address={at}"))
+            .args(option)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -177,18 +186,29 @@ impl Drop for Prometheus {
     }
 }
 
-#[test]
-fn prometheus_scrapes_this_machine() {
+/// Prometheus scrapes this machine, and has a share and a gauge.
+fn scraped(option: Option<&str>) {
     let Some(program) = peer("prometheus") else { return };
     let server = serving(MetricsAccess::Token);
-    let prometheus = Prometheus::start(&program, &server);
+    let prometheus = Prometheus::start(&program, &server, option);
     prometheus.wait("up{job='tally'} == 1", |found| found.len() == 1);
     let number = |value: &Value| value["value"][1].as_str().unwrap().parse::<f64>().unwrap();
     // A share lies between none and all, whatever the machine does meanwhile.
-    let idle = "rate(nt_processor_processor_time_idle_seconds_total[10s])";
+    let idle = "rate(nt_processor_processor_time_idle_seconds_total{name=~'[0-9]+'}[10s])";
     for share in prometheus.wait(idle, |found| !found.is_empty()) {
         assert!((-0.1..=1.1).contains(&number(&share)), "{share}");
     }
     let bytes = prometheus.wait("nt_memory_available_bytes", |found| !found.is_empty());
     assert!(number(&bytes[0]) > 1e6, "{bytes:?}");
+}
+
+#[test]
+fn prometheus_scrapes_this_machine() {
+    scraped(None);
+}
+
+#[test]
+fn prometheus_scrapes_this_machine_as_protobuf() {
+    // Prometheus 2.42 prefers protobuf only with this option, and then before all others.
+    scraped(Some("--enable-feature=native-histograms"));
 }
