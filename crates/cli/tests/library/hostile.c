@@ -41,7 +41,10 @@ enum attack {
     LIMITS_READER,    /* prlimit of the reader's descriptors to 0 */
     CHANGES_FOLDER,   /* removes the folder of its executable, changes the current one */
     READS_SECRET,     /* reads a variable of the reader's environment */
-    WRITES_FILES,     /* creates a file in the user's home and in /etc */
+    WRITES_FILES,     /* makes, moves and removes files in the user's home and in /etc */
+    WRITES_BY_LINK,   /* the same through a link in /tmp, and by openat2 */
+    CHANGES_MODE,     /* sets the mode of /etc, to the same */
+    HIDES_SIGNALS,    /* forks more than the supervisor looks at, then a signal to the reader */
     FORKS_MANY,       /* a fork bomb of at most 2000 processes */
     CALLS_OFTEN,      /* calls that are refused, again and again */
     BEHAVES,          /* does to itself and to what it has forked what it must not do to others */
@@ -103,8 +106,9 @@ DWORD CALLBACK Open(LPWSTR context)
 static void behave(void)
 {
     struct rlimit limit;
-    char name[] = "/tmp/tallymon-behaves-XXXXXX";
-    int file = mkstemp(name);
+    char name[] = "/tmp/tallymon-behaves-XXXXXX", folder[] = "/tmp/tallymon-behaves-XXXXXX";
+    char path[64];
+    int file = mkstemp(name), null = open("/dev/null", O_WRONLY), own = open("/proc/self/comm", O_WRONLY);
     pid_t child = fork();
     if (child == 0) {
         signal(SIGUSR1, SIG_IGN);
@@ -116,8 +120,59 @@ static void behave(void)
         prlimit(child, RLIMIT_CORE, NULL, &limit) < 0 || kill(child, SIGKILL) < 0 || waitpid(child, NULL, 0) < 0 ||
         kill(getpid(), 0) < 0)
         note("own processes", 0);
+    if (null < 0 || !mkdtemp(folder) || snprintf(path, sizeof path, "%s/x", folder) < 0 ||
+        rename(name, path) < 0 || chmod(path, 0600) < 0 || fchmod(file, 0644) < 0 ||
+        symlink("x", name) < 0 || truncate(name, 0) == 0)
+        note("own files", 0);
     close(file);
-    unlink(name);
+    close(null);
+    close(own);
+    if (unlink(name) < 0 || unlink(path) < 0 || rmdir(folder) < 0)
+        note("own files", 0);
+    /* These fail for everybody. */
+    mkdir("/etc", 0777);
+    unlink("/etc/tallymon-absent");
+    open("/etc/tallymon-absent", O_RDWR);
+}
+
+static void write_files(void)
+{
+    char path[64];
+    note("write", open("/etc/tallymon-attack", O_WRONLY | O_CREAT, 0666));
+    snprintf(path, sizeof path, "%.40s/tallymon-attack", getenv("HOME") ? getenv("HOME") : "/root");
+    note("write", open(path, O_WRONLY | O_CREAT, 0666));
+    note("mkdir", mkdir(path, 0777));
+    note("symlink", symlink("x", path));
+    note("remove", unlink("/etc/hostname"));
+    note("move", rename("/etc/hostname", path));
+    note("cut", truncate("/etc/hostname", 0));
+}
+
+static void write_by_link(void)
+{
+    char link[] = "/tmp/tallymon-link-XXXXXX";
+    unsigned long long how[3] = {O_WRONLY | O_CREAT, 0666, 0};
+    int file = mkstemp(link);
+    close(file);
+    unlink(link);
+    if (symlink("/etc/tallymon-attack", link) < 0)
+        abort();
+    note("write", open(link, O_WRONLY | O_CREAT, 0666));
+    note("openat2", (int)syscall(SYS_openat2, AT_FDCWD, link, how, sizeof how));
+    unlink(link);
+}
+
+static void fork_many(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            for (;;)
+                sleep(3600);
+        }
+        if (child < 0)
+            break;
+    }
 }
 
 static void attack(char *data)
@@ -125,6 +180,7 @@ static void attack(char *data)
     pid_t victim = reader();
     struct iovec here = {data, 16}, there = {(void *)0x10000, 16};
     struct rlimit none = {0, 0};
+    struct stat etc;
     char path[64];
     switch ((enum attack)ATTACK) {
     case FORK_KEEPS_PIPE:
@@ -199,20 +255,21 @@ static void attack(char *data)
         note("secret", getenv("SECRET_KEY") ? 0 : -1);
         break;
     case WRITES_FILES:
-        note("write", open("/etc/tallymon-attack", O_WRONLY | O_CREAT, 0666));
-        snprintf(path, sizeof path, "%.40s/tallymon-attack", getenv("HOME") ? getenv("HOME") : "/root");
-        note("write", open(path, O_WRONLY | O_CREAT, 0666));
+        write_files();
+        break;
+    case WRITES_BY_LINK:
+        write_by_link();
+        break;
+    case CHANGES_MODE:
+        if (stat("/etc", &etc) == 0)
+            chmod("/etc", etc.st_mode & 07777);
+        break;
+    case HIDES_SIGNALS:
+        fork_many();
+        note("stop", kill(victim, SIGSTOP));
         break;
     case FORKS_MANY:
-        for (int i = 0; i < 2000; i++) {
-            pid_t child = fork();
-            if (child == 0) {
-                for (;;)
-                    sleep(3600);
-            }
-            if (child < 0)
-                break;
-        }
+        fork_many();
         break;
     case CALLS_OFTEN:
         for (int i = 0; i < 15000; i++) {

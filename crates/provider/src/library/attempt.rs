@@ -32,10 +32,16 @@ pub enum Attempt {
     Session,
     /// Processes that were still there when the library had ended.
     LeftBehind,
+    /// A change of a file, or of its mode or owner, outside of the folders that a library may change. The
+    /// kernel decides whether it succeeds.
+    Files,
+    /// A signal to, or limits of, a process, while the library had too many processes to find out whether it is
+    /// one of them.
+    Unchecked,
 }
 
 impl Attempt {
-    const ALL: [Attempt; 8] = [
+    const ALL: [Attempt; 10] = [
         Attempt::Signal,
         Attempt::Limits,
         Attempt::Trace,
@@ -44,6 +50,8 @@ impl Attempt {
         Attempt::Architecture,
         Attempt::Session,
         Attempt::LeftBehind,
+        Attempt::Files,
+        Attempt::Unchecked,
     ];
 
     /// What the library did, and what came of it.
@@ -61,6 +69,10 @@ impl Attempt {
             Attempt::Architecture => "tried a system call of another architecture, which was refused",
             Attempt::Session => "began a session of its own (setsid), in which a process can outlive others",
             Attempt::LeftBehind => "left processes behind, which were ended",
+            Attempt::Files => "tried to change a file outside of /tmp, /var/tmp and /dev/shm",
+            Attempt::Unchecked => {
+                "has more than 1,024 processes, so its signals and limits could not be checked"
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
+use super::changes;
+
 /// Where a fork returns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Forked {
@@ -159,13 +161,12 @@ mod code {
     pub(super) const RETURN: u16 = 0x06;
 }
 
-/// Offsets in what a filter sees of a call: number, architecture, and the lower halves of arguments.
+/// Offsets in what a filter sees of a call: number, architecture, and the lower half of the first argument.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const FIRST: u32 = 16;
-#[cfg(any(target_arch = "x86_64", test))]
-const SECOND: u32 = 24;
-const THIRD: u32 = 32;
+/// From one argument to the next.
+const ARGUMENT: u32 = 8;
 
 const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000 | libc::EPERM.unsigned_abs();
@@ -196,15 +197,9 @@ const OF_PROCESS: [c_long; 5] = [
     libc::SYS_prlimit64,
 ];
 
-/// Calls that open a file, and where their flags are.
-#[cfg(target_arch = "x86_64")]
-const OPENS: &[(c_long, u32)] = &[(libc::SYS_openat, THIRD), (libc::SYS_open, SECOND)];
-#[cfg(not(target_arch = "x86_64"))]
-const OPENS: &[(c_long, u32)] = &[(libc::SYS_openat, THIRD)];
-
 /// The filter: calls in the list are refused, as are those of another architecture; so are signals to, and
 /// limits of, processes that are guarded. With `asks` the supervisor refuses them, and also sees signals to
-/// others, sessions, and files that are opened for writing.
+/// others, sessions, and changes of files.
 fn filter(architecture: u32, processes: Processes<'_>, asks: bool) -> Vec<libc::sock_filter> {
     let refuse = || instruction(code::RETURN, if asks { ASK } else { REFUSE }, 0, 0);
     let allow = || instruction(code::RETURN, ALLOW, 0, 0);
@@ -242,10 +237,11 @@ fn filter(architecture: u32, processes: Processes<'_>, asks: bool) -> Vec<libc::
     }
     if asks {
         add(libc::SYS_setsid, &[refuse()]);
-        let for_writing = (libc::O_WRONLY | libc::O_RDWR).unsigned_abs();
-        let is_for_writing = instruction(code::JUMP_ANY_BIT, for_writing, 0, 1);
-        for (call, flags) in OPENS {
-            add(*call, &[instruction(code::LOAD, *flags, 0, 0), is_for_writing, refuse(), allow()]);
+        changes::others().for_each(|call| add(call, &[refuse()]));
+        let is_change = instruction(code::JUMP_ANY_BIT, changes::CHANGING_FLAGS, 0, 1);
+        for (call, argument) in changes::opens() {
+            let flags = u32::try_from(argument).unwrap_or(0).saturating_mul(ARGUMENT).saturating_add(FIRST);
+            add(call, &[instruction(code::LOAD, flags, 0, 0), is_change, refuse(), allow()]);
         }
     }
     all.push(allow());
@@ -294,6 +290,13 @@ pub(super) struct Call {
     /// Its number; `None` for one of another architecture.
     pub(super) number: Option<c_long>,
     pub(super) arguments: [u64; 6],
+}
+
+#[cfg(test)]
+impl Call {
+    pub(super) fn of_thread(thread: u32, number: c_long, arguments: [u64; 6]) -> Call {
+        Call { id: 0, thread, number: Some(number), arguments }
+    }
 }
 
 /// Where the calls arrive that the filter asks about.
@@ -360,8 +363,8 @@ mod tests {
                         NUMBER => number,
                         ARCH => architecture,
                         FIRST => first,
-                        SECOND => second,
-                        THIRD => third,
+                        24 => second,
+                        32 => third,
                         other => panic!("{other}"),
                     }
                 }
@@ -407,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn the_filter_asks_about_processes_sessions_and_files_for_writing() {
+    fn the_filter_asks_about_processes_sessions_and_changes_of_files() {
         let own = Pid::from_raw(2).unwrap();
         for (asks, wanted) in [(false, ALLOW), (true, ASK)] {
             let all = filter(1, Processes::Inside(own), asks);
@@ -417,16 +420,21 @@ mod tests {
                 }
             }
             assert_eq!(run(&all, call(libc::SYS_setsid), 1, [0; 3]), wanted);
-            for (number, place) in OPENS {
+            for (number, argument) in changes::opens() {
                 for (flags, wanted) in [
                     (libc::O_RDONLY | libc::O_CLOEXEC, ALLOW),
                     (libc::O_WRONLY | libc::O_CREAT, wanted),
                     (libc::O_RDWR, wanted),
+                    (libc::O_RDONLY | libc::O_CREAT, wanted),
+                    (libc::O_RDONLY | libc::O_TRUNC, wanted),
                 ] {
                     let flags = flags.unsigned_abs();
-                    let arguments = if *place == SECOND { [0, flags, 0] } else { [0, 0, flags] };
-                    assert_eq!(run(&all, call(*number), 1, arguments), wanted, "{number} {flags}");
+                    let arguments = if argument == 1 { [0, flags, 0] } else { [0, 0, flags] };
+                    assert_eq!(run(&all, call(number), 1, arguments), wanted, "{number} {flags}");
                 }
+            }
+            for number in [libc::SYS_renameat2, libc::SYS_unlinkat, libc::SYS_fchmod, libc::SYS_openat2] {
+                assert_eq!(run(&all, call(number), 1, [0; 3]), wanted, "{number}");
             }
         }
     }

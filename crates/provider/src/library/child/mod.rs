@@ -5,6 +5,7 @@
 //! that pipe, and no other file open. The process leads its own session, can not gain rights, writes no core
 //! dump, and ends when the reader does; `supervise` has the other protections.
 
+mod changes;
 mod confine;
 mod supervise;
 mod watch;

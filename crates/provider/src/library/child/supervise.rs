@@ -87,7 +87,7 @@ pub(super) fn enter(socket: OwnedFd, memory: File, counts: Counts, wanted: Wante
     match fork()? {
         Forked::Parent(child) => {
             drop((memory, reported, listened));
-            let watch = Watch::new(eye, counts, has_namespace);
+            let watch = Watch::new(eye, counts, has_namespace, WRITABLE);
             return Ok(Role::Ended(supervise(child, &socket, has_namespace.then_some(report), watch)));
         }
         // The library could change the counts.

@@ -5,20 +5,20 @@
 //! library gains nothing by changing its memory meanwhile.
 
 use std::ffi::c_long;
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use rustix::event::PollFlags;
 use rustix::process::Pid;
 
 use super::super::attempt::{Attempt, Counts, receive_descriptor};
+use super::changes::Changed;
 use super::confine::{Call, Listener};
 
 /// After so many of a kind the supervisor does not look closely any more: a library can keep it busy only
 /// with answers that cost as much as the calls.
 const MOST_LOOKS: u64 = 1000;
-/// So many processes of a library are looked at.
+/// So many processes of a library are looked at for one signal.
 const MOST_PROCESSES: usize = 1024;
 
 /// Where the calls come from.
@@ -36,12 +36,15 @@ pub(super) struct Watch {
     counts: Counts,
     /// Whether the library is in a PID namespace, below the child of the supervisor.
     has_namespace: bool,
+    /// The files and folders that the library may change, without links.
+    writable: Vec<PathBuf>,
 }
 
 impl Watch {
-    /// Counts into `counts`; the listener comes over the socket.
-    pub(super) fn new(socket: OwnedFd, counts: Counts, has_namespace: bool) -> Watch {
-        Watch { source: Source::Expected(socket), counts, has_namespace }
+    /// Counts into `counts`; the listener comes over the socket. The library may change what is `writable`.
+    pub(super) fn new(socket: OwnedFd, counts: Counts, has_namespace: bool, writable: &[&str]) -> Watch {
+        let writable = writable.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+        Watch { source: Source::Expected(socket), counts, has_namespace, writable }
     }
 
     /// What to wait for.
@@ -85,16 +88,16 @@ impl Watch {
     /// Whether a call may go on, and what it shows.
     fn judge(&self, call: &Call, child: Pid) -> (bool, Option<Attempt>) {
         let Some(number) = call.number else { return (false, Some(Attempt::Architecture)) };
-        let [first, second, ..] = call.arguments;
-        match number {
-            libc::SYS_setsid => (true, Some(Attempt::Session)),
-            libc::SYS_openat => self.judge_path(call, second),
-            #[cfg(target_arch = "x86_64")]
-            libc::SYS_open => self.judge_path(call, first),
-            _ => match kind_of(number) {
-                Some(kind) => self.judge_target(kind, first, child),
-                None => (false, Some(refused(number))),
-            },
+        if number == libc::SYS_setsid {
+            return (true, Some(Attempt::Session));
+        }
+        if let Some(changed) = Changed::by(call) {
+            return self.judge_files(&changed, call.thread);
+        }
+        let [first, ..] = call.arguments;
+        match kind_of(number) {
+            Some(kind) => self.judge_target(kind, first, child),
+            None => (false, Some(refused(number))),
         }
     }
 
@@ -107,14 +110,27 @@ impl Watch {
         if !self.has_namespace || target == -1 {
             return (false, Some(kind));
         }
-        let is_known = self.counts.count(kind) >= MOST_LOOKS || has_process(child, target.unsigned_abs());
-        (true, (!is_known).then_some(kind))
+        // The walk is as long as it gets when it is not enough, so it is not repeated for ever either.
+        let may_look = |kind| self.counts.count(kind) < MOST_LOOKS;
+        let found = match may_look(kind) {
+            true if !may_look(Attempt::Unchecked) => Some(Attempt::Unchecked),
+            true => match find_process(child, target.unsigned_abs()) {
+                Search::Found => None,
+                Search::Absent => Some(kind),
+                Search::TooMany => Some(Attempt::Unchecked),
+            },
+            false => None,
+        };
+        (true, found)
     }
 
-    /// A file that is opened for writing: memory of another process is refused.
-    fn judge_path(&self, call: &Call, at: u64) -> (bool, Option<Attempt>) {
-        let is_memory = is_memory_of_other(&text_at(call.thread, at), call.thread);
-        (!is_memory, is_memory.then_some(Attempt::Trace))
+    /// Files that are changed: memory of another process is refused; about others the kernel decides.
+    fn judge_files(&self, changed: &Changed, thread: u32) -> (bool, Option<Attempt>) {
+        if changed.is_memory_of_other(thread) {
+            return (false, Some(Attempt::Trace));
+        }
+        let may_look = self.counts.count(Attempt::Files) < MOST_LOOKS;
+        (true, (may_look && changed.is_outside(&self.writable)).then_some(Attempt::Files))
     }
 }
 
@@ -153,35 +169,24 @@ fn refused(number: c_long) -> Attempt {
     }
 }
 
-/// The first bytes of a text in the memory of a thread, up to its end; empty where they can not be read.
-fn text_at(thread: u32, at: u64) -> Vec<u8> {
-    let mut bytes = vec![0u8; 64];
-    let length = File::open(format!("/proc/{thread}/mem")).and_then(|memory| memory.read_at(&mut bytes, at));
-    bytes.truncate(length.unwrap_or(0));
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    bytes.truncate(end);
-    bytes
+/// What the search for a process of the library found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Search {
+    /// It is one of the library, or the kernel does not say whose it is.
+    Found,
+    Absent,
+    /// The library has more processes than are looked at.
+    TooMany,
 }
 
-/// Whether this is the path of the memory of another process.
-fn is_memory_of_other(path: &[u8], thread: u32) -> bool {
-    let Some(path) = str::from_utf8(path).ok().filter(|path| path.starts_with('/')) else { return false };
-    let mut parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
-    let is_proc = parts.next() == Some("proc");
-    let is_other =
-        parts.next().and_then(|number| number.parse().ok()).is_some_and(|number: u32| number != thread);
-    is_proc && is_other && parts.next_back() == Some("mem")
-}
-
-/// Whether a number in the PID namespace below a process is one of its processes, or their group.
-/// `true` also when that can not be found out.
-fn has_process(first: Pid, number: u32) -> bool {
+/// Searches a number in the PID namespace below a process among its processes and their groups.
+fn find_process(first: Pid, number: u32) -> Search {
     let mut waiting = vec![first.as_raw_nonzero().get().unsigned_abs()];
     let mut looked_at = 0usize;
     while let Some(process) = waiting.pop() {
         looked_at = looked_at.saturating_add(1);
         if looked_at > MOST_PROCESSES {
-            return true;
+            return Search::TooMany;
         }
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         let inner = |name: &str| {
@@ -189,21 +194,21 @@ fn has_process(first: Pid, number: u32) -> bool {
             line.split_whitespace().next_back()?.parse::<u32>().ok()
         };
         if [inner("NSpid:"), inner("NSpgid:")].contains(&Some(number)) {
-            return true;
+            return Search::Found;
         }
         let Ok(tasks) = std::fs::read_dir(format!("/proc/{process}/task")) else { continue };
         for task in tasks.filter_map(Result::ok) {
             // A kernel without this file does not tell who is whose child.
             let Ok(children) = std::fs::read_to_string(task.path().join("children")) else {
                 if task.path().join("stat").exists() {
-                    return true;
+                    return Search::Found;
                 }
                 continue;
             };
             waiting.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
         }
     }
-    false
+    Search::Absent
 }
 
 #[cfg(test)]
@@ -211,40 +216,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_the_memory_of_others() {
-        for (path, wanted) in [
-            ("/proc/12/mem", true),
-            ("//proc/./12/task/13/mem", true),
-            ("/proc/7/mem", false),
-            ("/proc/self/mem", false),
-            ("/proc/12/maps", false),
-            ("proc/12/mem", false),
-            ("/tmp/12/mem", false),
-            ("/proc", false),
-            ("", false),
-        ] {
-            assert_eq!(is_memory_of_other(path.as_bytes(), 7), wanted, "{path}");
-        }
-        assert!(!is_memory_of_other(b"/proc/12/\xffmem", 7));
-    }
-
-    #[test]
     fn own_processes_are_found_and_others_are_not() {
         let own = rustix::process::getpid();
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-        assert!(has_process(own, std::process::id()));
-        assert!(has_process(own, child.id()));
+        assert_eq!(find_process(own, std::process::id()), Search::Found);
+        assert_eq!(find_process(own, child.id()), Search::Found);
         // The largest number that a kernel can be set to, so nobody has it.
-        assert!(!has_process(own, 4_194_304));
+        assert_eq!(find_process(own, 4_194_304), Search::Absent);
         child.kill().unwrap();
         child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_text_is_read_up_to_its_end() {
-        let text = c"/proc/1/mem";
-        let thread = std::process::id();
-        assert_eq!(text_at(thread, text.as_ptr().addr() as u64), text.to_bytes());
-        assert!(text_at(thread, 8).is_empty());
     }
 }
