@@ -4,6 +4,9 @@
 
 use std::process::ExitCode;
 
+// Its libraries learn of their threads.
+tallymon_provider::export_threads!();
+
 fn main() -> ExitCode {
     tallymon::library::child::serve()
 }

@@ -7,10 +7,12 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <windows.h>
@@ -49,6 +51,7 @@ enum fault {
     NO_ATTACH,      /* DllMain returns FALSE */
     MESSAGES,       /* its functions show message boxes, as in the article */
     SICK,           /* Open crashes as long as the file SERVICE.sick is beside LOG */
+    THREADS,        /* DllMain and Collect start threads, which end in different ways */
     PARENT          /* its instance names object 2, instance 0, as its parent */
 };
 
@@ -67,11 +70,82 @@ static void note(const char *format, ...)
     }
 }
 
+static void *returns(void *name)
+{
+    note("%s\n", (const char *)name);
+    return name;
+}
+
+static void *exits(void *name)
+{
+    note("%s\n", (const char *)name);
+    pthread_exit(name);
+}
+
+static volatile int is_waiting;
+
+static void *waits(void *name)
+{
+    note("%s\n", (const char *)name);
+    is_waiting = 1;
+    while (is_waiting)
+        pause();
+    return name;
+}
+
+static int returns_number(void *name)
+{
+    note("%s\n", (const char *)name);
+    return 7;
+}
+
+static pthread_t early;
+static volatile int main_runs;
+
+/* Starts a thread in DllMain, and gives it time to come too early. */
+static void start_early(void)
+{
+    static char name[] = "started in DllMain";
+    if (pthread_create(&early, NULL, returns, name) != 0)
+        abort();
+    usleep(50000);
+}
+
+/* One thread after the other, each to its end. */
+static void start_threads(void)
+{
+    static char first[] = "returns", second[] = "calls pthread_exit", third[] = "is cancelled", fourth[] = "is of C11";
+    void *result;
+    pthread_t thread;
+    thrd_t other;
+    int number;
+    if (pthread_join(early, &result) != 0 || pthread_create(&thread, NULL, returns, first) != 0)
+        abort();
+    if (pthread_join(thread, &result) != 0 || result != first || pthread_create(&thread, NULL, exits, second) != 0)
+        abort();
+    if (pthread_join(thread, &result) != 0 || result != second || pthread_create(&thread, NULL, waits, third) != 0)
+        abort();
+    while (!is_waiting)
+        sched_yield();
+    if (pthread_cancel(thread) != 0 || pthread_join(thread, &result) != 0 || result != PTHREAD_CANCELED)
+        abort();
+    if (thrd_create(&other, returns_number, fourth) != thrd_success || thrd_join(other, &number) != thrd_success)
+        abort();
+    note("ended with %d\n", number);
+}
+
 BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, LPVOID reserved)
 {
     static const char *const names[] = {"detach", "attach", "thread attach", "thread detach"};
     (void)instance;
+    if (main_runs++ != 0)
+        note("DllMain runs twice at once\n");
     note("%s%s\n", reason < 4 ? names[reason] : "unknown reason", reserved ? " at the end of the process" : "");
+    if (FAULT == MESSAGES)
+        MessageBoxA(NULL, reason < 4 ? names[reason] : "unknown", "DllMain from counter.dll", MB_OK);
+    if (FAULT == THREADS && reason == DLL_PROCESS_ATTACH)
+        start_early();
+    main_runs--;
     return FAULT != NO_ATTACH;
 }
 
@@ -242,6 +316,8 @@ DWORD WINAPI Collect(LPWSTR query, LPVOID *data, LPDWORD bytes, LPDWORD objects)
     if (FAULT == MESSAGES)
         MessageBoxW(NULL, query, u"Collect from counter.dll", MB_OK);
     misbehave(*data, size);
+    if (FAULT == THREADS)
+        start_threads();
     if (FAULT == SIZES_LEFT)
         return ERROR_SUCCESS;
     *bytes = 0;

@@ -16,6 +16,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use super::check::{ERROR_MORE_DATA, Guards, Returned};
 use super::protocol::{Load, Loaded, Stage};
+use super::threads::{self, DllMain};
 
 /// `ERROR_MOD_NOT_FOUND`: the library does not exist, or can not be loaded.
 const ERROR_MOD_NOT_FOUND: u32 = 126;
@@ -25,7 +26,6 @@ const ERROR_PROC_NOT_FOUND: u32 = 127;
 /// `ERROR_DLL_INIT_FAILED`: `DllMain` returned `FALSE`.
 const ERROR_DLL_INIT_FAILED: u32 = 1114;
 
-type DllMain = unsafe extern "system" fn(*mut c_void, u32, *mut c_void) -> u32;
 type Open = unsafe extern "system" fn(*mut u16) -> u32;
 type Collect = unsafe extern "system" fn(*mut u16, *mut *mut c_void, *mut u32, *mut u32) -> u32;
 type Tell = unsafe extern "system" fn(*const u16, u32, u32);
@@ -60,11 +60,8 @@ impl Attached {
     /// Names of `DllMain`: as in C, and as C++ has it where it is not declared `extern "C"`, with an instance
     /// handle and with a plain pointer.
     const NAMES: [&'static [u8]; 3] = [b"DllMain", b"_Z7DllMainP11HINSTANCE__jPv", b"_Z7DllMainPvjS_"];
-    const PROCESS_DETACH: u32 = 0;
-    const PROCESS_ATTACH: u32 = 1;
 
-    /// Calls `DllMain`, if the library has one, as NT does when a process loads it. Threads that exist
-    /// already are not reported to it, as on NT, and this process starts none.
+    /// Calls `DllMain`, if the library has one, as NT does when a process loads it.
     fn new(library: libloading::Library) -> Result<Attached, Loaded> {
         let find = |name: &&[u8]| {
             // SAFETY: a function of one of these names has this form.
@@ -72,7 +69,7 @@ impl Attached {
         };
         let main = Attached::NAMES.iter().find_map(find);
         let attached = Attached { main, library };
-        if attached.call(Attached::PROCESS_ATTACH) == 0 {
+        if !main.is_none_or(threads::attach) {
             // As on NT, it is told that it is unloaded, by dropping it.
             let detail = "its DllMain returned FALSE for DLL_PROCESS_ATTACH".to_string();
             let (stage, error) = (Stage::Library, ERROR_DLL_INIT_FAILED);
@@ -80,17 +77,13 @@ impl Attached {
         }
         Ok(attached)
     }
-
-    fn call(&self, reason: u32) -> u32 {
-        let (instance, reserved) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the function is of a library that is loaded; it takes no memory.
-        self.main.map_or(1, |main| unsafe { main(instance, reason, reserved) })
-    }
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        self.call(Attached::PROCESS_DETACH);
+        if let Some(main) = self.main {
+            threads::detach(main);
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`check`] | checks what Collect returned; pure |
 //! | [`protocol`] | the messages between this process and the child; pure |
 //! | `abi` | loads a library and calls its functions: the only unsafe code of a reader |
+//! | [`threads`] | `DllMain`, and the functions that report threads to it |
 //! | [`author`] | for authors in Rust: what a library declares, and the requests that it gets |
 //! | [`export`] | NT's functions in front of such a library |
 //! | [`child`] | the main function of the child process |
@@ -41,3 +42,5 @@ mod own_file;
 mod process;
 pub mod program;
 pub mod protocol;
+#[cfg_attr(not(target_os = "linux"), path = "threads_none.rs")]
+pub mod threads;
