@@ -73,6 +73,8 @@ pub struct NewSession {
     pub start: String,
     /// The command line to run when an alert begins or ends.
     pub run: String,
+    /// The address to post to when an alert begins or ends.
+    pub webhook: String,
 }
 
 /// Lists, makes, starts, stops and deletes sessions. Calls may take long: the monitor makes them on threads.

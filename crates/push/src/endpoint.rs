@@ -36,11 +36,29 @@ pub struct Tls {
 
 /// Why an address, a header or a certificate can not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EndpointError(String);
+pub struct EndpointError {
+    /// The address without a password, where it is what is wrong.
+    address: Option<String>,
+    why: String,
+}
+
+impl EndpointError {
+    const fn new(why: String) -> EndpointError {
+        EndpointError { address: None, why }
+    }
+
+    /// The reason without the address, which may be a secret.
+    pub fn reason(&self) -> &str {
+        &self.why
+    }
+}
 
 impl fmt::Display for EndpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match &self.address {
+            Some(address) => write!(f, "{address}: {}", self.why),
+            None => f.write_str(&self.why),
+        }
     }
 }
 
@@ -60,7 +78,7 @@ impl Endpoint {
     ///
     /// The address is no `http://` or `https://` address, or a certificate can not be read.
     pub fn new(address: &str, usual_path: &str, tls: &Tls) -> Result<Endpoint, EndpointError> {
-        let bad = |why: &str| EndpointError(format!("{}: {why}", without_password(address)));
+        let bad = |why: &str| EndpointError { address: Some(without_password(address)), why: why.to_owned() };
         let uri: Uri = address.parse().map_err(|error| bad(&format!("no address: {error}")))?;
         let is_https = match uri.scheme_str() {
             Some("http") => false,
@@ -106,7 +124,7 @@ impl Endpoint {
     ///
     /// The name or the value has characters that a header can not have, or the header belongs to HTTP itself.
     pub fn add_header(&mut self, name: &str, value: &str) -> Result<(), EndpointError> {
-        let bad = |why: &str| EndpointError(format!("the header {name:?}: {why}"));
+        let bad = |why: &str| EndpointError::new(format!("the header {name:?}: {why}"));
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|error| bad(&error.to_string()))?;
         // The value is not shown, because it may be a password.
         let value = HeaderValue::from_str(value)
@@ -139,7 +157,7 @@ fn without_password(address: &str) -> String {
 }
 
 fn configuration(tls: &Tls) -> Result<ClientConfig, EndpointError> {
-    let failed = |what: String| EndpointError(what);
+    let failed = EndpointError::new;
     let mut roots = RootCertStore::empty();
     if let Some(file) = &tls.certificate {
         for certificate in certificates(file)? {
@@ -170,7 +188,7 @@ fn configuration(tls: &Tls) -> Result<ClientConfig, EndpointError> {
 }
 
 fn certificates(file: &PathBuf) -> Result<Vec<CertificateDer<'static>>, EndpointError> {
-    let failed = |error: &dyn fmt::Display| EndpointError(format!("{}: {error}", file.display()));
+    let failed = |error: &dyn fmt::Display| EndpointError::new(format!("{}: {error}", file.display()));
     let found = CertificateDer::pem_file_iter(file).map_err(|error| failed(&error))?;
     let all: Vec<_> = found.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
     if all.is_empty() { Err(failed(&"no certificate is in it")) } else { Ok(all) }

@@ -10,6 +10,7 @@
 //! | `client` | one request and its answer, within a deadline |
 //! | `queue` | what waits, on disk, within a limit |
 //! | `sender` | the thread that sends, and when it tries again |
+//! | `once` | one request without a queue, with a few tries |
 //! | `otel` | the environment variables of OpenTelemetry |
 //!
 //! What a request contains is the matter of `tallymon-export`.
@@ -19,11 +20,13 @@
 
 mod client;
 mod endpoint;
+mod once;
 pub mod otel;
 mod queue;
 mod sender;
 
 pub use client::{Answer, SendError};
 pub use endpoint::{Endpoint, EndpointError, Tls};
+pub use once::{Undelivered, deliver};
 pub use queue::{Dropped, Encoding, Item, Queue, QueueError};
 pub use sender::{Event, Protocol, Sender};

@@ -1,5 +1,6 @@
-//! What a session does at an alert: an event, another session, a command.
+//! What a session does at an alert: an event, another session, a command, a post.
 
+use std::cell::RefCell;
 use std::process::{Child, Command, Stdio};
 
 use tallymon::clock::rfc3339;
@@ -9,6 +10,7 @@ use tallymon::record::session::{Alert, SessionSettings, SessionStore};
 use tallymon::registry::Roots;
 
 use super::start;
+use super::webhook::Webhooks;
 use crate::arguments::Common;
 
 /// How many commands run at once. A command that hangs must not be started for ever.
@@ -18,19 +20,23 @@ const MOST_COMMANDS: usize = 16;
 pub(super) struct Actions<'a> {
     common: &'a Common,
     store: &'a SessionStore,
+    /// The name of this machine, as soon as it is known.
+    host: &'a RefCell<String>,
+    webhooks: Webhooks,
     /// Commands that were started, until they end.
     commands: Vec<Child>,
 }
 
 impl<'a> Actions<'a> {
-    pub(super) const fn new(common: &'a Common, store: &'a SessionStore) -> Actions<'a> {
-        Actions { common, store, commands: Vec::new() }
+    pub(super) fn new(common: &'a Common, store: &'a SessionStore, host: &'a RefCell<String>) -> Actions<'a> {
+        Actions { common, store, host, webhooks: Webhooks::default(), commands: Vec::new() }
     }
 
     /// Acts, and returns in words what could not be done. One action that fails does not keep the others from
     /// being done.
     pub(super) fn act(&mut self, settings: &SessionSettings, alert: &Alert) -> Result<(), String> {
         let mut failed = self.ended();
+        failed.extend(self.webhooks.failed());
         if settings.alerts.event {
             write_event(settings, alert);
         }
@@ -43,6 +49,10 @@ impl<'a> Actions<'a> {
             && let Err(words) = self.run(line, settings, alert)
         {
             failed.push(words);
+        }
+        if settings.alerts.webhook.is_some() {
+            let host = self.host.borrow();
+            failed.extend(self.webhooks.post(&host, &settings.name, &settings.alerts, alert).err());
         }
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }

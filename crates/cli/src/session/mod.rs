@@ -5,9 +5,11 @@
 //! |---|---|
 //! | `detach` | leaving the terminal, as each system does it |
 //! | `act` | what an alert does |
+//! | `webhook` | posts alerts to an address |
 //! | `collector_set` | data collector sets of Windows, read and written |
 //! | `unit` | starting a session with the machine |
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -32,6 +34,7 @@ pub(crate) mod collector_set;
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;
 mod unit;
+pub(crate) mod webhook;
 
 /// The query of a session, with its counters. Counters whose provider does not answer are named, and those
 /// that are missing are counted by the reason; the session records them as soon as they are here.
@@ -119,7 +122,8 @@ fn say_later(query: &Query) {
     }
 }
 
-/// Fails where the counter of a limit does not exist, or the session that an alert starts.
+/// Fails where the counter of a limit does not exist, or the session that an alert starts, or where a webhook can not
+/// be used.
 fn check_limits(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
     if settings.alerts.is_empty() {
         return Ok(());
@@ -127,6 +131,7 @@ fn check_limits(common: &Common, settings: &SessionSettings) -> Result<(), Failu
     if let Some(name) = &settings.alerts.start {
         SessionStore::of_environment()?.read(name)?;
     }
+    webhook::endpoint(&settings.alerts)?;
     let mut query = paths::query(common)?;
     for limit in &settings.alerts.limits {
         match paths::try_add(&mut query, &limit.path) {
@@ -145,16 +150,18 @@ pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Resul
     let stop = Stop::on_signals()?;
     let locale = paths::locale(common)?;
     let location = paths::location(common)?;
+    let host = RefCell::new(String::new());
     let open = |settings: &SessionSettings| -> Result<SessionQuery, SessionError> {
         let locale = Locale { instances: settings.instances, ..locale };
         let mut query = Query::new(open(&location)?, locale)?;
+        query.system_name().clone_into(&mut host.borrow_mut());
         let missing = match settings.all_objects {
             true => 0,
             false => add_counters(&mut query, settings, |_| {})?,
         };
         Ok(SessionQuery { query, missing })
     };
-    let mut actions = Actions::new(common, store);
+    let mut actions = Actions::new(common, store, &host);
     let act = |settings: &SessionSettings, alert: &Alert| actions.act(settings, alert);
     Ok(session::record(store, name, open, act, |time| stop.wait_until(time))?)
 }

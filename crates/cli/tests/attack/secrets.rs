@@ -73,6 +73,38 @@ fn attack_a_token_that_everybody_can_read() {
 }
 
 #[test]
+fn attack_the_token_of_a_webhook() {
+    let Some(other) = other_user() else { return };
+    let place = Place::new();
+    let file = place.0.join("token");
+    fs::write(&file, "0123456789abcdef0123456789abcdef\n").unwrap();
+    let path = file.display().to_string();
+    let limit = r"\Memory\Available MBytes > 1";
+    let hook = ["--webhook", "http://127.0.0.1:9/", "--webhook-token", &path];
+    let start = [&["log", "start", "hook", "--alert", limit], &hook[..]].concat();
+    let belongs = format!("belongs to user {other}");
+    for (mode, owner, words) in [
+        (0o644, None, "others can read it"),
+        (0o640, None, "others can read it"),
+        (0o600, Some(other), &*belongs),
+    ] {
+        set_mode(&file, mode);
+        chown(&file, owner, None).unwrap();
+        let (code, out, error) = place.run(&start);
+        assert!(code == 5 && out.is_empty() && error.contains(words), "{mode:o}: {code} {out}{error}");
+        assert!(!error.contains("0123456789abcdef"), "{error}");
+    }
+    let (_, list, error) = place.run(&["log", "list", "--json"]);
+    assert_eq!(list, "[]\n", "{error}");
+    attack(
+        AREA,
+        "own the file with the token of a webhook, or read it because its user left it open",
+        "the file is refused before the session starts; the message names its owner or what to take away, \
+         and never the token",
+    );
+}
+
+#[test]
 fn attack_settings_of_a_user_in_the_way_of_root() {
     let Some(other) = other_user() else { return };
     let Some(mkfifo) = peer("mkfifo") else { return };

@@ -8,10 +8,10 @@ use crate::record::{Sessions, until};
 use crate::support::{AVAILABLE, Folder, Ran, has};
 
 /// A program of a name that nobody else has; it ends with this.
-struct Program(Child, &'static str);
+pub(crate) struct Program(Child, &'static str);
 
 impl Program {
-    fn start(folder: &Folder, name: &'static str) -> Program {
+    pub(crate) fn start(folder: &Folder, name: &'static str) -> Program {
         // A process has the name of the file that it was started by, also of a link.
         let path = folder.path().join(name);
         std::os::unix::fs::symlink("/bin/sleep", &path).unwrap();
@@ -19,7 +19,7 @@ impl Program {
     }
 
     /// A limit that it crosses as long as it lives.
-    fn limit(&self) -> String {
+    pub(crate) fn limit(&self) -> String {
         format!(r"\Process({})\Thread Count > 0", self.1)
     }
 }
@@ -109,6 +109,19 @@ fn wrong_alerts_are_refused_before_anything_starts() {
         (&["--alert", r"\Memory\Available MBytes > 1"], 2, "something to do"),
         (&["-c", AVAILABLE, "--event"], 2, "needs a limit"),
         (&["--alert", r"\Memory\Available MBytes > 1", "--start", "nobody"], 3, "nobody"),
+        (&["--alert", r"\Memory\Available MBytes > 1", "--webhook", "ftp://h/x"], 2, "http://"),
+        (&["--alert", r"\Memory\Available MBytes > 1", "--webhook", "http://u:p@h/x"], 2, "Authorization"),
+        (
+            &["--alert", r"\Memory\Available MBytes > 1", "--webhook", "@/nowhere/address"],
+            3,
+            "/nowhere/address",
+        ),
+        (
+            &["--alert", r"\Memory\Available MBytes > 1", "--event", "--webhook-token", "/x"],
+            2,
+            "a token needs",
+        ),
+        (&["-c", AVAILABLE, "--webhook", "http://127.0.0.1:9/"], 2, "needs a limit"),
     ] {
         let line = [&["start", "x"], options].concat();
         has(&sessions.log(&line).words(code), &[words]);

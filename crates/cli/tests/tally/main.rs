@@ -39,4 +39,5 @@ mod support;
 mod tables;
 mod terminal;
 mod watch;
+mod webhook;
 mod windows;

@@ -269,6 +269,9 @@ kinds! {
     /// A library did something that no library needs, and that harms others.
     ATTEMPT = Tallymon 5 Warning ["Service", "Library", "What"]
         "{Library} of the service {Service} {What}";
+    /// The webhook of an alert did not take it.
+    WEBHOOK_FAILED = Tallymon 6 Warning ["Session", "Counter", "Receiver"]
+        "the webhook of the session {Session} at {Receiver} was not told of the alert of {Counter}";
     /// A table of texts, or a file beside it, is damaged.
     TABLES_DAMAGED = LoadPerf 3012 Error ["Win32Error"]
         "the registry is damaged; 'tally lodctr /R' goes back to the newest version that is whole";

@@ -166,6 +166,12 @@ pub(crate) struct SessionOptions {
     /// When an alert begins or ends run this command line; $TALLY_ALERT… say which alert.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
+    /// When an alert begins or ends post JSON to this address; @FILE reads the address from a private file.
+    #[arg(long, value_name = "URL")]
+    pub(crate) webhook: Option<String>,
+    /// A private file with the bearer token that authorizes the post.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) webhook_token: Option<PathBuf>,
 }
 
 /// A limit such as `PATH > 90`.

@@ -18,7 +18,7 @@ use crate::arguments::{Common, Naming};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::output::save;
-use crate::session::{self, collector_set, detach};
+use crate::session::{self, collector_set, detach, webhook};
 use crate::words::{say, visible};
 
 pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
@@ -182,6 +182,17 @@ pub(crate) fn changed(
     alerts.event |= options.event;
     alerts.start = options.start.clone().or(alerts.start.take());
     alerts.run = options.run.clone().or(alerts.run.take());
+    alerts.webhook = options.webhook.clone().or(alerts.webhook.take());
+    if let Some(file) = &options.webhook_token {
+        alerts.webhook_token = Some(absolute(file).map_err(|error| Failure::file(file, &error))?);
+    }
+    // The recorder has a folder of its own.
+    if let Some(file) =
+        options.webhook.as_ref().and_then(|address| address.strip_prefix('@')).filter(|file| !file.is_empty())
+    {
+        let file = absolute(file).map_err(|error| Failure::file(Path::new(file), &error))?;
+        alerts.webhook = Some(format!("@{}", file.display()));
+    }
     Ok(settings)
 }
 
@@ -245,6 +256,12 @@ fn described(store: &SessionStore, settings: &SessionSettings) -> serde_json::Va
             json!({ "number": number, "path": path.to_string_lossy(), "bytes": bytes })
         })
         .collect();
+    if let Some(address) = &settings.alerts.webhook
+        && let Some(place) = value.pointer_mut("/alerts/webhook")
+    {
+        // Only 'export' prints all of it, so that another machine can use it.
+        *place = webhook::shown(address).into();
+    }
     if let Some(object) = value.as_object_mut() {
         object.insert("status".into(), store.state(&settings.name).word().into());
         object.insert("process".into(), json!(status.process));
@@ -271,6 +288,7 @@ fn actions(settings: &SessionSettings) -> Vec<String> {
     words.extend(alerts.event.then(|| "write an event".to_owned()));
     words.extend(alerts.start.as_ref().map(|name| format!("start the session {name:?}")));
     words.extend(alerts.run.as_ref().map(|line| format!("run: {line}")));
+    words.extend(alerts.webhook.as_ref().map(|address| format!("post to {}", webhook::shown(address))));
     words
 }
 

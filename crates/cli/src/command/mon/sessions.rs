@@ -114,6 +114,7 @@ fn arguments(wanted: &NewSession) -> Vec<String> {
         ("--for", &wanted.after),
         ("--start", &wanted.start),
         ("--run", &wanted.run),
+        ("--webhook", &wanted.webhook),
     ];
     let given = texts.into_iter().filter(|(_, text)| !text.is_empty());
     all.extend(given.map(|(option, text)| format!("{option}={text}")));
@@ -145,6 +146,7 @@ mod tests {
             after: "30s".to_owned(),
             event: true,
             run: "--version; echo".to_owned(),
+            webhook: "https://h/x".to_owned(),
             ..NewSession::default()
         };
         let words = ["tally", "log", "start"].map(str::to_owned).into_iter().chain(arguments(&wanted));
@@ -159,6 +161,7 @@ mod tests {
         );
         assert_eq!((options.format.as_deref(), options.event), (Some("blg"), true));
         assert_eq!(options.run.as_deref(), Some("--version; echo"));
+        assert_eq!(options.webhook.as_deref(), Some("https://h/x"));
         assert_eq!(options.alert.len(), 1);
         assert_eq!(options.alert_after, Some(std::time::Duration::from_secs(30)));
     }

@@ -304,7 +304,7 @@ fn as_kind(settings: &mut SessionSettings, kind: Option<&str>) -> Result<(), Fai
     let alerts = &mut settings.alerts;
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case("alert")) {
         // An alert that does nothing else is seen in the event log.
-        alerts.event |= alerts.start.is_none() && alerts.run.is_none();
+        alerts.event |= alerts.start.is_none() && alerts.run.is_none() && alerts.webhook.is_none();
     } else if !alerts.is_empty() {
         return Err(Failure::new(Kind::Usage, "logman: -th: 'logman create alert' has limits"));
     }

@@ -31,10 +31,11 @@ enum Field {
     Event,
     Start,
     Run,
+    Webhook,
 }
 
 /// The fields in their order, with their labels and what to write.
-const FIELDS: [(Field, Label, Label); 11] = [
+const FIELDS: [(Field, Label, Label); 12] = [
     (
         Field::Name,
         ["Name", "이름", "名前", "Имя"],
@@ -135,6 +136,16 @@ const FIELDS: [(Field, Label, Label); 11] = [
             "какую команду запустить в начале и в конце тревоги",
         ],
     ),
+    (
+        Field::Webhook,
+        ["Webhook", "웹후크", "Webhook", "Webhook"],
+        [
+            "an address to post JSON to when an alert begins or ends: https://…, or @ and a file with it",
+            "경고가 시작되거나 끝날 때 JSON을 보낼 주소: https://…, 또는 @와 주소가 든 파일",
+            "アラートの始まりと終わりに JSON を送るアドレス: https://… か、@ とそのファイル",
+            "куда послать JSON в начале и в конце тревоги: https://… или @ и файл с адресом",
+        ],
+    ),
 ];
 
 const TITLE: Label = ["New recording session", "새 기록 세션", "新しい記録セッション", "Новый сеанс записи"];
@@ -221,6 +232,7 @@ impl Form {
             event: !self.text(Field::Event).is_empty(),
             start: text(Field::Start),
             run: text(Field::Run),
+            webhook: text(Field::Webhook),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
@@ -69,6 +70,11 @@ pub struct Alerts {
     pub start: Option<String>,
     /// Run this command line, when an alert begins or ends.
     pub run: Option<String>,
+    /// Post JSON to this address, when an alert begins or ends: `http://…`, `https://…`, or `@FILE`, whose text
+    /// is the address. Others can read the settings, so an address that is a secret belongs into a file.
+    pub webhook: Option<String>,
+    /// A file whose text authorizes the post, as a bearer token.
+    pub webhook_token: Option<PathBuf>,
 }
 
 impl Alerts {
@@ -78,13 +84,16 @@ impl Alerts {
     }
 
     pub(super) fn check(&self) -> Result<(), SettingsFault> {
+        let acts = self.event || self.start.is_some() || self.run.is_some() || self.webhook.is_some();
         if self.is_empty() {
-            let acts = self.event || self.start.is_some() || self.run.is_some() || !self.after.is_zero();
-            return if acts { Err(SettingsFault::NoLimit) } else { Ok(()) };
+            let is_set = acts || self.webhook_token.is_some() || !self.after.is_zero();
+            return if is_set { Err(SettingsFault::NoLimit) } else { Ok(()) };
         }
-        match &self.start {
-            Some(name) if !is_session_name(name) => Err(SettingsFault::Name(name.clone())),
-            _ if !self.event && self.start.is_none() && self.run.is_none() => Err(SettingsFault::NoAction),
+        match (&self.start, &self.webhook) {
+            (Some(name), _) if !is_session_name(name) => Err(SettingsFault::Name(name.clone())),
+            (_, Some(address)) if !is_webhook(address) => Err(SettingsFault::Webhook),
+            (_, None) if self.webhook_token.is_some() => Err(SettingsFault::Webhook),
+            _ if !acts => Err(SettingsFault::NoAction),
             _ => Ok(()),
         }
     }
@@ -99,6 +108,8 @@ impl Alerts {
             "event": self.event,
             "start": self.start,
             "run": self.run,
+            "webhook": self.webhook,
+            "webhook_token": self.webhook_token.as_ref().map(|file| file.to_string_lossy()),
         })
     }
 
@@ -108,7 +119,13 @@ impl Alerts {
             Some(Json::String(text)) => Ok(Some(text.clone())),
             Some(_) => Err(format!("\"alerts\": {key:?}: a text is needed")),
         };
-        let mut alerts = Alerts { start: text("start")?, run: text("run")?, ..Alerts::default() };
+        let mut alerts = Alerts {
+            start: text("start")?,
+            run: text("run")?,
+            webhook: text("webhook")?,
+            webhook_token: text("webhook_token")?.map(PathBuf::from),
+            ..Alerts::default()
+        };
         for limit in map.get("limits").and_then(Json::as_array).into_iter().flatten() {
             let limit = limit.as_str().ok_or("\"alerts\": \"limits\": texts are needed")?;
             alerts.limits.push(Limit::parse(limit).map_err(|fault| fault.to_string())?);
@@ -119,6 +136,12 @@ impl Alerts {
         alerts.event = map.get("event").and_then(Json::as_bool).unwrap_or_default();
         Ok(alerts)
     }
+}
+
+/// Whether a text can be the address of a webhook, or name the file that has it.
+fn is_webhook(text: &str) -> bool {
+    let has_more = |begin: &str| text.strip_prefix(begin).is_some_and(|rest| !rest.is_empty());
+    ["http://", "https://", "@"].into_iter().any(has_more)
 }
 
 /// An alert began or ended.

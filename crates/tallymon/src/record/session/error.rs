@@ -34,6 +34,8 @@ pub enum SettingsFault {
     NoLimit,
     /// An alert that does nothing.
     NoAction,
+    /// The address of a webhook is no address, or there is a token without one.
+    Webhook,
 }
 
 impl fmt::Display for SettingsFault {
@@ -60,9 +62,14 @@ impl fmt::Display for SettingsFault {
                  such as '\\Processor(_Total)\\% Processor Time > 90'"
             ),
             SettingsFault::NoLimit => f.write_str("an alert needs a limit, such as 'PATH > 90'"),
-            SettingsFault::NoAction => {
-                f.write_str("an alert needs something to do: an event, a session to start, or a command")
-            }
+            SettingsFault::NoAction => f.write_str(
+                "an alert needs something to do: an event, a session to start, a command, or a webhook",
+            ),
+            // The address may be a secret.
+            SettingsFault::Webhook => f.write_str(
+                "the address of a webhook begins with http:// or https://, or it is @ and the path of the \
+                 file that has it; a token needs such an address",
+            ),
             SettingsFault::EndBeforeBegin => f.write_str("the end is not after the begin"),
         }
     }

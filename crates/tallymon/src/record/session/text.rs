@@ -152,6 +152,8 @@ mod tests {
             event: true,
             start: Some("blackbox".to_owned()),
             run: Some("echo \"$TALLY_ALERT\"".to_owned()),
+            webhook: Some("https://h/x?y".to_owned()),
+            webhook_token: Some(PathBuf::from("/run/token")),
         };
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
     }
