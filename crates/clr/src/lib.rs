@@ -36,7 +36,7 @@
 //! | `compilations` | which compilations run, so that a switch can wait for them |
 //! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
 //!
-//! Unsafe code is allowed in `com.rs`, `hooks.rs`, `map.rs`, `clock/` and `stubs/`, which say why.
+//! Unsafe code is allowed in `com/`, `hooks.rs`, `map.rs`, `clock/` and `stubs/`, which say why.
 #![deny(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
