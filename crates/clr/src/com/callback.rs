@@ -172,27 +172,27 @@ extern "C" fn shutdown(_this: *const c_void) -> Hresult {
 }
 
 extern "C" fn module_load_started(_this: *const c_void, _module: Id) -> Hresult {
-    session::module_load_started();
+    session::callbacks::module_load_started();
     S_OK
 }
 
 extern "C" fn module_load_finished(_this: *const c_void, module: Id, status: Hresult) -> Hresult {
-    session::module_load_finished(module, status >= 0);
+    session::callbacks::module_load_finished(module, status >= 0);
     S_OK
 }
 
 extern "C" fn module_unload_finished(_this: *const c_void, module: Id, _status: Hresult) -> Hresult {
-    session::module_unloaded(module);
+    session::callbacks::module_unloaded(module);
     S_OK
 }
 
 extern "C" fn module_attached(_this: *const c_void, module: Id, assembly: Id) -> Hresult {
-    session::module_attached(module, assembly);
+    session::callbacks::module_attached(module, assembly);
     S_OK
 }
 
 extern "C" fn function_unload_started(_this: *const c_void, function: Id) -> Hresult {
-    session::function_unloaded(function);
+    session::callbacks::function_unloaded(function);
     S_OK
 }
 
@@ -202,7 +202,7 @@ extern "C" fn compilation_started(_this: *const c_void) -> Hresult {
 }
 
 extern "C" fn compilation_finished(_this: *const c_void, function: Id) -> Hresult {
-    compilations::ended(|hooked| session::compiled(function, hooked));
+    compilations::ended(|hooked| session::callbacks::compiled(function, hooked));
     S_OK
 }
 
@@ -212,7 +212,7 @@ unsafe extern "C" fn jit_inlining(
     callee: Id,
     should_inline: *mut i32,
 ) -> Hresult {
-    if !should_inline.is_null() && !session::may_inline(caller, callee) {
+    if !should_inline.is_null() && !session::callbacks::may_inline(caller, callee) {
         // SAFETY: it is not null, and the runtime passes a variable of its own.
         unsafe { *should_inline = 0 };
     }
@@ -220,12 +220,12 @@ unsafe extern "C" fn jit_inlining(
 }
 
 extern "C" fn thread_destroyed(_this: *const c_void, thread: Id) -> Hresult {
-    session::thread_destroyed(thread);
+    session::callbacks::thread_destroyed(thread);
     S_OK
 }
 
 extern "C" fn thread_assigned(_this: *const c_void, thread: Id, os_id: u32) -> Hresult {
-    session::thread_assigned(thread, os_id);
+    session::callbacks::thread_assigned(thread, os_id);
     S_OK
 }
 
@@ -241,32 +241,32 @@ unsafe extern "C" fn thread_name_changed(
         let units = unsafe { std::slice::from_raw_parts(name, length as usize) };
         text = String::from_utf16_lossy(units);
     }
-    session::thread_named(thread, text);
+    session::callbacks::thread_named(thread, text);
     S_OK
 }
 
 extern "C" fn exception_thrown(_this: *const c_void, _object: Id) -> Hresult {
-    session::exception_thrown();
+    session::callbacks::exception_thrown();
     S_OK
 }
 
 extern "C" fn unwind_function_enter(_this: *const c_void, function: Id) -> Hresult {
-    session::unwind_enter(function);
+    session::callbacks::unwind_enter(function);
     S_OK
 }
 
 extern "C" fn unwind_function_leave(_this: *const c_void) -> Hresult {
-    session::unwind_leave();
+    session::callbacks::unwind_leave();
     S_OK
 }
 
 extern "C" fn unwind_finally_enter(_this: *const c_void, function: Id) -> Hresult {
-    session::finally_enter(function);
+    session::callbacks::finally_enter(function);
     S_OK
 }
 
 extern "C" fn catcher_enter(_this: *const c_void, function: Id, _object: Id) -> Hresult {
-    session::catcher_enter(function);
+    session::callbacks::catcher_enter(function);
     S_OK
 }
 
@@ -280,7 +280,7 @@ unsafe extern "C" fn load_as_notification_only(_this: *const c_void, only: *mut 
 
 /// Called when a method is about to be compiled: returns what its hooks get, and whether it has hooks.
 pub(super) unsafe extern "C" fn map_function(function: Id, _data: *mut c_void, hook: *mut i32) -> usize {
-    let method = session::map_function(function);
+    let method = session::callbacks::map_function(function);
     if !hook.is_null() {
         // SAFETY: it is not null, and the runtime passes a variable of its own.
         unsafe { *hook = i32::from(method.is_some()) };
