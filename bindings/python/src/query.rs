@@ -1,10 +1,12 @@
 //! Reading: queries and their results.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use pyo3::exceptions::{PyLookupError, PyOSError};
+use pyo3::exceptions::{PyLookupError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use tallymon::core::flow::Value;
+use tallymon::hosts::{HostError, HostTable, KnownHost};
 use tallymon::{CounterHandle, Location, PathError};
 
 /// Counters by path, read together any number of times.
@@ -53,10 +55,17 @@ enum Content {
 
 #[pymethods]
 impl Query {
-    /// A query over the counters of this machine.
+    /// A query over the counters of this machine, or of another one: `host` is an address such as
+    /// `ssh://web1`, or a name of the table of hosts, as for `tally get -H`. `timeout` is in seconds, for a
+    /// connection and for each answer. Another machine is reached with the first path only.
     #[new]
-    fn new(py: Python<'_>) -> PyResult<Query> {
-        let query = py.detach(|| tallymon::Query::open(&Location::Local));
+    #[pyo3(signature = (host=None, *, timeout=10.0))]
+    fn new(py: Python<'_>, host: Option<String>, timeout: f64) -> PyResult<Query> {
+        let location = match host {
+            Some(host) => remote(host, timeout)?,
+            None => Location::Local,
+        };
+        let query = py.detach(|| tallymon::Query::open(&location));
         let query = query.map_err(|error| PyOSError::new_err(error.to_string()))?;
         Ok(Query { open: Mutex::new(Open { query, handles: Vec::new() }) })
     }
@@ -89,6 +98,22 @@ impl Query {
     /// The values of the last collection by path; None for a missing value.
     fn values(&self, py: Python<'_>) -> std::collections::HashMap<String, Option<Content>> {
         self.readings(py).into_iter().map(|reading| (reading.path, reading.value)).collect()
+    }
+}
+
+/// Where a host is, by its address or by its name in the table of hosts.
+fn remote(host: String, timeout: f64) -> PyResult<Location> {
+    let timeout = Duration::try_from_secs_f64(timeout).ok().filter(|timeout| !timeout.is_zero());
+    let timeout = timeout.ok_or_else(|| PyValueError::new_err("timeout is a number of seconds above 0"))?;
+    let failed = |error: HostError| PyValueError::new_err(error.to_string());
+    // An address needs no table, so a table that can not be read is no hindrance.
+    let is_address = host.contains("://") || host.starts_with('@');
+    let table =
+        if is_address { HostTable::default() } else { HostTable::of_environment().map_err(failed)? };
+    let mut found = table.resolve(&[host]).map_err(failed)?.into_iter();
+    match (found.next(), found.next()) {
+        (Some(KnownHost { name, address, .. }), None) => Ok(Location::Remote { name, address, timeout }),
+        _ => Err(PyValueError::new_err("a query reads one host; make a query for each host of a group")),
     }
 }
 

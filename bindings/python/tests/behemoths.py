@@ -125,7 +125,7 @@ def main():
     ada, weight = write(publisher)
     read_and_compare(ada)
     refusals(publisher, ada, weight)
-    for tally in sys.argv[1:]:
+    for tally in filter(None, sys.argv[1:]):
         paths = [r"\Behemoth(*)\Weight", r"\Behemoths Summary\Count"]
         shown = subprocess.run([tally, "get", *paths], capture_output=True, text=True, check=True).stdout
         assert [line.split()[-1] for line in shown.splitlines()] == ["8500", "2"], shown

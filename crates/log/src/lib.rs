@@ -89,6 +89,6 @@ pub use import::open_pcp;
 pub use info::{Info, info};
 pub use processes::{ProcessNames, with_process_id};
 pub use reader::{About, Column, Cooker, LogReader, Record, RecordPosition, Records, ScannedRecord};
-pub use relog::{Report, relog, relog_to};
+pub use relog::{Report, relog, relog_into, relog_to};
 pub use select::Selection;
 pub use stats::{Stats, stats};

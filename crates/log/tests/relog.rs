@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::slice::from_ref;
 
+use tallymon_core::flow::{Column, Row, Sink};
 use tallymon_core::time::FileTime;
 use tallymon_log::csv::LineEnd;
 use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::Options;
-use tallymon_log::{FORMATS, Format, ReadOptions, Records, Selection, info, open, relog, relog_to};
+use tallymon_log::{
+    FORMATS, Format, LogError, ReadOptions, Records, Selection, info, open, relog, relog_into, relog_to,
+};
 use tallymon_testkit::{Scratch, peer, shared};
 
 fn text(inputs: &[PathBuf], options: &Options) -> String {
@@ -33,6 +36,55 @@ fn csv_and_tsv_equal_what_windows_made() {
         assert_eq!(text(from_ref(&blg), &lf), twin);
         assert_eq!(text(from_ref(&blg), &crlf), twin.replace('\n', "\r\n"));
     }
+}
+
+/// Keeps what it is given, until it has `most` rows.
+#[derive(Default)]
+struct Kept {
+    paths: Vec<String>,
+    rows: Vec<Vec<Option<f64>>>,
+    most: Option<usize>,
+    is_finished: bool,
+}
+
+impl Sink for Kept {
+    type Error = LogError;
+
+    fn columns(&mut self, columns: &[Column]) -> Result<(), LogError> {
+        self.paths = columns.iter().map(|column| column.path.clone()).collect();
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> Result<(), LogError> {
+        if self.most == Some(self.rows.len()) {
+            return Err(std::io::Error::other("full").into());
+        }
+        let number = |value: &tallymon_core::flow::Value| value.as_f64();
+        self.rows.push(row.cells.iter().map(|cell| cell.value.as_ref().ok().and_then(number)).collect());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), LogError> {
+        self.is_finished = true;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_of_the_caller_gets_what_windows_writes() {
+    let Some(blg) = shared("logs/PowerShell_CounterSamples.blg") else { return };
+    let twin = std::fs::read_to_string(blg.with_extension("tsv")).unwrap();
+    let mut lines = twin.lines().map(|line| line.split('\t').map(|text| text.trim_matches('"')).skip(1));
+    let mut kept = Kept::default();
+    let report = relog_into(from_ref(&blg), &mut kept, &Options::default()).unwrap();
+    assert!(kept.paths.iter().map(String::as_str).eq(lines.next().unwrap()));
+    assert!(kept.is_finished && report.records == kept.rows.len() as u64);
+    let expected: Vec<Vec<Option<f64>>> =
+        lines.map(|line| line.map(|text| text.parse().ok()).collect()).collect();
+    assert_eq!(kept.rows, expected);
+    let mut full = Kept { most: Some(1), ..Kept::default() };
+    let error = relog_into(from_ref(&blg), &mut full, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("full") && !full.is_finished, "{error}");
 }
 
 #[test]

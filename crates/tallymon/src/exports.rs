@@ -115,7 +115,7 @@ pub mod log {
 
     /// Converting logs.
     pub mod relog {
-        pub use tallymon_log::relog::{InputReport, Options, Report, relog, relog_to};
+        pub use tallymon_log::relog::{InputReport, Options, Report, relog, relog_into, relog_to};
     }
 
     /// Selecting counters of a log.

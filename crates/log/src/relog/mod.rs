@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::counter::Digits;
+use tallymon_core::flow::Sink;
 use tallymon_core::time::FileTime;
 
 use crate::clock::LogClock;
@@ -202,6 +203,23 @@ pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Resu
         Format::Json => plan.copy(&mut plan.json_sink(out), options)?,
         _ => plan.copy(&mut plan.text_sink(out, options), options)?,
     }
+    Ok(plan.report)
+}
+
+/// Copies `inputs` into a sink of the caller, such as one that keeps columns in memory, see [`relog()`].
+///
+/// Values are computed as for every other output. What `options` says about files and texts is not used.
+///
+/// # Errors
+///
+/// An input can not be read, the sink fails, no requested counter is in the inputs, or the requested range has
+/// no records.
+pub fn relog_into<S: Sink>(inputs: &[PathBuf], sink: &mut S, options: &Options) -> Result<Report, LogError>
+where
+    LogError: From<S::Error>,
+{
+    let mut plan = Plan::new(inputs, options)?;
+    plan.copy(sink, options)?;
     Ok(plan.report)
 }
 
