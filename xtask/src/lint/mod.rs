@@ -1,6 +1,7 @@
 //! `cargo xtask lint`: the rules for every file, on every target that we promise.
 
 mod dependencies;
+mod fidelity;
 mod sources;
 
 use crate::{api, cargo, run as execute};

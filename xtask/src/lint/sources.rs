@@ -1,5 +1,5 @@
-//! Checks of the source files themselves: names of test files, module files, line lengths and the table of
-//! unsafe files.
+//! Checks of the source files themselves: names of test files, module files, line lengths, the table of unsafe
+//! files, and the tests that `docs/fidelity.md` names.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ const LONG_LINES_PER_1000: usize = 1;
 const UNFINISHED: &[&str] = &[];
 
 /// One Rust file of the workspace.
-struct SourceFile {
+pub(super) struct SourceFile {
     /// Its path from the root of the workspace, with `/`.
-    path: String,
-    text: String,
+    pub(super) path: String,
+    pub(super) text: String,
 }
 
 /// A rule that a file or a crate breaks.
@@ -44,6 +44,7 @@ pub(super) fn check() -> Result<(), String> {
         problems.into_iter().partition(|problem| UNFINISHED.contains(&crate_of(&problem.path)));
     let mut failed: Vec<String> = failed.into_iter().map(|problem| problem.words).collect();
     failed.extend(unsafe_table(&files)?);
+    failed.extend(super::fidelity::check(&files)?);
     for problem in unfinished {
         eprintln!("  not yet: {}", problem.words);
     }
