@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tallymon::core::flow::{Absence, NoValue};
+use tallymon::core::flow::{Absence, NoValue, PartialSum};
 use tallymon::{CounterHandle, Query, nearest_words};
 
 use crate::arguments::Form;
@@ -72,7 +72,7 @@ fn missing_but(
         *known = known.or(has).or(*known);
     });
     let mut first = None;
-    let mut curable = false;
+    let mut curable = partial_sums(prefix, query, handles, reasons);
     for handle in handles {
         let (why, is_shown) = match found.get(handle) {
             // A wildcard that matches nothing has no line in a table.
@@ -95,6 +95,22 @@ fn missing_but(
         say(SEE_DOCTOR);
     }
     first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
+}
+
+/// Reports each path whose value is a sum that lacks some of its parts. Returns whether more rights would help.
+fn partial_sums(prefix: &str, query: &Query, handles: &[CounterHandle], reasons: Reasons) -> bool {
+    let mut found: HashMap<CounterHandle, PartialSum> = HashMap::new();
+    query.for_each(|value| {
+        if let Some(sum) = value.cell.partial {
+            found.entry(value.handle).or_insert(sum);
+        }
+    });
+    for handle in handles.iter().filter(|_| reasons == Reasons::Missing) {
+        if let Some(sum) = found.get(handle) {
+            say(format_args!("{prefix}{}: partial sum: {sum}", query.path(*handle)));
+        }
+    }
+    found.values().any(|sum| is_curable(NoValue::NoData(sum.reason)))
 }
 
 /// The advice for values that are missing because of how the machine is set up.

@@ -11,7 +11,7 @@ use tallymon_core::block::{
     SnapshotObject, SpareMemory, WriteHeader,
 };
 use tallymon_core::counter::{self, CounterType};
-use tallymon_core::flow::{Absence, NoValue, Value, ValueState};
+use tallymon_core::flow::{Absence, NoValue, PartialSum, Value, ValueState};
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 use tallymon_core::title::{HelpIndex, TitleIndex};
 use tallymon_testkit::raw::{Random, RawCounter, RawInstance, RawObject, block};
@@ -611,6 +611,45 @@ fn a_buffer_that_is_too_small_reports_the_needed_size() {
     fill(&mut writer);
     assert_eq!(writer.finish(), Ok(needed));
     assert_eq!(buffer, whole, "both ways make the same bytes");
+}
+
+/// The numbers of a partial sum are behind the status bytes. A sum that finds no space is absent, and so is one
+/// whose numbers are lost: none passes for a whole one.
+#[test]
+fn partial_sums_are_read_back_or_absent() {
+    let sum = |missing, why| PartialSum::new(missing, 117, why).unwrap();
+    let (refused, lost) = (sum(1, Absence::AccessDenied), sum(116, Absence::Other));
+    let layout = ObjectLayout::new(MANY);
+    let mut buffer = Vec::new();
+    let mut writer = BlockWriter::growing(&mut buffer, &HEADER);
+    let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
+    let mut values = object.sums("x");
+    (0..3).for_each(|position| values.set(position, 5));
+    values.partial([0, 1], refused);
+    values.state(2, ValueState::Partial(lost));
+    (2..7).for_each(|missing| values.partial([3], sum(missing, Absence::Vanished)));
+    values.partial([5], sum(99, Absence::Vanished));
+    object.instance("y", None, None).partial([0], refused);
+    drop(object);
+    assert_eq!(writer.objects().counts().all_absent(), 2);
+    writer.finish().unwrap();
+    let state = |buffer: &[u8], position| {
+        let snapshot = Snapshot::new(buffer.to_vec()).unwrap();
+        let instance = snapshot.objects().next().unwrap().instance(0).unwrap();
+        (instance.state(position), instance.sample(position).map(|sample| sample.first))
+    };
+    for (position, sum) in [(0, refused), (1, refused), (2, lost)] {
+        assert_eq!(state(&buffer, position), (ValueState::Partial(sum), Ok(5)));
+    }
+    let absent = |why| (ValueState::Absent(why), Err(NoValue::NoData(why)));
+    assert_eq!(state(&buffer, 5), absent(Absence::Vanished), "space for seven sums only");
+    assert_eq!(state(&buffer, 6).0, ValueState::Present);
+    let numbers = buffer.windows(8).position(|bytes| bytes == [1, 0, 0, 0, 117, 0, 0, 0]).unwrap();
+    for other in [[0, 0, 0, 0, 117, 0, 0, 0], [118, 0, 0, 0, 117, 0, 0, 0], [0; 8]] {
+        let mut bytes = buffer.clone();
+        bytes[numbers..numbers + 8].copy_from_slice(&other);
+        assert_eq!(state(&bytes, 0), absent(Absence::Other), "{other:?}");
+    }
 }
 
 /// Sets values that depend on a number, and marks some of them.

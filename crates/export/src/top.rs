@@ -310,7 +310,13 @@ impl SummedCounter {
             Sum::Growth if others.count > 0 => Ok(Value::Number(others.value)),
             _ => Err(NoValue::FirstSample),
         };
-        Some(Cell { sample: Some(Sample { first, second, ..like }), value, stale: false, error: None })
+        Some(Cell {
+            sample: Some(Sample { first, second, ..like }),
+            value,
+            stale: false,
+            partial: None,
+            error: None,
+        })
     }
 }
 
@@ -388,7 +394,7 @@ mod tests {
         let (time, frequency) = (FileTime(second), Frequency(10_000_000));
         let sample = Sample { counter_type, first, second, frequency, multi_count: 1, time };
         let value = if counter_type == LEVEL { Ok(Value::Integer(first)) } else { Err(NoValue::FirstSample) };
-        Cell { sample: Some(sample), value, stale: false, error: None }
+        Cell { sample: Some(sample), value, stale: false, partial: None, error: None }
     }
 
     /// Processes with their time and memory, as rows: what is left of each row, by process and counter.

@@ -43,7 +43,7 @@ fn cell(counter_type: CounterType, first: u64, second: u64) -> Cell {
         CounterType::PERF_COUNTER_TEXT => Ok(Value::Text("Version \"7\"".into())),
         _ => Err(NoValue::FirstSample),
     };
-    Cell { value, sample: Some(sample), stale: false, error: None }
+    Cell { value, sample: Some(sample), stale: false, partial: None, error: None }
 }
 
 fn request(otlp: &mut Otlp, families: &[Family], seconds: u64, cells: &[Cell]) -> Option<Json> {

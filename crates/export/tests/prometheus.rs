@@ -89,7 +89,7 @@ fn row(seconds: u64, time: FileTime) -> Vec<Cell> {
             Formula::Raw | Formula::Double => compute(None, &sample),
             _ => Err(NoValue::FirstSample),
         };
-        Cell { value, sample: Some(sample), stale: false, error: None }
+        Cell { value, sample: Some(sample), stale: false, partial: None, error: None }
     };
     types().into_iter().map(cell).collect()
 }

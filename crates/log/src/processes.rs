@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use tallymon_core::counter::compute;
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{NoValue, PartialSum, Sample};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 
 use crate::error::LogError;
@@ -279,6 +279,10 @@ impl LogReader for ByProcess<'_> {
 
     fn is_stale(&self, column: usize) -> bool {
         self.sources.get(column).copied().flatten().is_some_and(|at| self.inner.is_stale(at))
+    }
+
+    fn partial(&self, column: usize) -> Option<PartialSum> {
+        self.inner.partial(self.sources.get(column).copied().flatten()?)
     }
 
     fn position(&self) -> Option<RecordPosition> {

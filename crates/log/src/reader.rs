@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use tallymon_core::counter::{Format as Shown, Scale, apply, compute};
-use tallymon_core::flow::{Absence, Cell, NoValue, Sample, Value};
+use tallymon_core::flow::{Absence, Cell, NoValue, PartialSum, Sample, Value};
 use tallymon_core::time::FileTime;
 
 pub use tallymon_core::flow::Column;
@@ -39,6 +39,11 @@ pub trait LogReader: Send {
     /// Whether a value of the last record is older than the record. Only native logs know it.
     fn is_stale(&self, _column: usize) -> bool {
         false
+    }
+
+    /// What a sum of the last record lacks, if it lacks some of its parts. Only native logs and JSON know it.
+    fn partial(&self, _column: usize) -> Option<PartialSum> {
+        None
     }
 
     /// The position of the last record, to read from there again. `None` if the input can not seek, and for

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::slice::from_ref;
 
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{Absence, NoValue, Sample};
+use tallymon_core::flow::{Absence, NoValue, PartialSum, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::csv::LineEnd;
 use tallymon_log::native::{
@@ -34,6 +34,10 @@ const SAMPLES: [&str; 5] = [
     "PowerShell_CounterSamples.csv",
     "PowerShell_CounterSamples.tsv",
 ];
+
+fn old(is_old: bool) -> ValueState {
+    if is_old { ValueState::Stale } else { ValueState::Present }
+}
 
 #[test]
 fn samples_come_back_from_a_native_log() {
@@ -130,19 +134,24 @@ fn write_mixed(writer: &mut NativeWriter<Vec<u8>>, rows: std::ops::Range<u64>) {
                 continue;
             }
             let instance = writer.instance(process, Some(&format!("p{pid}"))).unwrap();
-            writer.put(instance, 0, Ok(sample(RAW, pid * 4096 + row / 10, at.time.0 + 5)), row % 11 == 3);
+            writer.put(
+                instance,
+                0,
+                Ok(sample(RAW, pid * 4096 + row / 10, at.time.0 + 5)),
+                old(row % 11 == 3),
+            );
             let missing = Err(NoValue::NoData(Absence::AccessDenied));
             writer.put(
                 instance,
                 1,
                 if pid == 3 { missing } else { Ok(sample(RAW, row, at.time.0 + 5)) },
-                false,
+                ValueState::Present,
             );
         }
         writer.window(process, FileTime(at.time.0 + 5), FileTime(at.time.0 + 900 + row % 3));
         if row.is_multiple_of(3) {
             let instance = writer.instance(system, None).unwrap();
-            writer.put(instance, 0, Ok(sample(RAW, row * row, at.time.0)), false);
+            writer.put(instance, 0, Ok(sample(RAW, row * row, at.time.0)), ValueState::Present);
             writer.put_text(instance, 1, &format!("6.{}", row / 20));
         }
     }
@@ -242,7 +251,7 @@ fn a_log_is_appended_to() {
                 let at = time(part * 100 + row);
                 writer.row(at).unwrap();
                 let instance = writer.instance(table, Some("a")).unwrap();
-                writer.put(instance, 0, Ok(sample(RAW, part * 100 + row, at.time.0)), false);
+                writer.put(instance, 0, Ok(sample(RAW, part * 100 + row, at.time.0)), ValueState::Present);
                 rows += 1;
             }
             if sealed {
@@ -466,7 +475,7 @@ fn recordings_of_version_1_are_read_and_go_on() {
             let at = time(1000 + row);
             writer.row(at).unwrap();
             let instance = writer.instance(table, Some("a")).unwrap();
-            writer.put(instance, 0, Ok(sample(RAW, row, at.time.0)), false);
+            writer.put(instance, 0, Ok(sample(RAW, row, at.time.0)), ValueState::Present);
             writer.commit().unwrap();
         }
         drop(writer);
@@ -488,10 +497,10 @@ fn the_last_of_two_values_in_a_row_wins() {
         let instance = writer.instance(table, Some("a")).unwrap();
         let value = |number| Ok(sample(RAW, number, at.time.0));
         // Back to the value of the row before, and on to another; a value that is not there after all.
-        writer.put_all(instance, [(value(row + 1000), false), (value(9), row % 2 == 0)]);
-        writer.put(instance, 0, value(if row % 3 == 0 { row } else { row * row }), false);
+        writer.put_all(instance, [(value(row + 1000), ValueState::Present), (value(9), old(row % 2 == 0))]);
+        writer.put(instance, 0, value(if row % 3 == 0 { row } else { row * row }), ValueState::Present);
         if row % 5 == 4 {
-            writer.put(instance, 1, Err(NoValue::NoCounter), false);
+            writer.put(instance, 1, Err(NoValue::NoCounter), ValueState::Present);
         }
     }
     let bytes = writer.seal().unwrap();
@@ -529,4 +538,34 @@ fn a_copy_keeps_texts_reasons_and_marks_of_old_values() {
         }
     }
     assert!(old > 50, "{old}");
+}
+
+#[test]
+fn partial_sums_are_kept_by_native_logs_and_json() {
+    let folder = Scratch::new();
+    let [first, copy, json] = ["first.tally", "copy.tally", "copy.json"].map(|name| folder.join(name));
+    let mut writer = NativeWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    let table = writer.table(&process()).unwrap();
+    let lacks = |row: u64| {
+        let sum = PartialSum::new(row as u32, 117, Absence::AccessDenied);
+        sum.filter(|_| !row.is_multiple_of(3))
+    };
+    for row in 0..30 {
+        writer.row(time(row)).unwrap();
+        let instance = writer.instance(table, Some("_Total")).unwrap();
+        let state = lacks(row).map_or(ValueState::Present, ValueState::Partial);
+        writer.put(instance, 0, Ok(sample(RAW, row * 5, time(row).time.0)), state);
+    }
+    let recorded = writer.flush().map(|_| ()).and_then(|()| writer.seal()).unwrap();
+    std::fs::write(&first, recorded).unwrap();
+    relog(from_ref(&first), &copy, &to(Format::Tally)).unwrap();
+    relog(from_ref(&copy), &json, &to(Format::Json)).unwrap();
+    for path in [&first, &copy, &json] {
+        let mut log = open(path, &ReadOptions::default()).unwrap();
+        for row in 0..30 {
+            let record = log.next_record().unwrap().unwrap();
+            assert_eq!(record.cells[0].map(|sample| sample.first), Ok(row * 5), "{row} {}", path.display());
+            assert_eq!(log.partial(0), lacks(row), "{row} {}", path.display());
+        }
+    }
 }

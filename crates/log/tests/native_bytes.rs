@@ -4,7 +4,7 @@
 use std::slice::from_ref;
 
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{Absence, NoValue, Sample};
+use tallymon_core::flow::{Absence, NoValue, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::native::{Counter, Definition, NativeWriter, RowTime, TableId, WriteOptions};
 use tallymon_log::new_file::Overwrite;
@@ -103,7 +103,9 @@ fn write(options: WriteOptions, rows: u64) -> Vec<u8> {
                         *total += random.below(1 + (name + 1) * 1_000);
                     }
                     let value = value(&mut random, *kind, *total, now);
-                    writer.put(instance, counter, value, random.below(50) == 0);
+                    let is_old = random.below(50) == 0;
+                    let state = if is_old { ValueState::Stale } else { ValueState::Present };
+                    writer.put(instance, counter, value, state);
                 }
             }
             if nth == 1 && row % 3 == 0 {

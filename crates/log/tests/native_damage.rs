@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::Sample;
+use tallymon_core::flow::{Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::native::{Counter, Definition, NativeReader, NativeWriter, Output, RowTime, WriteOptions};
 use tallymon_log::{LogReader, Notes, ReadOptions, Record, Records, info, read_bytes};
@@ -45,7 +45,7 @@ fn put<W: Output>(writer: &mut NativeWriter<W>, row: u64, time: RowTime) -> io::
                 multi_count: 1,
                 time: time.time,
             };
-            writer.put(id, nth as usize, Ok(sample), false);
+            writer.put(id, nth as usize, Ok(sample), ValueState::Present);
         }
     }
     written

@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex};
 
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{Absence, NoValue, PartialSum, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_log::native::{Counter, Definition, NativeReader, NativeWriter, Output, RowTime, WriteOptions};
 use tallymon_log::{LogReader, ReadOptions, Record, Records, info};
@@ -69,7 +69,12 @@ fn put<W: Output>(writer: &mut NativeWriter<W>, row: u64) -> io::Result<()> {
             for nth in 0..3 {
                 let Some(value) = value(row, object, instance, nth) else { continue };
                 let id = writer.instance(table, Some(&format!("i{instance}")))?;
-                writer.put(id, nth as usize, value, row % 9 == 4);
+                let state = match row % 9 {
+                    4 => ValueState::Stale,
+                    6 => ValueState::Partial(PartialSum::new(2, 90, Absence::Vanished).unwrap()),
+                    _ => ValueState::Present,
+                };
+                writer.put(id, nth as usize, value, state);
             }
         }
     }
@@ -284,7 +289,7 @@ fn attack_a_flipped_bit_costs_one_chunk_at_most() {
             *total += random() % 5_000;
             let id = writer.instance(table, Some(&format!("i{instance}"))).unwrap();
             let sample = Sample { first: *total, ..value(0, 0, 0, 1).unwrap().unwrap_or(PLAIN) };
-            writer.put(id, 0, Ok(sample), false);
+            writer.put(id, 0, Ok(sample), ValueState::Present);
         }
         writer.commit().unwrap();
     }

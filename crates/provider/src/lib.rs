@@ -65,7 +65,7 @@ pub use tallymon_core::block::{
     ObjectSpec, ObjectWriter, ObjectsWriter, Parent, ReadInfo, ReadWindow, WriteCounts, with_counter,
 };
 pub use tallymon_core::counter::CounterType;
-pub use tallymon_core::flow::{Absence, ValueState};
+pub use tallymon_core::flow::{Absence, PartialSum, ValueState};
 pub use tallymon_core::request::Interest;
 pub use tallymon_core::time::{FileTime, Frequency, PerfTime};
 pub use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tallymon::core::counter::CounterType;
+use tallymon::core::flow::PartialSum;
 use tallymon::core::time::FileTime;
 use tallymon::core::visible::visible;
 use tallymon::{Names, Reading};
@@ -73,6 +74,8 @@ pub(crate) struct SeriesInfo {
     parent: Option<String>,
     counter_type: CounterType,
     scale: i32,
+    /// What the newest value lacks, if it is a sum that lacks some of its parts.
+    partial: Option<PartialSum>,
 }
 
 impl SeriesInfo {
@@ -87,6 +90,7 @@ impl SeriesInfo {
             parent: series.parent.clone(),
             counter_type: series.counter_type,
             scale: series.default_scale,
+            partial: series.partial,
         }
     }
 
@@ -103,6 +107,7 @@ impl SeriesInfo {
             parent,
             counter_type: reading.definition.counter_type,
             scale: reading.definition.default_scale,
+            partial: reading.cell.partial,
         }
     }
 
@@ -127,6 +132,7 @@ impl SeriesInfo {
             "unit": self.counter_type.suffix().as_str(),
             "scale": self.scale,
             "text": self.counter_type.is_text(),
+            "partial": self.partial.map(|sum| sum.to_string()),
         })
     }
 }

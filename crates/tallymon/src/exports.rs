@@ -26,8 +26,8 @@ pub mod core {
     /// What moves: sources, samples, values, rows, sinks.
     pub mod flow {
         pub use tallymon_core::flow::{
-            Absence, Cell, Column, LiveColumn, NoValue, PdhStatus, RegisteredObjects, Row, Sample, Sink,
-            Source, SourceError, SourceErrorKind, UnlistedService, Value, ValueState,
+            Absence, Cell, Column, LiveColumn, NoValue, PartialSum, PdhStatus, RegisteredObjects, Row,
+            Sample, Sink, Source, SourceError, SourceErrorKind, UnlistedService, Value, ValueState,
         };
     }
 

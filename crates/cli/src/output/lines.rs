@@ -167,6 +167,8 @@ impl Lines {
             (Ok(value), _) => visible(&counter::human(value, column.counter_type).to_string()).into_owned(),
             (Err(_), _) => "-".to_string(),
         };
+        // A sum that lacks some of its parts is at least this.
+        let shown = if cell.partial.is_some() { format!("~{shown}") } else { shown };
         let gap = width.saturating_add(GAP).saturating_sub(shown.width()).max(1);
         let level = number.zip(title.limits).map(|(number, limits)| limits.level(number));
         match level.filter(|_| self.has_colours) {

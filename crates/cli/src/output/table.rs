@@ -122,7 +122,7 @@ impl Line {
         let _ = match &cell.value {
             Err(why) => write!(self.note, "  ({why})"),
             Ok(_) if cell.stale => write!(self.note, "  (old: the source does not answer)"),
-            Ok(_) => Ok(()),
+            Ok(_) => cell.partial.map_or(Ok(()), |sum| write!(self.note, "  (partial sum: {sum})")),
         };
         if with_errors && cell.value.is_ok() {
             let _ = match cell.error {

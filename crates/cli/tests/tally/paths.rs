@@ -206,3 +206,29 @@ fn one_bad_path_hides_no_good_one() {
         has(&ran.err, &[r#"no object "Nope""#, r#"no object "Nada""#]);
     }
 }
+
+/// A user who may not read the I/O of all processes gets the sum of the others, with what it lacks.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sum_says_how_many_processes_were_refused() {
+    let path = r"\Process(_Total)\IO Read Bytes/sec";
+    let as_user = |options: &[&str]| {
+        let ran = tally_with(&[&["get", path, "-i", "20ms"], options].concat(), |command| {
+            if rustix::process::geteuid().is_root() {
+                std::os::unix::process::CommandExt::uid(command, 65534);
+            }
+        });
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        (ran.out, ran.err)
+    };
+    let (table, _) = as_user(&[]);
+    let (_, words) = table.split_once("  (partial sum: ").expect(&table);
+    assert!(words.trim_end().ends_with(" refused)"), "{table}");
+    let (json, words) = as_user(&["--json"]);
+    let row: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let value = &row["values"][0];
+    assert!(value["value"].is_number() && value["first"].is_string(), "{json}");
+    let sum = tallymon::core::flow::PartialSum::from_words(value["partial"].as_str().unwrap()).unwrap();
+    assert!(sum.missing < sum.whole && sum.reason == tallymon::core::flow::Absence::AccessDenied, "{sum}");
+    assert!(words.contains(&format!("partial sum: {sum}")), "{words}");
+}

@@ -1,5 +1,6 @@
 //! Counts of what was written into objects: how many values, and how many marks for missing ones.
 
+use super::states::is_partial;
 use crate::flow::{Absence, ValueState};
 
 /// Marks are counted by their state byte. The last slot is for [`Absence::Other`], whose byte is large.
@@ -72,7 +73,7 @@ impl WriteCounts {
     }
 
     fn each_mark(&mut self, states: &[u8], change: impl Fn(u64) -> u64) {
-        for state in states.iter().filter(|state| **state != 0) {
+        for state in states.iter().filter(|state| **state != 0 && !is_partial(**state)) {
             if let Some(count) = self.marks.get_mut(mark(ValueState::from_byte(*state))) {
                 *count = change(*count);
             }

@@ -34,6 +34,7 @@ mod rewrite;
 mod sample;
 mod snapshot;
 mod spec;
+mod states;
 mod values;
 mod view;
 mod write;

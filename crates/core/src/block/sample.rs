@@ -1,6 +1,7 @@
 //! Reads the sample of one counter from a counter block. The only place that chooses which clock or base
 //! belongs to a counter.
 
+use super::states;
 use super::view::{CounterBlock, CounterDefinition, Header, ObjectHeader, RawValue};
 use crate::counter::{CounterType, Denominator};
 use crate::flow::{Absence, NoValue, Sample, ValueState};
@@ -90,8 +91,18 @@ impl<'s> SampleReader<'s> {
             Ok(RawValue::Bytes(bytes)) => bytes.get(self.position).copied(),
             _ => None,
         };
-        byte.map_or(ValueState::Present, ValueState::from_byte)
+        let Some(byte) = byte else { return ValueState::Present };
+        if states::is_partial(byte) { partial(status, block, byte) } else { ValueState::from_byte(byte) }
     }
+}
+
+/// The state of a partial sum. One without numbers is no value: it would pass for a whole sum.
+#[cold]
+fn partial(status: &CounterDefinition, block: CounterBlock<'_>, byte: u8) -> ValueState {
+    let behind = status.counter_offset.saturating_add(status.counter_size);
+    let behind = usize::try_from(behind).unwrap_or(usize::MAX);
+    let number = |at: usize| block.u32_at(behind.saturating_add(at)).ok();
+    states::read(byte, number).map_or(ValueState::Absent(Absence::Other), ValueState::Partial)
 }
 
 #[inline]

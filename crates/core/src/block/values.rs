@@ -3,7 +3,8 @@
 use super::counts::WriteCounts;
 use super::encode::{put, put_u32, put_u64};
 use super::spec::Slot;
-use crate::flow::{Absence, ValueState};
+use super::states;
+use crate::flow::{Absence, PartialSum, ValueState};
 
 /// The values of one instance, set by the position of their counter in the [`super::ObjectSpec`].
 #[derive(Debug)]
@@ -74,15 +75,40 @@ impl CounterBlockMut<'_> {
         }
     }
 
-    /// Marks a value as stale, or as absent with a reason. In an object without a status counter this has no
-    /// effect, and the value stays.
+    /// Marks a value as stale, as a partial sum, or as absent with a reason. In an object without a status
+    /// counter this has no effect, and the value stays.
+    ///
+    /// Only the values of [`ObjectWriter::sums`] and [`ObjectWriter::single_sums`] have space for the numbers
+    /// of partial sums, for up to 7 different ones. Elsewhere a partial sum is marked as absent: it never
+    /// passes for a whole one.
+    ///
+    /// [`ObjectWriter::sums`]: super::ObjectWriter::sums
+    /// [`ObjectWriter::single_sums`]: super::ObjectWriter::single_sums
     pub fn state(&mut self, position: usize, state: ValueState) {
+        if let ValueState::Partial(sum) = state {
+            return self.partial([position], sum);
+        }
         if let Some((offset, size)) = self.status
             && position < size
             && let Some(byte) = self.data.get_mut(offset.saturating_add(position))
         {
             *byte = state.to_byte();
             self.counts.mark(state, 1);
+        }
+    }
+
+    /// Marks several values as sums that lack some of their parts.
+    pub fn partial(&mut self, positions: impl IntoIterator<Item = usize>, sum: PartialSum) {
+        let Some((offset, size)) = self.status else { return };
+        let states = self.data.get_mut(offset..).and_then(|states| states.split_at_mut_checked(size));
+        let Some((states, numbers)) = states else { return };
+        let Some(partial) = states::write(sum, numbers) else {
+            return self.absent(positions, sum.reason);
+        };
+        for position in positions {
+            if let Some(byte) = states.get_mut(position) {
+                *byte = partial;
+            }
         }
     }
 

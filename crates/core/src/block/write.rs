@@ -15,6 +15,7 @@ use super::layout::{
 };
 use super::read_info::ReadInfo;
 use super::spec::{InstanceKind, ObjectLayout, align};
+use super::states;
 use super::values::CounterBlockMut;
 use super::view::{NumInstances, Parent};
 use crate::counter::CounterType;
@@ -426,6 +427,13 @@ impl ObjectWriter<'_, '_, '_> {
         self.reserve_block(0, layout.block_length)
     }
 
+    /// The same with space for the numbers of partial sums.
+    pub fn single_sums(&mut self) -> CounterBlockMut<'_> {
+        self.single = true;
+        let layout = self.layout;
+        self.reserve_block(0, layout.block_length.saturating_add(states::LENGTH))
+    }
+
     /// Adds an instance. All its values are 0 until they are set.
     pub fn instance(
         &mut self,
@@ -433,9 +441,26 @@ impl ObjectWriter<'_, '_, '_> {
         parent: Option<Parent>,
         unique_id: Option<i32>,
     ) -> CounterBlockMut<'_> {
+        let length = self.layout.block_length;
+        self.instance_of(length, name, parent, unique_id)
+    }
+
+    /// Adds an instance whose values are sums over others, such as `_Total`: with space for the numbers of
+    /// partial sums, 56 bytes.
+    pub fn sums(&mut self, name: &str) -> CounterBlockMut<'_> {
+        let length = self.layout.block_length.saturating_add(states::LENGTH);
+        self.instance_of(length, name, None, None)
+    }
+
+    fn instance_of(
+        &mut self,
+        length: usize,
+        name: &str,
+        parent: Option<Parent>,
+        unique_id: Option<i32>,
+    ) -> CounterBlockMut<'_> {
         self.instances = self.instances.saturating_add(1);
-        let layout = self.layout;
-        let block = self.reserve_block(definition_length(layout, name), layout.block_length);
+        let block = self.reserve_block(definition_length(self.layout, name), length);
         put_instance(block.definition, name, parent, unique_id);
         CounterBlockMut { definition: &mut [], ..block }
     }

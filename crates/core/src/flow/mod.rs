@@ -13,10 +13,12 @@ use crate::request::{Request, RequestKind};
 use crate::time::{FileTime, Frequency};
 use crate::title::{Language, TitleIndex, Titles};
 
+mod partial;
 pub mod performance_registry;
 mod registered;
 mod row;
 
+pub use partial::PartialSum;
 pub use registered::{RegisteredObjects, UnlistedService};
 pub use row::{Cell, Column, LiveColumn, Row, Sink};
 
@@ -238,21 +240,24 @@ pub enum ValueState {
     Present,
     /// The value is from an earlier time, because its source did not answer now.
     Stale,
+    /// The value is a sum that lacks some of its parts.
+    Partial(PartialSum),
     /// There is no value.
     Absent(Absence),
 }
 
 impl ValueState {
-    /// The byte of this state in a status counter.
+    /// The byte of this state in a status counter. A partial sum has numbers too, which are not in this byte:
+    /// it has that of a present value.
     pub const fn to_byte(self) -> u8 {
         match self {
-            ValueState::Present => 0,
+            ValueState::Present | ValueState::Partial(_) => 0,
             ValueState::Stale => 1,
             ValueState::Absent(absence) => absence as u8,
         }
     }
 
-    /// The state of a byte in a status counter.
+    /// The state of a byte in a status counter, except those of partial sums, whose numbers are elsewhere.
     pub const fn from_byte(byte: u8) -> ValueState {
         match byte {
             0 => ValueState::Present,

@@ -8,7 +8,7 @@ use crate::path::CounterPath;
 use crate::time::{FileTime, Frequency};
 use crate::title::TitleIndex;
 
-use super::{NoValue, Sample, Value};
+use super::{NoValue, PartialSum, Sample, Value};
 
 /// Receives rows: a log file, a table on a screen, a connection.
 ///
@@ -102,6 +102,8 @@ pub struct Cell {
     pub value: Result<Value, NoValue>,
     /// Whether the value is older than its row.
     pub stale: bool,
+    /// If the value is a sum that lacks some of its parts: how many, and why.
+    pub partial: Option<PartialSum>,
     /// The error bound of the value, in either direction; infinite if it is too large to compute, `None` if
     /// it is unknown.
     pub error: Option<f64>,
@@ -110,7 +112,7 @@ pub struct Cell {
 impl Cell {
     /// A cell without a sample and a value.
     pub const fn missing(why: NoValue) -> Cell {
-        Cell { sample: None, value: Err(why), stale: false, error: None }
+        Cell { sample: None, value: Err(why), stale: false, partial: None, error: None }
     }
 
     /// The raw sample, or why there is none. For a text that is [`NoValue::NotNumeric`].

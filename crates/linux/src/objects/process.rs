@@ -16,14 +16,15 @@
 
 use tallymon_provider::{
     Absence, CachedInstances, CollectRequest, CounterBlockMut, CounterSpec, DetailLevel, FileTime,
-    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, ReadWindow, TitleIndex,
+    InstanceKind, ObjectLayout, ObjectSpec, ObjectsWriter, PartialSum, ReadWindow, TitleIndex,
 };
 
 use super::object::Object;
 use super::spec::{Origin, counters, object};
 use crate::kernel::time::FREQUENCY;
 use crate::sources::processes::{
-    Available, IdleProcessor, MemoryValues, ProcessNeeds, ProcessRow, ProcessTable, ProcessValues, StatValues,
+    Available, IdleProcessor, MemoryValues, PartialSums, ProcessNeeds, ProcessRow, ProcessSum, ProcessTable,
+    ProcessValues, StatValues,
 };
 use crate::sources::{Needs, Sources};
 
@@ -182,13 +183,13 @@ struct ReusableInstances {
     /// By the position of the row; kernel threads have no instance.
     instances: CachedInstances,
     /// The sum of all programs.
-    sum: Option<ProcessValues>,
+    sum: Option<ProcessSum>,
 }
 
 impl ReusableInstances {
     /// Updates the instances and returns the sum of all programs. `None` when the changes are unknown:
     /// nothing is kept then, because it would be built again whenever a process comes or goes.
-    fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<ProcessValues> {
+    fn update(&mut self, layout: &ObjectLayout<'_>, table: &ProcessTable) -> Option<ProcessSum> {
         let before = self.last_sample.take();
         let Some(changes) = table.changes() else {
             self.instances.clear();
@@ -212,8 +213,8 @@ impl ReusableInstances {
         }
         self.last_sample = Some(table.sample_number());
         let sum = self.sum.unwrap_or_else(|| {
-            let mut sum = ProcessValues::zero(table.wants());
-            table.programs().for_each(|row| sum.add(&row.values));
+            let mut sum = ProcessSum::zero(table.wants());
+            table.programs().for_each(|row| sum.add(row));
             sum
         });
         self.sum = Some(sum);
@@ -256,27 +257,31 @@ impl Object for Process {
         let machine = |id: u64| Identity { id, start: boot_time };
         let idle = idle(&zero, table.idle());
         write(&mut object.instance("Idle", None, None), &idle, machine(0));
-        let mut total = zero;
-        total.add(&idle);
-        if let Some(system) = system(&zero, table) {
+        let mut total = ProcessSum::zero(table.wants());
+        total.add_values(&idle);
+        if let Some(system) = system(table) {
             let start = table.kernel_threads().map(|row| row.start).min().unwrap_or(boot_time);
-            write(&mut object.instance("System", None, None), &system, Identity { id: SYSTEM_ID, start });
-            total.add(&system);
+            write_system(&mut object.sums("System"), &system, table, start);
+            total.merge(&system);
         }
         if let Some(sum) = self.kept.update(&self.layout, table) {
             object.append_cached(&self.kept.instances);
-            total.add(&sum);
+            total.merge(&sum);
         } else {
             for row in table.programs() {
                 write_program(&mut object.instance(&row.name, None, None), row);
-                total.add(&row.values);
+                total.add(row);
             }
         }
         total.add_exited(table.exited_programs());
         if table.is_partial() {
-            total.add(&ProcessValues::absent(Absence::AccessDenied));
+            // How many are hidden is not known, so the sum of the others says nothing.
+            total.add_values(&ProcessValues::absent(Absence::AccessDenied));
         }
-        write(&mut object.instance("_Total", None, None), &total, machine(0));
+        let (values, partial) = total.values();
+        let mut block = object.sums("_Total");
+        write(&mut block, &values, machine(0));
+        mark(&mut block, &partial);
     }
 }
 
@@ -309,22 +314,43 @@ fn idle(zero: &ProcessValues, processors: Available<&[IdleProcessor]>) -> Proces
 }
 
 /// The sum of all kernel threads; `None` when none is visible, as in a container.
-fn system(zero: &ProcessValues, table: &ProcessTable) -> Option<ProcessValues> {
-    let mut sum = *zero;
-    let mut first = None;
-    let mut count = 0_u64;
-    for row in table.kernel_threads() {
-        first.get_or_insert(row);
-        count = count.saturating_add(1);
-        sum.add(&row.values);
+fn system(table: &ProcessTable) -> Option<ProcessSum> {
+    let mut sum = ProcessSum::zero(table.wants());
+    table.kernel_threads().for_each(|row| sum.add(row));
+    if sum.processes() == 0 {
+        return None;
     }
-    let first = first?;
     sum.add_exited(table.exited_kernel_threads());
-    if let (Ok(sum), Ok(first)) = (&mut sum.stat, &first.values.stat) {
-        sum.threads = count;
-        sum.priority = first.priority;
-    }
     Some(sum)
+}
+
+/// Writes the process that stands for all kernel threads.
+fn write_system(block: &mut CounterBlockMut<'_>, sum: &ProcessSum, table: &ProcessTable, start: FileTime) {
+    let (mut values, partial) = sum.values();
+    let first = table.kernel_threads().next().and_then(|row| row.values.stat.ok());
+    if let (Ok(stat), Some(first)) = (&mut values.stat, first) {
+        stat.priority = first.priority;
+    }
+    write(block, &values, Identity { id: SYSTEM_ID, start });
+    mark(block, &partial);
+}
+
+/// Marks the sums that lack processes.
+fn mark(block: &mut CounterBlockMut<'_>, partial: &PartialSums) {
+    let PartialSums { cpu, stat, memory, io, status, handles } = partial;
+    let positions: [(&Option<PartialSum>, &[At]); 6] = [
+        (io, &OF_IO),
+        (handles, &OF_HANDLES),
+        (cpu, &OF_CLOCK),
+        (stat, &OF_STAT),
+        (memory, &OF_STATM),
+        (status, &OF_STATUS),
+    ];
+    for (sum, positions) in positions {
+        if let Some(sum) = sum {
+            block.partial(positions.iter().map(|position| position.at()), *sum);
+        }
+    }
 }
 
 /// Writes the values of one program, also for Job Object Details, which has the same counters.
@@ -440,8 +466,8 @@ mod tests {
             };
             known += 1;
             changed += table.changes().unwrap().count();
-            let mut expected = ProcessValues::zero(&wants);
-            table.programs().for_each(|row| expected.add(&row.values));
+            let mut expected = ProcessSum::zero(&wants);
+            table.programs().for_each(|row| expected.add(row));
             assert_eq!(sum, expected);
             let written = |write: &dyn Fn(&mut ObjectWriter<'_, '_, '_>)| {
                 let mut bytes = Vec::new();

@@ -92,7 +92,7 @@ impl Object for System {
 
     fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
-        let mut values = object.single();
+        let mut values = object.single_sums();
         from_stat(sources, &mut values);
         // If the processes are sampled anyway, count their threads in the same sample.
         let threads = sources.thread_count();
@@ -141,12 +141,15 @@ fn from_processes(ask: &CollectRequest<'_>, sources: &mut Sources, values: &mut 
         return;
     }
     match sources.process_io() {
-        Ok(io) => {
+        Ok((io, partial)) => {
             values.set(At::FileReadOperations.at(), io.read_operations);
             values.set(At::FileWriteOperations.at(), io.write_operations);
             values.set(At::FileReadBytes.at(), io.read_bytes);
             values.set(At::FileWriteBytes.at(), io.write_bytes);
             values.set(At::FileDataOperations.at(), io.read_operations.wrapping_add(io.write_operations));
+            if let Some(sum) = partial {
+                values.partial(positions, sum);
+            }
         }
         Err(absence) => values.absent(positions, absence),
     }

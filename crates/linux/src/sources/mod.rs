@@ -24,7 +24,7 @@ mod findings;
 
 use std::path::PathBuf;
 
-use tallymon_provider::{Absence, FileTime, PerfTime, ReadWindow};
+use tallymon_provider::{Absence, FileTime, PartialSum, PerfTime, ReadWindow};
 
 pub(crate) use self::absence::{absence, absence_of_route};
 use self::cached_file::File;
@@ -449,8 +449,8 @@ impl Sources {
         self.mountinfo.value.as_deref().map(|found| (found, reads)).map_err(|absence| *absence)
     }
 
-    /// The I/O of all processes, including those that exited.
-    pub(crate) fn process_io(&mut self) -> Result<IoTotals, Absence> {
+    /// The I/O of all processes, including those that exited, and what the sum lacks.
+    pub(crate) fn process_io(&mut self) -> Result<(IoTotals, Option<PartialSum>), Absence> {
         self.refresh_processes()?;
         self.processes.io_totals()
     }

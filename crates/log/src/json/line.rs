@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_core::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use tallymon_core::counter::CounterType;
+use tallymon_core::flow::PartialSum;
 use tallymon_core::time::{FileTime, SystemTime};
 
 use super::MOST_COLUMNS;
@@ -32,6 +33,7 @@ pub(super) struct OneValue {
     pub(super) text: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) is_stale: bool,
+    pub(super) partial: Option<PartialSum>,
     pub(super) scale: i32,
     pub(super) first: Option<u64>,
     pub(super) second: u64,
@@ -213,8 +215,19 @@ impl<'de> Deserialize<'de> for OneValue {
 }
 
 /// The keys of a value that are read.
-const READ: [&str; 10] =
-    ["path", "type", "value", "reason", "stale", "scale", "first", "second", "frequency", "multi_count"];
+const READ: [&str; 11] = [
+    "path",
+    "type",
+    "value",
+    "reason",
+    "stale",
+    "partial",
+    "scale",
+    "first",
+    "second",
+    "frequency",
+    "multi_count",
+];
 
 impl OneValue {
     fn set<E: Error>(&mut self, key: &str, scalar: Scalar) -> Result<(), E> {
@@ -231,6 +244,7 @@ impl OneValue {
             },
             "reason" => self.reason = scalar.text(key)?,
             "stale" => self.is_stale = matches!(scalar, Scalar::Flag(true)),
+            "partial" => self.partial = scalar.text(key)?.and_then(|words| PartialSum::from_words(&words)),
             "scale" => self.scale = scalar.whole(key)?.unwrap_or_default(),
             "first" => self.first = scalar.whole(key)?,
             "second" => self.second = scalar.whole(key)?.unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{Absence, NoValue, Sample};
+use tallymon_core::flow::{Absence, NoValue, PartialSum, Sample};
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::line::{OneLine, OneValue};
@@ -33,6 +33,7 @@ pub(crate) struct JsonReader<R> {
     /// What the last record has besides its samples.
     texts: HashMap<usize, String>,
     stale: HashSet<usize>,
+    partial: HashMap<usize, PartialSum>,
     position: Option<RecordPosition>,
     /// Moves the input to a byte; `None` if it can not seek.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
@@ -43,6 +44,7 @@ struct OneRow {
     record: Record,
     texts: HashMap<usize, String>,
     stale: HashSet<usize>,
+    partial: HashMap<usize, PartialSum>,
     byte: u64,
     line: u64,
 }
@@ -73,6 +75,7 @@ impl<R: BufRead> JsonReader<R> {
             first: None,
             texts: HashMap::new(),
             stale: HashSet::new(),
+            partial: HashMap::new(),
             position: None,
             seek: None,
         };
@@ -152,6 +155,7 @@ impl<R: BufRead> JsonReader<R> {
             record: Record { time, local_minutes: minutes, cells: Vec::new() },
             texts: HashMap::new(),
             stale: HashSet::new(),
+            partial: HashMap::new(),
             byte,
             line,
         };
@@ -170,6 +174,7 @@ impl<R: BufRead> JsonReader<R> {
             if value.is_stale {
                 row.stale.insert(place);
             }
+            row.partial.extend(value.partial.map(|sum| (place, sum)));
             row.texts.extend(value.text.map(|text| (place, text)));
         }
         self.list.number_if_many(&mut self.about.columns);
@@ -223,7 +228,7 @@ impl<R: BufRead> JsonReader<R> {
             minutes: None,
         });
         self.about.records = self.about.records.saturating_add(1);
-        (self.texts, self.stale) = (row.texts, row.stale);
+        (self.texts, self.stale, self.partial) = (row.texts, row.stale, row.partial);
         row.record
     }
 }
@@ -307,6 +312,10 @@ impl<R: BufRead + Send> LogReader for JsonReader<R> {
 
     fn is_stale(&self, column: usize) -> bool {
         self.stale.contains(&column)
+    }
+
+    fn partial(&self, column: usize) -> Option<PartialSum> {
+        self.partial.get(&column).copied()
     }
 
     fn position(&self) -> Option<RecordPosition> {

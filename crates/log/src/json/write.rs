@@ -116,6 +116,9 @@ fn json_cell(head: &Map<String, Json>, cell: &Cell, tail: &Tail) -> Json {
     if cell.stale {
         object.insert("stale".into(), true.into());
     }
+    if let Some(sum) = cell.partial {
+        object.insert("partial".into(), sum.to_string().into());
+    }
     if let Some(error) = cell.error.filter(|error| error.is_finite()) {
         object.insert("error".into(), json!(error));
     }

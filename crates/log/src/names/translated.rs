@@ -88,6 +88,10 @@ impl LogReader for Translated<'_> {
         self.inner.is_stale(column)
     }
 
+    fn partial(&self, column: usize) -> Option<tallymon_core::flow::PartialSum> {
+        self.inner.partial(column)
+    }
+
     fn position(&self) -> Option<RecordPosition> {
         self.inner.position()
     }

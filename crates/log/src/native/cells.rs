@@ -6,7 +6,7 @@
 
 use std::borrow::Borrow;
 
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{NoValue, Sample, ValueState};
 
 use super::bits::BitWriter;
 use super::fields::PutFields;
@@ -149,7 +149,7 @@ impl Cells {
         cells: std::ops::Range<usize>,
         row: ChunkRow,
         now: &mut [Option<u64>; CLOCKS],
-        values: impl IntoIterator<Item = (V, bool)>,
+        values: impl IntoIterator<Item = (V, ValueState)>,
     ) -> bool {
         if self.seen.0 != row.stamp {
             self.seen = (row.stamp, 0);
@@ -160,7 +160,7 @@ impl Cells {
         }
         let mut there = false;
         let places = self.cells.get_mut(cells).unwrap_or_default();
-        for ((at, cell), (value, stale)) in (first..).zip(places).zip(values) {
+        for ((at, cell), (value, state)) in (first..).zip(places).zip(values) {
             let at = Target { cell: u32::try_from(at).unwrap_or(u32::MAX), row, is_fresh: at >= self.fresh };
             self.seen.1 = self.seen.1.wrapping_add(usize::from(cell.seen != row.stamp));
             cell.seen = row.stamp;
@@ -168,7 +168,7 @@ impl Cells {
                 Ok(sample) => {
                     there = true;
                     let begun = &mut self.begun;
-                    let more = cell.put(&mut self.streams, at, now, sample, stale, begun);
+                    let more = cell.put(&mut self.streams, at, now, sample, state, begun);
                     self.changed = self.changed.wrapping_add(more);
                 }
                 Err(reason) => {
@@ -307,7 +307,7 @@ impl Cell {
         at: Target,
         now: &mut [Option<u64>; CLOCKS],
         sample: &Sample,
-        stale: bool,
+        state: ValueState,
         begun: &mut Vec<u32>,
     ) -> usize {
         let time = *now.get_mut(TIME).map_or(&mut 0, |now| now.get_or_insert(sample.time.0));
@@ -319,7 +319,7 @@ impl Cell {
             sample.first,
             second,
             u64::from(sample.multi_count),
-            if stale { status::STALE } else { status::PRESENT },
+            status::present(state),
             sample.time.0.wrapping_sub(time),
             sample.frequency.0.cast_unsigned(),
         ];

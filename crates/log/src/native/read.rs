@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{NoValue, PartialSum, Sample, ValueState};
 use tallymon_core::time::FileTime;
 
 use super::bits::BitReader;
@@ -459,7 +459,17 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
 
     fn is_stale(&self, column: usize) -> bool {
         let place = self.places.get(column).copied().flatten();
-        place.is_some_and(|(table, cell)| self.tables.get(table).is_some_and(|table| table.is_stale(cell)))
+        place.is_some_and(|(table, cell)| {
+            self.tables.get(table).is_some_and(|table| table.state(cell) == ValueState::Stale)
+        })
+    }
+
+    fn partial(&self, column: usize) -> Option<PartialSum> {
+        let (table, cell) = self.places.get(column).copied().flatten()?;
+        match self.tables.get(table)?.state(cell) {
+            ValueState::Partial(sum) => Some(sum),
+            _ => None,
+        }
     }
 
     fn position(&self) -> Option<RecordPosition> {

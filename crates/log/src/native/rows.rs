@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
-use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink, Value};
+use tallymon_core::flow::{Cell, Column, NoValue, Row, Sample, Sink, Value, ValueState};
 
 use super::output::Output;
 use super::schema::{Counter, Definition, Instance, Listed};
@@ -72,16 +72,22 @@ impl<W: Output> NativeSink<W> {
                 writer.put_text(instance.id, nth, text);
                 continue;
             }
-            let (sample, stale) = raw(cells.get(*at));
-            writer.put(instance.id, nth, sample, stale);
+            let (sample, state) = raw(cells.get(*at));
+            writer.put(instance.id, nth, sample, state);
         }
     }
 }
 
-/// The sample of a cell, and whether it is stale.
+/// The sample of a cell, and its state.
 #[inline]
-fn raw(cell: Option<&Cell>) -> (Result<Sample, NoValue>, bool) {
-    cell.map_or((Err(NoValue::NoInstance), false), |cell| (cell.raw(), cell.stale))
+fn raw(cell: Option<&Cell>) -> (Result<Sample, NoValue>, ValueState) {
+    let Some(cell) = cell else { return (Err(NoValue::NoInstance), ValueState::Present) };
+    let state = match cell.partial {
+        _ if cell.stale => ValueState::Stale,
+        Some(sum) => ValueState::Partial(sum),
+        None => ValueState::Present,
+    };
+    (cell.raw(), state)
 }
 
 impl<W: Output> Sink for NativeSink<W> {

@@ -35,7 +35,7 @@ pub fn seal(path: &Path) -> Result<Notes, LogError> {
     write().map_err(|error| error.in_file(path))
 }
 
-/// Copies the remaining rows, with their windows, texts and stale marks.
+/// Copies the remaining rows, with their windows, texts and states.
 fn copy<R: Read + Send, W: Output>(
     reader: &mut NativeReader<R>,
     writer: &mut NativeWriter<W>,
@@ -62,7 +62,7 @@ fn copy<R: Read + Send, W: Output>(
                 for (nth, (cell, column)) in columns.enumerate() {
                     match (reader.text(column), record.cells.get(column)) {
                         (Some(text), _) => writer.put_text(instance, nth, text),
-                        (None, Some(value)) => writer.put(instance, nth, *value, table.is_stale(cell)),
+                        (None, Some(value)) => writer.put(instance, nth, *value, table.state(cell)),
                         (None, None) => {}
                     }
                 }

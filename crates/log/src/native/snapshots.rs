@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tallymon_core::block::{RawValue, Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator};
-use tallymon_core::flow::ValueState;
 use tallymon_core::path::{InstancePath, InstancePattern};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::{TitleIndex, Titles};
@@ -343,8 +342,7 @@ impl Object {
         place: &InstanceColumns,
         instance: &SnapshotInstance<'_>,
     ) {
-        let value =
-            |position: usize| (instance.sample(position), instance.state(position) == ValueState::Stale);
+        let value = |position: usize| (instance.sample(position), instance.state(position));
         let InstanceColumns { id, columns } = place;
         if columns.is_none() && !self.has_texts {
             writer.put_all(*id, self.positions.iter().map(|position| value(*position)));
@@ -359,8 +357,8 @@ impl Object {
                 writer.put_text(*id, nth, &text);
                 continue;
             }
-            let (value, stale) = value(*position);
-            writer.put(*id, nth, value, stale);
+            let (value, state) = value(*position);
+            writer.put(*id, nth, value, state);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{NoValue, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::bits::BitReader;
@@ -292,8 +292,10 @@ impl State {
         let taken = self.now.get(TIME).copied().unwrap_or(0);
         for (cell, (((((first, second), multi), state), time), frequency)) in self.cells.iter().zip(numbers) {
             let Some(place) = out.get_mut(cell.column) else { continue };
-            if *state > status::STALE {
-                *place = Err(status::reason(*state).unwrap_or(NoValue::NoInstance));
+            if *state > status::STALE
+                && let Some(reason) = status::reason(*state)
+            {
+                *place = Err(reason);
                 continue;
             }
             if cell.text {
@@ -313,9 +315,13 @@ impl State {
         }
     }
 
-    /// Whether the value of a column in the current row is stale.
-    pub(super) fn is_stale(&self, cell: usize) -> bool {
-        self.number(STATUS, cell) == Some(status::STALE)
+    /// The state of the value of a column in the current row, if it is there.
+    pub(super) fn state(&self, cell: usize) -> ValueState {
+        match self.number(STATUS, cell) {
+            Some(status::STALE) => ValueState::Stale,
+            Some(code) => status::partial(code).map_or(ValueState::Present, ValueState::Partial),
+            None => ValueState::Present,
+        }
     }
 
     /// The number of the text of a column in the current row.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tallymon_core::counter::Denominator;
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{NoValue, Sample, ValueState};
 
 use super::bits::BitWriter;
 use super::cells::{Cell, Cells, ChunkRow};
@@ -167,7 +167,7 @@ impl Table {
         position: usize,
         from: usize,
         row: ChunkRow,
-        values: impl IntoIterator<Item = (V, bool)>,
+        values: impl IntoIterator<Item = (V, ValueState)>,
     ) {
         let Some(Some(live)) = self.instances.get(position) else { return };
         let cells = live.cell.saturating_add(from.min(live.width))..live.cell.saturating_add(live.width);

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use tallymon_core::flow::{NoValue, Sample};
+use tallymon_core::flow::{NoValue, Sample, ValueState};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use super::bits::BitWriter;
@@ -291,22 +291,28 @@ impl<W: Output> NativeWriter<W> {
         written
     }
 
-    /// Puts the value of the `nth` counter of an instance into this row, or why there is none. A stale value
-    /// is older than the row.
-    pub fn put(&mut self, instance: InstanceId, nth: usize, value: Result<Sample, NoValue>, stale: bool) {
+    /// Puts the value of the `nth` counter of an instance into this row, or why there is none. `state` is that of
+    /// a value that is there.
+    pub fn put(
+        &mut self,
+        instance: InstanceId,
+        nth: usize,
+        value: Result<Sample, NoValue>,
+        state: ValueState,
+    ) {
         let row = self.now();
         if let Some(table) = self.tables.get_mut(instance.table) {
-            table.put(instance.position, nth, row, std::iter::once((value, stale)));
+            table.put(instance.position, nth, row, std::iter::once((value, state)));
         }
     }
 
-    /// Puts the values of all columns of an instance into this row, in order, each with whether it is stale.
+    /// Puts the values of all columns of an instance into this row, in order, each with its state.
     /// It is faster than [`NativeWriter::put`] for each.
     #[inline]
     pub fn put_all<V: Borrow<Result<Sample, NoValue>>>(
         &mut self,
         instance: InstanceId,
-        values: impl IntoIterator<Item = (V, bool)>,
+        values: impl IntoIterator<Item = (V, ValueState)>,
     ) {
         let row = self.now();
         if let Some(table) = self.tables.get_mut(instance.table) {
@@ -341,7 +347,7 @@ impl<W: Output> NativeWriter<W> {
             multi_count: 1,
             time: self.times.values.last().copied().map(FileTime).unwrap_or_default(),
         };
-        table.put(instance.position, nth, row, std::iter::once((Ok(sample), false)));
+        table.put(instance.position, nth, row, std::iter::once((Ok(sample), ValueState::Present)));
     }
 
     /// Sets when the reading of an object for this row began and ended, UTC.

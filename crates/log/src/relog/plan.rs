@@ -151,7 +151,9 @@ impl Plan {
                 });
                 cooker.fill(raw, &mut cells, with_values);
                 for (chosen, cell) in self.chosen.iter().zip(&mut cells) {
-                    cell.stale = chosen.source(nth).is_some_and(|source| log.is_stale(source));
+                    let source = chosen.source(nth);
+                    cell.stale = source.is_some_and(|source| log.is_stale(source));
+                    cell.partial = source.and_then(|source| log.partial(source));
                 }
                 for at in &texts {
                     let source = self.chosen.get(*at).and_then(|chosen| chosen.source(nth));

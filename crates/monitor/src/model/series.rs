@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, Cell, NoValue, Value};
+use tallymon::core::flow::{Absence, Cell, NoValue, PartialSum, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::human::Unit;
@@ -59,6 +59,8 @@ pub struct Series {
     pub last: Result<Value, NoValue>,
     /// The last value is old: its source did not answer.
     pub stale: bool,
+    /// What the last value lacks, if it is a sum that lacks some of its parts.
+    pub partial: Option<PartialSum>,
     /// When its instance ended.
     pub ended: Option<FileTime>,
     /// The last point is that of the newest row; a series that began later has fewer.
@@ -125,6 +127,7 @@ impl Series {
             was_over: false,
             last: Err(NoValue::FirstSample),
             stale: false,
+            partial: None,
             ended: None,
             points: VecDeque::new(),
             raw: RawSamples::default(),
@@ -184,6 +187,7 @@ impl Series {
             self.parent.clone_from(&key.parent);
         }
         self.stale = reading.cell.stale;
+        self.partial = reading.cell.partial;
         self.last.clone_from(&reading.cell.value);
         self.points.push_back(Point::of(&reading.cell.value));
         self.raw.push(reading.cell.sample.as_ref(), reading.cell.stale, time);
@@ -195,6 +199,7 @@ impl Series {
             self.ended.get_or_insert(time);
         }
         self.stale = false;
+        self.partial = None;
         self.last = Err(why);
         self.points.push_back(Point::gap(why));
         self.raw.pad(1);
@@ -281,6 +286,7 @@ impl Series {
                 sample: Some(sample),
                 value: Err(NoValue::NoData(Absence::NotRequested)),
                 stale,
+                partial: None,
                 error: None,
             },
             None => Cell::missing(point.read().err().unwrap_or(NoValue::NotNumeric)),

@@ -6,7 +6,7 @@ export type Statistics = {
 };
 export type Series = {
   path: string; asked: string; object: string; counter: string; instance: string | null; parent: string | null;
-  type: string; unit: string; scale: number; text: boolean;
+  type: string; unit: string; scale: number; text: boolean; partial: string | null;
 };
 export type Column = Series & { values: (number | null)[]; statistics: Statistics };
 export type Chart = { times: number[]; series: Column[]; rows: number; decimated: boolean; next: number | null };

@@ -183,7 +183,7 @@ impl RecordPair {
             parts: column.parts.clone(),
             counter_type: column.counter_type,
             default_scale: column.scale,
-            cell: Cell { sample: sample.ok(), value, stale: false, error: None },
+            cell: Cell { sample: sample.ok(), value, stale: false, partial: None, error: None },
             older,
         }
     }

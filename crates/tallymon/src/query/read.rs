@@ -381,9 +381,11 @@ fn read(
             return (Cell { value, stale, ..Cell::missing(NoValue::NotNumeric) }, None);
         }
     };
-    let stale = column.state(position) == ValueState::Stale;
+    let state = column.state(position);
+    let stale = state == ValueState::Stale;
+    let partial = if let ValueState::Partial(sum) = state { Some(sum) } else { None };
     let value = counter::compute(older.as_ref(), &sample);
     let value =
         value.map(|value| counter::apply(value, definition.counter_type, definition.default_scale, format));
-    (Cell { sample: Some(sample), value, stale, error: None }, older)
+    (Cell { sample: Some(sample), value, stale, partial, error: None }, older)
 }

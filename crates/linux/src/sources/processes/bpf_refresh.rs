@@ -452,9 +452,12 @@ impl ProcessRow {
         };
         self.values.io = match (wants.io, missing.any(TaskParts::IO)) {
             (false, _) => Err(unread),
-            (true, true) => Err(Absence::NotInThisKernel),
+            (true, true) => {
+                self.io_unread = Some(Absence::NotInThisKernel);
+                Err(Absence::NotInThisKernel)
+            }
             (true, false) => {
-                self.usage.io = open.io;
+                self.take_io(open.io);
                 Ok(open.io)
             }
         };

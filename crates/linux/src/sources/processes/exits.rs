@@ -35,7 +35,8 @@ pub(super) struct ExitedTotals {
     /// Exit records of processes that are still in the rows.
     unmatched_records: HashMap<Identity, ExitRecord>,
     /// Processes that a sample missed: when, and the usage that was added for them.
-    awaiting_record: HashMap<Identity, (FileTime, Usage)>,
+    /// Also whether its I/O was unreadable.
+    awaiting_record: HashMap<Identity, (FileTime, Usage, bool)>,
 }
 
 impl ExitedTotals {
@@ -46,12 +47,13 @@ impl ExitedTotals {
         if let Some(start) = row.start_ticks {
             let identity = (row.pid, start);
             if let Some(end) = self.unmatched_records.remove(&identity) {
-                usage = final_usage(usage, &end);
+                usage = final_usage(usage, &end, row.io_unread.is_some());
                 self.add_threads(&row.usage, &usage);
             } else if self.awaiting_record.len() < MAX_WAITING {
-                self.awaiting_record.insert(identity, (now, usage));
+                self.awaiting_record.insert(identity, (now, usage, row.io_unread.is_some()));
             }
         }
+        usage.io = usage.io.since(row.uncounted_io);
         self.totals_mut(row.is_kernel_thread).add(&usage);
     }
 
@@ -70,15 +72,15 @@ impl ExitedTotals {
             return;
         }
         // A process that no sample has seen counts from zero.
-        let (_, before) = self.awaiting_record.remove(&identity).unwrap_or_default();
-        let after = final_usage(before, end);
+        let (_, before, io_unread) = self.awaiting_record.remove(&identity).unwrap_or_default();
+        let after = final_usage(before, end, io_unread);
         self.totals_mut(end.flags & KERNEL_THREAD != 0).add_difference(&before, &after);
         self.add_threads(&before, &after);
     }
 
     /// Stops waiting for records that did not arrive in time.
     pub(super) fn expire(&mut self, now: FileTime) {
-        self.awaiting_record.retain(|_, (when, _)| now.0.saturating_sub(when.0) < RECORD_WAIT);
+        self.awaiting_record.retain(|_, (when, ..)| now.0.saturating_sub(when.0) < RECORD_WAIT);
     }
 
     fn totals_mut(&mut self, is_kernel_thread: bool) -> &mut Usage {
@@ -93,21 +95,23 @@ impl ExitedTotals {
     }
 }
 
-/// The final usage of a process: that of its exit record, and never less than `known`.
-fn final_usage(known: Usage, end: &ExitRecord) -> Usage {
+/// The final usage of a process: that of its exit record, and never less than `known`. I/O that was
+/// unreadable stays uncounted: a sum would jump.
+fn final_usage(known: Usage, end: &ExitRecord, io_unread: bool) -> Usage {
     let split = CpuSplit { user: known.user, system: known.privileged };
     let split = split.step(end.run_time, end.user, end.system);
+    let io = IoTotals {
+        read_operations: known.io.read_operations.max(end.reads),
+        write_operations: known.io.write_operations.max(end.writes),
+        read_bytes: known.io.read_bytes.max(end.read_bytes),
+        write_bytes: known.io.write_bytes.max(end.written_bytes),
+    };
     Usage {
         cpu: known.cpu.max(nanoseconds_to_100ns(end.run_time)),
         user: split.user,
         privileged: split.system,
         faults: known.faults.max(end.faults),
-        io: IoTotals {
-            read_operations: known.io.read_operations.max(end.reads),
-            write_operations: known.io.write_operations.max(end.writes),
-            read_bytes: known.io.read_bytes.max(end.read_bytes),
-            write_bytes: known.io.write_bytes.max(end.written_bytes),
-        },
+        io: if io_unread { known.io } else { io },
     }
 }
 

@@ -175,6 +175,7 @@ impl ProcessRow {
         if is_overdue || !is_still {
             self.idle.check(self.pid, is_still, reader.now);
         }
+        self.io_resumed = None;
         self.values.io = unless(is_still, self.values.io, wants.io, || self.read_io(reader))?;
         let holds = is_still && !is_overdue;
         self.values.handles = unless(holds, self.values.handles, wants.handles, || reader.handles(self.pid))?;
@@ -260,9 +261,19 @@ impl ProcessRow {
         let now = reader.now;
         let read = reader.read(&mut self.files.get_or_insert_default().io, FileKind::Io, self.pid);
         self.io_denied = (read == Err(denied)).then_some(now);
-        let io = PidIo::parse(read?).map_err(|_| FileError::Absent(Absence::ReadFailed))?;
-        self.usage.io = IoTotals::new(io);
-        Ok(self.usage.io)
+        let failed = FileError::Absent(Absence::ReadFailed);
+        match read.and_then(|bytes| PidIo::parse(bytes).map_err(|_| failed)) {
+            Ok(io) => {
+                self.take_io(IoTotals::new(io));
+                Ok(self.usage.io)
+            }
+            Err(error) => {
+                if let FileError::Absent(why) = error {
+                    self.io_unread = Some(why);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Sets `switches` to the context switches of the first thread, which are in the same file.

@@ -107,8 +107,8 @@ impl ProcessTable {
                 subject,
                 state: FindingState::Limited,
                 detail: format!(
-                    "/proc/PID/io is denied for {denied} of {} processes, and with it the I/O of _Total \
-                        and System",
+                    "/proc/PID/io is denied for {denied} of {} processes: the I/O of _Total and System \
+                        lacks them",
                     denied.saturating_add(read)
                 ),
                 remedy: "give the program CAP_SYS_PTRACE (setcap cap_sys_ptrace=ep) or run it as root"

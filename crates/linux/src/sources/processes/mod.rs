@@ -34,6 +34,7 @@ mod processes_tests;
 mod reader;
 mod records;
 mod row;
+mod sums;
 mod table;
 mod thread;
 mod threads;
@@ -44,6 +45,7 @@ mod values;
 
 pub(crate) use needs::{ProcessNeeds, ThreadNeeds};
 pub(crate) use row::ProcessRow;
+pub(crate) use sums::{PartialSums, ProcessSum};
 pub(crate) use table::{IdleProcessor, ProcessTable};
 pub(crate) use thread::{Thread, ThreadStat, ThreadValues};
 pub(crate) use usage::{IoTotals, ThreadUsage};

@@ -14,6 +14,7 @@ use tallymon_provider::Absence;
 use tallymon_provider::CollectRequest;
 use tallymon_provider::FileTime;
 use tallymon_provider::Interest;
+use tallymon_provider::PartialSum;
 use tallymon_provider::TitleIndex;
 
 use tallymon_core::counter::CounterType;
@@ -304,7 +305,8 @@ fn an_unreadable_file_costs_only_its_counters() {
     assert_eq!(value(&snapshot, 6, READS), Ok(10));
     assert_eq!(value(&snapshot, 6, PRIVATE), absent(Absence::NotInThisKernel));
     let total = named(&snapshot, "_Total");
-    assert_eq!(raw(&total, READS), absent(Absence::ReadFailed), "a sum without a part would be wrong");
+    let lacks_one = PartialSum::new(1, 2, Absence::ReadFailed).unwrap();
+    assert_eq!(sum(&total, READS), (ValueState::Partial(lacks_one), 10));
     assert!(raw(&total, CPU).is_ok());
     // Files with other content than the kernel's.
     fs::write(fake.path("6/statm"), "many\n").unwrap();
@@ -313,6 +315,60 @@ fn an_unreadable_file_costs_only_its_counters() {
     assert_eq!(value(&snapshot, 6, VIRTUAL), absent(Absence::ReadFailed));
     assert_eq!(value(&snapshot, 6, READS), absent(Absence::ReadFailed));
     assert!(value(&snapshot, 6, CPU).is_ok());
+    let total = named(&snapshot, "_Total");
+    assert_eq!(raw(&total, READS), absent(Absence::ReadFailed), "nothing is left of the sum");
+}
+
+/// The state and the number of a sum.
+fn sum(instance: &SnapshotInstance<'_>, counter: u32) -> (ValueState, u64) {
+    let position = instance.object().position(TitleIndex(counter)).unwrap();
+    (instance.state(position), instance.sample(position).unwrap().first)
+}
+
+#[test]
+fn a_sum_does_not_jump_when_processes_become_readable_or_unreadable() {
+    let fake = Fake::new("partial");
+    let program = |reads| Text { reads, ..PROGRAM };
+    let refuse = |pid: u32| {
+        fs::remove_file(fake.path(&format!("{pid}/io"))).unwrap();
+        fs::create_dir(fake.path(&format!("{pid}/io"))).unwrap();
+    };
+    let allow = |pid: u32, reads| {
+        let _ = fs::remove_dir(fake.path(&format!("{pid}/io")));
+        fake.put(pid, program(reads));
+    };
+    [5, 6, 7].into_iter().for_each(|pid| fake.put(pid, PROGRAM));
+    refuse(7);
+    let mut system = fake.open();
+    let mut check = |step: &str, missing: u32, whole: u32, reads: u64| {
+        let partial = PartialSum::new(missing, whole, Absence::ReadFailed);
+        let expected = (partial.map_or(ValueState::Present, ValueState::Partial), reads);
+        let snapshot = collect(&mut system, &[PROCESS, SYSTEM], &Interest::everything());
+        let total = named(&snapshot, "_Total");
+        assert_eq!(sum(&total, READS), expected, "{step}");
+        assert_eq!(raw(&total, FAULTS), Ok(103 * 3), "{step}");
+        let system = snapshot.object(SYSTEM).unwrap().instance(0).unwrap();
+        assert_eq!(sum(&system, 10), expected, "System: {step}");
+        assert!(raw(&system, 248).is_ok(), "{step}");
+    };
+    check("one is unreadable from the beginning", 1, 3, 20);
+    allow(7, 1000);
+    check("what it did before is in no rate", 1, 3, 20);
+    allow(7, 1005);
+    check("what it does now is", 0, 3, 25);
+    refuse(6);
+    check("one becomes unreadable", 1, 3, 25);
+    allow(5, 12);
+    check("the others go on", 1, 3, 27);
+    allow(6, 50);
+    check("what it did while it was unreadable is in no rate", 1, 3, 27);
+    allow(6, 51);
+    check("what it does now is", 0, 3, 28);
+    refuse(6);
+    fake.remove(7);
+    check("one is unreadable, one has exited", 1, 2, 28);
+    fake.remove(6);
+    check("the unreadable one has exited too", 0, 1, 28);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! One process: its values, and its open files.
 
-use tallymon_provider::FileTime;
+use tallymon_provider::{Absence, FileTime};
 
 use super::descriptors::{DescriptorBudget, FileKind};
 use super::needs::ProcessNeeds;
 use super::thread::{StatReading, Thread};
 use super::threads::Threads;
-use super::usage::Usage;
+use super::usage::{IoTotals, Usage};
 use super::values::ProcessValues;
 use crate::kernel::proc::pid_statm::PidStatm;
 use crate::kernel::reusable_file::ReusableFile;
@@ -47,6 +47,14 @@ pub(crate) struct ProcessRow {
     /// The CPU clock at the last sample, in nanoseconds.
     pub(super) clock: Option<u64>,
     pub(super) idle: IdleState,
+    /// What it had used of `usage.io` when it could be read for the first time after it could not: no sum
+    /// counts that.
+    pub(super) uncounted_io: IoTotals,
+    /// Why `io` could not be read when it was last requested.
+    pub(super) io_unread: Option<Absence>,
+    /// If `io` could be read again in this sample: why it could not before. A rate lacks what it did until
+    /// now.
+    pub(super) io_resumed: Option<Absence>,
     /// When reading `io` was last denied.
     pub(super) io_denied: Option<FileTime>,
     /// Whether the process is in the list of the current request.
@@ -115,6 +123,9 @@ impl ProcessRow {
             checked_clock: None,
             clock: None,
             idle: IdleState::default(),
+            uncounted_io: IoTotals::default(),
+            io_unread: None,
+            io_resumed: None,
             io_denied: None,
             is_listed: true,
             pass: 0,
@@ -125,6 +136,20 @@ impl ProcessRow {
     /// Its threads, in the order of their ids; empty unless threads are needed.
     pub(crate) fn threads(&self) -> &[Thread] {
         self.threads.rows()
+    }
+
+    /// Takes its I/O. What it used while that was unreadable is in no sum: a sum would jump.
+    pub(super) fn take_io(&mut self, io: IoTotals) {
+        self.io_resumed = self.io_unread.take();
+        if self.io_resumed.is_some() {
+            self.uncounted_io.add(io.since(self.usage.io));
+        }
+        self.usage.io = io;
+    }
+
+    /// Its I/O as sums count it: what was seen of it.
+    pub(super) fn counted_io(&self) -> IoTotals {
+        self.usage.io.since(self.uncounted_io)
     }
 
     /// Closes every file.

@@ -3,7 +3,7 @@
 use std::mem;
 use std::path::Path;
 
-use tallymon_provider::{Absence, FileTime, Tier, TierChoice};
+use tallymon_provider::{Absence, FileTime, PartialSum, Tier, TierChoice};
 
 use super::bpf_pass::BpfPass;
 use super::changes::Changes;
@@ -13,6 +13,7 @@ use super::idle::IdleFilter;
 use super::needs::ProcessNeeds;
 use super::reader::{ProcessReader, Scratch};
 use super::row::ProcessRow;
+use super::sums::ProcessSum;
 use super::usage::{IoTotals, ThreadUsage, Usage};
 use super::values::{Available, ProcessValues};
 use crate::kernel::bpf::refusal::Refusal;
@@ -371,21 +372,21 @@ impl ProcessTable {
         sum
     }
 
-    /// The I/O of all processes, and of those that exited since the table exists.
+    /// The I/O of all processes, and of those that exited since the table exists; and what the sum lacks.
     ///
     /// # Errors
     ///
-    /// The I/O of one of them can not be read, or some of them are hidden.
-    pub(crate) fn io_totals(&self) -> Result<IoTotals, Absence> {
+    /// The I/O of none of them can be read, it was not requested, or some of them are hidden.
+    pub(crate) fn io_totals(&self) -> Result<(IoTotals, Option<PartialSum>), Absence> {
         self.refreshed.unwrap_or(Err(Absence::NotRequested))?;
         if self.is_partial() {
             return Err(Absence::AccessDenied);
         }
-        let mut sum = self.exited.programs.io;
-        sum.add(self.exited.kernel.io);
-        for row in &self.rows {
-            sum.add(row.values.io?);
-        }
-        Ok(sum)
+        let mut sum = ProcessSum::zero(&self.wants);
+        self.rows.iter().for_each(|row| sum.add(row));
+        sum.add_exited(&self.exited.programs);
+        sum.add_exited(&self.exited.kernel);
+        let (values, partial) = sum.values();
+        Ok((values.io?, partial.io))
     }
 }

@@ -223,10 +223,10 @@ fn forks_and_exits_keep_the_table_correct() {
             "i=0; while [ $i -lt {count} ]; do (:) & i=$((i + 1)); [ $((i % 20)) = 0 ] && wait; done; wait"
         ));
         let sums = |table: &ProcessTable| {
-            let mut sum = ProcessValues::zero(&WANTS);
-            table.programs().for_each(|row| sum.add(&row.values));
+            let mut sum = ProcessSum::zero(&WANTS);
+            table.programs().for_each(|row| sum.add(row));
             sum.add_exited(table.exited_programs());
-            (sum.cpu.unwrap(), sum.stat.unwrap().faults)
+            (sum.values().0.cpu.unwrap(), sum.values().0.stat.unwrap().faults)
         };
         let mut last = sums(&table);
         let mut is_over = false;
@@ -270,10 +270,10 @@ fn processes_between_two_samples_are_in_the_sums() {
     let Some(mut table) = bpf_table() else { return };
     let cpu = |table: &mut ProcessTable| {
         refresh(table, WANTS);
-        let mut sum = ProcessValues::zero(&WANTS);
-        table.programs().for_each(|row| sum.add(&row.values));
+        let mut sum = ProcessSum::zero(&WANTS);
+        table.programs().for_each(|row| sum.add(row));
         sum.add_exited(table.exited_programs());
-        (sum.cpu.unwrap(), sum.stat.unwrap().faults, table.exited_threads().cpu)
+        (sum.values().0.cpu.unwrap(), sum.values().0.stat.unwrap().faults, table.exited_threads().cpu)
     };
     let before = cpu(&mut table);
     let script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
@@ -467,10 +467,10 @@ fn the_program_is_loaded_only_after_some_samples() {
     let mut last = 0;
     let mut look = |table: &mut ProcessTable| {
         refresh(table, WANTS);
-        let mut sum = ProcessValues::zero(&WANTS);
-        table.programs().for_each(|row| sum.add(&row.values));
+        let mut sum = ProcessSum::zero(&WANTS);
+        table.programs().for_each(|row| sum.add(row));
         sum.add_exited(table.exited_programs());
-        let now = sum.cpu.unwrap();
+        let now = sum.values().0.cpu.unwrap();
         assert!(last <= now, "the CPU time of all stepped back: {last} {now}");
         last = now;
     };

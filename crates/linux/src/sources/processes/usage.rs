@@ -53,12 +53,7 @@ impl Usage {
     /// Adds what the same process used between two samples.
     pub(crate) fn add_difference(&mut self, before: &Usage, after: &Usage) {
         let difference = |before: u64, after: u64| after.wrapping_sub(before);
-        let io = IoTotals {
-            read_operations: difference(before.io.read_operations, after.io.read_operations),
-            write_operations: difference(before.io.write_operations, after.io.write_operations),
-            read_bytes: difference(before.io.read_bytes, after.io.read_bytes),
-            write_bytes: difference(before.io.write_bytes, after.io.write_bytes),
-        };
+        let io = after.io.since(before.io);
         self.add(&Usage {
             cpu: difference(before.cpu, after.cpu),
             user: difference(before.user, after.user),
@@ -84,6 +79,16 @@ impl IoTotals {
         self.write_operations = self.write_operations.wrapping_add(other.write_operations);
         self.read_bytes = self.read_bytes.wrapping_add(other.read_bytes);
         self.write_bytes = self.write_bytes.wrapping_add(other.write_bytes);
+    }
+
+    /// The difference from an earlier state.
+    pub(super) fn since(self, before: IoTotals) -> IoTotals {
+        IoTotals {
+            read_operations: self.read_operations.wrapping_sub(before.read_operations),
+            write_operations: self.write_operations.wrapping_sub(before.write_operations),
+            read_bytes: self.read_bytes.wrapping_sub(before.read_bytes),
+            write_bytes: self.write_bytes.wrapping_sub(before.write_bytes),
+        }
     }
 
     pub(super) fn replaced(self, before: IoTotals, after: IoTotals) -> Option<IoTotals> {

@@ -166,7 +166,7 @@ impl StatValues {
         }
     }
 
-    fn add(&mut self, other: StatValues) {
+    pub(super) fn add(&mut self, other: StatValues) {
         self.user = self.user.wrapping_add(other.user);
         self.privileged = self.privileged.wrapping_add(other.privileged);
         self.faults = self.faults.wrapping_add(other.faults);
@@ -193,7 +193,7 @@ impl MemoryValues {
         }
     }
 
-    fn add(&mut self, other: MemoryValues) {
+    pub(super) fn add(&mut self, other: MemoryValues) {
         self.address_space = self.address_space.saturating_add(other.address_space);
         self.working_set = self.working_set.saturating_add(other.working_set);
         self.private_working_set = self.private_working_set.saturating_add(other.private_working_set);
@@ -245,7 +245,7 @@ impl StatusValues {
         }
     }
 
-    fn add(&mut self, other: StatusValues) {
+    pub(super) fn add(&mut self, other: StatusValues) {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
         self.address_space_peak = sum(self.address_space_peak, other.address_space_peak);
         self.working_set_peak = sum(self.working_set_peak, other.working_set_peak);
@@ -279,19 +279,6 @@ impl StatusValues {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_sum_with_an_absent_summand_is_absent() {
-        let wants = ProcessNeeds { cpu: true, io: true, ..ProcessNeeds::default() };
-        let mut sum = ProcessValues::zero(&wants);
-        assert_eq!(sum.stat, Err(Absence::NotRequested));
-        sum.add(&ProcessValues { cpu: Ok(5), ..ProcessValues::zero(&wants) });
-        sum.add(&ProcessValues { cpu: Ok(7), io: Err(Absence::AccessDenied), ..ProcessValues::zero(&wants) });
-        sum.add(&ProcessValues { cpu: Ok(1), ..ProcessValues::zero(&wants) });
-        assert_eq!((sum.cpu, sum.io), (Ok(13), Err(Absence::AccessDenied)));
-        sum.add_exited(&Usage { cpu: 100, ..Usage::default() });
-        assert_eq!((sum.cpu, sum.io), (Ok(113), Err(Absence::AccessDenied)));
-    }
 
     #[test]
     fn replacing_a_summand_equals_a_new_sum() {

@@ -127,6 +127,8 @@ fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, 
         (theme.either("⚠", "!"), theme.warning())
     } else if series.is_over() || (!waits && series.ended.is_none()) {
         ("!", theme.bad())
+    } else if series.partial.is_some() {
+        (theme.either("≈", "~"), theme.warning())
     } else if chosen {
         (theme.either("▶", ">"), theme.plain())
     } else if series.hidden || !stacks(workspace, series) {
@@ -252,7 +254,8 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
         None => (format!(" {} ", series.path), theme.plain()),
     };
     // A reason is shown whole; statistics that do not fit beside it are left out.
-    let reserved = if series.last.is_ok() && !series.stale { 0 } else { width(&words) };
+    let reserved =
+        if series.last.is_ok() && !series.stale && series.partial.is_none() { 0 } else { width(&words) };
     let end = area.right().saturating_sub(reserved).saturating_sub(1);
     for (word, text) in [
         (Word::Last, last),
@@ -296,7 +299,12 @@ fn why(workspace: &Workspace, series: &Series) -> Option<String> {
                 series.threshold.map(|number| workspace.words.numbers().number(number)).unwrap_or_default();
             Some(format!("{} {threshold}: {}", workspace.words.get(Word::Over), series.path))
         }
-        Ok(_) => None,
+        Ok(_) => {
+            let sum = series.partial?;
+            let word = if sum.reason == Absence::AccessDenied { Word::Refused } else { Word::Unreadable };
+            let words = workspace.words.get(word).replace("{missing}", &sum.missing.to_string());
+            Some(format!("{}; {}", words.replace("{whole}", &sum.whole.to_string()), series.path))
+        }
         Err(NoValue::FirstSample) => Some(workspace.words.get(Word::TwoSamples).to_string()),
         Err(why @ NoValue::NoData(Absence::AccessDenied)) => {
             Some(format!("{why}; {}", workspace.words.get(Word::Rights)))
