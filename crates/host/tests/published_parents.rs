@@ -2,19 +2,21 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
+use std::path::Path;
+
 use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
 use tallymon_host::Publishers;
 use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher, Reader};
 use tallymon_provider::{CollectRequest, Provider, TitleIndex};
-use tallymon_testkit::{Scratch, attack, attack_count};
+use tallymon_testkit::{Scratch, assert_linear_in, attack, attack_count, work_folder, work_size};
 
 const PROGRAMS: usize = 8;
 
 /// Programs that publish the same objects, or each its own. The parent of each instance is in the object
 /// before.
-fn publish(scratch: &Scratch, size: usize, is_shared: bool) -> Vec<(Publisher, Vec<Instance>)> {
+fn publish(folder: &Path, size: usize, is_shared: bool) -> Vec<(Publisher, Vec<Instance>)> {
     let start = |program: usize| {
         let name = |object: usize| match is_shared {
             true => format!("Object {object}"),
@@ -24,7 +26,7 @@ fn publish(scratch: &Scratch, size: usize, is_shared: bool) -> Vec<(Publisher, V
             CounterSet::new(name(object)).instances().counter("Count", CounterType::PERF_COUNTER_RAWCOUNT)
         };
         let sets: Vec<CounterSet> = (0..size).map(set).collect();
-        let publisher = Publisher::start_in(scratch, "many", &sets).unwrap();
+        let publisher = Publisher::start_in(folder, "many", &sets).unwrap();
         let mut instances: Vec<Instance> = Vec::new();
         for object in 0..size {
             let own = format!("of {program}");
@@ -37,8 +39,8 @@ fn publish(scratch: &Scratch, size: usize, is_shared: bool) -> Vec<(Publisher, V
 }
 
 /// What a reader gets of all of them.
-fn snapshot(scratch: &Scratch) -> Snapshot {
-    let mut publishers = Publishers::of(Reader::new([scratch.to_path_buf()]), []);
+fn snapshot(folder: &Path) -> Snapshot {
+    let mut publishers = Publishers::of(Reader::new([folder.to_path_buf()]), []);
     publishers.refresh();
     let objects: Vec<TitleIndex> = publishers.objects().iter().map(|spec| spec.name).collect();
     let header = WriteHeader {
@@ -84,5 +86,28 @@ fn attack_publish_parents() {
         "published counters",
         "publish the objects of other programs of the user, with instances that are parents of each other",
         "each parent is that of the same program",
+    );
+}
+
+/// Reads what was published in its folder.
+#[test]
+fn published_parents() {
+    let (Some(size), Some(folder)) = (work_size(), work_folder()) else { return };
+    let size = size.max(1);
+    assert_eq!(count(&snapshot(&folder)), (PROGRAMS * size, PROGRAMS * (size - 1)));
+}
+
+#[test]
+fn attack_publish_parents_for_the_time_that_a_look_up_takes() {
+    for is_shared in [true, false] {
+        let publish = |size: usize, folder: &Path| publish(folder, size.max(1), is_shared);
+        if !assert_linear_in("published_parents", 200, publish) {
+            return;
+        }
+    }
+    attack(
+        "published counters",
+        "eight programs of thousands of objects, whose instances are parents of each other",
+        "twice as many objects take twice the instructions",
     );
 }

@@ -14,4 +14,4 @@ pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
-pub use work::{assert_linear, work_size};
+pub use work::{assert_linear, assert_linear_in, work_folder, work_size};
