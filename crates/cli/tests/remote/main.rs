@@ -5,6 +5,7 @@
 // A test that can not go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
+mod day;
 mod export;
 mod hostile;
 mod several;
