@@ -11,7 +11,7 @@ use tallymon_host::registry::{
     Installed, Manifest, Package, RegistryError, RegistryErrorKind, Roots, Scope, Service, TitleRange,
     Writer, load_perf_counter_text_strings, read_reg, unload_perf_counter_text_strings,
 };
-use tallymon_testkit::{Scratch, shared};
+use tallymon_testkit::{Scratch, peer, shared};
 
 /// A folder with registries in it, which is gone when the test is over.
 struct RegistryFolder {
@@ -599,4 +599,22 @@ fn damaged_files_never_damage_tables() {
         }
     }
     assert!(taken > 50 && refused > 800, "{taken} taken, {refused} refused");
+}
+
+/// Nothing waits for somebody who writes into a pipe.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused() {
+    let Some(mkfifo) = peer("mkfifo") else { return };
+    let place = RegistryFolder::new();
+    let text = ini("S", "009=", "OBJ_009_NAME=", "OBJ_009_NAME=A");
+    let mut make = std::process::Command::new(mkfifo);
+    assert!(make.args(["pipe.ini", "s.h"]).current_dir(&*place.folder).status().unwrap().success());
+    // The file of names itself, and the file that it names.
+    for file in [place.folder.join("pipe.ini"), place.file("s.ini", text)] {
+        let error = Package::read(&file, None).unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
+    assert!(Manifest::read(&place.folder.join("pipe.ini"), None).is_err());
+    assert!(read_reg(&place.folder.join("pipe.ini"), None).is_err());
 }

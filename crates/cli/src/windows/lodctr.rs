@@ -1,11 +1,11 @@
 //! `tally lodctr` and `tally unlodctr`: install and remove counter names with Windows' options and messages.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tallymon::core::block::ByteOrder;
 use tallymon::core::title::{Language, Titles};
+use tallymon::log::open_regular;
 use tallymon::registry::{
     BASE_INDEX, Installed, Manifest, Package, RegistryError, Roots, Service, TitleRange, Trust, Writer,
     read_text,
@@ -207,7 +207,7 @@ fn update(words: &[Word<'_>]) -> Result<Option<(Language, Titles)>, Failure> {
 /// Reads a file of texts: zero-terminated pairs as in Windows' `perfc009.dat`, or lines of index, tab and
 /// text.
 fn texts(path: &Path, is_help: bool) -> Result<Titles, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let bytes = read(path)?;
     let wrong = |words: String| Failure::new(Kind::BadFile, format_args!("{}: {words}", path.display()));
     let (names, helps) = if is_help { (&[][..], &bytes[..]) } else { (&bytes[..], &[][..]) };
     let titles = if bytes.contains(&0) {
@@ -319,9 +319,17 @@ fn number(out: &mut impl Write, name: &str, value: u32) -> io::Result<()> {
     writeln!(out, "    {name}: 0x{value:08X} ({value})")
 }
 
+/// The bytes of a regular file: a pipe would wait for somebody who writes into it.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| Failure::file(path, &error))?;
+    Ok(bytes)
+}
+
 /// The text of a backup that `/S` wrote. Those of Windows have the names of another machine, for its logs.
 fn backup(file: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(file).map_err(|error| Failure::file(file, &error))?;
+    let bytes = read(file)?;
     // In UTF-16, with or without a mark, every second byte of these words is 0.
     let plain: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
     let plain = String::from_utf8_lossy(&plain).to_lowercase();

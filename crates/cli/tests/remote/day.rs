@@ -1,5 +1,5 @@
-//! Long runs of a reader of another machine: what many samples leave open and take of memory, in the reader and
-//! in the program that answers.
+//! Long runs of a reader of another machine: what many samples leave open and take of memory, in the reader
+//! and in the program that answers.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

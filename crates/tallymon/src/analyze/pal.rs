@@ -12,7 +12,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::expression::{Expression, number};
-use super::rule::{Resource, Rule, RuleError, RuleSet, Severity, Skipped, counter_path, fault};
+use super::rule::{Resource, Rule, RuleError, RuleSet, Severity, Skipped, counter_path, fault, read};
 
 /// Files that inherit from each other are followed so deep.
 const INHERITED: usize = 8;
@@ -74,7 +74,7 @@ fn add_inherited(
             None => set.skipped.push(skip("the file that it inherits from is not in its folder".to_owned())),
             Some(file) if seen.contains(&file) || seen.len() >= INHERITED => {}
             Some(file) => {
-                let bytes = std::fs::read(&file).map_err(|error| fault(&file, None, error.to_string()))?;
+                let bytes = read(&file).map_err(|error| fault(&file, None, error.to_string()))?;
                 seen.push(file.clone());
                 add_inherited(set, &bytes, &file, seen)?;
             }

@@ -19,6 +19,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -209,13 +210,13 @@ impl RuleSet {
             return files.iter().try_for_each(|file| match ending(file).as_deref() {
                 // All files of the folder are read, so that none has to follow those that it inherits from.
                 Some("xml") => {
-                    let bytes = std::fs::read(file).map_err(|error| unreadable(file, error))?;
+                    let bytes = read(file).map_err(|error| unreadable(file, error))?;
                     super::pal::add_alone(self, &bytes, file)
                 }
                 _ => self.add(file),
             });
         }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+        let bytes = read(path).map_err(|error| unreadable(path, error))?;
         match ending(path).as_deref() {
             Some("xml") => super::pal::add(self, &bytes, path),
             Some("toml") => {
@@ -432,6 +433,13 @@ fn duration(text: &str) -> Result<Duration, String> {
         Some(Duration::from_secs(u64::from(number).saturating_mul(*seconds)))
     });
     parsed.ok_or_else(|| format!("for is {text:?}; write 30s, 5m or 1h"))
+}
+
+/// The bytes of a regular file: a pipe would wait for somebody who writes into it.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    tallymon_log::open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

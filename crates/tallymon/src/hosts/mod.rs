@@ -21,7 +21,7 @@
 use std::env;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::environment;
@@ -196,8 +196,7 @@ impl HostTable {
     fn resolve_one(&self, word: &str) -> Result<Vec<KnownHost>, HostError> {
         if let Some(file) = word.strip_prefix('@') {
             let path = Path::new(file);
-            let text =
-                fs::read_to_string(path).map_err(|error| HostError::File(path.to_path_buf(), error))?;
+            let text = table_of(path).map_err(|error| HostError::File(path.to_path_buf(), error))?;
             return Ok(HostTable::parse(&text, path)?.hosts);
         }
         if word.contains("://") {
@@ -211,6 +210,18 @@ impl HostTable {
         let members: Vec<KnownHost> = self.hosts.iter().filter(is_member).cloned().collect();
         if members.is_empty() { Err(HostError::Unknown(word.to_string())) } else { Ok(members) }
     }
+}
+
+/// The text of a table that the user has named: a regular file of at most 1 MiB.
+fn table_of(path: &Path) -> io::Result<String> {
+    const LONGEST: u64 = 1 << 20;
+    let mut file = tallymon_log::open_regular(path)?.take(LONGEST.saturating_add(1));
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    if file.limit() == 0 {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 1 MiB, which no table is"));
+    }
+    Ok(text)
 }
 
 /// A host that the table does not name: it is called as in its address.
@@ -243,6 +254,24 @@ mod tests {
         assert!(names(&["nobody"]).unwrap_err().contains("ssh://nobody"));
         assert!(names(&["ftp://x"]).unwrap_err().contains("\"ftp\""));
         assert!(names(&["@/no/such/file"]).unwrap_err().contains("/no/such/file"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_and_an_endless_file_are_no_tables() {
+        let folder = tallymon_testkit::Scratch::new();
+        let pipe = folder.join("pipe");
+        if let Some(mkfifo) = tallymon_testkit::peer("mkfifo") {
+            assert!(std::process::Command::new(mkfifo).arg(&pipe).status().unwrap().success());
+            let error = table_of(&pipe).unwrap_err().to_string();
+            assert!(error.contains("a pipe, not a regular file"), "{error}");
+        }
+        assert!(table_of(Path::new("/dev/zero")).is_err());
+        let long = folder.join("long");
+        fs::write(&long, "#".repeat((1 << 20) + 1)).unwrap();
+        assert!(table_of(&long).unwrap_err().to_string().contains("longer than 1 MiB"));
+        fs::write(&long, "#".repeat(1 << 20)).unwrap();
+        assert!(table_of(&long).is_ok());
     }
 
     #[test]

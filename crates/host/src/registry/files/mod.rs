@@ -98,8 +98,13 @@ impl Files for SystemFiles {
     }
 }
 
-/// The bytes of a file; an error when there are more than [`LONGEST`], whatever size the system reports.
+/// The bytes of a file; an error when there are more than [`LONGEST`], whatever size the system reports, and
+/// for what is no regular file: opening a pipe waits for its writer.
 pub(crate) fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        let words = "it is not a regular file; copy its content to a file and name that";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+    }
     read_at_most(File::open(path)?)
 }
 
