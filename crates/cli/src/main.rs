@@ -17,6 +17,7 @@ mod path_message;
 mod paths;
 mod progress;
 mod recording;
+mod requests;
 mod session;
 #[cfg_attr(unix, path = "stack/unix.rs")]
 #[cfg_attr(not(unix), path = "stack/other.rs")]

@@ -1,9 +1,9 @@
 //! Prometheus' protobuf format: one row as delimited messages of `io.prometheus.client.MetricFamily`.
 //!
-//! <https://github.com/prometheus/client_model/blob/master/io/prometheus/client/metrics.proto>. Each message has
-//! its length before it. Names are those of the text format 0.0.4 (a counter ends with `_total`), because a
-//! scraper takes them as they stand. A summary has its sum and count, and neither quantiles nor buckets: NT's
-//! counters have none.
+//! <https://github.com/prometheus/client_model/blob/master/io/prometheus/client/metrics.proto>. Each message
+//! has its length before it. Names are those of the text format 0.0.4 (a counter ends with `_total`), because
+//! a scraper takes them as they stand. A summary has its sum and count, and neither quantiles nor buckets:
+//! NT's counters have none.
 
 use tallymon_core::flow::Row;
 

@@ -16,8 +16,8 @@ pub(crate) enum ScrapeFormat {
 }
 
 impl ScrapeFormat {
-    /// The format that a client prefers; of two that it likes as much, the more exact one. A client that takes
-    /// anything gets the older text, which everybody reads.
+    /// The format that a client prefers; of two that it likes as much, the more exact one. A client that
+    /// takes anything gets the older text, which everybody reads.
     pub(crate) fn preferred(headers: &HeaderMap) -> ScrapeFormat {
         let (mut protobuf, mut open, mut text) = (0.0, 0.0, 0.0);
         let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());

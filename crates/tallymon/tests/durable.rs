@@ -226,7 +226,7 @@ fn started(store: &SessionStore, name: &'static str) -> Receiver<Result<(), Sess
         thread::sleep(until.saturating_duration_since(Instant::now()));
         true
     };
-    thread::spawn(move || done.send(record(&store, name, open, |_, _| Ok(()), wait)));
+    thread::spawn(move || done.send(record(&store, name, open, (), wait)));
     end
 }
 

@@ -45,7 +45,7 @@ fn recorded(store: &SessionStore, name: &str, block: &Path) -> Result<(), Sessio
         thread::sleep(until.saturating_duration_since(Instant::now()));
         true
     };
-    record(store, name, |settings| query(block, settings).map(Into::into), |_, _| Ok(()), wait)
+    record(store, name, |settings| query(block, settings).map(Into::into), (), wait)
 }
 
 fn started(store: &SessionStore, name: &'static str, block: &Path) -> Receiver<Result<(), SessionError>> {
@@ -213,7 +213,7 @@ fn a_session_goes_on_looking_for_missing_counters() {
             is_there.fetch_max(1, Ordering::SeqCst);
             Ok(SessionQuery { query, missing: 2 - there })
         };
-        record(&asking, "later", open, |_, _| Ok(()), wait).unwrap();
+        record(&asking, "later", open, (), wait).unwrap();
     });
     let columns = || {
         let logs = store.logs(&settings).unwrap_or_default();

@@ -11,15 +11,10 @@ use clap::Args;
 use tallymon::core::flow::{Column, Row, Sink};
 use tallymon::registry::{Roots, Scope};
 use tallymon::{LiveRows, Query};
-use tallymon_export::influx;
-use tallymon_export::otlp::Otlp;
 use tallymon_export::profile::Profile;
 use tallymon_export::remote_write::RemoteWrite;
-use tallymon_export::series::{Family, families};
 use tallymon_export::statsd::Statsd;
-use tallymon_export::top::TopInstances;
 use tallymon_provider::trust::check_path;
-use tallymon_push::otel::{DEFAULT_ADDRESS, METRICS_PATH, Settings};
 use tallymon_push::{Encoding, Endpoint, EndpointError, Event, Protocol, Queue, QueueError, Sender, Tls};
 
 use crate::arguments::Common;
@@ -27,6 +22,7 @@ use crate::arguments::parse::{interval, profile_names};
 use crate::exit::{Failure, Kind};
 use crate::missing_values::missing_samples;
 use crate::paths;
+use crate::requests::{Metrics, Requests, Target, Writer, otlp};
 use crate::stop::{Stop, Ticks};
 use crate::words::say;
 
@@ -90,93 +86,6 @@ pub(crate) struct Push {
     wait: Duration,
 }
 
-/// Where samples go, and how.
-struct Target {
-    endpoint: Endpoint,
-    protocol: Protocol,
-    encoding: Encoding,
-    interval: Duration,
-    writer: Writer,
-}
-
-/// Writes rows as requests.
-enum Writer {
-    Otlp(Otlp),
-    RemoteWrite(RemoteWrite),
-    Influx,
-}
-
-/// The metrics of rows.
-struct Metrics {
-    host: String,
-    profile: Profile,
-    families: Vec<Family>,
-    /// Reduces rows to the largest processes, and the columns of the last one.
-    top: Option<(TopInstances, Vec<Column>)>,
-}
-
-impl Metrics {
-    fn new(push: &Push, host: &str) -> Metrics {
-        let top = push.top.map(|most| (TopInstances::new(usize::from(most)), Vec::new()));
-        Metrics { host: host.to_owned(), profile: push.metric_names, families: Vec::new(), top }
-    }
-
-    fn columns(&mut self, columns: &[Column]) {
-        match &mut self.top {
-            Some((top, _)) => top.columns(columns),
-            None => self.families = families(columns, &self.host, self.profile),
-        }
-    }
-
-    /// Writes a row.
-    fn row<R>(&mut self, row: &Row<'_>, write: impl FnOnce(&[Family], &Row<'_>) -> R) -> R {
-        let Some((top, last)) = &mut self.top else { return write(&self.families, row) };
-        let (columns, cells) = top.row(row);
-        if columns != *last {
-            self.families = families(&columns, &self.host, self.profile);
-            *last = columns;
-        }
-        write(&self.families, &Row { cells: &cells, ..*row })
-    }
-}
-
-/// A sink whose row becomes a request.
-struct Requests {
-    metrics: Metrics,
-    writer: Writer,
-    /// The request of the last row, its time in milliseconds since 1970, and how many points it has.
-    request: Option<(Vec<u8>, u64, u64)>,
-}
-
-impl Sink for Requests {
-    type Error = io::Error;
-
-    fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
-        self.metrics.columns(columns);
-        Ok(())
-    }
-
-    fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let host = self.metrics.host.clone();
-        let writer = &mut self.writer;
-        let (body, points) = self.metrics.row(row, |families, row| match writer {
-            Writer::Otlp(writer) => writer.request(families, row),
-            Writer::RemoteWrite(writer) => writer.request(families, row),
-            Writer::Influx => {
-                let (lines, count) = influx::lines(families, row, &host);
-                (lines.into_bytes(), count)
-            }
-        });
-        let time = u64::try_from(row.time.unix_nanoseconds() / 1_000_000).unwrap_or(0);
-        self.request = Some((body, time, points));
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
     if common.file.is_some() {
         let words =
@@ -213,13 +122,12 @@ pub(crate) fn run(common: &Common, push: &Push) -> Result<(), Failure> {
     };
     let sender = Sender::start(queue, target.endpoint, target.protocol, report)
         .map_err(|error| Failure::new(Kind::Other, format_args!("a thread that sends: {error}")))?;
-    let host = query.system_name().to_owned();
-    let mut rows = LiveRows::changing(&host);
-    let mut sink = Requests { metrics: Metrics::new(push, &host), writer: target.writer, request: None };
+    let metrics = Metrics::new(query.system_name(), push.metric_names, push.top);
+    let mut requests = Requests::new(metrics, target.writer, target.encoding);
     let mut ticks = Ticks::start(target.interval);
     let (mut done, mut trouble) = (0u64, None);
     loop {
-        let failed = sample(&mut query, &mut rows, &mut sink, &sender, target.encoding).err();
+        let failed = sample(&mut query, &mut requests, &sender).err();
         if failed.is_some() && failed != trouble {
             failed.iter().for_each(say);
         }
@@ -300,7 +208,8 @@ fn send_packets(push: &Push, address: &str, query: &mut Query) -> Result<(), Fai
     let host = query.system_name().to_owned();
     let mut rows = LiveRows::changing(&host);
     let writer = Statsd::new(PACKET);
-    let mut sink = Packets { metrics: Metrics::new(push, &host), writer, socket, lost: None };
+    let mut sink =
+        Packets { metrics: Metrics::new(&host, push.metric_names, push.top), writer, socket, lost: None };
     let mut ticks = Ticks::start(push.interval.unwrap_or(INTERVAL));
     let (mut done, mut is_lost) = (0u64, false);
     loop {
@@ -325,21 +234,11 @@ fn send_packets(push: &Push, address: &str, query: &mut Query) -> Result<(), Fai
 }
 
 /// Takes a sample and queues it; the words of a failure are for people.
-fn sample(
-    query: &mut Query,
-    rows: &mut LiveRows,
-    sink: &mut Requests,
-    sender: &Sender,
-    encoding: Encoding,
-) -> Result<(), String> {
+fn sample(query: &mut Query, requests: &mut Requests, sender: &Sender) -> Result<(), String> {
     let time = query.collect().map_err(|error| format!("no sample: {error}"))?;
-    let failed = |error: io::Error| format!("a sample can not be written as a request: {error}");
-    rows.write(time, 0, &*query, sink).map_err(failed)?;
-    if let Some((body, time, points)) = sink.request.take()
-        && points > 0
-    {
-        sender.put(encoding.item(time, body).map_err(failed)?);
-    }
+    let request = requests.of_sample(query, time);
+    let request = request.map_err(|error| format!("a sample can not be written as a request: {error}"))?;
+    request.into_iter().for_each(|item| sender.put(item));
     Ok(())
 }
 
@@ -367,7 +266,8 @@ fn target(push: &Push, host: &str) -> Result<Target, Failure> {
             writer: Writer::Influx,
         }
     } else {
-        otlp(push, host, tls)?
+        let options = "--otlp, --remote-write, --influx or --statsd";
+        otlp(push.otlp.as_deref(), push.interval, host, tls, options)?
     };
     for header in &push.header {
         let Some((name, value)) = header.split_once(':') else {
@@ -377,44 +277,6 @@ fn target(push: &Push, host: &str) -> Result<Target, Failure> {
         target.endpoint.add_header(name.trim(), value.trim()).map_err(usage)?;
     }
     Ok(target)
-}
-
-/// A receiver of OTLP: what the variables of OpenTelemetry say, and the options before them.
-fn otlp(push: &Push, host: &str, mut tls: Tls) -> Result<Target, Failure> {
-    let usage = |error: EndpointError| Failure::new(Kind::Usage, error);
-    let settings = Settings::read(|name| std::env::var(name).ok());
-    settings.warnings.iter().for_each(say);
-    let (address, usual_path) = match (&push.otlp, &settings.address) {
-        (Some(address), _) => (address.as_str(), METRICS_PATH),
-        (None, Some(address)) => (address.as_str(), "/"),
-        (None, None) => {
-            let words = format!(
-                "no receiver is named; add --otlp, --remote-write, --influx or --statsd, or set \
-                 OTEL_EXPORTER_OTLP_ENDPOINT (OpenTelemetry's default is {DEFAULT_ADDRESS})"
-            );
-            return Err(Failure::new(Kind::Usage, words));
-        }
-    };
-    tls.certificate = tls.certificate.or(settings.tls.certificate);
-    tls.client = settings.tls.client;
-    let mut endpoint = Endpoint::new(address, usual_path, &tls).map_err(usage)?;
-    endpoint.set_timeout(settings.timeout);
-    for (name, value) in &settings.headers {
-        endpoint.add_header(name, value).map_err(usage)?;
-    }
-    let mut resource = settings.resource;
-    for (key, value) in [("service.name", "tallymon"), ("host.name", host)] {
-        if !resource.iter().any(|(known, _)| known == key) {
-            resource.push((key.to_owned(), value.to_owned()));
-        }
-    }
-    Ok(Target {
-        endpoint,
-        protocol: Protocol::Otlp,
-        encoding: if settings.gzip { Encoding::Gzip } else { Encoding::Identity },
-        interval: push.interval.unwrap_or(settings.interval),
-        writer: Writer::Otlp(Otlp::new(resource, settings.temporality)),
-    })
 }
 
 /// The folder for what waits.

@@ -1,14 +1,18 @@
-//! What a session does at an alert: an event, another session, a command, a post.
+//! What a session does at an alert (an event, another session, a command, a post), and with its samples:
+//! sending them.
 
 use std::cell::RefCell;
 use std::process::{Child, Command, Stdio};
 
+use tallymon::Query;
 use tallymon::clock::rfc3339;
+use tallymon::core::time::FileTime;
 use tallymon::events::EventLog;
 use tallymon::library::event::{ALERT_BEGAN, ALERT_ENDED, Event};
-use tallymon::record::session::{Alert, SessionSettings, SessionStore};
+use tallymon::record::session::{Alert, SessionActions, SessionSettings, SessionStore};
 use tallymon::registry::Roots;
 
+use super::export::Export;
 use super::start;
 use super::webhook::Webhooks;
 use crate::arguments::Common;
@@ -25,36 +29,14 @@ pub(super) struct Actions<'a> {
     webhooks: Webhooks,
     /// Commands that were started, until they end.
     commands: Vec<Child>,
+    /// Sends samples, since the first one that had a receiver.
+    export: Option<Export>,
 }
 
 impl<'a> Actions<'a> {
     pub(super) fn new(common: &'a Common, store: &'a SessionStore, host: &'a RefCell<String>) -> Actions<'a> {
-        Actions { common, store, host, webhooks: Webhooks::default(), commands: Vec::new() }
-    }
-
-    /// Acts, and returns in words what could not be done. One action that fails does not keep the others from
-    /// being done.
-    pub(super) fn act(&mut self, settings: &SessionSettings, alert: &Alert) -> Result<(), String> {
-        let mut failed = self.ended();
-        failed.extend(self.webhooks.failed());
-        if settings.alerts.event {
-            write_event(settings, alert);
-        }
-        if let Some(name) = settings.alerts.start.as_deref().filter(|_| alert.begins)
-            && let Err(words) = self.start_session(name)
-        {
-            failed.push(words);
-        }
-        if let Some(line) = &settings.alerts.run
-            && let Err(words) = self.run(line, settings, alert)
-        {
-            failed.push(words);
-        }
-        if settings.alerts.webhook.is_some() {
-            let host = self.host.borrow();
-            failed.extend(self.webhooks.post(&host, &settings.name, &settings.alerts, alert).err());
-        }
-        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+        let (webhooks, commands) = (Webhooks::default(), Vec::new());
+        Actions { common, store, host, webhooks, commands, export: None }
     }
 
     fn start_session(&self, name: &str) -> Result<(), String> {
@@ -102,6 +84,44 @@ impl<'a> Actions<'a> {
             Err(_) => false,
         });
         failed
+    }
+}
+
+impl SessionActions for Actions<'_> {
+    /// One action that fails does not keep the others from being done.
+    fn act(&mut self, settings: &SessionSettings, alert: &Alert) -> Result<(), String> {
+        let mut failed = self.ended();
+        failed.extend(self.webhooks.failed());
+        if settings.alerts.event {
+            write_event(settings, alert);
+        }
+        if let Some(name) = settings.alerts.start.as_deref().filter(|_| alert.begins)
+            && let Err(words) = self.start_session(name)
+        {
+            failed.push(words);
+        }
+        if let Some(line) = &settings.alerts.run
+            && let Err(words) = self.run(line, settings, alert)
+        {
+            failed.push(words);
+        }
+        if settings.alerts.webhook.is_some() {
+            let host = self.host.borrow();
+            failed.extend(self.webhooks.post(&host, &settings.name, &settings.alerts, alert).err());
+        }
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    }
+
+    fn send(&mut self, settings: &SessionSettings, query: &Query, time: FileTime) -> Result<(), String> {
+        let export = match &mut self.export {
+            Some(export) => export,
+            none => none.insert(Export::start(settings, query.system_name())?),
+        };
+        export.send(query, time)
+    }
+
+    fn finish(&mut self, settings: &SessionSettings) -> Result<(), String> {
+        self.export.take().map_or(Ok(()), |export| export.finish(settings))
     }
 }
 

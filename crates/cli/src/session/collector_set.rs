@@ -301,7 +301,7 @@ pub(crate) fn write(settings: &SessionSettings, running: bool) -> String {
     for counter in &settings.counters {
         put("Counter", counter);
     }
-    if settings.records() {
+    if settings.takes_samples() {
         xml = format!("{xml}\t<{OF_COUNTERS}>\n{collector}\t</{OF_COUNTERS}>\n");
     }
     xml + &of_alerts(settings) + "</DataCollectorSet>\n"

@@ -4,7 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `detach` | leaving the terminal, as each system does it |
-//! | `act` | what an alert does |
+//! | `act`, `export` | what an alert does; samples that are sent |
 //! | `webhook` | posts alerts to an address |
 //! | `collector_set` | data collector sets of Windows, read and written |
 //! | `unit` | starting a session with the machine |
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tallymon::core::flow::NoValue;
 use tallymon::log::Report;
 use tallymon::log::new_file::Overwrite;
-use tallymon::record::session::{self, Alert, SessionError, SessionQuery, SessionSettings, SessionStore};
+use tallymon::record::session::{self, SessionError, SessionQuery, SessionSettings, SessionStore};
 use tallymon::{CounterValue, Locale, PathError, PathProblem, Query, TierChoice, open};
 
 use self::act::Actions;
@@ -33,6 +33,7 @@ pub(crate) mod collector_set;
 #[cfg_attr(unix, path = "detach/unix.rs")]
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;
+pub(crate) mod export;
 mod unit;
 pub(crate) mod webhook;
 
@@ -98,7 +99,7 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
 /// It names the counters that are not here yet, and returns the query of those that are recorded.
 pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Result<Query, Failure> {
     check_limits(common, settings)?;
-    if !settings.records() {
+    if !settings.takes_samples() {
         return paths::query(common);
     }
     let mut query = query(common, settings)?;
@@ -161,9 +162,8 @@ pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Resul
         };
         Ok(SessionQuery { query, missing })
     };
-    let mut actions = Actions::new(common, store, &host);
-    let act = |settings: &SessionSettings, alert: &Alert| actions.act(settings, alert);
-    Ok(session::record(store, name, open, act, |time| stop.wait_until(time))?)
+    let actions = Actions::new(common, store, &host);
+    Ok(session::record(store, name, open, actions, |time| stop.wait_until(time))?)
 }
 
 /// Starts the recorder of a session, and waits until it records or waits for its begin.

@@ -34,6 +34,7 @@ mod prof;
 mod push;
 mod record;
 mod screens;
+mod sends;
 mod stat;
 mod support;
 mod tables;

@@ -86,7 +86,7 @@ fn push(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Ran 
 }
 
 /// The names of the metrics of a request.
-fn metrics(request: &Json) -> Vec<&str> {
+pub(crate) fn metrics(request: &Json) -> Vec<&str> {
     let metrics = &request["request"]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
     metrics.as_array().unwrap().iter().map(|metric| metric["name"].as_str().unwrap()).collect()
 }
@@ -107,7 +107,7 @@ fn opentelemetry_gets_every_sample_though_it_was_busy() {
 }
 
 /// The time of the first point of a request.
-fn time(request: Json) -> Json {
+pub(crate) fn time(request: Json) -> Json {
     let metric = &request["request"]["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0];
     metric["gauge"]["dataPoints"][0]["timeUnixNano"].clone()
 }

@@ -118,9 +118,16 @@ pub(crate) struct SessionOptions {
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or
-    /// parquet.
+    /// parquet. With otlp the samples are sent, and no logs are written.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
+    /// Send each sample to this receiver of OTLP over HTTP, such as http://localhost:4318, beside writing the
+    /// logs. The recorder obeys the variables of OpenTelemetry, which may name the receiver of -f otlp too.
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
+    /// Send no samples any more.
+    #[arg(long, conflicts_with = "otlp")]
+    pub(crate) no_otlp: bool,
     /// The most bytes of all logs together, such as 500M: the recording ends there, or a ring removes its
     /// oldest log.
     #[arg(long, value_parser = size, value_name = "SIZE")]

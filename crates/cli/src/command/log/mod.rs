@@ -21,6 +21,9 @@ use crate::output::save;
 use crate::session::{self, collector_set, detach, webhook};
 use crate::words::{say, visible};
 
+/// What `--format` has for a session that writes no logs and sends its samples.
+const OTLP: &str = "otlp";
+
 pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
     let store = SessionStore::of_environment()?;
     match &log.action {
@@ -111,6 +114,7 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         let words = format!("session {:?} is recording already", start.name);
         return Err(Failure::new(Kind::Other, words));
     }
+    check_receiver(&settings)?;
     let mut query = session::check_counters(common, &settings)?;
     let bytes = if settings.records() { settings.bytes_an_hour(&mut query)? } else { 0.0 };
     drop(query);
@@ -120,6 +124,10 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
     if settings.records() {
         say(format_args!("session {name:?} records into {}, {}", settings.folder.display(), an_hour(bytes)));
     }
+    if let Some(otlp) = &settings.otlp {
+        let to = otlp.address.as_deref().unwrap_or("the receiver that the environment names");
+        say(format_args!("session {name:?} sends its samples to {to}"));
+    }
     if !settings.alerts.is_empty() {
         let every = settings.interval.as_secs_f64();
         say(format_args!(
@@ -128,6 +136,17 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// Fails where samples are to be sent and nobody says to whom.
+fn check_receiver(settings: &SessionSettings) -> Result<(), Failure> {
+    let Some(otlp) = &settings.otlp else { return Ok(()) };
+    if settings.at_boot && otlp.address.is_none() {
+        let words = "a session that starts with the machine has not the environment of this terminal; name \
+                     its receiver with --otlp";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    session::export::target(settings, "").map(drop)
 }
 
 /// An estimate of bytes an hour, in words.
@@ -151,11 +170,24 @@ pub(crate) fn changed(
     if options.all_objects {
         (settings.counters, settings.all_objects) = (Vec::new(), true);
     }
-    if let Some(name) = &options.format {
+    if let Some(address) = &options.otlp {
+        settings.otlp.get_or_insert_default().address = Some(address.clone());
+    }
+    if options.format.as_deref() == Some(OTLP) {
+        settings.otlp.get_or_insert_default().only = true;
+    } else if let Some(name) = &options.format {
+        settings.otlp.iter_mut().for_each(|otlp| otlp.only = false);
         settings.format = Format::from_name(name).ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Failure::new(Kind::Usage, format_args!("no format {name:?}; there are {}", names.join(", ")))
+            let written = FORMATS.iter().filter(|format| format.writes);
+            let names: Vec<&str> = written.map(|format| format.name).collect();
+            Failure::new(
+                Kind::Usage,
+                format_args!("no format {name:?}; there are {} and {OTLP}", names.join(", ")),
+            )
         })?;
+    }
+    if options.no_otlp {
+        settings.otlp = None;
     }
     if let Some(folder) = &options.output {
         settings.folder = absolute(folder).map_err(|error| Failure::file(folder, &error))?;
@@ -316,7 +348,13 @@ fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> 
     for action in actions(&settings) {
         line("at alerts", action)?;
     }
-    line("folder", format!("{}, {}", settings.folder.display(), settings.format.info().description))?;
+    if settings.records() {
+        line("folder", format!("{}, {}", settings.folder.display(), settings.format.info().description))?;
+    }
+    if let Some(otlp) = &settings.otlp {
+        let to = otlp.address.as_deref().unwrap_or("the receiver that the environment names");
+        line("sends", format!("each sample to {to}"))?;
+    }
     let mut limits = Vec::new();
     limits.extend(settings.rotate_size.map(|size| format!("a new log at {size} bytes")));
     limits.extend(settings.rotate_time.map(|time| format!("a new log every {:.0} s", time.as_secs_f64())));

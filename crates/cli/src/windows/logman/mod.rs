@@ -388,7 +388,7 @@ fn place(output: &str, name: &str) -> Result<(PathBuf, String), Failure> {
 
 /// The kind of collector, in Windows' word.
 fn kind_of(settings: &SessionSettings) -> &'static str {
-    if settings.records() { "Counter" } else { "Alert" }
+    if settings.takes_samples() { "Counter" } else { "Alert" }
 }
 
 /// What a session does, in Windows' word.

@@ -20,6 +20,8 @@ pub enum SettingsFault {
     Base(String),
     /// Neither counters nor all objects are chosen.
     NothingToRecord,
+    /// Samples are to be sent, and no counters are chosen.
+    NothingToSend,
     /// This program can not write the format.
     NotBuilt(Format),
     /// A ring needs to know when a new log begins.
@@ -48,6 +50,9 @@ impl fmt::Display for SettingsFault {
             SettingsFault::Base(base) => write!(f, "{base:?} can not be the beginning of the name of a log"),
             SettingsFault::NothingToRecord => {
                 f.write_str("nothing to record: choose counters, or all objects")
+            }
+            SettingsFault::NothingToSend => {
+                f.write_str("nothing to send: choose counters; a session can not send all objects")
             }
             SettingsFault::NotBuilt(format) => {
                 write!(f, "this program was built without {}", format.info().description)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tallymon_core::time::UNITS_PER_SECOND;
+use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::new_file::Overwrite;
 use tallymon_log::{Format, LogError};
 
@@ -44,11 +44,44 @@ impl From<Query> for SessionQuery {
     }
 }
 
+/// What the caller of [`record`] does for a session. `()` does nothing. What goes wrong is returned in words,
+/// and becomes part of the status.
+pub trait SessionActions {
+    /// Does what the settings say when an alert begins or ends.
+    ///
+    /// # Errors
+    ///
+    /// What could not be done.
+    fn act(&mut self, _settings: &SessionSettings, _alert: &Alert) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Sends the newest sample of a query, which was taken at `time`; called for a session with a receiver.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong since the call before.
+    fn send(&mut self, _settings: &SessionSettings, _query: &Query, _time: FileTime) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// The session takes no more samples: sends what waits.
+    ///
+    /// # Errors
+    ///
+    /// What was not sent.
+    fn finish(&mut self, _settings: &SessionSettings) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl SessionActions for () {}
+
 /// Records a session in this process, until somebody stops it, or its time is over.
 ///
 /// `open` opens the query, with the counters of the settings in it; it is called when the begin has come, and
 /// again from time to time as long as counters are missing.
-/// `act` does what the settings say when an alert begins or ends, and returns what went wrong.
+/// `actions` does what the settings say about alerts and sending.
 /// `wait` waits until a time, and returns `false` when the recording is to end, as after Ctrl-C.
 ///
 /// Errors of single records and logs do not end it: they are in the [status](SessionStatus) of the session.
@@ -60,7 +93,7 @@ pub fn record(
     store: &SessionStore,
     name: &str,
     open: impl FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
-    mut act: impl FnMut(&SessionSettings, &Alert) -> Result<(), String>,
+    mut actions: impl SessionActions,
     mut wait: impl FnMut(Instant) -> bool,
 ) -> Result<(), SessionError> {
     let settings = store.read(name)?;
@@ -80,7 +113,7 @@ pub fn record(
     let mut run = Run {
         store,
         settings,
-        act: &mut act,
+        actions: &mut actions,
         wait: &mut wait,
         status,
         shared,
@@ -93,6 +126,9 @@ pub fn record(
     if let Err(error) = &ended {
         run.note(&error.to_string());
     }
+    if let Err(words) = run.actions.finish(&run.settings) {
+        run.note(&words);
+    }
     run.join_conversions();
     run.status.ended = true;
     run.write_status(true);
@@ -101,9 +137,6 @@ pub fn record(
     drop(lock);
     ended
 }
-
-/// What is done when an alert begins or ends.
-type Act<'s> = dyn FnMut(&SessionSettings, &Alert) -> Result<(), String> + 's;
 
 /// The counters of a session, looked for again as long as some are missing.
 struct Counters {
@@ -144,7 +177,7 @@ impl Counters {
 struct Run<'s> {
     store: &'s SessionStore,
     settings: SessionSettings,
-    act: &'s mut Act<'s>,
+    actions: &'s mut dyn SessionActions,
     wait: &'s mut dyn FnMut(Instant) -> bool,
     status: SessionStatus,
     /// The status as others get it by the socket, and whether they asked to stop there.
@@ -174,18 +207,20 @@ impl Run<'_> {
                 Some((counters, Watch::new(self.settings.alerts.clone())))
             }
         };
-        let mut recorded = match self.settings.records() {
-            true => Some(self.begin_recording(&mut open, unfinished)?),
+        let mut sampled = match self.settings.takes_samples() {
+            true => Some(self.begin_sampling(&mut open, unfinished)?),
             false => None,
         };
         let begun = Instant::now();
         let mut ticks = Ticks::start(self.settings.interval);
         loop {
-            if let Some((counters, recorder)) = &mut recorded {
-                if counters.look_again(&mut open) {
+            if let Some((counters, recorder)) = &mut sampled {
+                if counters.look_again(&mut open)
+                    && let Some(recorder) = recorder
+                {
                     recorder.choose(&counters.found.query);
                 }
-                self.record_once(&mut counters.found.query, recorder);
+                self.sample_once(&mut counters.found.query, recorder.as_mut());
             }
             if let Some((counters, watch)) = &mut watched {
                 counters.look_again(&mut open);
@@ -193,7 +228,7 @@ impl Run<'_> {
             }
             // `start` waits for the first record, which may come long before the second.
             self.write_status(self.settings.interval >= STATUS_PERIOD);
-            if let Some((_, recorder)) = &mut recorded
+            if let Some((_, Some(recorder))) = &mut sampled
                 && recorder.is_full()
             {
                 self.close(recorder);
@@ -203,34 +238,52 @@ impl Run<'_> {
                 break;
             }
         }
-        if let Some((_, recorder)) = &mut recorded {
+        if let Some((_, Some(recorder))) = &mut sampled {
             self.close(recorder);
         }
         Ok(())
     }
 
-    fn begin_recording(
+    fn begin_sampling(
         &mut self,
         open: &mut dyn FnMut(&SessionSettings) -> Result<SessionQuery, SessionError>,
         unfinished: Option<u32>,
-    ) -> Result<(Counters, RollingRecorder), SessionError> {
+    ) -> Result<(Counters, Option<RollingRecorder>), SessionError> {
         let counters = Counters::open(self.settings.clone(), open)?;
+        if !self.settings.records() {
+            return Ok((counters, None));
+        }
         let folder = &self.settings.folder;
         fs::create_dir_all(folder).map_err(|error| SessionError::file(folder, error))?;
         self.convert_leftovers(unfinished);
         let mut recorder = self.recorder(unfinished);
         recorder.choose(&counters.found.query);
-        Ok((counters, recorder))
+        Ok((counters, Some(recorder)))
     }
 
-    fn record_once(&mut self, query: &mut Query, recorder: &mut RollingRecorder) {
-        // A disk that is full now may have room later.
-        match recorder.open() {
-            Ok(()) => {
-                self.begin_segment(recorder.number());
-                self.sample(query, recorder);
+    /// Takes a sample, and records and sends it.
+    fn sample_once(&mut self, query: &mut Query, mut recorder: Option<&mut RollingRecorder>) {
+        if query.awaits_paths()
+            && !query.add_awaited().is_empty()
+            && let Some(recorder) = &mut recorder
+        {
+            recorder.choose(query);
+        }
+        // A disk that is full now may have room later; a receiver gets the sample all the same.
+        let opened = recorder.as_mut().map(|recorder| recorder.open());
+        match opened {
+            Some(Ok(())) => {
+                let number = recorder.as_ref().map(|recorder| recorder.number());
+                number.into_iter().for_each(|number| self.begin_segment(number));
             }
-            Err(error) => self.note(&error.to_string()),
+            Some(Err(error)) => {
+                self.note(&error.to_string());
+                recorder = None;
+            }
+            None => {}
+        }
+        if recorder.is_some() || self.settings.otlp.is_some() {
+            self.sample(query, recorder);
         }
     }
 
@@ -243,13 +296,13 @@ impl Run<'_> {
             Ok(time) => time,
             Err(error) => return self.note(&error.to_string()),
         };
-        if !self.settings.records() {
+        if !self.settings.takes_samples() {
             self.taken = self.taken.saturating_add(1);
             (self.status.records, self.status.last) = (self.taken, Some(time));
         }
         for alert in watch.take(time, &Seen::of(query)) {
             self.status.alerts = self.status.alerts.saturating_add(u64::from(alert.begins));
-            if let Err(words) = (self.act)(&self.settings, &alert) {
+            if let Err(words) = self.actions.act(&self.settings, &alert) {
                 self.note(&words);
             }
         }
@@ -308,25 +361,32 @@ impl Run<'_> {
         }
     }
 
-    fn sample(&mut self, query: &mut Query, recorder: &mut RollingRecorder) {
-        if query.awaits_paths() && !query.add_awaited().is_empty() {
-            recorder.choose(query);
-        }
+    fn sample(&mut self, query: &mut Query, recorder: Option<&mut RollingRecorder>) {
         // Without a path a recorder would write everything.
         if !self.settings.all_objects && query.chosen().is_empty() {
             return;
         }
         let begin = now();
         let taken = if self.settings.all_objects { query.collect_everything() } else { query.collect() };
-        let Some(snapshot) = query.snapshot().filter(|_| taken.is_ok()) else {
-            if let Err(error) = taken {
-                self.note(&error.to_string());
-            }
-            return;
+        let time = match taken {
+            Ok(time) => time,
+            Err(error) => return self.note(&error.to_string()),
         };
-        let written = recorder.record(snapshot, (begin, now()));
+        let Some(snapshot) = query.snapshot() else { return };
         self.taken = self.taken.saturating_add(1);
         self.status.last = Some(begin);
+        if self.settings.otlp.is_some()
+            && let Err(words) = self.actions.send(&self.settings, query, time)
+        {
+            self.note(&words);
+        }
+        let Some(recorder) = recorder else {
+            if !self.settings.records() {
+                self.status.records = self.taken;
+            }
+            return self.shared.set(&self.status);
+        };
+        let written = recorder.record(snapshot, (begin, now()));
         for words in recorder.troubles() {
             self.note(&words);
         }

@@ -56,6 +56,17 @@ pub struct SessionSettings {
     /// Limits of counters, and what is done when a value crosses one. A session may have only these, and
     /// records nothing then.
     pub alerts: Alerts,
+    /// Where its samples are sent, beside its logs or instead of them.
+    pub otlp: Option<OtlpExport>,
+}
+
+/// Where a session sends its samples as it takes them: a receiver of OpenTelemetry's OTLP over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtlpExport {
+    /// Its address; `None` is the one that the environment of the recorder names.
+    pub address: Option<String>,
+    /// The samples are only sent, and no logs are written.
+    pub only: bool,
 }
 
 /// Time between two records when nobody says otherwise: that of Windows.
@@ -85,6 +96,7 @@ impl SessionSettings {
             await_missing: false,
             instances: InstanceNames::default(),
             alerts: Alerts::default(),
+            otlp: None,
         }
     }
 
@@ -98,7 +110,9 @@ impl SessionSettings {
             SettingsFault::Name(self.name.clone())
         } else if !is_session_name(&self.base) {
             SettingsFault::Base(self.base.clone())
-        } else if !self.records() && self.alerts.is_empty() {
+        } else if self.otlp.is_some() && self.counters.is_empty() {
+            SettingsFault::NothingToSend
+        } else if !self.takes_samples() && self.alerts.is_empty() {
             SettingsFault::NothingToRecord
         } else if let Err(fault) = self.alerts.check() {
             fault
@@ -116,9 +130,14 @@ impl SessionSettings {
         Err(fault)
     }
 
-    /// Whether it records anything; else it only looks at its limits.
-    pub const fn records(&self) -> bool {
+    /// Whether it takes samples, to record or to send them; else it only looks at its limits.
+    pub const fn takes_samples(&self) -> bool {
         self.all_objects || !self.counters.is_empty()
+    }
+
+    /// Whether it writes logs.
+    pub fn records(&self) -> bool {
+        self.takes_samples() && self.otlp.as_ref().is_none_or(|otlp| !otlp.only)
     }
 
     /// The same session with the counters of its limits only.
@@ -129,7 +148,7 @@ impl SessionSettings {
                 counters.push(limit.path.clone());
             }
         }
-        SessionSettings { counters, all_objects: false, await_missing: true, ..self.clone() }
+        SessionSettings { counters, all_objects: false, await_missing: true, otlp: None, ..self.clone() }
     }
 
     /// When a new log begins, and how many stay.
@@ -205,6 +224,7 @@ mod tests {
         for (fault, found) in [
             (SettingsFault::Name("../a".into()), wrong(|settings| settings.name = "../a".to_owned())),
             (SettingsFault::NothingToRecord, wrong(|settings| settings.all_objects = false)),
+            (SettingsFault::NothingToSend, wrong(|settings| settings.otlp = Some(OtlpExport::default()))),
             (SettingsFault::RingWithoutRotation, wrong(|settings| settings.segments = Some(3))),
             (SettingsFault::Zero, wrong(|settings| settings.max_size = Some(0))),
             (

@@ -37,7 +37,7 @@ pub struct SessionStatus {
     pub started: Option<FileTime>,
     /// Number of the log that is written.
     pub segment: Option<u32>,
-    /// Records in the logs since the process began; of a session that records nothing, samples that it looked at.
+    /// Records in the logs since the process began; of a session that writes none, samples that it took.
     pub records: u64,
     /// Records in memory, because the disk has no room for them.
     pub held: u64,

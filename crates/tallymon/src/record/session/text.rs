@@ -8,7 +8,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::Format;
 
 use super::alert::Alerts;
-use super::settings::{INTERVAL, SessionSettings};
+use super::settings::{INTERVAL, OtlpExport, SessionSettings};
 use crate::clock::{parse_rfc3339, rfc3339};
 use crate::names::InstanceNames;
 
@@ -37,6 +37,7 @@ impl SessionSettings {
             "await_missing": self.await_missing,
             "instances": self.instances.name(),
             "alerts": self.alerts.to_json(),
+            "otlp": self.otlp.as_ref().map(|otlp| json!({ "address": otlp.address, "only": otlp.only })),
         });
         format!("{json:#}\n")
     }
@@ -85,6 +86,12 @@ impl SessionSettings {
         if let Some(alerts) = fields.field("alerts") {
             let alerts = alerts.as_object().ok_or("\"alerts\": an object in braces is needed")?;
             settings.alerts = Alerts::from_json(alerts)?;
+        }
+        if let Some(otlp) = fields.field("otlp") {
+            let fields = Fields(otlp.as_object().ok_or("\"otlp\": an object in braces is needed")?);
+            let address = fields.text("address")?.map(str::to_owned);
+            let only = fields.field("only").and_then(Json::as_bool).unwrap_or_default();
+            settings.otlp = Some(OtlpExport { address, only });
         }
         settings.check().map_err(|fault| fault.to_string())?;
         Ok(settings)
@@ -146,6 +153,7 @@ mod tests {
         settings.await_missing = true;
         settings.instances = InstanceNames::ProcessId;
         settings.base = "other".to_owned();
+        settings.otlp = Some(OtlpExport { address: Some("http://collector:4318".to_owned()), only: true });
         settings.alerts = Alerts {
             limits: vec![Limit::parse(r"\Memory\Available MBytes < 100.5").unwrap()],
             after: Duration::from_millis(2500),
