@@ -1,5 +1,7 @@
 //! `tally dashboard`: dashboards for Grafana and Perses, with the query that shows what each counter shows.
 
+mod kept;
+
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
@@ -17,6 +19,7 @@ use crate::arguments::Common;
 use crate::border;
 use crate::exit::Failure;
 use crate::paths;
+use kept::{Kept, KeptObject};
 
 /// The objects of a dashboard that names none: what people look at first.
 const OVERVIEW: [&str; 6] =
@@ -37,9 +40,12 @@ pub(crate) struct Dashboard {
     /// and network.
     #[arg(value_name = "OBJECT")]
     objects: Vec<String>,
+    /// Print a kept dashboard: a choice of counters for a purpose.
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "objects")]
+    kept: Option<Kept>,
     /// The title of the dashboard.
-    #[arg(long, value_name = "TEXT", default_value = "Tallymon")]
-    title: String,
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
 }
 
 /// A program that shows dashboards.
@@ -109,7 +115,11 @@ impl Unit {
 pub(crate) fn run(common: &Common, wanted: &Dashboard) -> Result<(), Failure> {
     let mut query = paths::query(common)?;
     let mut rows = Vec::new();
-    if wanted.objects.is_empty() {
+    if let Some(kept) = wanted.kept {
+        for object in kept.objects() {
+            rows.push(kept_row(&mut query, object)?);
+        }
+    } else if wanted.objects.is_empty() {
         for name in OVERVIEW {
             // Another system may lack one of them.
             if let Ok(object) = query.object(name, &Part::Name(name.to_owned())) {
@@ -121,61 +131,112 @@ pub(crate) fn run(common: &Common, wanted: &Dashboard) -> Result<(), Failure> {
         let object = query.object(name, &Part::parse(name))?;
         rows.push(row(&query, object));
     }
+    let usual = wanted.kept.map_or("Tallymon", Kept::title);
+    let title = wanted.title.as_deref().unwrap_or(usual);
     let made = match wanted.program {
-        Program::Grafana => grafana(&wanted.title, &rows),
-        Program::Perses => perses(&wanted.title, &rows),
+        Program::Grafana => grafana(title, &rows),
+        Program::Perses => perses(title, &rows),
     };
     let mut out = border::stdout();
     writeln!(out, "{made:#}")?;
     Ok(out.flush()?)
 }
 
+/// A counter that gets a panel.
+struct Shown {
+    column: Column,
+    title: String,
+    description: String,
+}
+
 /// The name of an object, and a panel for each of its counters that has a number.
 fn row(query: &Query, object: TitleIndex) -> (String, Vec<Panel>) {
     let names = query.names();
     let Some(known) = query.catalog().object(object) else { return (names.name(object), Vec::new()) };
-    let name = names.english(object);
-    let instance = known.has_instances.then(|| InstancePath::new(None, "x", 0));
-    let column = |counter: &tallymon::core::block::CounterDefinition| Column {
+    let object_name = names.english(object);
+    let shown = known.counters.iter().map(|counter| {
+        let name = names.english(counter.name);
+        let mut column = column(&object_name, known.has_instances, &name, counter.counter_type);
+        let (instance, process, local_path) = (None, None, String::new());
+        column.live = Some(LiveColumn { object, counter: counter.name, instance, process, local_path });
+        let description = names.help(counter.help).unwrap_or_default().to_owned();
+        Shown { column, title: names.name(counter.name), description }
+    });
+    (names.name(object), panels(&shown.collect::<Vec<_>>(), known.has_instances))
+}
+
+/// A row of a kept dashboard.
+fn kept_row(query: &mut Query, object: &KeptObject) -> Result<(String, Vec<Panel>), Failure> {
+    match object {
+        KeptObject::Own(name, counters) => {
+            let object = query.object(name, &Part::Name((*name).to_owned()))?;
+            let (title, panels) = row(query, object);
+            let names = query.names();
+            // In the order of the dashboard; a panel has the counter's name in the user's language.
+            let local = |counter: &str| {
+                let known = query.catalog().object(object)?.counters.iter();
+                let found = known.map(|known| known.name).find(|known| names.english(*known) == counter);
+                found.map(|found| names.name(found))
+            };
+            let places: Vec<Option<String>> = counters.iter().map(|counter| local(counter)).collect();
+            let place = |panel: &Panel| places.iter().position(|name| name.as_ref() == Some(&panel.title));
+            let mut chosen: Vec<(usize, Panel)> =
+                panels.into_iter().filter_map(|panel| Some((place(&panel)?, panel))).collect();
+            chosen.sort_by_key(|(place, _)| *place);
+            Ok((title, chosen.into_iter().map(|(_, panel)| panel).collect()))
+        }
+        KeptObject::Other(name, has_instances, counters) => {
+            let shown = counters.iter().map(|(counter, counter_type, meaning)| Shown {
+                column: column(name, *has_instances, counter, *counter_type),
+                title: (*counter).to_owned(),
+                description: (*meaning).to_owned(),
+            });
+            Ok(((*name).to_owned(), panels(&shown.collect::<Vec<_>>(), *has_instances)))
+        }
+    }
+}
+
+/// The column of a counter of any instance.
+fn column(object: &str, has_instances: bool, counter: &str, counter_type: CounterType) -> Column {
+    Column {
         path: String::new(),
         parts: Some(CounterPath {
             machine: None,
-            object: Part::Name(name.clone()),
-            instance: instance.clone(),
-            counter: Part::Name(names.english(counter.name)),
+            object: Part::Name(object.to_owned()),
+            instance: has_instances.then(|| InstancePath::new(None, "x", 0)),
+            counter: Part::Name(counter.to_owned()),
         }),
-        counter_type: counter.counter_type,
+        counter_type,
         scale: 0,
         time_base: tallymon::core::time::Frequency(0),
         group: 0,
-        wild: known.has_instances,
-        live: Some(LiveColumn {
-            object,
-            counter: counter.name,
-            instance: None,
-            process: None,
-            local_path: String::new(),
-        }),
-    };
-    let columns: Vec<Column> = known.counters.iter().map(column).collect();
+        wild: has_instances,
+        live: None,
+    }
+}
+
+/// The panels of the counters of an object that have a number.
+fn panels(shown: &[Shown], has_instances: bool) -> Vec<Panel> {
+    let columns: Vec<Column> = shown.iter().map(|shown| shown.column.clone()).collect();
     // The same names as in a scrape; a counter in larger units beside one in bytes has none.
     let made = families(&columns, "", Profile::Nt);
-    let panels = known.counters.iter().enumerate().filter_map(|(position, counter)| {
+    let panels = shown.iter().enumerate().filter_map(|(position, shown)| {
         let mut own = made
             .iter()
             .filter(|family| family.series.first().is_some_and(|series| series.column() == position));
         let first = own.next()?;
         let base = first.name.strip_suffix(first.suffix)?;
-        let selector = if known.has_instances { "job=~\"$job\",name=~\"$name\"" } else { "job=~\"$job\"" };
+        let selector = if has_instances { "job=~\"$job\",name=~\"$name\"" } else { "job=~\"$job\"" };
+        let counter_type = shown.column.counter_type;
         Some(Panel {
-            title: names.name(counter.name),
-            description: names.help(counter.help).unwrap_or_default().to_owned(),
-            query: promql(counter.counter_type, base, selector, RANGE)?,
-            legend: if known.has_instances { "{{instance}} {{name}}" } else { "{{instance}}" },
-            unit: Unit::of(counter.counter_type, first.unit),
+            title: shown.title.clone(),
+            description: shown.description.clone(),
+            query: promql(counter_type, base, selector, RANGE)?,
+            legend: if has_instances { "{{instance}} {{name}}" } else { "{{instance}}" },
+            unit: Unit::of(counter_type, first.unit),
         })
     });
-    (names.name(object), panels.collect())
+    panels.collect()
 }
 
 /// Where the panels of a row stand, and where the next row begins.
