@@ -102,8 +102,8 @@ pub(crate) const COMPARE: &str = r"Examples:
 
 pub(crate) const ANALYZE: &str = r"Examples:
   tally analyze customer.blg
-  tally analyze customer.blg --set memory_mb=16384 --verbose
-  tally analyze nightly.tally --fail-on warning";
+  tally analyze --last 2h
+  tally analyze after.blg --against before.blg --fail-on warning";
 
 pub(crate) const WHY: &str = r"Examples:
   tally why 12:10 yesterday.blg

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::fs;
 
-use super::support::{Folder, has, tally};
+use super::record::until;
+use super::support::{AVAILABLE, Folder, has, tally, tally_with};
 
 /// A log of ten minutes: busy from the third to the fifth.
 fn log(folder: &Folder) -> String {
@@ -110,4 +111,81 @@ fn why_says_one_moment() {
     );
     has(&tally(&["why", "2027-01-01", &log]).words(4), &["no record at 2027-01-01"]);
     has(&tally(&["why", "noon", &log]).words(2), &["no time \"noon\""]);
+}
+
+/// A log of two minutes on a host: a processor at a level with some noise, and a queue.
+fn run(folder: &Folder, name: &str, host: &str, level: u32, queue: u32) -> String {
+    let mut text = format!(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{host}\\Processor(_Total)\\% Processor Time\",\
+         \"\\\\{host}\\System\\Processor Queue Length\",\"\\\\{host}\\System\\Context Switches/sec\"\r\n"
+    );
+    for second in 0..120_u32 {
+        let busy = level + second * 7 % 5;
+        let (minute, rest) = (second / 60, second % 60);
+        let switches = 1000 + second * 13 % 90;
+        writeln!(text, "\"11/21/2026 12:{minute:02}:{rest:02}.000\",\"{busy}\",\"{queue}\",\"{switches}\"\r")
+            .unwrap();
+    }
+    folder.write(name, text.as_bytes())
+}
+
+#[test]
+fn before_and_after_say_what_became_worse_beyond_its_noise() {
+    let folder = Folder::new();
+    // The same work on two hosts: their names do not matter.
+    let old = run(&folder, "before.csv", "web1", 20, 0);
+    let same = run(&folder, "same.csv", "web2", 21, 0);
+    let slow = run(&folder, "after.csv", "web2", 60, 0);
+    let full = run(&folder, "full.csv", "web2", 95, 40);
+    let against = |new: &str, more: &[&str]| tally(&[&["analyze", new, "--against", &old], more].concat());
+    let ran = against(&same, &["--fail-on", "note"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+    has(&ran.out, &["Of 3 counters that were compared, 0 became worse", "0 findings are new"]);
+    let ran = against(&slow, &["--fail-on", "warning"]);
+    assert_eq!(ran.code, Some(8), "{}", ran.out);
+    has(&ran.out, &["1 became worse", "worse      \\Processor(_Total)\\% Processor Time  22 % -> 62 %"]);
+    assert_eq!(against(&slow, &["--fail-on", "critical"]).code, Some(0));
+    // The other way round it became better, and nothing fails.
+    let better = tally(&["analyze", &old, "--against", &slow, "--fail-on", "note", "--json"]);
+    assert_eq!(better.code, Some(0), "{}", better.out);
+    let json = better.json();
+    assert_eq!((json["changes"][0]["effect"].as_str(), json["compared"].as_u64()), (Some("better"), Some(3)));
+    // A finding that the log before does not have.
+    let json = against(&full, &["--json"]).json();
+    assert_eq!(json["new_findings"][0]["rule"]["id"], "processor-busy", "{json:#}");
+    let gone = tally(&["analyze", &old, "--against", &full]).data();
+    has(&gone, &["gone: warning: All processors are busy on web2"]);
+    // Counters that are not headlines, and records that are too few, are not judged.
+    let short = against(&slow, &["--to", "2026-11-21T12:00:05Z"]).data();
+    has(&short, &["Of 0 counters", "3 counters have too few records"]);
+}
+
+#[test]
+fn a_session_is_analyzed_while_it_records() {
+    let root = Folder::new();
+    let session = |arguments: &[&str]| {
+        tally_with(arguments, |command| {
+            command.env("TALLYMON_ROOT", root.path());
+        })
+    };
+    has(&session(&["analyze", "--last", "2h"]).words(2), &["no log is named and no session records"]);
+    let folder = root.file("logs");
+    let begin = |name: &str| {
+        let ran = session(&["log", "start", name, "-c", AVAILABLE, "-i", "50ms", "-o", &folder]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    };
+    begin("web");
+    let records = || session(&["analyze", "--last", "2h", "--json"]).json()["records"].as_u64().unwrap();
+    let first = records();
+    until("more records", || records() > first);
+    begin("db");
+    has(&session(&["analyze"]).words(2), &["several sessions record", "--session"]);
+    let of_one = session(&["analyze", "--session", "db", "--json"]).json();
+    assert_eq!(of_one["counters"], 1);
+    for name in ["web", "db"] {
+        assert_eq!(session(&["log", "stop", name]).code, Some(0));
+    }
+    // What it left is analyzed by its name.
+    assert!(session(&["analyze", "--session", "web", "--json"]).json()["records"].as_u64().unwrap() > first);
+    session(&["analyze", "--session", "nobody"]).words(3);
 }

@@ -12,7 +12,9 @@
 //! | `findings` | makes findings of both, and ranks them |
 //! | `cause` | which instances were busiest at that time |
 //! | `moment` | one moment in words: what was unlike the rest |
+//! | `against` | before and after: what changed beyond its own noise, and which findings are new |
 
+mod against;
 mod cause;
 mod expression;
 mod findings;
@@ -31,6 +33,7 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::time::FileTime;
 use tallymon_log::{LogClock, LogError, Notes, ReadOptions, Selection};
 
+pub use against::{Against, Change, Effect, against};
 pub use cause::Cause;
 pub use expression::{Expression, ExpressionError};
 pub use moment::{Deviation, Moment};

@@ -1,17 +1,29 @@
 //! The arguments of `tally analyze` and `tally why`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tallymon::analyze::Severity;
 
+use crate::arguments::parse::interval;
 use crate::arguments::{Choice, Reading};
 
 #[derive(Debug, Args)]
 pub(crate) struct Analyze {
-    /// Logs of any format. Several are read as one.
-    #[arg(required = true, value_name = "LOG")]
+    /// Logs of any format. Several are read as one. Without one: the logs of the session that records now.
+    #[arg(value_name = "LOG")]
     pub(crate) logs: Vec<PathBuf>,
+    /// Read the logs of this session, also while it records.
+    #[arg(long, value_name = "NAME", conflicts_with = "logs")]
+    pub(crate) session: Option<String>,
+    /// Look at the last part of the logs only, such as 2h.
+    #[arg(long, value_parser = interval, value_name = "TIME", conflicts_with_all = ["from", "to"])]
+    pub(crate) last: Option<Duration>,
+    /// Compare with a log from before: say what became worse or better beyond its own noise, and which
+    /// findings are new. Repeat it if that has several files.
+    #[arg(long, value_name = "LOG", conflicts_with = "markdown")]
+    pub(crate) against: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: Choice,
     #[command(flatten)]
@@ -28,7 +40,8 @@ pub(crate) struct Analyze {
     /// Print Markdown.
     #[arg(long, help_heading = "Output")]
     pub(crate) markdown: bool,
-    /// End with exit code 8 if there is a finding of this severity or above.
+    /// End with exit code 8 if there is a finding of this severity or above. With --against: a new finding,
+    /// or a counter that became worse (warning) or different (note).
     #[arg(long, value_name = "SEVERITY", help_heading = "Output")]
     pub(crate) fail_on: Option<Least>,
     #[command(flatten)]

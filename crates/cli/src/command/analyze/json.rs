@@ -24,7 +24,7 @@ pub(super) fn analysis(found: &Analysis) -> Value {
     })
 }
 
-fn finding(found: &Finding) -> Value {
+pub(super) fn finding(found: &Finding) -> Value {
     let mut value = json!({
         "kind": match &found.kind {
             FindingKind::Rule { .. } => "rule",

@@ -1,5 +1,6 @@
 //! `tally analyze`: says what is wrong in performance logs. `tally why`: one moment of a log in words.
 
+mod against;
 pub(crate) mod arguments;
 mod json;
 mod text;
@@ -7,11 +8,12 @@ mod text;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use tallymon::analyze::{self, Analysis, RuleSet};
+use tallymon::analyze::{self, Analysis, RuleSet, Severity};
 use tallymon::clock::parse_log_time;
 use tallymon::core::time::FileTime;
 use tallymon::log::zone::add_minutes;
-use tallymon::log::{LogClock, Moment, Notes, ReadOptions, Selection};
+use tallymon::log::{LogClock, LogTime, Moment, Notes, ReadOptions, Selection};
+use tallymon::record::session::{SessionSettings, SessionStore};
 
 use super::relog::{LOG_TIMES, ended, reading, say_damage, say_not_found, selection};
 use crate::arguments::Common;
@@ -22,9 +24,18 @@ use arguments::{Analyze, RuleChoice, Why};
 
 pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> {
     let rules = rules(&arguments.rules)?;
+    let logs = logs(arguments)?;
     let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
-    let progress = Progress::of(&options.bytes_read, &arguments.logs, 1);
-    let found = analyze::analyze(&arguments.logs, rules, &selection(&arguments.choice)?, &options)?;
+    let mut selection = selection(&arguments.choice)?;
+    if let Some(last) = arguments.last {
+        let units = u64::try_from(last.as_nanos() / 100).unwrap_or(u64::MAX);
+        selection.from = Some(LogTime::BeforeEnd(units));
+    }
+    if !arguments.against.is_empty() {
+        return compared(arguments, &logs, &rules, &selection, &options);
+    }
+    let progress = Progress::of(&options.bytes_read, &logs, 1);
+    let found = analyze::analyze(&logs, rules, &selection, &options)?;
     drop(progress);
     if found.records == 0 {
         return Err(Failure::new(Kind::NoData, "the logs have no record in this time"));
@@ -39,11 +50,82 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
     }
     say_not_found(&found.not_found);
     let damaged = say_faults(&found.notes)?;
-    let is_bad = |least: arguments::Least| worst(&found) >= Some(least.severity());
+    judged(arguments, worst(&found), damaged)?;
+    ended(damaged, &found.not_found)
+}
+
+/// Compares the logs with those from before.
+fn compared(
+    arguments: &Analyze,
+    logs: &[PathBuf],
+    rules: &RuleSet,
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<(), Failure> {
+    let all: Vec<&PathBuf> = arguments.against.iter().chain(logs).collect();
+    let progress = Progress::of(&options.bytes_read, &all, 1);
+    let found = analyze::against(&arguments.against, logs, rules, selection, options)?;
+    drop(progress);
+    if found.before.records == 0 || found.after.records == 0 {
+        return Err(Failure::new(Kind::NoData, "one of the logs has no record in this time"));
+    }
+    let mut out = border::stdout();
+    if arguments.json {
+        writeln!(out, "{}", border::json(&against::as_json(&found)))?;
+    } else {
+        against::print(&mut out, &found, arguments.top, arguments.verbose)?;
+    }
+    let missing = |path: &&String| found.before.not_found.contains(path);
+    let not_found: Vec<String> = found.after.not_found.iter().filter(missing).cloned().collect();
+    say_not_found(&not_found);
+    let damaged = say_faults(&found.before.notes)? | say_faults(&found.after.notes)?;
+    judged(arguments, found.worst(), damaged)?;
+    ended(damaged, &not_found)
+}
+
+/// Fails if something is as bad as `--fail-on` says. Damage has an exit code of its own.
+fn judged(arguments: &Analyze, worst: Option<Severity>, damaged: bool) -> Result<(), Failure> {
+    let is_bad = |least: arguments::Least| worst >= Some(least.severity());
     if !damaged && arguments.fail_on.is_some_and(is_bad) {
         return Err(Failure::silent(Kind::Findings));
     }
-    ended(damaged, &found.not_found)
+    Ok(())
+}
+
+/// The logs to analyze: the given ones, else those of a session.
+fn logs(arguments: &Analyze) -> Result<Vec<PathBuf>, Failure> {
+    if !arguments.logs.is_empty() {
+        return Ok(arguments.logs.clone());
+    }
+    let store = SessionStore::of_environment()?;
+    let settings = match &arguments.session {
+        Some(name) => store.read(name)?,
+        None => recording(&store)?,
+    };
+    let logs = store.logs(&settings)?;
+    if logs.is_empty() {
+        return Err(Failure::new(Kind::NoData, format_args!("session {:?} has no logs", settings.name)));
+    }
+    Ok(logs)
+}
+
+/// The session that records now.
+fn recording(store: &SessionStore) -> Result<SessionSettings, Failure> {
+    let mut found = Vec::new();
+    for name in store.names()?.into_iter().filter(|name| store.is_running(name)) {
+        found.extend(store.read(&name).ok().filter(SessionSettings::records));
+    }
+    let names: Vec<&str> = found.iter().map(|settings| settings.name.as_str()).collect();
+    let words = match names.as_slice() {
+        [] => "no log is named and no session records; name a log, or start a session with 'tally log start'"
+            .to_owned(),
+        [_] => String::new(),
+        several => format!("several sessions record: {}; choose one with --session", several.join(", ")),
+    };
+    match found.pop() {
+        Some(settings) if words.is_empty() => Ok(settings),
+        _ => Err(Failure::new(Kind::Usage, words)),
+    }
 }
 
 /// `tally why`.

@@ -73,7 +73,12 @@ fn summary(found: &Analysis) -> String {
     format!("{looked}\nTaken for the machine: {} (change with --set).\n{findings}", machine.join(", "))
 }
 
-fn details(out: &mut impl Write, finding: &Finding, clock: &LogClock, verbose: bool) -> io::Result<()> {
+pub(super) fn details(
+    out: &mut impl Write,
+    finding: &Finding,
+    clock: &LogClock,
+    verbose: bool,
+) -> io::Result<()> {
     let shown = if verbose { usize::MAX } else { INSTANCES };
     for evidence in finding.instances.iter().take(shown) {
         writeln!(out, "   {}", visible(&evidence.path))?;
@@ -154,7 +159,7 @@ fn cause_of(cause: &Cause) -> String {
 }
 
 /// A number of a counter with its unit.
-fn value(number: f64, path: &str, counter_type: CounterType) -> String {
+pub(super) fn value(number: f64, path: &str, counter_type: CounterType) -> String {
     let name = path.rsplit('\\').next().unwrap_or(path);
     let (unit, factor) = Unit::of(name, counter_type);
     unit.text(number * factor)
