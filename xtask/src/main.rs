@@ -3,12 +3,14 @@
 //! | task | does |
 //! |---|---|
 //! | `test [--peers required]` | every test that can run here; says what was skipped and why |
+//! | `test --peers all` | those, all attacks, all of Wine, long fuzzing, and packages built twice and tried |
 //! | `test --soak [CHANGES]` | installs and removals at random, with kills at every system call; publishing for long |
 //! | `lint` | format, clippy, documentation, other targets, public interfaces, licences, rules for source files |
 //! | `features` | every package without its features, and with each one alone |
 //! | `big-endian` | the tests of `core` on an emulated big-endian machine |
 //! | `api` | writes the public interfaces to `docs/api` anew |
 //! | `dist [--check] [--twice] [--profile NAME]` | packages of a release, tried in a fresh Debian 11; two builds compared |
+//! | `dist --short` | packages of unoptimized programs, made twice, compared and tried over this machine |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
@@ -45,7 +47,7 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "test",
-        summary: "every test that can run here [--peers required | --soak [CHANGES]]",
+        summary: "every test that can run here [--peers required | --peers all | --soak [CHANGES]]",
         run: test::run,
     },
     Task {
@@ -71,7 +73,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "dist",
-        summary: "packages: tar, deb, rpm [--check] [--twice] [--profile NAME] [--built FOLDER]",
+        summary: "packages: tar, deb, rpm, wheel, NuGet [--short | --check] [--twice] [--profile NAME]",
         run: dist::run,
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },

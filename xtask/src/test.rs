@@ -87,15 +87,44 @@ fn wait(mut command: Command, what: &str) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("the run failed: {status}")) }
 }
 
+/// What `--peers all` runs beside the tests, as words of `cargo xtask`: whole, where CI runs a short form.
+const ALL: &[&[&str]] = &[
+    &["test", "--peers", "required"],
+    &["attack"],
+    &["wine"],
+    &["fuzz", "--runs", "2000000"],
+    &["dist", "--twice", "--check"],
+];
+
+/// Runs everything that compares with other programs and systems, however long it takes; a failure does not
+/// keep the rest from running.
+fn run_all() -> Result<(), String> {
+    let own = std::env::current_exe().map_err(|error| format!("the path of xtask is not known: {error}"))?;
+    let mut failed = Vec::new();
+    for words in ALL {
+        let start = Instant::now();
+        let result = crate::run(Command::new(&own).args(*words).env("TALLYMON_PEERS", "required"));
+        let seconds = start.elapsed().as_secs();
+        let words = words.join(" ");
+        eprintln!("{words}: {} after {seconds} s", if result.is_ok() { "passed" } else { "FAILED" });
+        if result.is_err() {
+            failed.push(words);
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join("; "))) }
+}
+
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => run_tests(false),
         ["--peers", "required"] => run_tests(true),
+        ["--peers", "all"] => run_all(),
         ["--soak"] => run_soak(CHANGES),
         ["--soak", changes] => run_soak(changes),
         other => Err(format!(
-            "unknown arguments {other:?}; it takes `--peers required`, `--soak [CHANGES]` or nothing"
+            "unknown arguments {other:?}; it takes `--peers required`, `--peers all`, `--soak [CHANGES]` or \
+             nothing"
         )),
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn pack(about: &About, folder: &Path, options: &[String], file: &Path
     tar.arg(format!("--mtime=@{}", about.epoch)).args(options);
     tar.arg("--file").arg(&plain).arg("--directory").arg(folder).arg(".");
     crate::run(&mut tar)?;
-    crate::run(Command::new("gzip").args(["-9", "-n", "-f"]).arg(&plain))
+    crate::run(Command::new("gzip").args([about.effort, "-n", "-f"]).arg(&plain))
 }
 
 /// The files below a folder, sorted, as paths from there.

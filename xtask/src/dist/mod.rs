@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: release packages for x86-64 Linux, as a tar, for Debian and for RPM.
+//! `cargo xtask dist`: release packages for x86-64 Linux, as a tar, for Debian and for RPM; a wheel for
+//! Python, and a package for .NET.
 //!
 //! Programs are linked against glibc 2.31 (Debian 11, Ubuntu 20.04, RHEL 9) by zig's linker, which has the
 //! symbol tables of every glibc. They can not be static: `tally-host` loads provider libraries, the .NET
@@ -8,11 +9,18 @@
 //! The packages depend only on the sources, the compiler and zig: every time is the time of the last commit,
 //! paths of this machine are mapped away, and lists are sorted. `--twice` builds everything in two folders
 //! and compares. `--check` installs each package in a fresh Debian 11 and runs it.
+//!
+//! `--short` is for every run of CI: the programs of the tests instead of optimized ones, packed twice,
+//! compared, and installed over a copy of this machine in memory. It leaves out the old C library, the
+//! optimized build, whether two of those are the same, and Debian 11.
 
 mod check;
 mod deb;
 mod files;
+mod nuget;
 mod rpm;
+mod wheel;
+mod zip;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +40,8 @@ struct About {
     version: String,
     /// Seconds since 1970 of the last commit: the time of every file.
     epoch: u64,
+    /// How hard gzip tries: one of its options.
+    effort: &'static str,
 }
 
 impl About {
@@ -42,10 +52,10 @@ impl About {
     const LICENCE: &'static str = "MIT OR Apache-2.0";
     const HOMEPAGE: &'static str = env!("CARGO_PKG_REPOSITORY");
 
-    fn read() -> Result<About, String> {
+    fn read(effort: &'static str) -> Result<About, String> {
         let epoch = output(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%ct"]))?;
         let epoch = epoch.trim().parse().map_err(|_| format!("git printed {epoch:?}, not a time"))?;
-        Ok(About { version: env!("CARGO_PKG_VERSION").to_string(), epoch })
+        Ok(About { version: env!("CARGO_PKG_VERSION").to_string(), epoch, effort })
     }
 
     fn name(&self) -> String {
@@ -53,72 +63,108 @@ impl About {
     }
 }
 
-pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let mut profile = "dist";
-    let (mut is_checked, mut is_twice, mut built) = (false, false, None);
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--check" => is_checked = true,
-            "--twice" => is_twice = true,
-            "--profile" => profile = words.next().ok_or("--profile needs a name, such as dist or dev")?,
-            "--built" => built = Some(PathBuf::from(words.next().ok_or("--built needs a folder")?)),
-            other => {
-                let options = "--profile NAME, --built FOLDER, --check and --twice";
-                return Err(format!("unknown argument {other:?}; it takes {options}"));
+/// What to make.
+struct Order {
+    profile: String,
+    is_checked: bool,
+    is_twice: bool,
+    is_short: bool,
+    /// The folder of programs that were compiled before, to try the packages alone.
+    built: Option<PathBuf>,
+}
+
+impl Order {
+    fn parse(arguments: &[String]) -> Result<Order, String> {
+        let profile = "dist".to_string();
+        let mut order = Order { profile, is_checked: false, is_twice: false, is_short: false, built: None };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--check" => order.is_checked = true,
+                "--twice" => order.is_twice = true,
+                "--short" => order.is_short = true,
+                "--profile" => {
+                    order.profile =
+                        words.next().ok_or("--profile needs a name, such as dist or dev")?.clone();
+                }
+                "--built" => order.built = Some(PathBuf::from(words.next().ok_or("--built needs a folder")?)),
+                other => {
+                    let options = "--profile NAME, --built FOLDER, --check, --twice and --short";
+                    return Err(format!("unknown argument {other:?}; it takes {options}"));
+                }
             }
         }
+        if order.is_short {
+            (order.is_checked, order.is_twice) = (true, true);
+            order.profile = "dev".to_string();
+        }
+        Ok(order)
     }
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let order = Order::parse(arguments)?;
     let changed = output(Command::new("git").current_dir(root()).args(["status", "--porcelain"]))?;
-    if !changed.trim().is_empty() && profile == "dist" && built.is_none() {
+    if !changed.trim().is_empty() && order.profile == "dist" && order.built.is_none() {
         let words = "the tree has changes that are not committed; a release comes from a commit. \
             For a trial: --profile dev";
         return Err(format!("{words}\n{}", changed.trim_end()));
     }
-    let about = About::read()?;
-    let folder = target_folder().join("packages");
-    let packages = match &built {
-        // Programs that were compiled before, to try the packages alone.
-        Some(built) => make(&about, built, &folder)?,
-        None => make(&about, &compile(&about, profile, &target_folder().join("dist-build"))?, &folder)?,
-    };
-    if is_twice {
-        let other = target_folder().join("packages-again");
-        let again = compile(&about, profile, &target_folder().join("dist-build-again"))?;
-        let again = make(&about, &again, &other)?;
+    let about = About::read(if order.is_short { "-1" } else { "-9" })?;
+    let folders = ["packages", "packages-again"].map(|name| target_folder().join(name));
+    let builds = ["dist-build", "dist-build-again"].map(|name| target_folder().join(name));
+    let packages = make(&about, &order, &builds[0], &folders[0])?;
+    if order.is_twice {
+        // The short form compiles once.
+        let build = if order.is_short { &builds[0] } else { &builds[1] };
+        let again = make(&about, &order, build, &folders[1])?;
         for (one, two) in packages.iter().zip(&again) {
-            let same = read(one)? == read(two)?;
-            if !same {
-                return Err(format!(
-                    "{} and {} differ: the build is not reproducible",
-                    one.display(),
-                    two.display()
-                ));
+            if read(one)? != read(two)? {
+                let words = "differ: the build is not reproducible";
+                return Err(format!("{} and {} {words}", one.display(), two.display()));
             }
         }
-        eprintln!("two builds, the same bytes");
+        eprintln!("made twice, the same bytes");
     }
     for package in &packages {
         let size = fs::metadata(package).map_or(0, |metadata| metadata.len());
         eprintln!("{:>9} kB  {}", size / 1000, package.display());
     }
-    if is_checked {
-        check::all(&about, &packages)?;
+    if order.is_checked {
+        check::all(&about, &packages, order.is_short)?;
     }
     Ok(())
 }
 
-/// Makes the packages of the programs in one folder, in another. Returns their files.
-fn make(about: &About, built: &Path, folder: &Path) -> Result<Vec<PathBuf>, String> {
-    for file in BUILT {
-        needs_old_library(&built.join(file))?;
+/// Makes the packages in a folder, of programs that are compiled in another. Returns their files.
+fn make(about: &About, order: &Order, build: &Path, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let library = if order.is_short { wheel::Library::Own } else { wheel::Library::Oldest };
+    let built = match &order.built {
+        Some(built) => built.clone(),
+        None if order.is_short => {
+            // As the tests compile them.
+            crate::run(cargo().args(["build", "--quiet", "--workspace"]))?;
+            target_folder().join("debug")
+        }
+        None => compile(about, &order.profile, build)?,
+    };
+    if !order.is_short {
+        for file in BUILT {
+            needs_old_library(&built.join(file))?;
+        }
     }
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let tree = Tree::stage(about, built, &folder.join("tree"))?;
-    let packages =
-        vec![tree.tar(about, folder)?, deb::write(about, &tree, folder)?, rpm::write(about, &tree, folder)?];
+    let tree = Tree::stage(about, &built, &folder.join("tree"))?;
+    let compiled = if order.is_short { target_folder() } else { build.join("python") };
+    let packages = vec![
+        tree.tar(about, folder)?,
+        deb::write(about, &tree, folder)?,
+        rpm::write(about, &tree, folder)?,
+        wheel::write(about, &order.profile, library, &compiled, folder)?,
+        nuget::write(about, &tree, folder)?,
+    ];
     let mut sums = Command::new("sha256sum");
     sums.current_dir(folder).args(packages.iter().filter_map(|package| package.file_name()));
     let sums = output(&mut sums)?;
@@ -139,19 +185,24 @@ fn compile(about: &About, profile: &str, build: &Path) -> Result<PathBuf, String
     for package in PACKAGES {
         command.args(["--package", package]);
     }
+    reproducible(&mut command, about, build)?;
+    crate::run(&mut command)?;
+    Ok(build.join("x86_64-unknown-linux-gnu").join(if profile == "dev" { "debug" } else { profile }))
+}
+
+/// Lets a compilation depend on nothing of this machine.
+fn reproducible(command: &mut Command, about: &About, build: &Path) -> Result<(), String> {
     // Paths in messages of panics: those of this machine say nothing to a user, and make builds differ.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let home = home.ok_or("neither CARGO_HOME nor HOME says where the sources of crates are")?;
     let mut flags = format!("--remap-path-prefix={}=/tallymon", root().display());
-    if let Some(home) = home {
-        flags += &format!(" --remap-path-prefix={}=/cargo", home.display());
-    }
+    flags += &format!(" --remap-path-prefix={}=/cargo", home.display());
     // The folder of the build holds generated sources.
     flags += &format!(" --remap-path-prefix={}=/build", build.display());
     command.env("RUSTFLAGS", &flags).env("SOURCE_DATE_EPOCH", about.epoch.to_string());
     command.env("CARGO_INCREMENTAL", "0");
-    crate::run(&mut command)?;
-    Ok(build.join("x86_64-unknown-linux-gnu").join(if profile == "dev" { "debug" } else { profile }))
+    Ok(())
 }
 
 /// Fails if a file needs a newer C library than it should.

@@ -17,7 +17,7 @@ pub(super) fn write(about: &About, tree: &Tree, folder: &Path) -> Result<PathBuf
     let archive = work.join("payload.cpio");
     let plain = cpio(about, &files)?;
     write_file(&archive, &plain)?;
-    crate::run(Command::new("gzip").args(["-9", "-n", "-f"]).arg(&archive))?;
+    crate::run(Command::new("gzip").args([about.effort, "-n", "-f"]).arg(&archive))?;
     let payload = read(&work.join("payload.cpio.gz"))?;
     let header = main_header(about, &files, &digest(&work, "sha256sum", &payload)?)?.finish(63);
     let mut signed = header.clone();
