@@ -47,6 +47,8 @@ pub struct LogClock {
     changes: Vec<(FileTime, i32)>,
     /// The zone is not known, so local times are taken as UTC, or the zone was guessed.
     zone_unknown: bool,
+    /// The zone of the first log that says its zone.
+    zone: Zone,
 }
 
 impl LogClock {
@@ -83,6 +85,18 @@ impl LogClock {
     /// Notes the zone of a log.
     pub fn set_zone(&mut self, zone: &Zone) {
         self.zone_unknown |= zone.is_unknown();
+        self.take_zone(zone);
+    }
+
+    fn take_zone(&mut self, zone: &Zone) {
+        if self.zone == Zone::Unknown {
+            self.zone = zone.clone();
+        }
+    }
+
+    /// The name of the log's zone at a time, and minutes to add to local time for UTC, as for [`Zone::label`].
+    pub fn zone_label(&self, time: FileTime) -> (String, i32) {
+        self.zone.label(self.minutes(time))
     }
 
     /// Adds the records of another log.
@@ -96,6 +110,7 @@ impl LogClock {
         self.changes.sort_unstable();
         self.changes.dedup_by_key(|(_, minutes)| *minutes);
         self.zone_unknown |= other.zone_unknown;
+        self.take_zone(&other.zone);
     }
 
     /// The times of the oldest and the newest record, UTC; `None` without records.

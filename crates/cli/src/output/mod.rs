@@ -12,7 +12,6 @@ use tallymon::log::csv::{CsvOptions, CsvWriter};
 use tallymon::log::json::JsonSink;
 pub(crate) use tallymon::log::json::json_value;
 use tallymon::log::new_file::{is_same_file, write_file};
-use tallymon::log::zone::Zone;
 use tallymon::log::{LogClock, LogError, LogErrorKind};
 use tallymon::{LiveRows, Replaced, RowValues};
 
@@ -192,7 +191,7 @@ impl<'w> Rows<'w> {
     ) -> Box<dyn Sink<Error = io::Error> + 'w> {
         match self.form {
             Form::Csv | Form::Tsv => {
-                let zone_name = self.zone_name(time, minutes);
+                let zone_name = self.zone_name(time);
                 let (tabs, style) = (self.form == Form::Tsv, self.style);
                 // UTC = local time + bias, in minutes.
                 let bias = -minutes;
@@ -202,7 +201,7 @@ impl<'w> Rows<'w> {
                 Box::new(CsvWriter::new(out, options))
             }
             Form::Json => {
-                let zone = self.zone_name(time, minutes);
+                let zone = self.zone_name(time);
                 Box::new(JsonSink::new(out, &self.host).with_zone(&zone, -minutes))
             }
             Form::Plain => Box::new(PlainLines::new(out)),
@@ -213,10 +212,10 @@ impl<'w> Rows<'w> {
         }
     }
 
-    /// The name of the zone of a time, which is so many minutes from UTC.
-    fn zone_name(&self, time: FileTime, minutes: i32) -> String {
+    /// The name of the zone of a time.
+    fn zone_name(&self, time: FileTime) -> String {
         match &self.clock {
-            Some(_) => Zone::default().label(minutes).0,
+            Some(clock) => clock.zone_label(time).0,
             None => self.zone().at(time).zone,
         }
     }

@@ -213,3 +213,21 @@ fn help_says_whose_clock_it_is() {
     }
     has(&tally(&["compat", "relog", "-?"]).data(), &["by the log's own clock"]);
 }
+
+/// What is printed as text or JSON has the name of the log's zone, as Windows' header has it.
+#[test]
+fn output_has_the_zone_of_the_log() {
+    let folder = Folder::new();
+    let log = log(&folder);
+    let at = ["--log", &log, r"\Memory\Available Bytes"];
+    for command in ["get", "watch"] {
+        for (form, words) in [
+            ("--csv", r#""(PDH-CSV 4.0) (Korea Standard Time)(-540)","#),
+            ("--tsv", "\"(PDH-TSV 4.0) (Korea Standard Time)(-540)\"\t"),
+            ("--json", r#""zone":"Korea Standard Time","bias":-540,"#),
+        ] {
+            let ran = tally(&[&[command][..], &at, &[form]].concat());
+            assert!(ran.out.contains(words), "{command} {form}: {}{}", ran.out, ran.err);
+        }
+    }
+}
