@@ -17,6 +17,7 @@
 //! | `miri` | `core` and unsafe code of publishing and profiling under miri; needs a nightly compiler |
 //! | `attack [--short] [--write] [TEST]` | the attacks of the tests, in namespaces; the table of `docs/security.md` |
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
+//! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ mod fuzz;
 mod lint;
 mod models;
 mod shots;
+mod sick;
 mod test;
 mod wine;
 
@@ -92,6 +94,11 @@ const TASKS: &[Task] = &[
         name: "wine",
         summary: "links for Windows, and the tests there, run by Wine [--short | --logs | PACKAGE...]",
         run: wine::run,
+    },
+    Task {
+        name: "sick",
+        summary: "sick on purpose, and what 'tally analyze' finds (2 minutes; root for control groups)",
+        run: sick::run,
     },
     Task {
         name: "bench",
