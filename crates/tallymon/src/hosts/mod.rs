@@ -20,7 +20,6 @@
 
 use std::env;
 use std::fmt;
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -259,6 +258,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_and_an_endless_file_are_no_tables() {
+        use std::fs;
+
         let folder = tallymon_testkit::Scratch::new();
         let pipe = folder.join("pipe");
         if let Some(mkfifo) = tallymon_testkit::peer("mkfifo") {
