@@ -26,7 +26,7 @@ mod publishers;
 pub mod registry;
 pub mod titles;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use tallymon_core::block::{
@@ -164,6 +164,13 @@ impl Host {
     /// not known.
     pub fn processes() -> Option<Arc<dyn tallymon_provider::process::Processes>> {
         builtin::processes()
+    }
+
+    /// The addresses of the network interfaces of this machine with the lengths of their prefixes, such as
+    /// `192.0.2.7/24`, by the instances of Network Interface; those that other machines can reach first. Empty
+    /// where the system does not tell.
+    pub fn interface_addresses() -> HashMap<String, Vec<String>> {
+        builtin::interface_addresses()
     }
 
     /// The state of each provider library, as far as this host has loaded it.

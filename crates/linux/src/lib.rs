@@ -24,6 +24,7 @@ mod system;
 #[cfg(test)]
 mod test_support;
 
+pub use kernel::addresses::interface_addresses;
 pub use kernel::bpf::refusal::Refusal;
 pub use kernel::reusable_file::ReadError;
 pub use kernel::root::Root;

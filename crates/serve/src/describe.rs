@@ -6,7 +6,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
 use tallymon::{CatalogObject, Explanation, InstanceKey, Names, SourceInfo};
-use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow};
+use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
 use tallymon_monitor::model::{TopGroup, TopInstance};
 
 use crate::chart::number;
@@ -167,21 +167,34 @@ pub(crate) fn overview(model: &Overview, time: Option<FileTime>) -> Value {
             "user": gauge(&processors.user), "kernel": gauge(&processors.kernel),
             "queue": gauge(&processors.queue), "processes": gauge(&processors.processes),
             "threads": gauge(&processors.threads), "switches": gauge(&processors.switches),
-            "up": gauge(&processors.up),
+            "up": gauge(&processors.up), "load": processors.load.each_ref().map(gauge),
+            "waitingForDisk": gauge(&processors.waiting_for_disk), "stolen": gauge(&processors.stolen),
+            "speed": gauge(&processors.speed),
         },
         "memory": {
             "total": memory.total.map(number), "parts": parts, "share": memory.share(),
             "available": gauge(&memory.available), "committed": gauge(&memory.committed),
-            "limit": gauge(&memory.limit), "swap": gauge(&memory.swap), "paging": gauge(&memory.paging),
+            "limit": gauge(&memory.limit), "swap": gauge(&memory.swap),
+            "swapSize": memory.swap_size.map(number), "paging": gauge(&memory.paging),
         },
         "disks": view.disks.iter().map(|disk| named(&disk.name, [
             ("busy", gauge(&disk.busy)), ("read", gauge(&disk.read)), ("write", gauge(&disk.write)),
             ("latency", gauge(&disk.latency)), ("queue", gauge(&disk.queue)),
         ])).collect::<Vec<_>>(),
         "idleDisks": folded(&view.idle_disks),
+        "fileSystems": view.file_systems.iter().map(|one| named(&one.name, [
+            ("share", gauge(&one.share)), ("used", one.used.map_or(Value::Null, number)),
+            ("free", gauge(&one.free)), ("size", one.size.map_or(Value::Null, number)),
+        ])).collect::<Vec<_>>(),
+        "otherFileSystems": folded(&view.other_file_systems),
+        "sensors": view.sensors.iter().map(|one| named(&one.name, [
+            ("kind", sensor_kind(one.kind).into()), ("gauge", gauge(&one.gauge)),
+        ])).collect::<Vec<_>>(),
         "interfaces": view.interfaces.iter().map(|one| named(&one.name, [
             ("received", gauge(&one.received)), ("sent", gauge(&one.sent)),
             ("speed", one.speed.map_or(Value::Null, number)),
+            ("totals", one.totals.iter().map(|total| total.map_or(Value::Null, number)).collect()),
+            ("addresses", one.addresses.iter().map(|address| Value::from(visible(address))).collect()),
         ])).collect::<Vec<_>>(),
         "idleInterfaces": folded(&view.idle_interfaces),
         "pressure": {
@@ -190,6 +203,16 @@ pub(crate) fn overview(model: &Overview, time: Option<FileTime>) -> Value {
         },
         "processes": view.processes.map(|rows| processes(&rows)),
     })
+}
+
+/// The word of a kind of sensor; the page knows its unit.
+const fn sensor_kind(kind: SensorKind) -> &'static str {
+    match kind {
+        SensorKind::Temperature => "temperature",
+        SensorKind::Charge => "charge",
+        SensorKind::Power => "power",
+        SensorKind::Fan => "fan",
+    }
 }
 
 fn named<const N: usize>(name: &str, fields: [(&str, Value); N]) -> Value {

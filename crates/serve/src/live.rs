@@ -18,7 +18,7 @@ use tallymon::sample::{Listener, Tick};
 use tallymon::{
     CounterHandle, InstanceKey, InstanceNames, Locale, Location, Query, Reading, Sampler, SourceInfo,
 };
-use tallymon_monitor::model::overview::{OVERVIEW_SHARE, Overview};
+use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Monitor, Series, Top, TopGroup, causes};
 use tokio::sync::watch;
 
@@ -62,6 +62,8 @@ struct State {
     processes: Query,
     overview_listener: Listener,
     overview: Overview,
+    /// The addresses of this machine; `None` for another one.
+    network: Option<NetworkAddresses>,
     /// Why the newest row has no sample.
     trouble: Option<String>,
 }
@@ -88,6 +90,7 @@ impl Live {
         locale: Locale,
     ) -> Result<Arc<Live>, SourceError> {
         let io = |error: std::io::Error| SourceError::new(SourceErrorKind::Io, error.to_string());
+        let is_here = matches!(location, Location::Local | Location::Machine { .. });
         let sampler = Sampler::start(move || tallymon::open(&location)).map_err(io)?;
         let info = sampler.info(locale).wait(PATIENCE).unwrap_or_else(|| Err(no_answer()))?;
         let query = Query::over(info.clone());
@@ -106,6 +109,7 @@ impl Live {
             processes,
             overview_listener,
             overview,
+            network: is_here.then(|| NetworkAddresses::new(tallymon::Host::interface_addresses)),
             trouble: None,
         };
         state.listener.want(state.query.request());
@@ -404,6 +408,9 @@ impl State {
             let time = self.counters.accept(snapshot.clone());
             self.processes.accept(snapshot.clone());
             self.overview.take(time, &self.counters);
+            if let Some(network) = &mut self.network {
+                network.tell(&mut self.overview);
+            }
             self.overview.processes.take(time, &self.processes, true);
         }
         if has_row {

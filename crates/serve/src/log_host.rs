@@ -324,6 +324,7 @@ impl LogHost {
         processes.collect()?;
         counters.collect()?;
         let readings = counters.readings();
+        model.take_counts(time, &readings);
         let places = model.expect_rows(&counters, &readings);
         let (mut positions, mut columns) = (Vec::new(), Vec::new());
         for (reading, place) in readings.iter().zip(places) {

@@ -1,5 +1,6 @@
 //! The built-in objects of Linux.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
@@ -47,6 +48,10 @@ pub(crate) fn system_name() -> String {
 
 pub(crate) fn processes() -> Option<Arc<dyn Processes>> {
     Some(Arc::new(tallymon_linux::process::LinuxProcesses::system()))
+}
+
+pub(crate) fn interface_addresses() -> HashMap<String, Vec<String>> {
+    tallymon_linux::interface_addresses()
 }
 
 pub(crate) fn clocks() -> Clocks {

@@ -12,7 +12,9 @@ mod system;
 #[cfg(all(test, target_os = "linux"))]
 mod reference_tests;
 
-pub(crate) use system::{clocks, findings, processes, providers, system_name, system_source};
+pub(crate) use system::{
+    clocks, findings, interface_addresses, processes, providers, system_name, system_source,
+};
 
 /// All clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

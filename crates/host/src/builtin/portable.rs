@@ -1,5 +1,6 @@
 //! What the standard library says of a system.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,6 +15,11 @@ pub(crate) fn system_name() -> String {
 
 pub(crate) fn processes() -> Option<Arc<dyn Processes>> {
     None
+}
+
+/// Not known.
+pub(crate) fn interface_addresses() -> HashMap<String, Vec<String>> {
+    HashMap::new()
 }
 
 pub(crate) fn clocks() -> Clocks {

@@ -8,7 +8,7 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_provider::{Finding, FindingState, Profile, Provider, TierChoice};
 use tallymon_win32::{Registration, WindowsSource, registrations};
 
-pub(crate) use super::portable::{clocks, processes, system_name};
+pub(crate) use super::portable::{clocks, interface_addresses, processes, system_name};
 
 /// None: what Windows counts, it has itself.
 #[expect(clippy::unnecessary_wraps, reason = "it can fail on other systems")]

@@ -1,6 +1,7 @@
 //! Interfaces of the kernel: files, netlink, clocks, event counters, BPF programs, and the print server's
 //! socket.
 
+pub(crate) mod addresses;
 pub(crate) mod bpf;
 #[allow(unsafe_code, reason = "the CPU clock of another process has no safe interface")]
 pub(crate) mod clock;

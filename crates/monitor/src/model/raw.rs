@@ -163,6 +163,21 @@ impl RawSamples {
         self.bytes = self.bytes.saturating_add(later.bytes);
     }
 
+    /// The sample of the row that has so many rows behind it. Its time and a second number that is its time are
+    /// not known here.
+    pub(super) fn before_newest(&self, newer: usize) -> Option<Sample> {
+        let mut newer = newer.checked_sub(self.missing)?;
+        for chunk in self.chunks.iter().rev() {
+            let left = chunk.cells.saturating_sub(chunk.forgotten);
+            if newer < left {
+                let nth = chunk.cells.checked_sub(newer)?.checked_sub(1)?;
+                return Cells::of(chunk).nth(nth)?.map(|cell| cell.sample(FileTime(0)));
+            }
+            newer = newer.checked_sub(left)?;
+        }
+        None
+    }
+
     /// The samples of the newest rows, which have these times, oldest first; each with whether it is stale.
     pub(super) fn samples(
         &self,
@@ -414,6 +429,11 @@ mod tests {
             assert_eq!(raw.len(), left);
             let newest = &rows[1_000 - left..];
             assert_eq!(read(&raw, newest), expected(newest));
+            for newer in 0..=left {
+                let wanted = newest.len().checked_sub(newer + 1).and_then(|at| newest[at].1);
+                let found = raw.before_newest(newer).map(|sample| sample.first);
+                assert_eq!(found, wanted.map(|(sample, _)| sample.first), "{left} {newer}");
+            }
         }
         assert_eq!(raw.bytes(), raw.chunks.capacity() * size_of::<Chunk>());
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, Cell, NoValue, PartialSum, Value};
+use tallymon::core::flow::{Absence, Cell, NoValue, PartialSum, Sample, Value};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::human::Unit;
@@ -291,6 +291,12 @@ impl Series {
             },
             None => Cell::missing(point.read().err().unwrap_or(NoValue::NotNumeric)),
         })
+    }
+
+    /// The raw sample of a row, if the source had one.
+    pub(crate) fn raw_at(&self, next: u64, row: u64) -> Option<Sample> {
+        let newer = usize::try_from(next.checked_sub(row)?.checked_sub(1)?).ok()?;
+        self.raw.before_newest(newer)
     }
 
     /// Bytes of its raw samples.

@@ -12,6 +12,7 @@ use tallymon::registry::Roots;
 use tallymon::{Log, Query, Sampler};
 
 use crate::model::DEFAULT_BUDGET;
+use crate::model::overview::Addresses;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
 use crate::term::chart::Glyphs;
@@ -55,6 +56,8 @@ pub struct Options {
     pub sessions: Option<Arc<dyn Sessions>>,
     /// Facts and details of processes; `None` where the source is not this machine.
     pub processes: Option<Arc<dyn Processes>>,
+    /// Reads the addresses of interfaces; `None` where the source is not this machine.
+    pub addresses: Option<fn() -> Addresses>,
     /// Begin with the overview instead of the chart.
     pub overview: bool,
     /// How to read logs that the user opens.
@@ -95,6 +98,7 @@ impl Options {
             registry: None,
             sessions: None,
             processes: None,
+            addresses: None,
             overview: false,
             reading: ReadOptions::default(),
             settings: None,

@@ -8,7 +8,7 @@ use tallymon::sample::{Listener, Tick as Sample};
 use tallymon::{Log, Query};
 
 use crate::log::columns::{Loading, Part, Span};
-use crate::model::overview::{OVERVIEW_SHARE, Overview};
+use crate::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use crate::workspace::state::{View, Workspace};
 
 /// How many rows of a log are read around the cursor.
@@ -23,6 +23,8 @@ pub(crate) struct OverviewState {
     listener: Option<Listener>,
     /// The log of the shown host.
     log: Option<Log>,
+    /// The addresses of this machine; `None` for a log and another machine.
+    network: Option<NetworkAddresses>,
     /// The rows of the log that are being read.
     loading: Option<Loading>,
     /// The time that the rows were read for: if the log has no record there, they are not read again.
@@ -40,6 +42,9 @@ impl OverviewState {
         let time = self.counters.accept(snapshot.clone());
         self.processes.accept(snapshot.clone());
         self.model.take(time, &self.counters);
+        if let Some(network) = &mut self.network {
+            network.tell(&mut self.model);
+        }
         self.model.processes.take(time, &self.processes, true);
     }
 
@@ -47,13 +52,14 @@ impl OverviewState {
     fn go_to(&mut self, time: FileTime, step: u64) -> Result<(), SourceError> {
         self.processes.collect()?;
         self.model.processes.take(time, &self.processes, false);
+        self.counters.collect()?;
+        let readings = self.counters.readings();
+        self.model.take_counts(time, &readings);
         if self.model.row_of(time).is_some() || self.loaded == Some(time) {
             return Ok(());
         }
         self.loaded = Some(time);
-        self.counters.collect()?;
         let Some(log) = self.log.clone() else { return Ok(()) };
-        let readings = self.counters.readings();
         let places = self.model.expect_rows(&self.counters, &readings);
         let (mut positions, mut columns) = (Vec::new(), Vec::new());
         for (reading, place) in readings.iter().zip(places) {
@@ -119,8 +125,10 @@ impl Workspace {
         }
         let log = self.replay.as_ref().map(|replay| self.log_of(host).unwrap_or_else(|| replay.log.clone()));
         let (loading, loaded) = (None, None);
+        let source = self.options.addresses.filter(|_| log.is_none());
+        let network = source.map(NetworkAddresses::new);
         self.overview =
-            Some(OverviewState { model, counters, processes, listener, log, loading, loaded, host });
+            Some(OverviewState { model, counters, processes, listener, log, network, loading, loaded, host });
         if self.replay.is_some() {
             self.follow_cursor();
         }

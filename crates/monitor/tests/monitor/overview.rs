@@ -114,6 +114,26 @@ fn the_numbers_are_those_of_the_machine() {
 }
 
 #[test]
+fn interfaces_have_addresses_and_bytes_since_the_start() {
+    let addresses = || [("eth0".to_owned(), vec!["192.0.2.7/24".to_owned(), "fe80::1/64".to_owned()])].into();
+    let mut overview = Overview::with(Language::ENGLISH, |options| options.addresses = Some(addresses));
+    overview.run(41);
+    overview.bench.resize(200, 50);
+    let of_eth0 = |screen: &str| {
+        let line = screen.lines().find(|line| line.contains("since the start")).unwrap().to_owned();
+        has(&line, &["192.0.2.7/24  fe80::1/64"]);
+        line
+    };
+    let now = of_eth0(&overview.bench.screen());
+    // A past second has its own counts.
+    overview.bench.key(KeyCode::Left).key(KeyCode::Left);
+    let earlier = of_eth0(&overview.bench.screen());
+    assert_ne!(now, earlier);
+    overview.bench.resize(80, 24);
+    assert!(!overview.bench.screen().contains("192.0.2.7"));
+}
+
+#[test]
 fn space_and_sensors_are_those_of_the_machine() {
     let mut overview = Overview::new();
     overview.run(41);

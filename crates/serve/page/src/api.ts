@@ -35,12 +35,16 @@ export type Folded = { names: string[]; sums: number[] };
 export type Overview = {
   time: number | null;
   processors: Record<"total" | "user" | "kernel" | "queue" | "processes" | "threads" | "switches" | "up", Gauge>
-    & { each: { name: string; busy: Gauge }[] };
-  memory: { total: number | null; parts: number[] | null; share: number | null } & Record<
+    & Record<"waitingForDisk" | "stolen" | "speed", Gauge> & { each: { name: string; busy: Gauge }[]; load: Gauge[] };
+  memory: { total: number | null; swapSize: number | null; parts: number[] | null; share: number | null } & Record<
     "available" | "committed" | "limit" | "swap" | "paging", Gauge>;
   disks: ({ name: string } & Record<"busy" | "read" | "write" | "latency" | "queue", Gauge>)[];
   idleDisks: Folded;
-  interfaces: { name: string; received: Gauge; sent: Gauge; speed: number | null }[];
+  fileSystems: { name: string; share: Gauge; used: number | null; free: Gauge; size: number | null }[];
+  otherFileSystems: Folded;
+  sensors: { name: string; kind: "temperature" | "charge" | "power" | "fan"; gauge: Gauge }[];
+  interfaces: { name: string; received: Gauge; sent: Gauge; speed: number | null; totals: (number | null)[];
+    addresses: string[] }[];
   idleInterfaces: Folded;
   pressure: { processor: Gauge; memory: Gauge[]; disk: Gauge[] };
   processes: { count: number; largest: Process[] } | null;

@@ -26,6 +26,20 @@ export function bytes(value: number | null | undefined): string {
   return `${size.toLocaleString(locale(), { maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
 }
 
+/** A time as people say it: µs, ms, s. */
+export function brief(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return "–";
+  const [size, unit] = seconds < 1e-3 ? [seconds * 1e6, "µs"] : seconds < 1 ? [seconds * 1e3, "ms"] : [seconds, "s"];
+  return `${size.toLocaleString(locale(), { maximumFractionDigits: size < 10 ? 1 : 0 })} ${unit}`;
+}
+
+/** Bits of a link a second, from bytes. */
+export function bits(value: number): string {
+  const size = value * 8;
+  const [scaled, unit] = size >= 1e9 ? [size / 1e9, "Gbit/s"] : [size / 1e6, "Mbit/s"];
+  return `${scaled.toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`;
+}
+
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return "–";
   const whole = Math.max(0, Math.round(seconds));

@@ -2,7 +2,7 @@
 import { batch, signal, useSignalEffect } from "@preact/signals";
 import { get, type Folded, type Gauge, type Overview as Answer } from "./api";
 import { Spark } from "./chart";
-import { bytes, duration, moment, number, percent } from "./format";
+import { bits, brief, bytes, duration, moment, number, percent } from "./format";
 import { hidden } from "./live";
 import { addPaths, choose, connection, cursor, fail, host, hosts, isLive, show } from "./state";
 import { t } from "./words";
@@ -27,6 +27,18 @@ function Line({ name, gauge, form, most, wide }: { name: string; gauge: Gauge; f
       <Spark values={gauge.history} most={most} wide={wide} />
     </button>
   );
+}
+
+const SENSOR = {
+  temperature: (value: number | null) => `${number(value === null ? null : Math.round(value))} °C`,
+  charge: percent,
+  power: (value: number | null) => `${number(value)} W`,
+  fan: (value: number | null) => `${number(value)} rpm`,
+};
+
+/** A gauge with its word, while there is any. */
+function some(word: string, gauge: Gauge, form: (value: number | null) => string): string {
+  return gauge.value === null || form === percent && gauge.value < 0.05 ? "" : ` · ${word} ${form(gauge.value)}`;
 }
 
 function Idle({ folded }: { folded: Folded }) {
@@ -67,6 +79,10 @@ export function Overview() {
               <rect class="back" width="10" height="40" />
               <rect class={`fill ${level(one.busy.value)}`} width="10" height={(one.busy.value ?? 0) * 0.4} y={40 - (one.busy.value ?? 0) * 0.4} />
             </svg><span>{one.name}</span></li>))}</ul>
+        <p class="soft">{t("load")} {processors.load.map((one) => one.value === null ? "–" : one.value.toFixed(2)).join(" ")}
+          {some(t("user"), processors.user, percent)}{some(t("kernel"), processors.kernel, percent)}
+          {some(t("diskWait"), processors.waitingForDisk, percent)}{some(t("stolen"), processors.stolen, percent)}
+          {some("", processors.speed, (value) => `${number(value)} MHz`)}</p>
         <p class="soft">{t("processes")} {number(processors.processes.value)} · {t("threads")} {number(processors.threads.value)} · {t("queue")} {number(processors.queue.value)}</p>
       </section>
       <section class="card"><h2>{t("memory")}</h2>
@@ -80,19 +96,29 @@ export function Overview() {
           <p class="soft">{t("used")} {bytes(parts[0])} · {t("cached")} {bytes(parts[1])} · {t("free")} {bytes(parts[2])}</p></>}
         <Line name={t("available")} gauge={memory.available} form={bytes} />
         <Line name={t("committed")} gauge={memory.committed} form={bytes} />
-        <Line name={t("swap")} gauge={memory.swap} form={percent} most={100} />
+        <Line name={memory.swapSize ? `${t("swap")} (${t("of")} ${bytes(memory.swapSize)})` : t("swap")} gauge={memory.swap} form={percent} most={100} />
       </section>
       <section class="card"><h2>{t("disks")}</h2>
         {now.disks.map((disk) => <div class="device"><h3>{disk.name}</h3>
           <Line name={t("busy")} gauge={disk.busy} form={percent} most={100} />
           <Line name={t("readWord")} gauge={disk.read} form={rate} />
-          <Line name={t("written")} gauge={disk.write} form={rate} /></div>)}
+          <Line name={t("written")} gauge={disk.write} form={rate} />
+          <Line name={t("latency")} gauge={disk.latency} form={brief} /></div>)}
         <Idle folded={now.idleDisks} />
       </section>
+      {now.fileSystems.length > 0 && <section class="card"><h2>{t("fileSystems")}</h2>
+        {now.fileSystems.map((one) => <Line gauge={one.share} form={percent} most={100}
+          name={`${one.name}${one.used !== null && one.size !== null ? `: ${bytes(one.used)} ${t("of")} ${bytes(one.size)}` : ""}`} />)}
+        {now.otherFileSystems.names.length > 0 && <p class="soft" title={now.otherFileSystems.names.join(", ")}>
+          + {now.otherFileSystems.names.length} {t("others")}</p>}
+      </section>}
       <section class="card"><h2>{t("network")}</h2>
         {now.interfaces.map((one) => <div class="device"><h3>{one.name}</h3>
+          {(one.addresses.length > 0 || one.speed !== null) && <p class="soft">{[...one.addresses,
+            one.speed === null ? "" : `${t("link")} ${bits(one.speed)}`].filter(Boolean).join(" · ")}</p>}
           <Line name={t("received")} gauge={one.received} form={rate} />
-          <Line name={t("sent")} gauge={one.sent} form={rate} /></div>)}
+          <Line name={t("sent")} gauge={one.sent} form={rate} />
+          {one.totals[0] !== null && <p class="soft">{t("sinceStart")}: {bytes(one.totals[0])}, {bytes(one.totals[1])}</p>}</div>)}
         <Idle folded={now.idleInterfaces} />
       </section>
       {[pressure.processor, ...pressure.memory, ...pressure.disk].some((one) => one.value !== null) &&
@@ -101,6 +127,9 @@ export function Overview() {
           <Line name={t("memory")} gauge={pressure.memory[0]} form={percent} most={100} />
           <Line name={t("disk")} gauge={pressure.disk[0]} form={percent} most={100} />
         </section>}
+      {now.sensors.length > 0 && <section class="card"><h2>{t("sensors")}</h2>
+        {now.sensors.map((one) => <Line name={one.name} gauge={one.gauge} form={SENSOR[one.kind]} />)}
+      </section>}
       <section class="card processes"><h2>{t("processes")} {now.processes ? `(${now.processes.count})` : ""}</h2>
         <div class="scroll"><table>
           <thead><tr><th>{t("name")}</th><th class="num">PID</th><th class="num">{t("processor")}</th><th class="num">{t("memory")}</th><th class="num">{t("io")}</th><th class="num">{t("threads")}</th></tr></thead>

@@ -137,6 +137,7 @@ fn run_with(
     options.overview = !has_choice && is_whole_machine(&query);
     if common.is_of_this_machine() && !is_log {
         options.processes = tallymon::Host::processes();
+        options.addresses = Some(tallymon::Host::interface_addresses);
     }
     options.settings = settings;
     options.log = log;

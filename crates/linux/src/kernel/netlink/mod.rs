@@ -18,6 +18,7 @@
 //! Netlink never leaves the machine, so its numbers have native byte order.
 
 use std::fmt;
+use std::net::IpAddr;
 
 pub(crate) mod ethtool;
 pub(crate) mod socket;
@@ -49,6 +50,8 @@ pub(crate) const DONE: u16 = 3;
 pub(crate) const ERROR: u16 = 2;
 /// A message type: an interface (RTM_NEWLINK), read by [`Link::decode`].
 pub(crate) const NEW_LINK: u16 = 16;
+/// A message type: an address of an interface (RTM_NEWADDR), read by [`Address::decode`].
+pub(crate) const NEW_ADDRESS: u16 = 20;
 /// A message type: a queueing discipline (RTM_NEWQDISC), read by [`Qdisc::decode`].
 pub(crate) const NEW_QDISC: u16 = 36;
 /// A message type: statistics of an interface (RTM_NEWSTATS), read by [`decode_stats`].
@@ -254,6 +257,44 @@ pub(crate) fn decode_stats(body: &[u8]) -> Result<(u32, Option<LinkStats>), Deco
     Ok((index, stats))
 }
 
+/// One address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// The index of its interface.
+    pub index: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// Bits of its network.
+    pub prefix: u8,
+    /// How far it reaches (RT_SCOPE_...): 0 is everywhere, 253 the link, 254 this machine.
+    pub scope: u8,
+}
+
+impl Address {
+    /// Reads the body of a [`NEW_ADDRESS`] message (`struct ifaddrmsg` and attributes); `None` for a family other
+    /// than IPv4 and IPv6.
+    ///
+    /// # Errors
+    ///
+    /// When it ends too early.
+    pub(crate) fn decode(body: &[u8]) -> Result<Option<Address>, DecodeError> {
+        let index = u32_at(body, 4, "link index of an address")?;
+        let mut found = None;
+        for attribute in Attributes::after(body, 8, "address message")? {
+            let (kind, value) = attribute?;
+            // Over a point-to-point link IFA_ADDRESS is the other end, and IFA_LOCAL comes beside it.
+            if kind == IFA_LOCAL || kind == IFA_ADDRESS && found.is_none() {
+                let short = <[u8; 4]>::try_from(value).map(IpAddr::from);
+                found = short.or_else(|_| <[u8; 16]>::try_from(value).map(IpAddr::from)).ok().or(found);
+            }
+        }
+        let (Some(prefix), Some(scope)) = (body.get(1).copied(), body.get(3).copied()) else {
+            return Ok(None);
+        };
+        Ok(found.map(|address| Address { index, address, prefix, scope }))
+    }
+}
+
 /// One queueing discipline of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Qdisc {
@@ -327,6 +368,8 @@ impl Queue {
     }
 }
 
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_OPERSTATE: u16 = 16;

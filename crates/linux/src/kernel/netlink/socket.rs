@@ -16,8 +16,8 @@ use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, So
 use crate::kernel::reusable_file::retry;
 
 use super::{
-    DONE, DUMP_INTERRUPTED, DecodeError, ERROR, Link, LinkStats, Message, Messages, NEW_LINK, NEW_QDISC,
-    NEW_STATS, Qdisc, decode_stats,
+    Address, DONE, DUMP_INTERRUPTED, DecodeError, ERROR, Link, LinkStats, Message, Messages, NEW_ADDRESS,
+    NEW_LINK, NEW_QDISC, NEW_STATS, Qdisc, decode_stats,
 };
 
 /// A request socket. It is opened at the first request, and again after an error.
@@ -78,6 +78,18 @@ impl RouteSocket {
     pub(crate) fn links(&mut self, links: &mut Vec<Link>) -> Result<(), RouteError> {
         self.collect(GET_LINK, &link_request(SKIP_STATS), links, |message| {
             (message.kind == NEW_LINK).then(|| Link::decode(message.body)).transpose()
+        })
+    }
+
+    /// Replaces `addresses` by the addresses of all interfaces.
+    ///
+    /// # Errors
+    ///
+    /// As [`RouteSocket::links`].
+    pub(crate) fn addresses(&mut self, addresses: &mut Vec<Address>) -> Result<(), RouteError> {
+        // struct ifaddrmsg of family 0: all of them.
+        self.collect(GET_ADDRESS, &[0; 8], addresses, |message| {
+            if message.kind == NEW_ADDRESS { Address::decode(message.body) } else { Ok(None) }
         })
     }
 
@@ -245,6 +257,7 @@ impl LinkEvents {
 }
 
 const GET_LINK: u16 = 18;
+const GET_ADDRESS: u16 = 22;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const GET_QDISC: u16 = 38;
 const GET_STATS: u16 = 94;
@@ -363,6 +376,10 @@ mod tests {
         socket.links(&mut links).unwrap();
         let loopback = links.iter().find(|link| link.flags & super::super::FLAG_LOOPBACK != 0).unwrap();
         assert_eq!((loopback.name.as_slice(), loopback.hardware), (b"lo".as_slice(), 772));
+        let mut addresses = Vec::new();
+        socket.addresses(&mut addresses).unwrap();
+        let local = Address { index: loopback.index, address: [127, 0, 0, 1].into(), prefix: 8, scope: 254 };
+        assert!(addresses.contains(&local), "{addresses:?}");
         let mut stats = Vec::new();
         let mut old = Vec::new();
         for _ in 0..2 {

@@ -110,6 +110,16 @@ impl Gatherer<'_> {
         found.map_or_else(Gauge::none, |series| self.gauge(series, change))
     }
 
+    /// The count of a rate, where the source has it.
+    fn total(&self, metric: Metric, name: &str) -> Option<f64> {
+        let found = self.of(metric).iter().find(|series| series.instance.as_deref() == Some(name))?;
+        let rows = self.overview.rows();
+        let row = self.row?;
+        let of_series = found.raw_at(rows.next(), row).map(|sample| sample.first);
+        let count = of_series.or_else(|| self.overview.count_of(rows.time(row)?, &found.path))?;
+        Some(count as f64)
+    }
+
     /// The instances that some counters have at this time, without sums.
     pub(super) fn instances(&self, metrics: &[Metric]) -> Vec<String> {
         let next = self.overview.rows().next();
@@ -228,6 +238,8 @@ impl Gatherer<'_> {
         let interface = |name: String| Interface {
             received: self.instance(Metric::Received, &name, |number| number),
             sent: self.instance(Metric::Sent, &name, |number| number),
+            totals: [Metric::Received, Metric::Sent].map(|metric| self.total(metric, &name)),
+            addresses: self.overview.addresses.get(&name).cloned().unwrap_or_default(),
             // A loopback says 0, and some drivers say the largest number.
             speed: self
                 .instance(Metric::Bandwidth, &name, |number| number / 8.0)

@@ -5,6 +5,7 @@
 //! shown again and any line can move to the chart with its past. Processes are many and short-lived: of the
 //! past seconds only the largest are kept ([`ProcessHistory`]).
 
+mod addresses;
 mod counters;
 mod gather;
 mod level;
@@ -14,12 +15,16 @@ mod sensors;
 mod space;
 mod view;
 
+use std::collections::HashMap;
+
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::core::title::TitleIndex;
 use tallymon::{Query, Reading};
 
 use crate::model::{Monitor, Series};
 
+pub use addresses::{Addresses, NetworkAddresses};
 pub use counters::{
     COUNTERS, Metric, OverviewCounter, PROCESS_COUNTERS, PROCESS_OBJECT, Pane, ProcessMetric, process_counter,
 };
@@ -34,6 +39,9 @@ pub use view::{
 /// The share of the memory for history that the overview uses: a quarter, half of it for processes.
 pub const OVERVIEW_SHARE: usize = 4;
 
+/// The object of network interfaces.
+const NETWORK_INTERFACE: TitleIndex = TitleIndex(510);
+
 /// The counters of the overview with their history, and the processes.
 #[derive(Debug)]
 pub struct Overview {
@@ -42,6 +50,10 @@ pub struct Overview {
     pub processes: ProcessHistory,
     /// The counters that the source does not have.
     lacks: Vec<&'static OverviewCounter>,
+    /// The addresses of interfaces, by the names of their instances.
+    addresses: Addresses,
+    /// The counts of rates at one time of a log, by their paths: its rows have values only.
+    counts: Option<(FileTime, HashMap<String, u64>)>,
     /// The source has no processes.
     lacks_processes: Vec<&'static str>,
 }
@@ -79,6 +91,8 @@ impl Overview {
             series: Monitor::new(budget / 2),
             processes: ProcessHistory::new(budget / 2),
             lacks,
+            addresses: Addresses::new(),
+            counts: None,
             lacks_processes,
         }
     }
@@ -86,6 +100,25 @@ impl Overview {
     /// Takes the newest sample of the counters.
     pub fn take(&mut self, time: FileTime, query: &Query) {
         self.series.take(time, query, &query.readings());
+    }
+
+    /// Sets the addresses of the interfaces of this machine, by the names of their instances.
+    pub fn set_addresses(&mut self, addresses: Addresses) {
+        self.addresses = addresses;
+    }
+
+    /// Takes the counts of the rates of interfaces at a time of a log.
+    pub fn take_counts(&mut self, time: FileTime, readings: &[Reading]) {
+        let of_network = |reading: &&Reading| reading.object == NETWORK_INTERFACE;
+        let counted = readings.iter().filter(of_network);
+        let count = |reading: &Reading| Some((reading.path.clone(), reading.cell.sample.as_ref()?.first));
+        self.counts = Some((time, counted.filter_map(count).collect()));
+    }
+
+    /// A count that [`Overview::take_counts`] took at this time.
+    fn count_of(&self, time: FileTime, path: &str) -> Option<u64> {
+        let (of, counts) = self.counts.as_ref()?;
+        counts.get(path).copied().filter(|_| *of == time)
     }
 
     /// Records that a time has no sample.

@@ -187,6 +187,11 @@ pub struct Interface {
     pub sent: Gauge,
     /// Bytes that it can send a second, where it says so.
     pub speed: Option<f64>,
+    /// Bytes received and sent since the machine or the interface started, where the source has the counts.
+    pub totals: [Option<f64>; 2],
+    /// Its addresses now, with the lengths of their prefixes: `192.0.2.7/24`. Empty where they are not known: for
+    /// a log and for another machine.
+    pub addresses: Vec<String>,
 }
 
 /// Instances that share one line: idle ones and virtual ones.

@@ -422,9 +422,17 @@ impl Painter<'_> {
         let mut rows = area.rows().skip(1);
         let folded = u16::from(!view.idle_interfaces.names.is_empty());
         let room = usize::from(area.height.saturating_sub(1).saturating_sub(folded));
+        // With room to spare each interface has a second line.
+        let has_more = room >= view.interfaces.len().saturating_mul(2);
         for interface in view.interfaces.iter().take(room) {
             if let Some(row) = rows.next() {
                 self.interface(row, interface, most);
+            }
+            let more = has_more.then(|| self.of_interface(interface)).filter(|text| !text.is_empty());
+            if let Some((text, row)) = more.and_then(|text| Some((text, rows.next()?))) {
+                let x = row.x.saturating_add(2);
+                let left = row.right().saturating_sub(x);
+                put(self.buffer, x, row.y, left, &cut(&text, left), self.theme.dim());
             }
         }
         let hidden = view.interfaces.iter().skip(room).map(|one| one.name.clone());
@@ -466,6 +474,18 @@ impl Painter<'_> {
             bars::history(self.buffer, (other, area.y), half, &interface.sent.history, scale, theme);
         }
         self.item(Pane::Network, area, &interface.received.path);
+    }
+
+    /// What an interface received and sent since its start, and its addresses.
+    fn of_interface(&self, interface: &Interface) -> String {
+        let mut parts = Vec::new();
+        if let [Some(received), Some(sent)] = interface.totals {
+            let (from, to) = (self.theme.either("↓", "i"), self.theme.either("↑", "o"));
+            let (received, sent) = (human::bytes(received), human::bytes(sent));
+            parts.push(format!("{from}{received} {to}{sent} {}", self.word(words::SINCE_START)));
+        }
+        parts.extend(interface.addresses.iter().cloned());
+        parts.join("  ")
     }
 
     pub(super) fn pressure(&mut self, area: Rect) {

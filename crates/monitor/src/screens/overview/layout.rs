@@ -86,6 +86,8 @@ fn panes(area: Rect, shown: &[Pane], counts: Counts, room: Room) -> Vec<(Pane, R
         Pane::Space if room == Room::Wide => list(counts.file_systems, most),
         // Without a line for those that are not shown.
         Pane::Space => list(counts.file_systems, 2).saturating_sub(1),
+        // Each has a second line in a wide screen: counts and addresses.
+        Pane::Network if room == Room::Wide => list(counts.interfaces.saturating_mul(2), most),
         Pane::Network => list(counts.interfaces, most),
         Pane::Pressure if room == Room::Wide => 4,
         Pane::Pressure => 2,

@@ -29,6 +29,7 @@ pub(super) const IDLE: Label = ["idle", "유휴", "待機", "без дела"];
 pub(super) const VIRTUAL: Label = ["idle, virtual", "유휴, 가상", "待機、仮想", "без дела, вирт."];
 pub(super) const IN: Label = ["in", "수신", "受信", "приём"];
 pub(super) const OUT: Label = ["out", "송신", "送信", "отдача"];
+pub(super) const SINCE_START: Label = ["since the start", "시작 이후", "起動以降", "с запуска"];
 pub(super) const WAITED_FOR: Label =
     ["tasks waited for", "작업 대기 원인", "タスクが待ったもの", "задачи ждали"];
 pub(super) const PROCESSOR: Label = ["CPU", "프로세서", "プロセッサ", "ЦП"];
