@@ -94,14 +94,14 @@ words! {
         "오래된 값: 원본이 응답하지 않음",
         "古い値: ソースが応答しません",
         "старое значение: источник не отвечает";
-    Refused: "partial sum: {missing} of {whole} refused",
-        "부분 합계: {whole}개 중 {missing}개 거부됨",
-        "部分的な合計: {whole} 個のうち {missing} 個が拒否",
-        "неполная сумма: отказано {missing} из {whole}";
-    Unreadable: "partial sum: {missing} of {whole} not readable",
-        "부분 합계: {whole}개 중 {missing}개를 읽을 수 없음",
-        "部分的な合計: {whole} 個のうち {missing} 個が読めません",
-        "неполная сумма: не прочитано {missing} из {whole}";
+    Refused: "partial sum: {1} of {2} refused",
+        "부분 합계: {2}개 중 {1}개 거부됨",
+        "部分的な合計: {2} 個のうち {1} 個が拒否",
+        "неполная сумма: отказано {1} из {2}";
+    Unreadable: "partial sum: {1} of {2} not readable",
+        "부분 합계: {2}개 중 {1}개를 읽을 수 없음",
+        "部分的な合計: {2} 個のうち {1} 個が読めません",
+        "неполная сумма: не прочитано {1} из {2}";
     Rights: "run as root, or see 'tally doctor'",
         "root로 실행하거나 'tally doctor' 참조",
         "root で実行するか 'tally doctor' を参照",

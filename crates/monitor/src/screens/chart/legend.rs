@@ -302,8 +302,8 @@ fn why(workspace: &Workspace, series: &Series) -> Option<String> {
         Ok(_) => {
             let sum = series.partial?;
             let word = if sum.reason == Absence::AccessDenied { Word::Refused } else { Word::Unreadable };
-            let words = workspace.words.get(word).replace("{missing}", &sum.missing.to_string());
-            Some(format!("{}; {}", words.replace("{whole}", &sum.whole.to_string()), series.path))
+            let words = workspace.words.get(word).replace("{1}", &sum.missing.to_string());
+            Some(format!("{}; {}", words.replace("{2}", &sum.whole.to_string()), series.path))
         }
         Err(NoValue::FirstSample) => Some(workspace.words.get(Word::TwoSamples).to_string()),
         Err(why @ NoValue::NoData(Absence::AccessDenied)) => {
