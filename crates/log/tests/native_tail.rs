@@ -71,7 +71,9 @@ fn put<W: Output>(writer: &mut NativeWriter<W>, row: u64) -> io::Result<()> {
                 let id = writer.instance(table, Some(&format!("i{instance}")))?;
                 let state = match row % 9 {
                     4 => ValueState::Stale,
-                    6 => ValueState::Partial(PartialSum::new(2, 90, Absence::Vanished).unwrap()),
+                    6 if instance == 0 => {
+                        ValueState::Partial(PartialSum::new(2, 90, Absence::Vanished).unwrap())
+                    }
                     _ => ValueState::Present,
                 };
                 writer.put(id, nth as usize, value, state);
