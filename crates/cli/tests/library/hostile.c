@@ -103,6 +103,24 @@ DWORD CALLBACK Open(LPWSTR context)
     return ERROR_SUCCESS;
 }
 
+/* Forks processes that send themselves a signal, and kills each before, while or after it does. */
+static void kill_own(void)
+{
+    for (int i = 0; i < 200; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            signal(SIGUSR1, SIG_IGN);
+            raise(SIGUSR1);
+            for (;;)
+                pause();
+        }
+        if (child < 0 || kill(child, SIGKILL) < 0 || waitpid(child, NULL, 0) < 0) {
+            note("own processes", 0);
+            return;
+        }
+    }
+}
+
 static void behave(void)
 {
     struct rlimit limit;
@@ -120,6 +138,7 @@ static void behave(void)
         prlimit(child, RLIMIT_CORE, NULL, &limit) < 0 || kill(child, SIGKILL) < 0 || waitpid(child, NULL, 0) < 0 ||
         kill(getpid(), 0) < 0)
         note("own processes", 0);
+    kill_own();
     if (null < 0 || !mkdtemp(folder) || snprintf(path, sizeof path, "%s/x", folder) < 0 ||
         rename(name, path) < 0 || chmod(path, 0600) < 0 || fchmod(file, 0644) < 0 ||
         symlink("x", name) < 0 || truncate(name, 0) == 0)

@@ -330,6 +330,16 @@ impl Listener {
         Ok(Call { id: found.id, thread: found.pid, number, arguments: data.args })
     }
 
+    /// Whether the thread of a call still waits. What was found out about it may be wrong otherwise: its process
+    /// may have been ended, also by the library itself.
+    pub(super) fn is_waiting(&self, asked: &Call) -> bool {
+        let id = asked.id;
+        // SAFETY: the request reads a number of this size, which lives until the call returns.
+        let result =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) };
+        result == 0
+    }
+
     /// Has a call go on in the kernel, or fail. An error means that its thread has ended.
     pub(super) fn answer(&self, asked: &Call, is_allowed: bool) -> io::Result<()> {
         const GOES_ON: u32 = 1;

@@ -68,7 +68,7 @@ impl Watch {
                 let Ok(call) = listener.next() else { return };
                 let (is_allowed, found) = self.judge(&call, child);
                 // Before the answer, so that it is counted when the library goes on.
-                if let Some(found) = found {
+                if let Some(found) = found.filter(|_| listener.is_waiting(&call)) {
                     self.counts.add(found);
                 }
                 if let Source::There(listener) = &self.source {
