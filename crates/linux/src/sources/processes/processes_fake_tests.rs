@@ -316,6 +316,8 @@ fn an_unreadable_file_costs_only_its_counters() {
     assert_eq!(value(&snapshot, 6, READS), absent(Absence::ReadFailed));
     assert!(value(&snapshot, 6, CPU).is_ok());
     let total = named(&snapshot, "_Total");
+    let readable = value(&snapshot, 5, VIRTUAL).unwrap();
+    assert_eq!(sum(&total, VIRTUAL), (ValueState::Partial(lacks_one), readable));
     assert_eq!(raw(&total, READS), absent(Absence::ReadFailed), "nothing is left of the sum");
 }
 
