@@ -19,6 +19,7 @@
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
+//! | `bench --compare REV [--turns N] [--instructions] [JOB...]` | another revision and these files, in turns |
 
 #![forbid(unsafe_code)]
 
@@ -102,7 +103,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        summary: "whole jobs beside their peers, and functions [NAME [PART...]]",
+        summary: "whole jobs beside their peers, and functions [NAME [PART...] | --compare REV [JOB...]]",
         run: bench::run,
     },
 ];

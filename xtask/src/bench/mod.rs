@@ -1,9 +1,18 @@
 //! `cargo xtask bench`: runs our jobs and those of the peers together. `docs/benchmarks.md` keeps the figures
 //! that it prints.
 
+mod compare;
+mod jobs;
+mod statistics;
+
 use crate::{cargo, root, run as execute};
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    if let Some((option, rest)) = arguments.split_first()
+        && option == "--compare"
+    {
+        return compare::run(rest);
+    }
     execute(cargo().args(["build", "--release", "--package", "tallymon-cli", "--package", "tallymon-clr"]))?;
     let mut bench = cargo();
     bench.current_dir(root().join("bench"));
