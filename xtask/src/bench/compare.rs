@@ -1,6 +1,6 @@
-//! `cargo xtask bench --compare REV`: another revision and the files as they are, built alike and run in turns on
-//! one machine. The two runs of a turn follow each other, so both meet the same speed of a machine that changes
-//! it, and only their ratio counts.
+//! `cargo xtask bench --compare REV`: another revision and the files as they are, built alike and run in turns
+//! on one machine. The two runs of a turn follow each other, so both meet the same speed of a machine that
+//! changes it, and only their ratio counts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
