@@ -103,17 +103,24 @@ DWORD CALLBACK Open(LPWSTR context)
     return ERROR_SUCCESS;
 }
 
-/* Forks processes that send themselves a signal, and kills each before, while or after it does. */
+/* Forks a process that sends itself a signal and waits. */
+static pid_t fork_own(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGUSR1, SIG_IGN);
+        raise(SIGUSR1);
+        for (;;)
+            pause();
+    }
+    return child;
+}
+
+/* Kills processes of its own before, while or after they send themselves a signal. */
 static void kill_own(void)
 {
     for (int i = 0; i < 200; i++) {
-        pid_t child = fork();
-        if (child == 0) {
-            signal(SIGUSR1, SIG_IGN);
-            raise(SIGUSR1);
-            for (;;)
-                pause();
-        }
+        pid_t child = fork_own();
         if (child < 0 || kill(child, SIGKILL) < 0 || waitpid(child, NULL, 0) < 0) {
             note("own processes", 0);
             return;
@@ -127,13 +134,7 @@ static void behave(void)
     char name[] = "/tmp/tallymon-behaves-XXXXXX", folder[] = "/tmp/tallymon-behaves-XXXXXX";
     char path[64];
     int file = mkstemp(name), null = open("/dev/null", O_WRONLY), own = open("/proc/self/comm", O_WRONLY);
-    pid_t child = fork();
-    if (child == 0) {
-        signal(SIGUSR1, SIG_IGN);
-        raise(SIGUSR1);
-        for (;;)
-            pause();
-    }
+    pid_t child = fork_own();
     if (child < 0 || file < 0 || write(file, "x", 1) < 0 || prlimit(getpid(), RLIMIT_CORE, NULL, &limit) < 0 ||
         prlimit(child, RLIMIT_CORE, NULL, &limit) < 0 || kill(child, SIGKILL) < 0 || waitpid(child, NULL, 0) < 0 ||
         kill(getpid(), 0) < 0)
