@@ -40,6 +40,7 @@
 pub mod analyze;
 mod catalog;
 pub mod clock;
+pub mod events;
 mod explain;
 mod exports;
 mod history;
@@ -81,7 +82,7 @@ pub use source_info::SourceInfo;
 pub use timer::{Ticks, Timer};
 
 pub use tallymon_host::{
-    Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, events, registry, try_library,
+    Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, registry, try_library,
 };
 pub use tallymon_provider::environment;
 pub use tallymon_provider::library;

@@ -159,6 +159,28 @@ pub struct Alert {
     pub time: FileTime,
 }
 
+impl Alert {
+    pub(super) fn to_json(&self) -> Json {
+        json!({
+            "time": self.time.0,
+            "begins": self.begins,
+            "counter": self.counter,
+            "value": self.value,
+            "limit": self.limit.to_string(),
+        })
+    }
+
+    pub(super) fn from_json(json: &Json) -> Option<Alert> {
+        Some(Alert {
+            time: FileTime(json.get("time")?.as_u64()?),
+            begins: json.get("begins")?.as_bool()?,
+            counter: json.get("counter")?.as_str()?.to_owned(),
+            value: json.get("value").and_then(Json::as_f64),
+            limit: Limit::parse(json.get("limit")?.as_str()?).ok()?,
+        })
+    }
+}
+
 /// A value of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {

@@ -103,8 +103,12 @@ pub fn record(
     let before = store.status(name);
     store.answered(name);
     let started = now();
-    let status =
-        SessionStatus { process: std::process::id(), started: Some(started), ..SessionStatus::default() };
+    let status = SessionStatus {
+        process: std::process::id(),
+        started: Some(started),
+        latest_alerts: before.latest_alerts,
+        ..SessionStatus::default()
+    };
     let unfinished = (!before.ended).then_some(before.segment).flatten();
     let shared = Shared::default();
     shared.set(&status);
@@ -301,10 +305,10 @@ impl Run<'_> {
             (self.status.records, self.status.last) = (self.taken, Some(time));
         }
         for alert in watch.take(time, &Seen::of(query)) {
-            self.status.alerts = self.status.alerts.saturating_add(u64::from(alert.begins));
             if let Err(words) = self.actions.act(&self.settings, &alert) {
                 self.note(&words);
             }
+            self.status.add_alert(alert);
         }
         self.shared.set(&self.status);
     }

@@ -3,6 +3,11 @@
 use serde_json::{Value as Json, json};
 use tallymon_core::time::FileTime;
 
+use super::alert::Alert;
+
+/// How many of the latest alerts a status has.
+const LATEST_ALERTS: usize = 20;
+
 /// What a session does now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
@@ -29,7 +34,7 @@ impl SessionState {
 }
 
 /// What the recorder of a session reports about its last run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionStatus {
     /// Number of the process.
     pub process: u32,
@@ -49,6 +54,8 @@ pub struct SessionStatus {
     pub last: Option<FileTime>,
     /// Alerts that began.
     pub alerts: u64,
+    /// The latest alerts that began or ended, oldest first; also those of earlier runs.
+    pub latest_alerts: Vec<Alert>,
     /// How many records and logs could not be written, and what could not be done at an alert.
     pub errors: u64,
     /// The last error, in words.
@@ -58,6 +65,14 @@ pub struct SessionStatus {
 }
 
 impl SessionStatus {
+    /// Counts an alert, and keeps it among the latest ones.
+    pub(super) fn add_alert(&mut self, alert: Alert) {
+        self.alerts = self.alerts.saturating_add(u64::from(alert.begins));
+        self.latest_alerts.push(alert);
+        let old = self.latest_alerts.len().saturating_sub(LATEST_ALERTS);
+        self.latest_alerts.drain(..old);
+    }
+
     pub(super) fn to_json(&self) -> Json {
         json!({
             "process": self.process,
@@ -69,6 +84,7 @@ impl SessionStatus {
             "bytes": self.bytes,
             "last": self.last.map(|time| time.0),
             "alerts": self.alerts,
+            "latest_alerts": self.latest_alerts.iter().map(Alert::to_json).collect::<Vec<_>>(),
             "errors": self.errors,
             "last_error": self.last_error,
             "ended": self.ended,
@@ -88,9 +104,38 @@ impl SessionStatus {
             bytes: number("bytes").unwrap_or_default(),
             last: number("last").map(FileTime),
             alerts: number("alerts").unwrap_or_default(),
+            latest_alerts: json
+                .get("latest_alerts")
+                .and_then(Json::as_array)
+                .map(|alerts| alerts.iter().filter_map(Alert::from_json).take(LATEST_ALERTS).collect())
+                .unwrap_or_default(),
             errors: number("errors").unwrap_or_default(),
             last_error: json.get("last_error").and_then(Json::as_str).map(str::to_owned),
             ended: json.get("ended").and_then(Json::as_bool).unwrap_or_default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::session::Limit;
+
+    #[test]
+    fn a_status_keeps_the_latest_alerts() {
+        let mut status = SessionStatus::default();
+        for nth in 0..30u64 {
+            let limit = Limit::parse(r"\Memory\Available MBytes<200").unwrap();
+            let value = (nth % 2 == 0).then_some(nth as f64 + 0.5);
+            let counter = r"\Memory\Available MBytes".to_owned();
+            status.add_alert(Alert { begins: nth % 2 == 0, counter, value, limit, time: FileTime(nth) });
+        }
+        assert_eq!((status.alerts, status.latest_alerts.len()), (15, LATEST_ALERTS));
+        assert_eq!(status.latest_alerts.first().map(|alert| alert.time), Some(FileTime(10)));
+        let text = status.to_json().to_string();
+        assert_eq!(SessionStatus::from_json(&serde_json::from_str(&text).unwrap()), status);
+        // A file that somebody else wrote has no effect beyond what it says.
+        let odd = json!({ "latest_alerts": [1, { "time": "x" }, { "limit": {} }] });
+        assert_eq!(SessionStatus::from_json(&odd), SessionStatus::default());
     }
 }
