@@ -1,10 +1,12 @@
 //! Recording sessions, as the monitor shows them. The caller implements [`Sessions`]; the monitor opens no
 //! session files.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon::core::time::FileTime;
+use tallymon::record::session::Alert;
 
 /// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub enum SessionState {
 }
 
 /// A session and its numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Its name.
     pub name: String,
@@ -32,6 +34,8 @@ pub struct Session {
     pub counters: Vec<String>,
     /// Folder of its logs.
     pub folder: PathBuf,
+    /// The newest of its logs.
+    pub log: Option<PathBuf>,
     /// How many logs there are.
     pub logs: usize,
     /// Bytes of all its logs.
@@ -44,6 +48,12 @@ pub struct Session {
     pub errors: u64,
     /// The last error, in words.
     pub last_error: Option<String>,
+    /// The limits of its alerts, such as `PATH > 90`.
+    pub limits: Vec<String>,
+    /// Alerts that began since its last start.
+    pub alerts: u64,
+    /// The latest alerts that began or ended, oldest first.
+    pub latest_alerts: Vec<Alert>,
 }
 
 /// A session to be made, as the user wrote it: empty texts have their defaults.
@@ -79,7 +89,7 @@ pub struct NewSession {
 
 /// Lists, makes, starts, stops and deletes sessions. Calls may take long: the monitor makes them on threads.
 /// Errors are messages for the user.
-pub trait Sessions: Send + Sync {
+pub trait Sessions: fmt::Debug + Send + Sync {
     /// All sessions, by name.
     ///
     /// # Errors

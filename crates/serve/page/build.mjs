@@ -8,9 +8,31 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const at = (name) => new URL(name, import.meta.url).pathname;
+/** Leaves out of uPlot what the page has no use for: other kinds of lines, its legend, its texts of times. */
+const CUTS = [
+  [/^uPlot\.assign = assign;[^]*?(?=^export )/m, ""],
+  ["const showLegend = legend.show;", "const showLegend = false;"],
+  [/^\tconst _timeAxisVals   = .*$/m, ""],
+  [/^\tconst _timeSeriesVal  = .*$/m, ""],
+  [/isTime \? \(isStr\(sv\) \? .*? : sv \|\| _timeSeriesVal\) : sv \|\| numSeriesVal/, "sv || numSeriesVal"],
+  [/isTime \? \(\s*\/\/ config array[^]*?av \|\| _timeAxisVals\s*\) : av \|\| numAxisVals/, "av || numAxisVals"],
+];
+const cut = {
+  name: "cut",
+  setup: (build) => build.onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+    let contents = readFileSync(path, "utf8");
+    for (const [from, to] of CUTS) {
+      const without = contents.replace(from, () => to);
+      if (without === contents) throw new Error(`uPlot has no ${from} any longer: adapt CUTS`);
+      contents = without;
+    }
+    return { contents, loader: "js" };
+  }),
+};
 const { outputFiles } = await build({
+  plugins: [cut],
   entryPoints: [at("src/main.tsx")],
-  bundle: true, minify: true, write: false, charset: "ascii", legalComments: "none", target: "es2022",
+  bundle: true, minify: true, write: false, charset: "utf8", legalComments: "none", target: "es2022",
   format: "iife", outdir: at("dist"), jsx: "automatic", jsxImportSource: "preact",
 });
 const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.trim();

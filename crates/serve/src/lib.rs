@@ -1,8 +1,8 @@
 //! Performance Monitor in a browser: the server of the page, and the report that is one file.
 //!
 //! [`Server::bind`] opens a port on this machine; [`Server::address`] is what the user opens. The page and
-//! its data come from one program: nothing is requested from anywhere else, and nothing can be changed. See
-//! `docs/web.md`, and `docs/security.md` for who may ask.
+//! its data come from one program: nothing is requested from anywhere else. Only recording sessions can be
+//! changed, and only if the caller allows it. `docs/web.md` describes it, `docs/security.md` who may ask.
 //!
 //! | module | does |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
+//! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
 //! | `metrics`, `scrape_format` | raw values for Prometheus; the formats of the answer |
 //! | `page` | the page, which `page/build.mjs` makes |
 //! | `report`, `pack` | the page with its data in it; columns in few bytes |
@@ -21,6 +22,7 @@ mod chart;
 mod connection;
 mod decimate;
 mod describe;
+mod events;
 mod gate;
 mod http;
 mod hub;
@@ -30,10 +32,12 @@ mod metrics;
 mod pack;
 mod page;
 mod parameters;
+mod providers;
 mod report;
 mod route;
 mod scrape_format;
 mod server;
+mod sessions;
 mod statistics;
 mod stream;
 mod upload;
@@ -41,3 +45,4 @@ mod upload;
 pub use metrics::MetricsAccess;
 pub use report::{Report, ReportError, ReportOptions, report};
 pub use server::{Options, ServeError, Server};
+pub use sessions::SessionAccess;

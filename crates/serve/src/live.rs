@@ -25,6 +25,7 @@ use tokio::sync::watch;
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::decimate::Decimator;
 use crate::http::Refused;
+use crate::providers::{ProviderList, ProviderWatch};
 use crate::statistics::Statistics;
 
 /// The most paths that are sampled at a time.
@@ -64,6 +65,7 @@ struct State {
     overview: Overview,
     /// The addresses of this machine; `None` for another one.
     network: Option<NetworkAddresses>,
+    providers: ProviderWatch,
     /// Why the newest row has no sample.
     trouble: Option<String>,
 }
@@ -110,6 +112,7 @@ impl Live {
             overview_listener,
             overview,
             network: is_here.then(|| NetworkAddresses::new(tallymon::Host::interface_addresses)),
+            providers: ProviderWatch::new(info.clone(), sampler.listener()),
             trouble: None,
         };
         state.listener.want(state.query.request());
@@ -225,6 +228,11 @@ impl Live {
             rows.row_at(time).and_then(|row| rows.time(row))
         });
         then(&state.overview, at.or(newest))
+    }
+
+    /// The providers of the source, and their health.
+    pub(crate) fn providers(&self) -> ProviderList {
+        self.state().providers.ask()
     }
 
     /// The largest instances at a time: likely causes of what the series of a path shows.
@@ -386,6 +394,7 @@ impl State {
     }
 
     fn take(&mut self, tick: &Tick) {
+        self.providers.take(tick);
         let mut has_row = false;
         match tick.of(&self.listener) {
             Some(Ok(snapshot)) => {

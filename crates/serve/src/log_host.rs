@@ -11,13 +11,14 @@ use tallymon::core::visible::visible;
 use tallymon::log::{BytesRead, ReadOptions};
 use tallymon::{Locale, Log, Query, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
-use tallymon_monitor::model::{Top, TopGroup, causes};
+use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::decimate::Decimator;
 use crate::http::Refused;
 use crate::live::{MOST_SERIES, watch_top};
 use crate::parameters::milliseconds;
+use crate::providers::ProviderList;
 use crate::statistics::Statistics;
 
 /// How many rows before a time the overview shows.
@@ -305,6 +306,23 @@ impl LogHost {
             &tallymon::core::counter::Format { cap100: false, ..Default::default() },
         )?;
         Ok((readings, query.info()))
+    }
+
+    /// The providers at a time, or at the end.
+    pub(crate) fn providers(
+        &self,
+        host: Option<&str>,
+        time: Option<FileTime>,
+    ) -> Result<ProviderList, Refused> {
+        let _moment = self.moment();
+        let log = self.log(host)?;
+        log.set_time(time.unwrap_or(log.summary().last));
+        let mut query = query(&log, Language::ENGLISH)?;
+        let reports_health = query.add(PROVIDERS_PATH).is_ok();
+        if reports_health {
+            query.collect()?;
+        }
+        Ok(ProviderList::of(&query, reports_health))
     }
 
     /// The overview at a time.

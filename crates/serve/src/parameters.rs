@@ -34,6 +34,11 @@ impl Parameters {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The names of all parameters.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The value of a parameter, if it is there.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.all(name).next()

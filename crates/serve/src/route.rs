@@ -9,10 +9,12 @@ use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, LOCATION, SE
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tallymon::core::title::Language;
+use tallymon::registry::Roots;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::chart::{Range, paths};
 use crate::describe;
+use crate::events;
 use crate::gate::{Gate, Refusal};
 use crate::http::{Answer, Refused, answer, json_answer, whole};
 use crate::hub::{Host, Hub, LIVE};
@@ -20,6 +22,7 @@ use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
 use crate::scrape_format::ScrapeFormat;
+use crate::sessions::{Action, SessionAccess};
 use crate::stream;
 use crate::upload::{self, Uploads};
 
@@ -42,6 +45,16 @@ pub(crate) struct Service {
     /// The counters of the first chart.
     usual: Vec<String>,
     metrics: Option<Arc<Metrics>>,
+    local: Local,
+    /// One action at a time changes sessions.
+    control: Semaphore,
+}
+
+/// What is shown of this machine besides its counters.
+#[derive(Debug)]
+pub(crate) struct Local {
+    pub(crate) sessions: Option<SessionAccess>,
+    pub(crate) events: Option<Roots>,
 }
 
 impl Service {
@@ -52,6 +65,7 @@ impl Service {
         uploads: Uploads,
         usual: Vec<String>,
         metrics: Option<Arc<Metrics>>,
+        local: Local,
     ) -> Service {
         Service {
             gate,
@@ -62,6 +76,8 @@ impl Service {
             work: Semaphore::new(MOST_WORK),
             usual,
             metrics,
+            local,
+            control: Semaphore::new(1),
         }
     }
 
@@ -128,6 +144,7 @@ impl Service {
                 self.close_log(parameters.needed("id")?)?;
                 Ok(json_answer(&json!({}), request.headers()))
             }
+            (path, &Method::POST) if Action::of(path).is_some() => self.control(path, &request).await,
             (path, &Method::GET | &Method::HEAD) if path.starts_with("/api/v1/") => {
                 let (name, asked) = (path.to_string(), request.headers().clone());
                 let parameters = Parameters::of(request.uri())?;
@@ -137,8 +154,31 @@ impl Service {
                 "nothing is at this address; /api/v1/openapi.json describes the interface, {} is the page",
                 self.gate.folder_path()
             ))),
-            _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this server only shows: use GET")),
+            _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this address only shows: use GET")),
         }
+    }
+
+    /// Starts, stops or makes a session.
+    async fn control(
+        self: &Arc<Service>,
+        path: &str,
+        request: &Request<Incoming>,
+    ) -> Result<Response<Answer>, Refused> {
+        let access = self.sessions()?.clone();
+        access.may_control(request.headers())?;
+        let parameters = Parameters::of(request.uri())?;
+        let Some(action) = Action::of(path) else { return Err(Refused::not_found("no such action")) };
+        let permit = self.control.acquire().await;
+        let _permit = permit.map_err(|_| busy("the server ends"))?;
+        let done = tokio::task::spawn_blocking(move || access.act(action, &parameters)).await;
+        Ok(json_answer(&done.map_err(|error| failed(&error))??, request.headers()))
+    }
+
+    fn sessions(&self) -> Result<&SessionAccess, Refused> {
+        self.local
+            .sessions
+            .as_ref()
+            .ok_or_else(|| Refused::not_found("this server shows no recording sessions"))
     }
 
     /// Answers Prometheus.
@@ -184,10 +224,7 @@ impl Service {
         let _permit = permit.transpose().map_err(|_| busy("the server ends"))?;
         let service = Arc::clone(self);
         let work = tokio::task::spawn_blocking(move || service.read(&name, &parameters));
-        let failed = |error| {
-            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("an error in this program: {error}"))
-        };
-        Ok(json_answer(&work.await.map_err(failed)??, asked))
+        Ok(json_answer(&work.await.map_err(|error| failed(&error))??, asked))
     }
 
     fn read(&self, name: &str, parameters: &Parameters) -> Result<Value, Refused> {
@@ -229,6 +266,18 @@ impl Service {
                 Ok(chart.json())
             }
             "/api/v1/rows" => self.rows(parameters),
+            "/api/v1/sessions" => self.sessions()?.list(),
+            "/api/v1/providers" => match host()? {
+                Host::Live(live) => Ok(live.providers().json(&live.info(language, false)?, true)),
+                Host::Log(log, part) => {
+                    let found = log.providers(part.as_deref(), parameters.time("time")?)?;
+                    Ok(found.json(&log.info(part.as_deref(), language)?, false))
+                }
+            },
+            "/api/v1/events" => match &self.local.events {
+                Some(roots) => events::events(roots, parameters),
+                None => Err(Refused::not_found("this server shows no events of this machine")),
+            },
             "/api/v1/explain" => self.explain(parameters),
             "/api/v1/overview" => {
                 let time = parameters.time("time")?;
@@ -358,6 +407,10 @@ fn refused(refusal: Refusal) -> Refused {
         Refusal::Token => StatusCode::UNAUTHORIZED,
     };
     Refused::new(status, refusal.words())
+}
+
+fn failed(error: &tokio::task::JoinError) -> Refused {
+    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("an error in this program: {error}"))
 }
 
 fn busy(words: &str) -> Refused {

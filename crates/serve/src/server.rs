@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
 use tallymon::core::flow::SourceError;
 use tallymon::log::ReadOptions;
+use tallymon::registry::Roots;
 use tallymon::{Locale, Location};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -22,7 +23,8 @@ use crate::gate::Gate;
 use crate::hub::Hub;
 use crate::live::Live;
 use crate::metrics::{Metrics, MetricsAccess};
-use crate::route::Service;
+use crate::route::{Local, Service};
+use crate::sessions::SessionAccess;
 use crate::upload::Uploads;
 
 /// How long a full process waits before it accepts again.
@@ -53,6 +55,10 @@ pub struct Options {
     pub metrics: Option<MetricsAccess>,
     /// The token of requests; `None` makes a new one.
     pub token: Option<String>,
+    /// The recording sessions of this machine; `None` shows none.
+    pub sessions: Option<SessionAccess>,
+    /// The registries beside which the event log of this machine is; `None` shows no events.
+    pub events: Option<Roots>,
 }
 
 /// Why a server does not start.
@@ -140,7 +146,8 @@ impl Server {
         }
         let uploads = Uploads::new(options.uploads)
             .map_err(|error| ServeError::System("a folder for uploaded logs", error))?;
-        let service = Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics));
+        let local = Local { sessions: options.sessions, events: options.events };
+        let service = Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local));
         Ok(Server { listener, address, service, hub })
     }
 

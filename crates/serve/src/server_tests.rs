@@ -46,7 +46,8 @@ async fn serve() -> (SocketAddr, Arc<Service>) {
     let hub = Arc::new(Hub::new(None, ReadOptions::default()));
     let uploads = Uploads::new(0).unwrap();
     let gate = Gate::new(address, None).unwrap();
-    let service = Arc::new(Service::new(gate, hub, uploads, Vec::new(), None));
+    let local = Local { sessions: None, events: None };
+    let service = Arc::new(Service::new(gate, hub, uploads, Vec::new(), None, local));
     tokio::spawn(accept(listener, Arc::clone(&service)));
     (address, service)
 }

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tallymon::record::session::SessionStore;
+use tallymon::registry::Roots;
 use tallymon::remote::frames::FrameError;
-use tallymon_serve::{MetricsAccess, Options, ServeError, Server};
+use tallymon_serve::{MetricsAccess, Options, ServeError, Server, SessionAccess};
 
 use super::mon::DEFAULT_COUNTERS;
 use super::relog::reading;
@@ -20,6 +22,7 @@ use crate::arguments::{Common, Reading};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::session::stored::StoredSessions;
 use crate::words::say;
 
 #[derive(Debug, Args)]
@@ -66,6 +69,9 @@ pub(crate) struct Serve {
     /// Use the token in this file, such as Prometheus' credentials_file, instead of a new one.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Let the page start, stop and make recording sessions, which then run as you.
+    #[arg(long, conflicts_with_all = ["stdio", "samba"])]
+    allow_control: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -95,6 +101,16 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         let words = "--metrics serves this machine, and only logs were given; add --live";
         return Err(Failure::new(Kind::Usage, words));
     }
+    let sessions = if is_live { StoredSessions::of_environment(common) } else { None };
+    if wanted.allow_control && sessions.is_none() {
+        if is_live {
+            // Its error says why there is no folder for sessions.
+            SessionStore::of_environment()?;
+        }
+        let words =
+            "--allow-control is for the sessions of this machine, and only logs were given; add --live";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let server = Server::bind(Options {
         listen: SocketAddr::new(wanted.listen, wanted.port),
         live: is_live.then(|| paths::location(common)).transpose()?,
@@ -109,6 +125,8 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
             Who::Local => MetricsAccess::Local,
         }),
         token: wanted.token_file.as_deref().map(token).transpose()?,
+        sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
+        events: is_live.then(Roots::of_environment),
     });
     let server = server.map_err(|error| {
         let kind = match &error {

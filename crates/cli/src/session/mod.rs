@@ -7,6 +7,7 @@
 //! | `act`, `export` | what an alert does; samples that are sent |
 //! | `webhook` | posts alerts to an address |
 //! | `collector_set` | data collector sets of Windows, read and written |
+//! | `stored` | the sessions as the monitor and the page have them |
 //! | `unit` | starting a session with the machine |
 
 use std::cell::RefCell;
@@ -34,6 +35,7 @@ pub(crate) mod collector_set;
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;
 pub(crate) mod export;
+pub(crate) mod stored;
 mod unit;
 pub(crate) mod webhook;
 

@@ -35,6 +35,7 @@ mod push;
 mod record;
 mod screens;
 mod sends;
+mod serve;
 mod stat;
 mod support;
 mod tables;

@@ -15,6 +15,7 @@ use crate::mouse::{LEFT, at};
 use crate::screens::{check, has};
 
 /// Sessions that a test sets.
+#[derive(Debug)]
 struct Kept(Mutex<Vec<Session>>, Mutex<Vec<NewSession>>);
 
 fn session(name: &str, state: SessionState, counters: &[&str]) -> Session {
@@ -24,12 +25,16 @@ fn session(name: &str, state: SessionState, counters: &[&str]) -> Session {
         interval: Duration::from_secs(15),
         counters: counters.iter().map(|path| (*path).to_string()).collect(),
         folder: "/var/lib/tallymon/logs".into(),
+        log: None,
         logs: 2,
         bytes: 7_300_000,
         records: 1_234,
         last: Some(FileTime(START.0 + 50_000_000)),
         errors: 0,
         last_error: None,
+        limits: Vec::new(),
+        alerts: 0,
+        latest_alerts: Vec::new(),
     }
 }
 

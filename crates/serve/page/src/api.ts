@@ -60,11 +60,31 @@ export type Explanation = {
 export type Named = { language: string; name: string };
 export type Row = { row: number; time: number; values: (number | null)[] };
 
+export type Alert = { time: number; begins: boolean; counter: string; value: number | null; limit: string };
+export type Session = {
+  name: string; state: "recording" | "waiting" | "stopped" | "killed"; interval: number; counters: string[]; folder: string;
+  file: string | null; logs: number; bytes: number; records: number; last: number | null; errors: number;
+  lastError: string | null; limits: string[]; alerts: number; latestAlerts: Alert[];
+};
+export type Sessions = { control: boolean; sessions: Session[]; said?: string; pending?: boolean };
+export type Provider = {
+  name: string; title: string; kind: "library" | "sharedMemory" | "builtIn" | "elsewhere"; reason: string; remedy: string;
+  state: "healthy" | "degraded" | "failed" | "unsupported" | "notAsked" | "disabled" | null; last: number | null;
+  average: number | null; share: number | null; collections: number | null; errors: number | null; late: number | null;
+  restarts: number | null;
+};
+export type Providers = { reportsHealth: boolean; pending: boolean; providers: Provider[] };
+export type Event = {
+  time: number | null; source: string; id: number | null; level: string; message: string; repeated: number;
+  others: number; held: number;
+};
+export type Events = { all: number; found: number; events: Event[]; pending?: boolean };
+
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly nearest: string[] = []) { super(message); }
 }
 
-type Value = string | number | null | undefined | string[];
+export type Value = string | number | null | undefined | string[];
 
 export function address(name: string, parameters: Record<string, Value> = {}): string {
   const search = new URLSearchParams();
@@ -84,6 +104,11 @@ async function read<T>(response: Response): Promise<T> {
 
 export async function get<T>(name: string, parameters: Record<string, Value> = {}, signal?: AbortSignal): Promise<T> {
   return read<T>(await fetch(address(name, parameters), { signal }));
+}
+
+/** Changes something; the server allows it only when it was started so. */
+export async function act<T>(name: string, parameters: Record<string, Value>): Promise<T> {
+  return read<T>(await fetch(address(name, parameters), { method: "POST" }));
 }
 
 export async function upload(file: File, progress: (share: number) => void): Promise<{ id: string }> {

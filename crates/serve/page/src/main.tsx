@@ -7,18 +7,19 @@ import { Add } from "./add";
 import { Explain } from "./explain";
 import { follow, hidden } from "./live";
 import { Logs, open, take } from "./logs";
+import { Events, machineKey, Providers, Sessions } from "./machine";
 import { Monitor, monitorKey } from "./monitor";
 import { report, readReport } from "./report";
 import { ReportPage } from "./report-page";
 import { HostPicker, Overview } from "./overview";
 import {
   adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isLive, keepAddress, loadHosts,
-  paths, readAddress, said, screen, show, theme, THEMES, trouble, type Screen, type Theme,
+  paths, readAddress, said, screen, SCREENS, show, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
 import { lang, LANG_NAMES, remember, t, type Lang, type Word } from "./words";
 
-const SCREENS: Screen[] = inReport ? ["report", "monitor"] : ["overview", "monitor", "logs", "explain"];
+const TABS: readonly Screen[] = inReport ? ["report", "monitor"] : SCREENS.slice(0, -1);
 
 function App() {
   return (
@@ -26,7 +27,7 @@ function App() {
       onDrop={(event) => { event.preventDefault(); if (!inReport) void take(event.dataTransfer?.files ?? []); }}>
       <header class="top">
         <h1>Tallymon</h1>
-        <nav>{SCREENS.map((one, nth) => (
+        <nav>{TABS.map((one, nth) => (
           <button aria-current={screen.value === one ? "page" : undefined} title={String(nth + 1)} onClick={() => show(one)}>{t(one)}</button>))}</nav>
         {!inReport && <HostPicker />}
         <span class="settings">
@@ -43,6 +44,9 @@ function App() {
       {screen.value === "report" && <ReportPage />}
       {screen.value === "logs" && <Logs />}
       {screen.value === "explain" && <Explain />}
+      {screen.value === "sessions" && <Sessions />}
+      {screen.value === "providers" && <Providers />}
+      {screen.value === "events" && <Events />}
       {adding.value && <Add />}
       {helping.value && <Keys />}
       <div class="hidden" role="status" aria-live="polite">{said.value}</div>
@@ -61,8 +65,8 @@ function Trouble() {
   );
 }
 
-const KEYS: [string, Word][] = [["1 – 4", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
-  ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
+const KEYS: [string, Word][] = [["1 – 7", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
+  ["N S", "keySession"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
 
 function Keys() {
   const box = useRef<HTMLDialogElement>(null);
@@ -80,9 +84,11 @@ addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value) return;
   if (target.closest("input, select, textarea, dialog") || (event.key === " " && target.closest("button, summary"))) return;
   const key = event.key.toLowerCase();
-  const to = SCREENS[Number(key) - 1];
+  const to = TABS[Number(key) - 1];
   if (to) show(to);
   else if (key === "?") helping.value = true;
+  else if (key === "/" && document.querySelector("main [type=search]")) document.querySelector<HTMLElement>("main [type=search]")?.focus();
+  else if (screen.value === "sessions") { if (!machineKey(key)) return; }
   else if (key === "a" && !inReport) { adding.value = true; } else if (!monitorKey(key)) return;
   event.preventDefault();
 });

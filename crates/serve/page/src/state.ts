@@ -3,7 +3,8 @@ import { batch, effect, signal } from "@preact/signals";
 import { ApiError, get, type Host } from "./api";
 import { remember, remembered, t } from "./words";
 
-export type Screen = "overview" | "monitor" | "logs" | "explain" | "report";
+export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "report"] as const;
+export type Screen = (typeof SCREENS)[number];
 export type View = "line" | "area" | "stacked" | "bars" | "values";
 export const VIEWS: View[] = ["line", "area", "stacked", "bars", "values"];
 export const THEMES = ["auto", "light", "dark", "contrast"] as const;
@@ -95,7 +96,7 @@ export function readAddress(): void {
     return text !== null && Number.isFinite(Number(text)) ? Number(text) : null;
   };
   batch(() => {
-    if (["overview", "monitor", "logs", "explain", "report"].includes(name)) screen.value = name as Screen;
+    if (SCREENS.includes(name as Screen)) screen.value = name as Screen;
     host.value = wanted.get("host") ?? host.value;
     if (wanted.has("path")) paths.value = wanted.getAll("path");
     if (VIEWS.includes(wanted.get("view") as View)) view.value = wanted.get("view") as View;

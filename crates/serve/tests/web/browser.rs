@@ -7,7 +7,8 @@ use std::process::Command;
 use tallymon_testkit::{Scratch, peer, skip};
 
 use crate::answers::log;
-use crate::client::{Running, options};
+use crate::client::Running;
+use crate::machine::{Kept, machine};
 
 /// Runs the script with these arguments; it must have looked at a screen without finding a fault.
 fn look(arguments: &[&std::ffi::OsStr], last: &str) {
@@ -29,8 +30,8 @@ fn every_screen_in_a_browser() {
     let scratch = Scratch::new();
     let usual = vec![r"\Processor(_Total)\% Processor Time".into(), r"\Memory\Available MBytes".into()];
     let interval = std::time::Duration::from_millis(500);
-    let live = Some(tallymon::Location::Local);
-    let server = Running::with(tallymon_serve::Options { usual, interval, live, ..options() });
+    let machine = machine(&Kept::new(), &scratch, true, &[]);
+    let server = Running::with(tallymon_serve::Options { usual, interval, ..machine });
     let (shots, log) = (scratch.join("shots"), log(&scratch));
     look(&[server.first.as_ref(), shots.as_ref(), log.as_ref()], "phone");
 }

@@ -105,6 +105,8 @@ pub(crate) fn options() -> Options {
         uploads: 1 << 20,
         metrics: None,
         token: None,
+        sessions: None,
+        events: None,
     }
 }
 

@@ -6,6 +6,7 @@ use tallymon_testkit::Scratch;
 
 use crate::answers::log;
 use crate::client::{Running, stream};
+use crate::machine::{Kept, machine};
 
 /// What an answer lacks of its schema.
 fn faults(all: &Value, schema: &Value, value: &Value, at: &str, into: &mut Vec<String>) {
@@ -60,7 +61,7 @@ fn faults(all: &Value, schema: &Value, value: &Value, at: &str, into: &mut Vec<S
 #[test]
 fn every_answer_is_as_described() {
     let scratch = Scratch::new();
-    let server = Running::start(true, &[log(&scratch)]);
+    let server = Running::with(machine(&Kept::new(), &scratch, true, &[log(&scratch)]));
     let all = server.get("/api/v1/openapi.json");
     let all_ready = |hosts: &Value| hosts.as_array().unwrap().iter().all(|host| host["state"] == "ready");
     let hosts = server.wait("/api/v1/hosts", all_ready);
@@ -79,7 +80,9 @@ fn every_answer_is_as_described() {
             "/api/v1/explain" => &["path=%5CMemory%5CAvailable%20Bytes"],
             "/api/v1/contributors" => &["time=TIME", "host=log1&time=TIME"],
             "/api/v1/overview" => &["", "host=log1"],
-            "/api/v1/stream" => continue,
+            "/api/v1/providers" => &["", "host=log1&lang=ja"],
+            "/api/v1/events" => &["", "filter=night&level=error&last=3"],
+            "/api/v1/stream" | "/api/v1/sessions/start" | "/api/v1/sessions/stop" => continue,
             _ => &[""],
         };
         for parameters in parameters {
@@ -94,6 +97,15 @@ fn every_answer_is_as_described() {
         }
     }
     assert!(asked > 12);
+    let reply = server.send(&format!(
+        "{}Content-Length: 0\r\n\r\n",
+        server.head("POST", "/api/v1/sessions/stop?name=night")
+    ));
+    let mut found = Vec::new();
+    let schema =
+        &all["paths"]["/api/v1/sessions/stop"]["post"]["responses"]["200"]["content"]["application/json"];
+    faults(&all, &schema["schema"], &serde_json::from_slice(&reply.body).unwrap(), "", &mut found);
+    assert!(found.is_empty() && schema["schema"].is_object(), "{found:?}");
     let rows = stream(&server, &format!("/api/v1/stream?path={memory}&after=0"), "", 2);
     let mut found = Vec::new();
     faults(&all, &all["components"]["schemas"]["Row"], &rows[1], "", &mut found);

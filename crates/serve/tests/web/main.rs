@@ -7,4 +7,5 @@ mod attack;
 mod browser;
 mod client;
 mod description;
+mod machine;
 mod metrics;

@@ -1,10 +1,7 @@
 //! `tally mon`, and `tally` without a command on a terminal: the monitor.
 
-mod sessions;
-
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use tallymon::clock::LocalZone;
@@ -13,21 +10,19 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::log::ReadOptions;
-use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::{Log, Query, Sampler};
 use tallymon_monitor::model::overview::{OverviewLook, Pane};
-use tallymon_monitor::sessions::Sessions;
 use tallymon_monitor::settings::{EXTENSION, Settings};
 use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
 
-use self::sessions::StoredSessions;
 use super::relog::{in_range, reading};
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::moment_of;
 use crate::paths;
 use crate::progress::open_logs;
+use crate::session::stored::StoredSessions;
 use crate::stop;
 use crate::words::say;
 
@@ -144,10 +139,7 @@ fn run_with(
     // A saved block or a log may come from another machine, so this machine's registry does not apply.
     options.registry = (common.is_of_this_machine() && options.log.is_none()).then(Roots::of_environment);
     // Without a folder for sessions the monitor shows none.
-    options.sessions = SessionStore::of_environment().ok().map(|store| {
-        let kept: Arc<dyn Sessions> = Arc::new(StoredSessions { common: common.clone(), store });
-        kept
-    });
+    options.sessions = StoredSessions::of_environment(common);
     options.reading = read;
     options.top = !wanted.no_top;
     if let Some(memory) = wanted.memory {

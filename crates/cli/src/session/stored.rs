@@ -1,8 +1,9 @@
-//! The recording sessions of `tally log`, which the monitor lists, makes, starts, stops and deletes.
+//! The recording sessions of `tally log`, which the monitor and the page list, make, start and stop.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use tallymon::record::session::{SessionSettings, SessionState as State, SessionStore};
 use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
@@ -12,12 +13,19 @@ use crate::exit::Failure;
 use crate::session;
 
 /// The sessions of this user, or of the system.
-pub(super) struct StoredSessions {
-    pub(super) common: Common,
-    pub(super) store: SessionStore,
+#[derive(Debug)]
+pub(crate) struct StoredSessions {
+    common: Common,
+    store: SessionStore,
 }
 
 impl StoredSessions {
+    /// The sessions of this user, or of the system; `None` without a folder for sessions.
+    pub(crate) fn of_environment(common: &Common) -> Option<Arc<dyn Sessions>> {
+        let store = SessionStore::of_environment().ok()?;
+        Some(Arc::new(StoredSessions { common: common.clone(), store }))
+    }
+
     fn read(&self, name: &str) -> Result<SessionSettings, String> {
         self.store.read(name).map_err(|error| words(error.into()))
     }
@@ -35,11 +43,15 @@ impl StoredSessions {
             },
             interval: settings.interval,
             bytes: bytes.sum(),
+            log: logs.last().map(|(_, path)| path.clone()),
             logs: logs.len(),
             records: status.records,
             last: status.last,
             errors: status.errors,
             last_error: status.last_error,
+            limits: settings.alerts.limits.iter().map(ToString::to_string).collect(),
+            alerts: status.alerts,
+            latest_alerts: status.latest_alerts,
             name: settings.name,
             counters: settings.counters,
             folder: settings.folder,

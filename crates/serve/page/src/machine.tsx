@@ -1,0 +1,187 @@
+// What belongs to this machine besides its counters: recording sessions, providers, events.
+import { signal, useSignalEffect, type Signal } from "@preact/signals";
+import { act, ApiError, get, type Events, type Providers, type Session, type Sessions, type Value } from "./api";
+import { brief, bytes, moment, number } from "./format";
+import { hidden } from "./live";
+import { cursor, fail, host, isLive, paths, said } from "./state";
+import { lang, t, type Word } from "./words";
+
+/** An answer, or why there is none. */
+type Known<T> = { answer?: T; why?: string };
+
+const sessions = signal<Known<Sessions>>({});
+const providers = signal<Known<Providers>>({});
+const events = signal<Known<Events>>({});
+const opened = signal<string | null>(null);
+const making = signal(false);
+const busy = signal(false);
+const filters = [signal(""), signal("")];
+const level = signal("");
+const FORMATS = ["tally", "blg", "csv", "tsv", "sqlite", "parquet"];
+
+/** Asks again and again while the screen is shown. */
+function useAnswer<T extends { pending?: boolean }>(into: Signal<Known<T>>, name: string, asked: () => Record<string, Value>): void {
+  useSignalEffect(() => {
+    const wanted = asked();
+    if (hidden.value) return;
+    const control = new AbortController();
+    let timer = 0;
+    const load = async () => {
+      try { into.value = { answer: await get<T>(name, wanted, control.signal) }; } catch (error) {
+        if (control.signal.aborted) return;
+        if (error instanceof ApiError && error.status !== 401) into.value = { why: error.message }; else fail(error);
+      }
+      if (!control.signal.aborted) timer = setTimeout(load, into.peek().answer?.pending ? 300 : 2000);
+    };
+    void load();
+    return () => { control.abort(); clearTimeout(timer); };
+  });
+}
+
+function Missing({ of }: { of: Known<unknown> }) {
+  return <p role="status">{of.why ?? t("connecting")}</p>;
+}
+
+const MARK: Record<string, string> = { recording: "good", healthy: "good", killed: "critical", failed: "critical", error: "critical", degraded: "warning", waiting: "warning", warning: "warning" };
+/** The state of a thing: a word, and a colour for those that need a look. */
+function State({ word, name }: { word: Word; name: string }) {
+  return <span class={`mark ${MARK[name] ?? ""}`}>{t(word)}</span>;
+}
+
+const STATE: Record<Session["state"], Word> = { recording: "recording", waiting: "waits", stopped: "stopped", killed: "killed" };
+const starts = (one: Session) => one.state === "stopped" || one.state === "killed";
+
+async function change(name: string, parameters: Record<string, Value>): Promise<void> {
+  busy.value = true;
+  try {
+    const answer = await act<Sessions>(name, parameters);
+    sessions.value = { answer };
+    said.value = answer.said ?? "";
+    opened.value = parameters.name as string;
+    making.value = false;
+  } catch (error) { fail(error); }
+  busy.value = false;
+}
+
+function turn(one: Session): void {
+  const word = starts(one) ? "start" : "stop";
+  if (confirm(`${t(word)}: ${one.name}?`)) void change(`sessions/${word}`, { name: one.name });
+}
+
+/** The keys of these screens; true if it was one. */
+export function machineKey(key: string): boolean {
+  const own = sessions.value.answer;
+  const one = own?.sessions.find((each) => each.name === opened.value);
+  if (!own?.control || busy.value) return false;
+  if (key === "n") making.value = !making.value;
+  else if (key === "s" && one) turn(one);
+  else return false;
+  return true;
+}
+
+export function Sessions() {
+  useAnswer(sessions, "sessions", () => ({}));
+  const own = sessions.value.answer;
+  if (!own) return <main><Missing of={sessions.value} /></main>;
+  const one = own.sessions.find((each) => each.name === opened.value) ?? own.sessions[0];
+  return (
+    <main>
+      <div class="toolbar">{own.control
+        ? <button class="main" disabled={busy.value} aria-expanded={making.value} title="n" onClick={() => { making.value = !making.value; }}>+ {t("newSession")}</button>
+        : <p class="soft">{t("onlyShown")}</p>}</div>
+      {making.value && own.control && <Form />}
+      {own.sessions.length === 0 && <p>{t("noSessions")}</p>}
+      {own.sessions.length > 0 && <div class="scroll"><table>
+        <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th>{t("file")}</th>{(["interval", "size", "records", "errors", "alerts", "lastRecord"] as const).map((word) => (
+          <th class="num">{t(word)}</th>))}<td /></tr></thead>
+        <tbody>{own.sessions.map((each) => (
+          <tr key={each.name} aria-selected={each === one}>
+            <th scope="row"><button class="link" aria-pressed={each === one} onClick={() => { opened.value = each.name; }}>{each.name}</button></th>
+            <td><State word={STATE[each.state]} name={each.state} /></td><td>{each.file?.split(/[\\/]/).pop() ?? "–"}</td>
+            <td class="num">{number(each.interval)} s</td><td class="num">{bytes(each.bytes)}</td><td class="num">{number(each.records)}</td>
+            <td class={each.errors > 0 ? "num bad" : "num"}>{number(each.errors)}</td><td class="num">{number(each.alerts)}</td><td class="num">{moment(each.last)}</td>
+            <td>{own.control && <button disabled={busy.value} onClick={() => turn(each)} aria-label={`${t(starts(each) ? "start" : "stop")}: ${each.name}`}>{t(starts(each) ? "start" : "stop")}</button>}</td>
+          </tr>))}</tbody>
+      </table></div>}
+      {one && <section class="panel"><h2>{one.name}</h2>
+        {one.lastError && <p class="bad">{one.lastError}</p>}
+        <p><code>{one.file ?? one.folder}</code></p>
+        <p>{one.counters.length === 0 && one.limits.length === 0 ? t("allObjects") : one.counters.map((path) => <><code>{path}</code> </>)}</p>
+        {one.limits.length > 0 && <><h3>{t("alerts")}</h3><p>{one.limits.map((limit) => <><code>{limit}</code> </>)}</p></>}
+        {one.latestAlerts.length > 0 && <div class="scroll"><table>
+          <thead><tr><th>{t("time")}</th><th>{t("state")}</th><th>{t("counter")}</th><th class="num">{t("value")}</th></tr></thead>
+          <tbody>{one.latestAlerts.map((alert) => (
+            <tr><td>{moment(alert.time)}</td><td class={alert.begins ? "bad" : ""}>{t(alert.begins ? "alertBegan" : "alertEnded")}</td>
+              <td title={alert.limit}>{alert.counter}</td><td class="num">{number(alert.value)}</td></tr>))}</tbody>
+        </table></div>}
+      </section>}
+    </main>
+  );
+}
+
+/** A new session from the counters of the chart. */
+function Form() {
+  const field = (name: string, word: Word, value: string, needed = false) => (
+    <label>{t(word)} <input name={name} value={value} required={needed} autoComplete="off" /></label>);
+  return (
+    <form class="panel toolbar" onSubmit={(event) => {
+      event.preventDefault();
+      const given = Object.fromEntries(new FormData(event.currentTarget)) as Record<string, string>;
+      void change("sessions", { ...given, path: paths.value });
+    }}>
+      {field("name", "name", "", true)}{field("interval", "interval", "15s")}{field("duration", "duration", "")}
+      <label>{t("format")} <select name="format">{FORMATS.map((one) => <option>{one}</option>)}</select></label>
+      <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
+      <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
+    </form>
+  );
+}
+
+export function Providers() {
+  useAnswer(providers, "providers", () => ({ host: host.value, lang: lang.value, time: isLive() ? null : cursor.value }));
+  const own = providers.value.answer;
+  if (!own || own.pending) return <main><Missing of={providers.value} /></main>;
+  const shown = own.providers.filter((one) => `${one.title} ${one.name} ${one.reason}`.toLowerCase().includes(filters[0].value.toLowerCase()));
+  return (
+    <main>
+      <div class="toolbar"><Filter of={filters[0]} /><span class="soft">{number(shown.length)} {t("of")} {number(own.providers.length)}</span></div>
+      {!own.reportsHealth && <p>{t("noProviderData")}</p>}
+      <div class="scroll" tabIndex={0} role="region" aria-label={t("providers")}><table>
+        <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th class="num">{t("kind")}</th>{(["took", "avg", "share", "asked", "errors", "late", "restarts"] as const).map((word) => (
+          <th class="num">{t(word)}</th>))}</tr></thead>
+        <tbody>{shown.map((one) => (
+          <tr key={one.name}>
+            <th scope="row">{one.title}{one.reason && <div class="soft">{one.reason}{one.remedy && ` – ${one.remedy}`}</div>}</th>
+            <td>{one.state ? <State word={one.state === "failed" ? "broken" : one.state} name={one.state} /> : "–"}</td><td class="num">{t(one.kind)}</td>
+            <td class="num">{brief(one.last)}</td><td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
+            {[one.collections, one.errors, one.late, one.restarts].map((count) => <td class="num">{number(count)}</td>)}
+          </tr>))}</tbody>
+      </table></div>
+    </main>
+  );
+}
+
+function Filter({ of }: { of: Signal<string> }) {
+  return <label>{t("filter")} <input type="search" value={of.value} onInput={(event) => { of.value = event.currentTarget.value; }} /></label>;
+}
+
+export function Events() {
+  useAnswer(events, "events", () => ({ filter: filters[1].value, level: level.value }));
+  const own = events.value.answer;
+  return (
+    <main>
+      <div class="toolbar"><Filter of={filters[1]} />
+        <label>{t("level")} <select value={level.value} onChange={(event) => { level.value = event.currentTarget.value; }}>
+          <option value="">{t("whole")}</option>{(["error", "warning", "information"] as const).map((one) => <option value={one}>{t(one)}</option>)}</select></label>
+        {own && <span class="soft">{number(own.found)} {t("of")} {number(own.all)}</span>}</div>
+      {!own && <Missing of={events.value} />}
+      {own?.found === 0 && <p>{t("nothing")}</p>}
+      {own && own.found > 0 && <div class="scroll" tabIndex={0} role="region" aria-label={t("events")}><table>
+        <thead><tr><th>{t("time")}</th><th>{t("level")}</th><th class="num">Id</th><th>{t("message")}</th></tr></thead>
+        <tbody>{own.events.map((one) => (
+          <tr><td>{moment(one.time)}</td><td><State word={one.level as Word} name={one.level} /></td><td class="num" title={one.source}>{one.id}</td>
+            <td>{one.message}{one.repeated + one.others + one.held > 0 && <span class="soft"> × {number(1 + one.repeated + one.others + one.held)}</span>}</td></tr>))}</tbody>
+      </table></div>}
+    </main>
+  );
+}

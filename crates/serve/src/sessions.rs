@@ -1,0 +1,139 @@
+//! Recording sessions of this machine: what they do, and with `--allow-control` starting and stopping them.
+//!
+//! The page can not make a session that runs a command, posts to an address, or chooses its folder: whoever
+//! has the token could then do whatever the user can.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HeaderMap, ORIGIN};
+use serde_json::{Value, json};
+use tallymon::core::visible::visible;
+use tallymon::record::session::{Alert, is_session_name};
+use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
+
+use crate::chart::{number, paths};
+use crate::http::Refused;
+use crate::parameters::{Parameters, milliseconds};
+
+/// What a new session may have from a page.
+const KNOWN: [&str; 5] = ["name", "path", "interval", "format", "duration"];
+
+/// The sessions, and whether requests may change them.
+#[derive(Debug, Clone)]
+pub struct SessionAccess {
+    /// The sessions.
+    pub sessions: Arc<dyn Sessions>,
+    /// Requests may start, stop and make sessions.
+    pub control: bool,
+}
+
+impl SessionAccess {
+    /// All sessions, as JSON.
+    pub(crate) fn list(&self) -> Result<Value, Refused> {
+        let found = self.sessions.list();
+        let found =
+            found.map_err(|words| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, visible(&words)))?;
+        Ok(json!({ "control": self.control, "sessions": found.iter().map(session).collect::<Vec<_>>() }))
+    }
+
+    /// Whether a request may change something. Its host, its origin and its token were checked before.
+    ///
+    /// The cookie alone is not enough: every browser names the origin of a request that is not a GET, and one
+    /// that did not would be stopped here.
+    pub(crate) fn may_control(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let refused = |words: &str| Err(Refused::new(StatusCode::FORBIDDEN, words));
+        if !self.control {
+            return refused(
+                "this server only shows; 'tally serve --allow-control' starts and stops sessions",
+            );
+        }
+        if !headers.contains_key(ORIGIN) && !headers.contains_key(AUTHORIZATION) {
+            return refused(
+                "a request that changes something needs an Origin, or the token in Authorization",
+            );
+        }
+        Ok(())
+    }
+
+    /// Starts, stops or makes a session; what to say about it, and all sessions. It may take seconds.
+    pub(crate) fn act(&self, action: Action, parameters: &Parameters) -> Result<Value, Refused> {
+        let name = parameters.needed("name")?;
+        if !is_session_name(name) {
+            return Err(Refused::bad_request(format!("{:?} is no name of a session", visible(name))));
+        }
+        let done = match action {
+            Action::Start => self.sessions.start(name).map(|()| String::new()),
+            Action::Stop => self.sessions.stop(name).map(|()| String::new()),
+            Action::Make => self.sessions.create(&new_session(name, parameters)?),
+        };
+        let said = done.map_err(|words| Refused::new(StatusCode::CONFLICT, visible(&words)))?;
+        let mut all = self.list()?;
+        all["said"] = json!(visible(&said));
+        Ok(all)
+    }
+}
+
+/// What a request does to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Start,
+    Stop,
+    Make,
+}
+
+impl Action {
+    /// The action of an address.
+    pub(crate) fn of(path: &str) -> Option<Action> {
+        match path {
+            "/api/v1/sessions" => Some(Action::Make),
+            "/api/v1/sessions/start" => Some(Action::Start),
+            "/api/v1/sessions/stop" => Some(Action::Stop),
+            _ => None,
+        }
+    }
+}
+
+fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refused> {
+    if let Some(odd) = parameters.names().find(|name| !KNOWN.contains(name)) {
+        let words =
+            format!("a session from the page can not have {:?}; it has {}", visible(odd), KNOWN.join(", "));
+        return Err(Refused::bad_request(words));
+    }
+    let text = |name| parameters.text(name).unwrap_or_default().to_owned();
+    Ok(NewSession {
+        name: name.to_owned(),
+        counters: paths(parameters)?.into_iter().map(str::to_owned).collect(),
+        interval: text("interval"),
+        format: text("format"),
+        duration: text("duration"),
+        ..NewSession::default()
+    })
+}
+
+fn session(session: &Session) -> Value {
+    let state = match session.state {
+        SessionState::Recording => "recording",
+        SessionState::Waiting => "waiting",
+        SessionState::Stopped => "stopped",
+        SessionState::Killed => "killed",
+    };
+    let texts = |all: &[String]| all.iter().map(|text| json!(visible(text))).collect::<Vec<_>>();
+    let file = session.log.as_ref().map(|log| log.to_string_lossy().into_owned());
+    json!({
+        "name": visible(&session.name), "state": state, "interval": session.interval.as_secs_f64(),
+        "counters": texts(&session.counters), "folder": visible(&session.folder.to_string_lossy()),
+        "file": file.map(|file| visible(&file).into_owned()), "logs": session.logs, "bytes": session.bytes,
+        "records": session.records, "last": session.last.map(milliseconds), "errors": session.errors,
+        "lastError": session.last_error.as_deref().map(visible), "limits": texts(&session.limits),
+        "alerts": session.alerts,
+        "latestAlerts": session.latest_alerts.iter().rev().map(alert).collect::<Vec<_>>(),
+    })
+}
+
+fn alert(alert: &Alert) -> Value {
+    json!({
+        "time": milliseconds(alert.time), "begins": alert.begins, "counter": visible(&alert.counter),
+        "value": alert.value.map(number), "limit": visible(&alert.limit.to_string()),
+    })
+}

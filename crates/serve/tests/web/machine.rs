@@ -1,0 +1,333 @@
+//! What belongs to the machine besides its counters: sessions and who may change them, providers, events.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tallymon::Location;
+use tallymon::core::time::FileTime;
+use tallymon::events::EventLog;
+use tallymon::library::event::{ALERT_BEGAN, COLLECT_FAILED, Event};
+use tallymon::record::session::{Alert, Limit};
+use tallymon::registry::Roots;
+use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
+use tallymon_serve::{Options, SessionAccess};
+use tallymon_testkit::{Scratch, attack};
+
+use crate::answers::log;
+use crate::client::{Running, options};
+
+/// 2026-03-01T00:00:00Z.
+const BEGIN: FileTime = FileTime(134_167_968_000_000_000);
+
+/// Sessions that a test sets, and what was done to them.
+#[derive(Debug)]
+pub(crate) struct Kept(Mutex<Vec<Session>>, Mutex<Vec<String>>);
+
+impl Kept {
+    pub(crate) fn new() -> Arc<Kept> {
+        let limit = Limit::parse(r"\Memory\Available MBytes<200").unwrap();
+        let alert = |begins, value, seconds: u64| Alert {
+            begins,
+            counter: r"\Memory\Available MBytes".into(),
+            value,
+            limit: limit.clone(),
+            time: FileTime(BEGIN.0 + seconds * 10_000_000),
+        };
+        let night = Session {
+            name: "night".into(),
+            state: SessionState::Recording,
+            interval: Duration::from_secs(15),
+            counters: vec![r"\Processor(*)\% Processor Time".into()],
+            folder: "/var/log/tally".into(),
+            log: Some("/var/log/tally/night-000002.tally".into()),
+            logs: 2,
+            bytes: 73_000,
+            records: 240,
+            last: Some(BEGIN),
+            errors: 0,
+            last_error: None,
+            limits: vec![limit.to_string()],
+            alerts: 1,
+            latest_alerts: vec![alert(true, Some(150.0), 60), alert(false, None, 90)],
+        };
+        let disk = Session {
+            name: "disk<b>".into(),
+            state: SessionState::Killed,
+            counters: Vec::new(),
+            log: None,
+            last: None,
+            errors: 3,
+            last_error: Some("no space left on the \u{1b}[2Jdevice".into()),
+            limits: Vec::new(),
+            alerts: 0,
+            latest_alerts: Vec::new(),
+            ..night.clone()
+        };
+        Arc::new(Kept(Mutex::new(vec![disk, night]), Mutex::default()))
+    }
+
+    fn done(&self) -> Vec<String> {
+        self.1.lock().unwrap().clone()
+    }
+
+    fn set(&self, name: &str, state: SessionState) -> Result<(), String> {
+        self.1.lock().unwrap().push(format!("{name}: {state:?}"));
+        let mut sessions = self.0.lock().unwrap();
+        let found = sessions.iter_mut().find(|session| session.name == name);
+        found.ok_or_else(|| format!("there is no session {name:?}"))?.state = state;
+        Ok(())
+    }
+}
+
+impl Sessions for Kept {
+    fn list(&self) -> Result<Vec<Session>, String> {
+        Ok(self.0.lock().unwrap().clone())
+    }
+
+    fn create(&self, wanted: &NewSession) -> Result<String, String> {
+        self.1.lock().unwrap().push(format!("{wanted:?}"));
+        let like = self.0.lock().unwrap()[1].clone();
+        let (name, counters) = (wanted.name.clone(), wanted.counters.clone());
+        self.0.lock().unwrap().push(Session { name, counters, state: SessionState::Recording, ..like });
+        Ok("1 of 2 counters is not here yet".into())
+    }
+
+    fn delete(&self, _name: &str) -> Result<String, String> {
+        Err("a page deletes nothing".into())
+    }
+
+    fn start(&self, name: &str) -> Result<(), String> {
+        self.set(name, SessionState::Recording)
+    }
+
+    fn stop(&self, name: &str) -> Result<(), String> {
+        self.set(name, SessionState::Stopped)
+    }
+
+    fn logs(&self, _name: &str) -> Result<Vec<PathBuf>, String> {
+        Ok(Vec::new())
+    }
+}
+
+/// A server of this machine with sessions, and with events in a folder.
+pub(crate) fn machine(kept: &Arc<Kept>, scratch: &Scratch, control: bool, logs: &[PathBuf]) -> Options {
+    let roots = Roots::in_folder(&scratch.join("root"));
+    let events = EventLog::of(&roots);
+    events.write(&Event::new(&COLLECT_FAILED, ["Gadgets"]));
+    events.write(&Event::new(&ALERT_BEGAN, ["night", r"\Memory\Available MBytes", "150", "< 200"]));
+    let sessions: Arc<dyn Sessions> = Arc::clone(kept) as Arc<dyn Sessions>;
+    Options {
+        live: Some(Location::Local),
+        logs: logs.to_vec(),
+        sessions: Some(SessionAccess { sessions, control }),
+        events: Some(roots),
+        ..options()
+    }
+}
+
+#[test]
+fn sessions_have_their_files_and_their_alerts() {
+    let scratch = Scratch::new();
+    let server = Running::with(machine(&Kept::new(), &scratch, false, &[]));
+    let found = server.get("/api/v1/sessions");
+    assert_eq!(found["control"], false);
+    let (disk, night) = (&found["sessions"][0], &found["sessions"][1]);
+    assert_eq!(
+        (&disk["state"], &disk["file"], &disk["last"]),
+        (&"killed".into(), &Value::Null, &Value::Null)
+    );
+    assert!(!disk["lastError"].as_str().unwrap().contains('\u{1b}'));
+    assert_eq!(
+        (&night["state"], &night["bytes"], &night["last"], &night["interval"]),
+        (&"recording".into(), &73_000.into(), &json!(1_772_323_200_000.0), &json!(15.0))
+    );
+    assert_eq!(night["limits"], json!([r"\Memory\Available MBytes < 200"]));
+    // The newest alert is the first.
+    let times: Vec<_> =
+        night["latestAlerts"].as_array().unwrap().iter().map(|one| one["time"].as_f64()).collect();
+    assert_eq!(times, [Some(1_772_323_290_000.0), Some(1_772_323_260_000.0)]);
+    assert_eq!(night["latestAlerts"][1]["value"], 150.0);
+    // A server of logs only has none of it.
+    let logs = Running::start(false, &[log(&scratch)]);
+    for path in ["sessions", "events"] {
+        let reply = logs.send(&format!("{}\r\n", logs.head("GET", &format!("/api/v1/{path}"))));
+        assert!(reply.status == 404 && reply.text().contains("this server shows no"), "{}", reply.text());
+    }
+}
+
+#[test]
+fn providers_have_their_state_and_their_cost() {
+    let scratch = Scratch::new();
+    let server = Running::with(machine(&Kept::new(), &scratch, false, &[log(&scratch)]));
+    let has_state = |answer: &Value| {
+        answer["pending"] == false
+            && answer["providers"].as_array().unwrap().iter().any(|one| one["average"].is_number())
+    };
+    let found = server.wait("/api/v1/providers?lang=ru", has_state);
+    assert_eq!(found["reportsHealth"], true);
+    let all = found["providers"].as_array().unwrap();
+    let memory = all.iter().find(|one| one["name"] == "Memory").unwrap();
+    assert_eq!(
+        (&memory["title"], &memory["kind"], &memory["errors"]),
+        (&"Память".into(), &"builtIn".into(), &json!(0.0))
+    );
+    assert!(memory["last"].as_f64().unwrap() > 0.0 && memory["collections"].as_f64().unwrap() >= 1.0);
+    // The one that the terminal would show first is first here.
+    let states: Vec<_> = all.iter().map(|one| one["state"].as_str().unwrap_or_default()).collect();
+    let rank = |state: &str| {
+        ["failed", "degraded", "disabled", "healthy", "unsupported", "notAsked"]
+            .iter()
+            .position(|known| *known == state)
+    };
+    assert!(states.is_sorted_by_key(|state| rank(state)), "{states:?}");
+    // A log without provider data has its objects.
+    server.wait("/api/v1/hosts", |hosts| hosts[1]["state"] == "ready");
+    let found = server.get("/api/v1/providers?host=log1");
+    assert_eq!(found["reportsHealth"], false);
+    let names: Vec<_> = found["providers"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["Process", "System"]);
+}
+
+#[test]
+fn events_are_filtered_and_the_newest_is_first() {
+    let scratch = Scratch::new();
+    let server = Running::with(machine(&Kept::new(), &scratch, false, &[]));
+    let ids = |target: &str| {
+        let found = server.get(&format!("/api/v1/events?{target}"));
+        let ids: Vec<_> =
+            found["events"].as_array().unwrap().iter().map(|one| one["id"].as_u64().unwrap()).collect();
+        (found["all"].as_u64().unwrap(), found["found"].as_u64().unwrap(), ids)
+    };
+    let (alert, failed) = (u64::from(ALERT_BEGAN.id), u64::from(COLLECT_FAILED.id));
+    for (target, found, expected) in [
+        ("", 2, vec![alert, failed]),
+        ("last=1", 2, vec![alert]),
+        ("filter=MEMORY+available", 1, vec![alert]),
+        ("provider=gadgets", 1, vec![failed]),
+        ("level=nothing", 0, vec![]),
+    ] {
+        let (all, count, ids) = ids(target);
+        assert_eq!((count, ids), (found, expected), "{target}");
+        assert_eq!(all, if target.starts_with("provider") { 1 } else { 2 }, "{target}");
+    }
+    let newest = &server.get("/api/v1/events")["events"][0];
+    assert!(newest["message"].as_str().unwrap().contains("night") && newest["time"].is_number(), "{newest}");
+}
+
+#[test]
+fn allowed_control_starts_stops_and_makes_sessions() {
+    let scratch = Scratch::new();
+    let kept = Kept::new();
+    let server = Running::with(machine(&kept, &scratch, true, &[]));
+    let post = |target: &str| {
+        let reply = server.send(&format!("{}Content-Length: 0\r\n\r\n", server.head("POST", target)));
+        (reply.status, serde_json::from_slice::<Value>(&reply.body).unwrap())
+    };
+    let (status, all) = post("/api/v1/sessions/stop?name=night");
+    assert_eq!(
+        (status, &all["sessions"][1]["state"], &all["control"]),
+        (200, &"stopped".into(), &true.into())
+    );
+    let (status, all) = post("/api/v1/sessions/start?name=night");
+    assert_eq!((status, &all["sessions"][1]["state"]), (200, &"recording".into()));
+    let (status, all) = post(
+        "/api/v1/sessions?name=new&path=%5CSystem%5CProcesses&path=%5CMemory%5C*&interval=2s&format=blg\
+         &duration=8h",
+    );
+    assert_eq!((status, &all["said"]), (200, &"1 of 2 counters is not here yet".into()));
+    assert_eq!(all["sessions"][2]["counters"], json!([r"\System\Processes", r"\Memory\*"]));
+    let expected = NewSession {
+        name: "new".into(),
+        counters: vec![r"\System\Processes".into(), r"\Memory\*".into()],
+        interval: "2s".into(),
+        format: "blg".into(),
+        duration: "8h".into(),
+        ..NewSession::default()
+    };
+    assert_eq!(
+        kept.done(),
+        ["night: Stopped".to_string(), "night: Recording".into(), format!("{expected:?}")]
+    );
+    // What goes wrong is said in words.
+    let (status, error) = post("/api/v1/sessions/start?name=nobody");
+    assert_eq!((status, &error["error"]), (409, &"there is no session \"nobody\"".into()));
+    assert_eq!(post("/api/v1/sessions?name=new").0, 400);
+}
+
+#[test]
+fn attack_on_recording_sessions() {
+    let scratch = Scratch::new();
+    let kept = Kept::new();
+    let targets = [
+        "sessions/stop?name=night",
+        "sessions/start?name=night",
+        "sessions?name=x&path=%5CSystem%5CProcesses",
+    ];
+    let post = |server: &Running, target: &str, more: &str| {
+        let head = format!("POST /api/v1/{target} HTTP/1.1\r\nHost: {}\r\n{more}", server.at);
+        server.send(&format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n"))
+    };
+    // Without --allow-control nobody can.
+    let shows = Running::with(machine(&kept, &scratch, false, &[]));
+    for target in targets {
+        let reply = post(&shows, target, &format!("Authorization: Bearer {}\r\n", shows.token));
+        assert!(
+            reply.status == 403 && reply.text().contains("--allow-control"),
+            "{target}: {}",
+            reply.text()
+        );
+    }
+    // With it, only this page and who has the token.
+    let server = Running::with(machine(&kept, &scratch, true, &[]));
+    let (token, at) = (&server.token, server.at);
+    let cookie = format!("Cookie: tally={token}\r\n");
+    for target in targets {
+        for (more, status) in [
+            (String::new(), 401),
+            (format!("Origin: http://{at}\r\n"), 401),
+            (format!("Authorization: Bearer {token}0\r\n"), 401),
+            // A form or a script of another site, with the cookie of the user.
+            (format!("{cookie}Origin: http://evil.example\r\n"), 403),
+            (format!("{cookie}Origin: null\r\n"), 403),
+            (format!("{cookie}Origin: http://{at}\r\nSec-Fetch-Site: cross-site\r\n"), 403),
+            (format!("{cookie}Sec-Fetch-Site: same-site\r\n"), 403),
+            // A browser that does not say where a request comes from.
+            (cookie.clone(), 403),
+        ] {
+            let reply = post(&server, target, &more);
+            assert_eq!(reply.status, status, "{target} {more}: {}", reply.text());
+        }
+        // An address that is opened, or an image of another site, changes nothing.
+        let reply = server.send(&format!("{}\r\n", server.head("GET", &format!("/api/v1/{target}"))));
+        assert!(matches!(reply.status, 200 | 404), "{target}: {}", reply.status);
+    }
+    let owner = format!("Authorization: Bearer {token}\r\n");
+    for target in [
+        // What a session of the page can not have: a command, an address, a folder.
+        "sessions?name=x&path=%5CSystem%5CProcesses&run=id",
+        "sessions?name=x&path=%5CSystem%5CProcesses&webhook=http://evil.example",
+        "sessions?name=x&path=%5CSystem%5CProcesses&folder=/etc",
+        // Names that are other files.
+        "sessions?name=../x&path=%5CSystem%5CProcesses",
+        "sessions/start?name=%2Fetc%2Fpasswd",
+        "sessions/stop?name=..",
+        "sessions/stop?name=a%00b",
+        "sessions/stop",
+    ] {
+        assert_eq!(post(&server, target, &owner).status, 400, "{target}");
+    }
+    assert_eq!(post(&server, "sessions/delete?name=night", &owner).status, 405);
+    assert_eq!(kept.done(), Vec::<String>::new());
+    // The page itself may.
+    let reply = post(&server, "sessions/stop?name=night", &format!("{cookie}Origin: http://{at}\r\n"));
+    assert_eq!((reply.status, kept.done().len()), (200, 1));
+    attack(
+        "pages",
+        "start, stop or make recording sessions: without the right, from another site, with a command, \
+         a folder or the name of another file",
+        "refused without --allow-control; with it the cookie needs the Origin of this page; a session of \
+         the page runs no command and chooses no folder",
+    );
+}
