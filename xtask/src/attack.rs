@@ -2,8 +2,12 @@
 //! of what they report.
 //!
 //! The namespaces are made by util-linux's `unshare`: own mounts, processes, network and messages. `/run`,
-//! `/var/lib` and `/dev/shm` are empty and in memory, and what is written to `/etc` is gone at the end. So a
-//! test may play root and its neighbours on a whole machine. What a test forks ends with its namespace.
+//! `/var/lib`, `/dev/shm` and `/tmp` are empty and in memory, and what is written to `/etc` is gone at the end.
+//! So a test may play root and its neighbours on a whole machine, and two runs at once do not meet: they would
+//! use the same names, which are made of process numbers. What a test forks ends with its namespace.
+//!
+//! There is no network. With `TALLYMON_PEERS=required`, tests whose name begins with `fetch_` run before and
+//! outside, and fetch what the attacks of their binary need.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,6 +33,7 @@ mkdir -p /run/etc-changes /run/etc-work
 mount -t overlay -o lowerdir=/etc,upperdir=/run/etc-changes,workdir=/run/etc-work overlay /etc
 mount -t tmpfs -o mode=755 tmpfs /var/lib
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+mount -t tmpfs -o mode=1777 tmpfs /tmp
 ip link set lo up 2>/dev/null || true
 exec "$@"
 "#;
@@ -57,12 +62,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             }
         }
     }
+    outside_of_tmp([root().to_path_buf(), target_folder()])?;
     let namespaces = namespaces()?;
     let start = Instant::now();
     let (rows_file, skips_file) = (empty_file("attack-rows.txt")?, empty_file("attack-skips.txt")?);
     let mut failed = Vec::new();
     for binary in binaries()? {
         if !has_tests(&binary, &filter)? {
+            continue;
+        }
+        if let Err(error) = fetch(&binary) {
+            failed.push(format!("{}: what its tests need was not fetched: {error}", binary.path.display()));
             continue;
         }
         let mut command = Command::new("unshare");
@@ -107,6 +117,33 @@ fn namespaces() -> Result<Vec<&'static str>, String> {
     let words = "no namespaces can be made here: run it as root, or where users may make user namespaces \
                  (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces > 0)";
     Err(words.to_string())
+}
+
+/// An error when a folder is in `/tmp`, which the namespaces do not have.
+fn outside_of_tmp(folders: [PathBuf; 2]) -> Result<(), String> {
+    let real = folders.map(|folder| fs::canonicalize(&folder).unwrap_or(folder));
+    match real.iter().find(|folder| folder.starts_with("/tmp")) {
+        None => Ok(()),
+        Some(folder) => Err(format!(
+            "{} is in /tmp, and the attacks have a /tmp of their own: move the checkout, or set \
+             CARGO_TARGET_DIR",
+            folder.display()
+        )),
+    }
+}
+
+/// Has a test binary fetch what its attacks need, where there is a network.
+fn fetch(binary: &TestBinary) -> Result<(), String> {
+    if std::env::var_os("TALLYMON_PEERS").is_none_or(|value| value != "required") {
+        return Ok(());
+    }
+    if !has_tests(binary, "fetch_")? {
+        return Ok(());
+    }
+    let mut command = Command::new(&binary.path);
+    command.args(["fetch_", "--test-threads=1"]).current_dir(&binary.folder);
+    command.env("CARGO_MANIFEST_DIR", &binary.folder);
+    wait(command)
 }
 
 /// Builds the programs and all tests.
@@ -239,6 +276,50 @@ fn compare(found: Rows, is_whole: bool, write: bool) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Read, Write};
+
+    /// Two runs at once use the same names in `/tmp`, and neither sees a file of the other or of the machine.
+    #[test]
+    fn each_run_has_its_own_tmp() {
+        let Ok(namespaces) = namespaces() else {
+            eprintln!("skipped: no namespaces can be made here");
+            return;
+        };
+        let outside = Path::new("/tmp").join(format!("tallymon-attack-outside-{}", std::process::id()));
+        fs::write(&outside, "").unwrap();
+        // Each writes its name, says so, waits for the other, and finds nothing but its own.
+        let words =
+            "test -z \"$(ls -A /tmp)\"; echo $0 > /tmp/name; echo ready; read line; cat /tmp/name; ls /tmp";
+        let spawn = |name: &str| {
+            let mut command = Command::new("unshare");
+            command.args(&namespaces).args(["sh", "-c", SET_UP, "sh", "sh", "-ec", words, name]);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let mut runs = ["one", "two"].map(|name| (name, spawn(name)));
+        let mut outputs = Vec::new();
+        for (_, run) in &mut runs {
+            let mut output = BufReader::new(run.stdout.take().unwrap());
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            assert_eq!(line, "ready\n");
+            outputs.push(output);
+        }
+        for ((name, mut run), mut output) in runs.into_iter().zip(outputs) {
+            run.stdin.take().unwrap().write_all(b"go\n").unwrap();
+            let mut text = String::new();
+            output.read_to_string(&mut text).unwrap();
+            assert!(run.wait().unwrap().success());
+            assert_eq!(text, format!("{name}\nname\n"));
+        }
+        fs::remove_file(outside).unwrap();
+    }
+
+    #[test]
+    fn a_checkout_in_tmp_is_refused() {
+        let found = outside_of_tmp(["/".into(), "/tmp/target".into()]).unwrap_err();
+        assert!(found.starts_with("/tmp/target is in /tmp"), "{found}");
+        outside_of_tmp(["/".into(), "/home".into()]).unwrap();
+    }
 
     #[test]
     fn rows_come_back_from_the_table() {
