@@ -2,9 +2,9 @@
 //! of what they report.
 //!
 //! The namespaces are made by util-linux's `unshare`: own mounts, processes, network and messages. `/run`,
-//! `/var/lib`, `/dev/shm` and `/tmp` are empty and in memory, and what is written to `/etc` is gone at the end.
-//! So a test may play root and its neighbours on a whole machine, and two runs at once do not meet: they would
-//! use the same names, which are made of process numbers. What a test forks ends with its namespace.
+//! `/var/lib`, `/dev/shm` and `/tmp` are empty and in memory, and what is written to `/etc` is gone at the
+//! end. So a test may play root and its neighbours on a whole machine, and two runs at once do not meet: they
+//! would use the same names, which are made of process numbers. What a test forks ends with its namespace.
 //!
 //! There is no network. With `TALLYMON_PEERS=required`, tests whose name begins with `fetch_` run before and
 //! outside, and fetch what the attacks of their binary need.

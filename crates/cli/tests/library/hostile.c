@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <windows.h>
@@ -44,6 +45,10 @@ enum attack {
     WRITES_FILES,     /* makes, moves and removes files in the user's home and in /etc */
     WRITES_BY_LINK,   /* the same through a link in /tmp, and by openat2 */
     CHANGES_MODE,     /* sets the mode of /etc, to the same */
+    CHANGES_TIMES,    /* sets the times of /etc, and an attribute, to what can not be */
+    CHANGES_OTHERS,   /* writes to, and sets the times of, a file of another user in /tmp */
+    CHANGES_DEAD,     /* processes of its own change files of a file system that never answers */
+    FILLS_DISK,       /* writes a byte beyond the longest file that it may have */
     HIDES_SIGNALS,    /* forks more than the supervisor looks at, then a signal to the reader */
     FORKS_MANY,       /* a fork bomb of at most 2000 processes */
     CALLS_OFTEN,      /* calls that are refused, again and again */
@@ -142,7 +147,7 @@ static void behave(void)
     kill_own();
     if (null < 0 || !mkdtemp(folder) || snprintf(path, sizeof path, "%s/x", folder) < 0 ||
         rename(name, path) < 0 || chmod(path, 0600) < 0 || fchmod(file, 0644) < 0 ||
-        symlink("x", name) < 0 || truncate(name, 0) == 0)
+        futimens(file, NULL) < 0 || symlink("x", name) < 0 || truncate(name, 0) == 0)
         note("own files", 0);
     close(file);
     close(null);
@@ -192,6 +197,36 @@ static void fork_many(void)
         }
         if (child < 0)
             break;
+    }
+}
+
+/* A file of another user, or one of a file system that never answers. */
+#ifndef FILE_OF_OTHERS
+#define FILE_OF_OTHERS "/tmp/tallymon-absent"
+#endif
+
+static void change_times(const char *path)
+{
+    struct timespec same[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
+    utimensat(AT_FDCWD, path, same, 0);
+    removexattr(path, "user.tallymon-absent");
+}
+
+/* More processes wait than the supervisor looks for, and it answers this one all the time. */
+static void change_dead(void)
+{
+    for (int i = 0; i < 6; i++) {
+        if (fork() == 0) {
+            open(FILE_OF_OTHERS, O_WRONLY | O_CREAT, 0666);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < 100; i++) {
+        char name[] = "/tmp/tallymon-alive-XXXXXX";
+        int file = mkstemp(name);
+        if (file < 0 || close(file) < 0 || unlink(name) < 0)
+            note("own files", 0);
+        usleep(5000);
     }
 }
 
@@ -283,6 +318,20 @@ static void attack(char *data)
     case CHANGES_MODE:
         if (stat("/etc", &etc) == 0)
             chmod("/etc", etc.st_mode & 07777);
+        break;
+    case CHANGES_TIMES:
+        change_times("/etc");
+        break;
+    case CHANGES_OTHERS:
+        close(open(FILE_OF_OTHERS, O_WRONLY));
+        change_times(FILE_OF_OTHERS);
+        break;
+    case CHANGES_DEAD:
+        change_dead();
+        break;
+    case FILLS_DISK:
+        if (pwrite(fileno(tmpfile()), "x", 1, 64 << 20) != 1)
+            abort();
         break;
     case HIDES_SIGNALS:
         fork_many();

@@ -3,12 +3,13 @@
 //! failure here.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tallymon::registry::{Package, PerflibSetting, Service};
-use tallymon_testkit::{attack, other_user};
+use tallymon_testkit::{attack, has_own_machine, other_user};
 
 use crate::support::{Place, Provider, wait_for};
 
@@ -208,6 +209,33 @@ const ATTACKS: &[Attack] = &[
         result: "refused by the kernel; event 5",
     },
     Attack {
+        code: "CHANGES_TIMES",
+        what: "sets times and attributes of /etc",
+        refused: &[],
+        there: Some(true),
+        event: None,
+        seen: &["to change a file outside"],
+        result: "event 5; the rights of its user decide",
+    },
+    Attack {
+        code: "CHANGES_OTHERS",
+        what: "writes to a file of another user in /tmp, and sets its times",
+        refused: &[],
+        there: Some(true),
+        event: None,
+        seen: &["to change a file of another user"],
+        result: "event 5; the rights of its user decide",
+    },
+    Attack {
+        code: "FILLS_DISK",
+        what: "a file of more than 64 MB",
+        refused: &[],
+        there: Some(false),
+        event: Some(1010),
+        seen: &[],
+        result: "ends at 64 MB; event 1010",
+    },
+    Attack {
         code: "HIDES_SIGNALS",
         what: "2,000 processes, to hide a signal to the reader among them",
         refused: &["stop refused"],
@@ -263,6 +291,9 @@ const ATTACKS: &[Attack] = &[
     },
 ];
 
+/// Where a file system is mounted that never answers.
+const DEAD: &str = "/run/tallymon-dead";
+
 /// Whoever starts the reader: root has its libraries run as users of their own, others in a user namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Caller {
@@ -276,7 +307,15 @@ enum Caller {
 /// Registers the hostile library; `None` without a compiler.
 fn install(place: &Place, code: &str, caller: Caller) -> Option<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/hostile.c");
-    let options = [format!("-DLOG=\"{}\"", place.log("Hostile").display()), format!("-DATTACK={code}")];
+    let others = match code {
+        "CHANGES_DEAD" => Path::new(DEAD).join("file"),
+        _ => place.0.join("others"),
+    };
+    let options = [
+        format!("-DLOG=\"{}\"", place.log("Hostile").display()),
+        format!("-DATTACK={code}"),
+        format!("-DFILE_OF_OTHERS=\"{}\"", others.display()),
+    ];
     let library = place.compile(&source, "hostile.so", &options)?;
     fs::write(place.0.join("h.h"), "#define OBJECT 0\n#define COUNTER 2\n").unwrap();
     let ini = "[info]\ndrivername=Hostile\nsymbolfile=h.h\n[languages]\n009=English\n[objects]\n\
@@ -379,6 +418,11 @@ fn make(attack: &Attack, caller: Caller) -> bool {
         return false;
     }
     place.writer().set_perflib(PerflibSetting::OpenWait, Some(8000)).unwrap();
+    if attack.code == "CHANGES_OTHERS" {
+        let Some(other) = other_user() else { return true };
+        fs::write(place.0.join("others"), "").unwrap();
+        std::os::unix::fs::chown(place.0.join("others"), Some(other), Some(other)).unwrap();
+    }
     let (code, out) = read(&place, attack, caller);
     let err = fs::read_to_string(place.0.join("err")).unwrap();
     let (name, events) = (attack.code, place.events());
@@ -457,5 +501,57 @@ fn attack_of_a_library_where_there_are_no_namespaces() {
         if !make(one, Caller::NoNamespace) {
             return;
         }
+    }
+}
+
+/// A file system whose program never reads a request. It ends with this.
+struct DeadFileSystem(std::process::Child);
+
+impl DeadFileSystem {
+    fn mount() -> Option<DeadFileSystem> {
+        fs::create_dir_all(DEAD).unwrap();
+        let options = "fd=3,rootmode=40000,user_id=0,group_id=0";
+        let script = format!(
+            "exec 3<>/dev/fuse && mount -i -t fuse -o {options} tallymon-dead {DEAD} && echo mounted && read line"
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let is_mounted = said == "mounted\n";
+        let dead = DeadFileSystem(shell);
+        if !is_mounted {
+            tallymon_testkit::skip("no FUSE file system can be mounted here");
+        }
+        is_mounted.then_some(dead)
+    }
+}
+
+impl Drop for DeadFileSystem {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = Command::new("umount").args(["-l", DEAD]).status();
+    }
+}
+
+#[test]
+fn attack_the_supervisor_with_a_file_system_that_never_answers() {
+    if !has_own_machine() {
+        return;
+    }
+    let Some(_dead) = DeadFileSystem::mount() else { return };
+    let one = Attack {
+        code: "CHANGES_DEAD",
+        what: "changes files of a file system that never answers (FUSE, NFS)",
+        refused: &[],
+        there: Some(true),
+        event: None,
+        seen: &["does not answer", "left processes behind"],
+        result: "its supervisor waits 0.1 s at most four times, and goes on; event 5",
+    };
+    if make(&one, Caller::SameUser) {
+        attack("provider library", one.what, one.result);
     }
 }

@@ -38,10 +38,17 @@ pub enum Attempt {
     /// A signal to, or limits of, a process, while the library had too many processes to find out whether it is
     /// one of them.
     Unchecked,
+    /// A change of a file that belongs to another user, in the folders that a library may change. The kernel
+    /// decides whether it succeeds.
+    FilesOfOthers,
+    /// A change of a file that was not found in time, because its file system does not answer.
+    Unfound,
+    /// A change of a file whose path could not be read in time, because the memory with it does not answer.
+    Unreadable,
 }
 
 impl Attempt {
-    const ALL: [Attempt; 10] = [
+    const ALL: [Attempt; 13] = [
         Attempt::Signal,
         Attempt::Limits,
         Attempt::Trace,
@@ -52,6 +59,9 @@ impl Attempt {
         Attempt::LeftBehind,
         Attempt::Files,
         Attempt::Unchecked,
+        Attempt::FilesOfOthers,
+        Attempt::Unfound,
+        Attempt::Unreadable,
     ];
 
     /// What the library did, and what came of it.
@@ -72,6 +82,13 @@ impl Attempt {
             Attempt::Files => "tried to change a file outside of /tmp, /var/tmp and /dev/shm",
             Attempt::Unchecked => {
                 "has more than 1,024 processes, so its signals and limits could not be checked"
+            }
+            Attempt::FilesOfOthers => "tried to change a file of another user in /tmp, /var/tmp or /dev/shm",
+            Attempt::Unfound => {
+                "changed a file on a file system that does not answer, so its place could not be checked"
+            }
+            Attempt::Unreadable => {
+                "changed a file whose path could not be read within 0.1 s, which was refused"
             }
         }
     }

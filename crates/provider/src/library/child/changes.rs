@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::confine::Call;
@@ -26,6 +26,8 @@ enum Place {
     Path(usize),
     /// A descriptor of a folder, and after it a path relative to that folder.
     At(usize),
+    /// The same, or without a path a descriptor of the file.
+    AtOrDescriptor(usize),
     /// A descriptor of the file.
     Descriptor(usize),
 }
@@ -60,7 +62,22 @@ const CHANGES: &[Change] = &[
     (libc::SYS_fchownat, &[(Place::At(0), Finds::Entry)]),
     (libc::SYS_fchmod, &[(Place::Descriptor(0), Finds::File)]),
     (libc::SYS_fchown, &[(Place::Descriptor(0), Finds::File)]),
+    (FCHMODAT2, &[(Place::At(0), Finds::File)]),
+    (libc::SYS_utimensat, &[(Place::AtOrDescriptor(0), Finds::File)]),
+    (libc::SYS_setxattr, &[(Place::Path(0), Finds::File)]),
+    (libc::SYS_lsetxattr, &[(Place::Path(0), Finds::Entry)]),
+    (libc::SYS_fsetxattr, &[(Place::Descriptor(0), Finds::File)]),
+    (libc::SYS_removexattr, &[(Place::Path(0), Finds::File)]),
+    (libc::SYS_lremovexattr, &[(Place::Path(0), Finds::Entry)]),
+    (libc::SYS_fremovexattr, &[(Place::Descriptor(0), Finds::File)]),
+    (SETXATTRAT, &[(Place::At(0), Finds::File)]),
+    (REMOVEXATTRAT, &[(Place::At(0), Finds::File)]),
 ];
+
+/// Calls of Linux 6.6 and 6.13, which have the same number everywhere.
+const FCHMODAT2: c_long = 452;
+const SETXATTRAT: c_long = 463;
+const REMOVEXATTRAT: c_long = 466;
 
 /// Those among them that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
@@ -77,6 +94,9 @@ const OLDER_CHANGES: &[Change] = &[
     (libc::SYS_chmod, &[(Place::Path(0), Finds::File)]),
     (libc::SYS_chown, &[(Place::Path(0), Finds::File)]),
     (libc::SYS_lchown, &[(Place::Path(0), Finds::Entry)]),
+    (libc::SYS_utime, &[(Place::Path(0), Finds::File)]),
+    (libc::SYS_utimes, &[(Place::Path(0), Finds::File)]),
+    (libc::SYS_futimesat, &[(Place::AtOrDescriptor(0), Finds::File)]),
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CHANGES: &[Change] = &[];
@@ -100,6 +120,22 @@ pub(super) fn opens() -> impl Iterator<Item = (c_long, usize)> {
 /// The other calls that may change files. A filter can not see the flags of `openat2`, which are in memory.
 pub(super) fn others() -> impl Iterator<Item = c_long> {
     CHANGES.iter().chain(OLDER_CHANGES).map(|(call, _)| *call).chain([libc::SYS_openat2])
+}
+
+/// Whether a call may change files.
+pub(super) fn is_change(number: c_long) -> bool {
+    opens().map(|(call, _)| call).chain(others()).any(|call| call == number)
+}
+
+/// Where the files are that a call changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Where the library may change them, or the call fails for everybody.
+    Own,
+    /// One is outside of these folders.
+    Outside,
+    /// One is in these folders, belongs to another user, and only that one may change it.
+    OfOther,
 }
 
 /// The paths of a call that changes files, as the library gave them, each in the folder that it is relative
@@ -138,12 +174,25 @@ impl Changed {
         self.0.iter().any(|(path, _)| is_memory_of_other(path, thread))
     }
 
-    /// Whether one is outside of these files and folders, which are absolute and without links.
-    pub(super) fn is_outside(&self, writable: &[PathBuf]) -> bool {
-        self.0.iter().filter(|(path, _)| !is_own(path)).any(|(path, finds)| {
-            let file = file_at(path, *finds).filter(|file| is_in_a_folder(file));
-            file.is_some_and(|file| !writable.iter().any(|writable| file.starts_with(writable)))
-        })
+    /// Where they are, when a thread changes them that may change what is in these files and folders, which
+    /// are absolute and without links.
+    pub(super) fn find(&self, thread: u32, writable: &[PathBuf]) -> Found {
+        let mut found = Found::Own;
+        for (path, finds) in self.0.iter().filter(|(path, _)| !is_own(path)) {
+            let Some(file) = file_at(path, *finds).filter(|file| is_in_a_folder(file)) else { continue };
+            if !writable.iter().any(|writable| file.starts_with(writable)) {
+                return Found::Outside;
+            }
+            if is_of_other(&file, *finds, || user_of(thread)) {
+                found = Found::OfOther;
+            }
+        }
+        found
+    }
+
+    #[cfg(test)]
+    pub(super) fn names(&self, path: &[u8]) -> bool {
+        self.0.iter().any(|(name, _)| name.as_os_str().as_encoded_bytes() == path)
     }
 }
 
@@ -179,7 +228,12 @@ fn path(call: &Call, place: Place) -> Option<PathBuf> {
     let (folder, path) = match place {
         Place::Descriptor(number) => return of_descriptor(argument(number)?),
         Place::Path(number) => (libc::AT_FDCWD.cast_unsigned().into(), path_at(thread, argument(number)?)?),
-        Place::At(number) => (argument(number)?, path_at(thread, argument(number.checked_add(1)?)?)?),
+        Place::AtOrDescriptor(number) if argument(number.checked_add(1)?)? == 0 => {
+            return of_descriptor(argument(number)?);
+        }
+        Place::At(number) | Place::AtOrDescriptor(number) => {
+            (argument(number)?, path_at(thread, argument(number.checked_add(1)?)?)?)
+        }
     };
     if path.is_absolute() {
         return Some(path);
@@ -213,6 +267,31 @@ fn file_at(path: &Path, finds: Finds) -> Option<PathBuf> {
         Finds::Nothing if file(path, OFlags::NOFOLLOW).is_some() => None,
         Finds::Nothing | Finds::Anything => entry(path),
     }
+}
+
+/// Whether a change of this file needs the rights of another user: the owner of the file or, for its entry,
+/// of the folder. What others may write is nobody's alone.
+fn is_of_other(file: &Path, finds: Finds, user: impl Fn() -> Option<u32>) -> bool {
+    let status = |path: &Path| rustix::fs::lstat(path).ok();
+    let is_theirs = |status: &Stat| user().is_some_and(|user| user != status.st_uid);
+    let is_closed = |status: &Stat| {
+        let mode = Mode::from_raw_mode(status.st_mode);
+        !mode.intersects(Mode::WGRP | Mode::WOTH) && is_theirs(status)
+    };
+    let there = status(file);
+    if let (Some(there), Finds::File | Finds::FileOrNothing) = (&there, finds) {
+        return is_closed(there);
+    }
+    let Some(folder) = file.parent().and_then(status) else { return false };
+    // In such a folder only owners remove or move what is there.
+    let is_kept = Mode::from_raw_mode(folder.st_mode).contains(Mode::SVTX) && is_theirs(&folder);
+    is_closed(&folder) || is_kept && there.is_some_and(|there| is_theirs(&there))
+}
+
+/// The user whose rights over files a thread has; `None` once it has ended.
+fn user_of(thread: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Uid:"))?.split_whitespace().next_back()?.parse().ok()
 }
 
 /// The name of an entry in its folder, without links before the last part.

@@ -4,9 +4,13 @@ use tallymon_testkit::Scratch;
 
 use super::*;
 
+fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
 /// A call of this thread, with arguments that live long enough.
 fn call(number: c_long, arguments: [u64; 6]) -> Call {
-    Call::of_thread(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs(), number, arguments)
+    Call::of_thread(own_thread(), number, arguments)
 }
 
 fn address(path: &std::ffi::CStr) -> u64 {
@@ -49,7 +53,12 @@ fn opens_outside(path: &Path, flags: libc::c_int, writable: &Path) -> bool {
     let text = c_path(path);
     let folder = i64::from(libc::AT_FDCWD).cast_unsigned();
     let opened = call(libc::SYS_openat, [folder, address(&text), flags.unsigned_abs().into(), 0o600, 0, 0]);
-    Changed::by(&opened).unwrap().is_outside(&[writable.to_path_buf()])
+    is_outside(&Changed::by(&opened).unwrap(), writable)
+}
+
+/// Whether something is changed outside of a folder.
+fn is_outside(changed: &Changed, writable: &Path) -> bool {
+    changed.find(own_thread(), &[writable.to_path_buf()]) == Found::Outside
 }
 
 #[test]
@@ -106,29 +115,71 @@ fn every_call_that_changes_files_is_judged_by_its_own_arguments() {
                 Finds::Nothing => c"absent",
                 _ => c"there",
             };
-            for is_outside in [false, true] {
-                let side = usize::from(is_outside);
+            for is_beyond in [false, true] {
+                let side = usize::from(is_beyond);
                 let folder = [&inside, &outside][side];
                 let absolute = c_path(&folder.join(name.to_str().unwrap()));
                 let within = c_path(&inside.join(if *finds == Finds::Nothing { "absent" } else { "there" }));
                 let mut arguments = [address(&within); 6];
                 match *place {
                     Place::Path(at) => arguments[at] = address(&absolute),
-                    Place::At(at) => {
+                    Place::At(at) | Place::AtOrDescriptor(at) => {
                         arguments[at] = folders[side].as_raw_fd().unsigned_abs().into();
                         arguments[at + 1] = address(name);
                     }
                     Place::Descriptor(at) => arguments[at] = files[side].as_raw_fd().unsigned_abs().into(),
                 }
                 let changed = Changed::by(&call(*number, arguments)).unwrap();
-                let found = changed.is_outside(std::slice::from_ref(&inside));
-                assert_eq!(found, is_outside, "call {number}, path {index}");
+                let found = is_outside(&changed, &inside);
+                assert_eq!(found, is_beyond, "call {number}, path {index}");
             }
         }
     }
     let (how, path) = ([u64::from(libc::O_WRONLY.unsigned_abs()), 0, 0], c_path(&outside.join("there")));
     let at = how.as_ptr().addr() as u64;
     let opened = call(libc::SYS_openat2, [0, address(&path), at, 24, 0, 0]);
-    assert!(Changed::by(&opened).unwrap().is_outside(std::slice::from_ref(&inside)));
+    assert!(is_outside(&Changed::by(&opened).unwrap(), &inside));
     assert!(Changed::by(&call(libc::SYS_read, [0; 6])).is_none());
+    assert!(!is_change(libc::SYS_read) && is_change(libc::SYS_openat) && is_change(libc::SYS_openat2));
+    // Without a path the descriptor is the file.
+    let times = [files[1].as_raw_fd().unsigned_abs().into(), 0, 0, 0, 0, 0];
+    assert!(is_outside(&Changed::by(&call(libc::SYS_utimensat, times)).unwrap(), &inside));
+}
+
+#[test]
+fn files_of_other_users_are_seen_where_everybody_may_write() {
+    let folder = Scratch::new();
+    let folder = std::fs::canonicalize(&folder).unwrap();
+    let own = user_of(own_thread()).unwrap();
+    assert_eq!(own, rustix::process::geteuid().as_raw());
+    let place = |name: &str, folder_mode, file_mode| {
+        let place = folder.join(name);
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("there"), "x").unwrap();
+        for (path, mode) in [(place.join("there"), file_mode), (place.clone(), folder_mode)] {
+            std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        }
+        place
+    };
+    let (closed, shared, open) =
+        (place("closed", 0o755, 0o644), place("shared", 0o1777, 0o644), place("open", 0o777, 0o666));
+    // All belong to this user. Who asks is this one, or another.
+    for (path, finds, is_theirs) in [
+        (closed.join("there"), Finds::File, true),
+        (closed.join("there"), Finds::Entry, true),
+        (closed.join("new"), Finds::Nothing, true),
+        (shared.join("there"), Finds::FileOrNothing, true),
+        (shared.join("there"), Finds::Entry, true),
+        (shared.join("there"), Finds::Anything, true),
+        (shared.join("new"), Finds::Nothing, false),
+        (shared.join("new"), Finds::FileOrNothing, false),
+        (open.join("there"), Finds::File, false),
+        (open.join("there"), Finds::Entry, false),
+        (open.join("new"), Finds::Anything, false),
+    ] {
+        for (user, wanted) in [(Some(own), false), (Some(own + 1), is_theirs), (None, false)] {
+            let found = is_of_other(&path, finds, || user);
+            assert_eq!(found, wanted, "{} {finds:?} {user:?}", path.display());
+        }
+    }
 }

@@ -282,7 +282,7 @@ pub(super) fn filter_calls(processes: Processes<'_>) -> io::Result<Option<Listen
 }
 
 /// A call that waits for the supervisor.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     id: u64,
     /// The thread that made it; 0 where its number is unknown.
@@ -292,8 +292,8 @@ pub(super) struct Call {
     pub(super) arguments: [u64; 6],
 }
 
-#[cfg(test)]
 impl Call {
+    /// A call of a thread that waits elsewhere: it can be looked at, and not be answered.
     pub(super) fn of_thread(thread: u32, number: c_long, arguments: [u64; 6]) -> Call {
         Call { id: 0, thread, number: Some(number), arguments }
     }

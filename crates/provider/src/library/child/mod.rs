@@ -7,6 +7,7 @@
 
 mod changes;
 mod confine;
+mod look;
 mod supervise;
 mod watch;
 

@@ -306,6 +306,8 @@ impl Report {
 fn supervise(child: Pid, socket: &OwnedFd, report: Option<OwnedFd>, mut watch: Watch) -> ExitCode {
     let mut report = Report::new(report);
     wait_for_end(child, socket, &mut report, &mut watch);
+    // Before the namespace in which they are can end.
+    watch.end_lookers();
     let status = loop {
         match rustix::process::waitpid(Some(child), WaitOptions::empty()) {
             Ok(Some((_, status))) => break Some(status),
@@ -353,6 +355,9 @@ fn wait_for_end(child: Pid, socket: &OwnedFd, report: &mut Report, watch: &mut W
         if reader.is_some() {
             entries.push(PollFd::new(socket, PollFlags::empty()));
         }
+        entries.extend(
+            watch.ends_of_lookers().into_iter().map(|end| PollFd::from_borrowed_fd(end, PollFlags::IN)),
+        );
         let _ = poll(&mut entries, timeout.as_ref());
         let happened = |position: Option<usize>| {
             position.and_then(|position| entries.get(position)).map_or(PollFlags::empty(), PollFd::revents)
@@ -360,6 +365,7 @@ fn wait_for_end(child: Pid, socket: &OwnedFd, report: &mut Report, watch: &mut W
         let (has_ended, asked, is_alone) = (happened(Some(0)), happened(watched), happened(reader));
         let has_said = happened(reported);
         drop(entries);
+        watch.reap_lookers();
         if !has_said.is_empty() {
             report.receive(watch);
         }
@@ -378,15 +384,22 @@ fn wait_for_end(child: Pid, socket: &OwnedFd, report: &mut Report, watch: &mut W
 fn end_orphans(watch: &mut Watch) {
     let start = Instant::now();
     let mut was_killed = false;
+    let stuck = watch.end_lookers();
     while start.elapsed() < GONE {
         let own = rustix::process::getpid().as_raw_nonzero();
         let children = std::fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
         let children = children.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
-        for child in children {
+        let mut is_last = true;
+        for child in children.filter(|child| !stuck.contains(child)) {
+            is_last = false;
             let _ = rustix::process::kill_process(child, Signal::KILL);
+        }
+        if is_last && !stuck.is_empty() {
+            return;
         }
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((process, _))) if stuck.contains(&process) => {}
                 // Counted before the others end, for whose end the reader does not wait.
                 Ok(Some((_, status))) if is_killed(status) && !was_killed => {
                     was_killed = true;

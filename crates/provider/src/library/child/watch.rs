@@ -6,14 +6,14 @@
 
 use std::ffi::c_long;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 
 use rustix::event::PollFlags;
 use rustix::process::Pid;
 
 use super::super::attempt::{Attempt, Counts, receive_descriptor};
-use super::changes::Changed;
+use super::changes::{Found, is_change};
 use super::confine::{Call, Listener};
+use super::look::{Looker, Seen};
 
 /// After so many of a kind the supervisor does not look closely any more: a library can keep it busy only
 /// with answers that cost as much as the calls.
@@ -36,15 +36,14 @@ pub(super) struct Watch {
     counts: Counts,
     /// Whether the library is in a PID namespace, below the child of the supervisor.
     has_namespace: bool,
-    /// The files and folders that the library may change, without links.
-    writable: Vec<PathBuf>,
+    looker: Looker,
 }
 
 impl Watch {
     /// Counts into `counts`; the listener comes over the socket. The library may change what is `writable`.
     pub(super) fn new(socket: OwnedFd, counts: Counts, has_namespace: bool, writable: &[&str]) -> Watch {
         let writable = writable.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
-        Watch { source: Source::Expected(socket), counts, has_namespace, writable }
+        Watch { source: Source::Expected(socket), counts, has_namespace, looker: Looker::new(writable) }
     }
 
     /// What to wait for.
@@ -67,17 +66,31 @@ impl Watch {
                 // Its thread may have been killed meanwhile; then there is nothing to answer.
                 let Ok(call) = listener.next() else { return };
                 let (is_allowed, found) = self.judge(&call, child);
+                let Source::There(listener) = &self.source else { return };
                 // Before the answer, so that it is counted when the library goes on.
                 if let Some(found) = found.filter(|_| listener.is_waiting(&call)) {
                     self.counts.add(found);
                 }
-                if let Source::There(listener) = &self.source {
-                    let _ = listener.answer(&call, is_allowed);
-                }
+                let _ = listener.answer(&call, is_allowed);
             }
             _ if events.is_empty() => {}
             _ => self.source = Source::Gone,
         }
+    }
+
+    /// What else to wait for.
+    pub(super) fn ends_of_lookers(&self) -> Vec<BorrowedFd<'_>> {
+        self.looker.ends()
+    }
+
+    /// Waits for processes that looked for the supervisor and have ended.
+    pub(super) fn reap_lookers(&mut self) {
+        self.looker.reap();
+    }
+
+    /// Ends the processes that look for the supervisor; returns those that do not end.
+    pub(super) fn end_lookers(&mut self) -> Vec<Pid> {
+        self.looker.end()
     }
 
     /// Counts that processes of the library were ended after it.
@@ -86,13 +99,13 @@ impl Watch {
     }
 
     /// Whether a call may go on, and what it shows.
-    fn judge(&self, call: &Call, child: Pid) -> (bool, Option<Attempt>) {
+    fn judge(&mut self, call: &Call, child: Pid) -> (bool, Option<Attempt>) {
         let Some(number) = call.number else { return (false, Some(Attempt::Architecture)) };
         if number == libc::SYS_setsid {
             return (true, Some(Attempt::Session));
         }
-        if let Some(changed) = Changed::by(call) {
-            return self.judge_files(&changed, call.thread);
+        if is_change(number) {
+            return self.judge_files(call);
         }
         let [first, ..] = call.arguments;
         match kind_of(number) {
@@ -124,13 +137,20 @@ impl Watch {
         (true, found)
     }
 
-    /// Files that are changed: memory of another process is refused; about others the kernel decides.
-    fn judge_files(&self, changed: &Changed, thread: u32) -> (bool, Option<Attempt>) {
-        if changed.is_memory_of_other(thread) {
-            return (false, Some(Attempt::Trace));
+    /// Files that are changed: memory of another process is refused, and so is what may be that; about others
+    /// the kernel decides.
+    fn judge_files(&mut self, call: &Call) -> (bool, Option<Attempt>) {
+        let may_look = [Attempt::Files, Attempt::FilesOfOthers]
+            .into_iter()
+            .all(|kind| self.counts.count(kind) < MOST_LOOKS);
+        match self.looker.look(call, may_look) {
+            Seen::MemoryOfOther => (false, Some(Attempt::Trace)),
+            Seen::NoArguments => (false, Some(Attempt::Unreadable)),
+            Seen::NoPlace => (true, Some(Attempt::Unfound)),
+            Seen::Change(Found::Own) => (true, None),
+            Seen::Change(Found::Outside) => (true, Some(Attempt::Files)),
+            Seen::Change(Found::OfOther) => (true, Some(Attempt::FilesOfOthers)),
         }
-        let may_look = self.counts.count(Attempt::Files) < MOST_LOOKS;
-        (true, (may_look && changed.is_outside(&self.writable)).then_some(Attempt::Files))
     }
 }
 
