@@ -11,6 +11,7 @@
 //! | `api` | writes the public interfaces to `docs/api` anew |
 //! | `dist [--check] [--twice] [--profile NAME]` | packages of a release, tried in a fresh Debian 11; two builds compared |
 //! | `dist --short` | packages of unoptimized programs, made twice, compared and tried over this machine |
+//! | `newcomer [--short] [--write]` | types what a newcomer types: package and clone to the overview, and what is slow |
 //! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
@@ -32,8 +33,10 @@ mod features;
 mod fuzz;
 mod lint;
 mod models;
+mod newcomer;
 mod shots;
 mod sick;
+mod terminal;
 mod test;
 mod wine;
 
@@ -78,6 +81,11 @@ const TASKS: &[Task] = &[
         name: "dist",
         summary: "packages: tar, deb, rpm, wheel, NuGet [--short | --check] [--twice] [--profile NAME]",
         run: dist::run,
+    },
+    Task {
+        name: "newcomer",
+        summary: "from the package, and from a clone, to who makes the machine slow [--short] [--write]",
+        run: newcomer::run,
     },
     Task { name: "shots", summary: "pictures of the monitor for the README [NAME...]", run: shots::run },
     Task { name: "loom", summary: "published counters in every order of their words", run: models::loom },

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::terminal::Terminal;
 use crate::{cargo, root, run as execute, target_folder};
 
 /// A picture: its name, the arguments of `tally` (`LOGS` is the folder of sample logs, `PROFILE` the file of
@@ -139,51 +140,31 @@ fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
 
 /// Runs the program in a terminal, types, and reads its screen with colours.
 fn take(shot: &Shot, script: &Path, alone: bool) -> Result<String, String> {
-    let socket = format!("tallymon-shots-{}", std::process::id());
-    let tmux = |arguments: &[&str]| -> Result<String, String> {
-        let output = Command::new("tmux")
-            .args(["-L", &socket])
-            .args(arguments)
-            .env_remove("TMUX")
-            .env("LC_ALL", "C.UTF-8")
-            .output()
-            .map_err(|error| format!("tmux did not start: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("tmux {arguments:?}: {}", String::from_utf8_lossy(&output.stderr)));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    };
     // For root only; others see all processes of the machine.
     let namespace = ["--pid", "--fork", "--mount-proc", "--kill-child"];
     let has_own =
         Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|status| status.success());
     let prefix = if alone && has_own { format!("unshare {} ", namespace.join(" ")) } else { String::new() };
     let command = format!("{prefix}sh '{}'", script.display());
-    let (columns, rows) = (COLUMNS.to_string(), ROWS.to_string());
-    tmux(&["-f", "/dev/null", "-u", "new-session", "-d", "-x", &columns, "-y", &rows, &command])?;
-    // Only with this does tmux keep all colours.
-    tmux(&["set", "-ga", "terminal-features", ",*:RGB"])?;
-    let mut taken = Ok(String::new());
+    let terminal = Terminal::start(COLUMNS, ROWS, &command)?;
     for (seconds, keys) in shot.keys {
         sleep(Duration::from_secs(*seconds));
         for key in *keys {
             if *key != TO_SPIKE {
-                taken = tmux(&["send-keys", key]);
+                terminal.press(key)?;
                 continue;
             }
             for _ in 0..COLUMNS / 2 {
-                tmux(&["send-keys", "Left"])?;
+                terminal.press("Left")?;
                 sleep(Duration::from_millis(150));
-                if chosen_value(&tmux(&["capture-pane", "-p"])?).is_some_and(|value| value >= HIGH) {
+                if chosen_value(&terminal.screen()?).is_some_and(|value| value >= HIGH) {
                     break;
                 }
             }
         }
     }
     sleep(Duration::from_millis(700));
-    taken = taken.and_then(|_| tmux(&["capture-pane", "-p", "-e"]));
-    tmux(&["kill-server"])?;
-    taken
+    terminal.coloured_screen()
 }
 
 /// The value of the selected line in the legend on the screen.

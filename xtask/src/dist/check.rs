@@ -120,12 +120,12 @@ fn inside(
 }
 
 /// A copy of a root in memory.
-fn in_a_copy(archive: &Path) -> String {
+pub(crate) fn in_a_copy(archive: &Path) -> String {
     format!("mount -t tmpfs tmpfs /mnt\ncd /mnt\ntar -xf '{}'\n", archive.display())
 }
 
 /// The files of this machine, and every change in memory.
-fn over_this_machine() -> String {
+pub(crate) fn over_this_machine() -> String {
     "mount -t tmpfs tmpfs /mnt\nmkdir /mnt/changes /mnt/work /mnt/root\n\
      mount -t overlay -o lowerdir=/,upperdir=/mnt/changes,workdir=/mnt/work overlay /mnt/root\ncd /mnt/root\n\
      mount -t tmpfs -o mode=1777 tmpfs tmp\n"
@@ -230,7 +230,7 @@ fn empty(folder: &Path) -> Result<(), String> {
 }
 
 /// The archive of a fresh Debian 11.
-fn fresh_root() -> Result<PathBuf, String> {
+pub(crate) fn fresh_root() -> Result<PathBuf, String> {
     let archive = target_folder().join("debian-11-python.tar");
     if archive.exists() {
         return Ok(archive);

@@ -14,7 +14,7 @@
 //! compared, and installed over a copy of this machine in memory. It leaves out the old C library, the
 //! optimized build, whether two of those are the same, and Debian 11.
 
-mod check;
+pub(crate) mod check;
 mod deb;
 mod files;
 mod nuget;
