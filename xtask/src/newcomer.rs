@@ -164,7 +164,7 @@ fn from_a_clone() -> Result<Step, String> {
     terminal.wait_for("the end of the clone", LONG, at_prompt)?;
     let start = Instant::now();
     let screen = overview(&terminal, "cargo run --release", LONG)?;
-    let minutes = (start.elapsed().as_secs() + 59) / 60;
+    let minutes = start.elapsed().as_secs().div_ceil(60);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     eprintln!("clone to overview: 2 commands, {minutes} minutes on {processors} processors");
     let typed = format!(
