@@ -190,6 +190,13 @@ pub(crate) fn overview(model: &Overview, time: Option<FileTime>) -> Value {
         "sensors": view.sensors.iter().map(|one| named(&one.name, [
             ("kind", sensor_kind(one.kind).into()), ("gauge", gauge(&one.gauge)),
         ])).collect::<Vec<_>>(),
+        "containers": view.containers.iter().map(|one| named(&one.name, [
+            ("busy", gauge(&one.busy)), ("memory", gauge(&one.memory)),
+            ("received", gauge(&one.received)), ("sent", gauge(&one.sent)),
+        ])).collect::<Vec<_>>(),
+        "graphics": view.graphics.iter().map(|one| named(&one.name, [
+            ("busy", gauge(&one.busy)), ("own", gauge(&one.own)), ("shared", gauge(&one.shared)),
+        ])).collect::<Vec<_>>(),
         "interfaces": view.interfaces.iter().map(|one| named(&one.name, [
             ("received", gauge(&one.received)), ("sent", gauge(&one.sent)),
             ("speed", one.speed.map_or(Value::Null, number)),

@@ -180,7 +180,7 @@ impl Key {
             (Key::Char(wanted), KeyCode::Char(letter)) => wanted == letter && !control,
             (Key::Control(wanted), KeyCode::Char(letter)) => wanted == letter && control,
             (Key::Digits, KeyCode::Char(letter)) => ('1'..='6').contains(&letter) && !control,
-            (Key::Panes, KeyCode::Char(letter)) => ('1'..='8').contains(&letter) && !control,
+            (Key::Panes, KeyCode::Char(letter)) => letter.is_ascii_digit() && !control,
             (Key::Code(wanted), code) => wanted == code,
             _ => false,
         }

@@ -43,6 +43,7 @@ const SORT: [&str; 4] = [
     "プロセスの並べ替え列",
     "сортировать процессы иначе",
 ];
+const TREE: [&str; 4] = ["processes as a tree", "프로세스 트리", "プロセスのツリー", "процессы деревом"];
 const SORT_BRIEF: [&str; 4] = ["sort", "정렬", "並べ替え", "порядок"];
 const TABLE: &[Context] = &[Context::Table];
 const FAULT: &[Context] = &[Context::Fault];
@@ -173,7 +174,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         TABLE NextColumn [RIGHT] also [Char('l')]: COLUMN brief COLUMN_BRIEF;
         TABLE Reverse [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"]
             brief ["order", "순서", "順序", "порядок"];
-        TABLE Tree [Char('H')]: ["processes as a tree", "프로세스 트리", "プロセスのツリー", "процессы деревом"]
+        TABLE Tree [Char('H')]: TREE
             brief ["tree", "트리", "ツリー", "дерево"];
         TABLE NextObject [Char('n')]: OBJECT brief OBJECT_BRIEF;
         TABLE PreviousObject [Char('N')]: OBJECT brief OBJECT_BRIEF;
@@ -191,6 +192,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         OVERVIEW SortNext [Char('s')] also [Char('n')]: SORT brief SORT_BRIEF;
         OVERVIEW SortPrevious [] also [Char('S'), Char('N')]: SORT;
         OVERVIEW Reverse [] also [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"];
+        OVERVIEW Tree [] also [Char('H')]: TREE;
         OVERVIEW ShowPane [Panes]: ["hide or show a pane", "창 숨김, 표시", "枠を隠す、表示", "скрыть, показать панель"]
             brief ["panes", "창", "枠", "панели"];
         OVERVIEW Preset [] also [Char('p')]:

@@ -97,7 +97,7 @@ pub(super) fn name(key: Key, ascii: bool) -> String {
         Key::Char(letter) => letter.to_string(),
         Key::Control(letter) => format!("Ctrl-{}", letter.to_ascii_uppercase()),
         Key::Digits => "1..6".to_string(),
-        Key::Panes => "1..8".to_string(),
+        Key::Panes => "1..0".to_string(),
         Key::Click => "click".to_string(),
         Key::Drag => "drag".to_string(),
         Key::Code(code) => match code {

@@ -327,6 +327,7 @@ mod tests {
                 panes: vec![Pane::Memory, Pane::Processes],
                 order: ProcessMetric::InputOutput,
                 ascending: true,
+                tree: true,
                 presets: vec![vec![Pane::Disks], vec![Pane::Processors, Pane::Network]],
             }),
             left_out: Vec::new(),

@@ -25,6 +25,7 @@ pub(super) fn parse(table: &Table) -> Result<Option<OverviewLook>, String> {
             found.map(|(_, order)| *order).ok_or(format!("order: needed one of {known}, found {order}"))?;
     }
     look.ascending = flag_of(own, "ascending")?.unwrap_or(false);
+    look.tree = flag_of(own, "tree")?.unwrap_or(false);
     if own.contains_key("presets") {
         let lists = list_of(own, "presets")?.iter();
         let lists = lists.map(|list| panes(list.as_array().ok_or_else(|| wrong("presets", "lists", list))?));
@@ -62,7 +63,7 @@ pub(super) fn write(look: &OverviewLook, f: &mut fmt::Formatter<'_>) -> fmt::Res
     };
     let order = ORDERS.iter().find(|(_, order)| *order == look.order).map_or("cpu", |(name, _)| name);
     writeln!(f, "\n[overview]\npanes = {}\norder = {}", list(&look.panes), quoted(order))?;
-    writeln!(f, "ascending = {}", look.ascending)?;
+    writeln!(f, "ascending = {}\ntree = {}", look.ascending, look.tree)?;
     let presets: Vec<String> = look.presets.iter().map(|panes| list(panes)).collect();
     writeln!(f, "presets = [{}]", presets.join(", "))
 }

@@ -31,6 +31,8 @@ pub(crate) struct Load {
     pub(crate) node_mebibytes: Shared<u64>,
     /// The machine has only the total of the nodes, like Windows.
     pub(crate) only_nodes: Shared<bool>,
+    /// The machine runs no containers and has no graphics processor.
+    pub(crate) no_guests: Shared<bool>,
     /// The machine has no sensor, like a virtual one.
     pub(crate) no_sensors: Shared<bool>,
     /// The machine knows file systems as Windows does.
@@ -108,13 +110,22 @@ const PROCESS: &[CounterSpec] = &[
     counter(680, RAW),
     counter(784, RAW),
     counter(684, RAW),
+    counter(1410, RAW),
 ];
+const CONTAINER: &[CounterSpec] = &[
+    counter(910_002, SHARE),
+    counter(910_002, BASE),
+    counter(910_004, RAW),
+    counter(910_010, RATE),
+    counter(910_012, RATE),
+];
+const GRAPHICS: &[CounterSpec] = &[counter(906_404, RAW), counter(906_406, RAW), counter(906_408, RAW)];
 
 const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterSpec]) -> ObjectSpec<'static> {
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
-const OBJECTS: [ObjectSpec<'static>; 17] = [
+const OBJECTS: [ObjectSpec<'static>; 19] = [
     object(238, InstanceKind::Many, PROCESSOR),
     object(2, InstanceKind::None, SYSTEM),
     object(900_400, InstanceKind::Many, NUMA),
@@ -132,6 +143,8 @@ const OBJECTS: [ObjectSpec<'static>; 17] = [
     object(910_200, InstanceKind::Many, TEMPERATURE),
     object(904_200, InstanceKind::Many, FAN),
     object(904_000, InstanceKind::Many, SUPPLY),
+    object(910_000, InstanceKind::Many, CONTAINER),
+    object(906_400, InstanceKind::Many, GRAPHICS),
 ];
 
 const NAMES: &[(u32, &str)] = &[
@@ -169,6 +182,7 @@ const NAMES: &[(u32, &str)] = &[
     (700, "Paging File"),
     (702, "% Usage"),
     (784, "ID Process"),
+    (1410, "Creating Process ID"),
     (1424, "IO Data Bytes/sec"),
     (1482, "% Idle Time"),
     (1676, "Free & Zero Page List Bytes"),
@@ -200,6 +214,15 @@ const NAMES: &[(u32, &str)] = &[
     (905_806, "Load Average 15 Minutes"),
     (905_816, "% Steal Time"),
     (905_818, "% IO Wait Time"),
+    (906_400, "GPU Adapter Memory"),
+    (906_404, "Dedicated Usage"),
+    (906_406, "Shared Usage"),
+    (906_408, "% Busy"),
+    (910_000, "Container"),
+    (910_002, "% Processor Time"),
+    (910_004, "Memory Bytes"),
+    (910_010, "Bytes Received/sec"),
+    (910_012, "Bytes Sent/sec"),
     (910_200, "Temperature Sensor"),
     (910_202, "Degrees Celsius"),
 ];
@@ -213,6 +236,16 @@ const PROCESSES: [(&str, u64, u64, u64, u64, u64); 6] = [
     ("java", 1_204, 64, 3_100, 20_000, 112),
     ("sh", 4_001, 0, 3, 0, 1),
 ];
+
+/// The process that started another one.
+const fn maker(id: u64) -> u64 {
+    match id {
+        813 => 812,
+        1_204 => 4_001,
+        1 => 0,
+        _ => 1,
+    }
+}
 
 const MIB: u64 = 1 << 20;
 
@@ -306,6 +339,19 @@ impl Machine {
                     block.state(0, ValueState::Absent(Absence::ReadFailed));
                 }
             }
+            910_000 => {
+                let works = position < 3;
+                let share = if works { wave(step + position * 9, 40) * (position + 1) } else { 0 };
+                block.set_fraction(0, share, 100);
+                block.set(2, [90, 2_400, 310, 1][position as usize] * MIB);
+                block.set(3, if works { grown(step, 33, 900_000) } else { 0 });
+                block.set(4, if works { grown(step, 25, 120_000) } else { 0 });
+            }
+            906_400 => {
+                block.set(0, 3 << 30);
+                block.set(1, 210 * MIB);
+                block.set(2, wave(step, 25));
+            }
             904_200 => block.set(0, 1_180),
             904_000 if position == 0 => {
                 block.state(0, ValueState::Absent(Absence::NotInThisKernel));
@@ -346,6 +392,9 @@ impl Machine {
             510 => list(&["eth0", "docker0", "eth1", "lo"]),
             904_800 => FILE_SYSTEMS.iter().map(|(name, _)| (*name).to_string()).collect(),
             236 => list(&["C:", "D:", "HarddiskVolume1"]),
+            910_000 | 906_400 if self.0.no_guests.get() => Vec::new(),
+            910_000 => list(&["shop-web", "shop-database", "shop-queue", "idle"]),
+            906_400 => list(&["0000:03:00.0"]),
             910_200 | 904_200 | 904_000 if self.0.no_sensors.get() => Vec::new(),
             910_200 => list(&["0 nvme temp1 Composite", "1 coretemp temp1 Package id 0", "2 dead temp1"]),
             904_200 => list(&["3 nct6775 fan2 CPU"]),
@@ -355,11 +404,11 @@ impl Machine {
     }
 
     /// The processes, each with its numbers in the order of the counters.
-    fn processes(&self) -> Vec<(&'static str, [u64; 6])> {
+    fn processes(&self) -> Vec<(&'static str, [u64; 7])> {
         let step = self.0.step.get();
         let row = |(name, id, share, memory, bytes, threads): (&'static str, u64, u64, u64, u64, u64)| {
             let share = if share == 0 { 0 } else { (share + wave(step, 30) / 5) * 10 };
-            (name, [share, memory << 20, step * bytes, threads, id, START.0 - id * SECOND])
+            (name, [share, memory << 20, step * bytes, threads, id, START.0 - id * SECOND, maker(id)])
         };
         let more = self.0.more.lock().clone();
         let more = more.into_iter().map(|(name, id)| (name, id, 80, 700, 0, 2));

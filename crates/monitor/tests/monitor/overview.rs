@@ -178,6 +178,84 @@ fn a_machine_without_sensors_has_no_pane_for_them() {
 }
 
 #[test]
+fn a_machine_without_containers_and_graphics_has_no_panes_for_them() {
+    for (columns, rows) in SIZES {
+        let mut overview = Overview::new();
+        overview.load.no_guests.set(true);
+        overview.bench.resize(columns, rows);
+        overview.run(3);
+        let screen = overview.bench.screen();
+        assert!(!screen.contains("Containers") && !screen.contains("Graphics"), "{screen}");
+        has(&screen, &["java"]);
+    }
+}
+
+#[test]
+fn containers_and_graphics_are_those_of_the_machine() {
+    let mut overview = Overview::new();
+    overview.run(41);
+    overview.bench.resize(200, 50);
+    let screen = overview.bench.screen();
+    has(&screen, &["9 Containers ─ 4", "2.3 GiB", "0 Graphics", "0000:03:00.0", "3.0 GiB +210 MiB"]);
+    // From the processes back past what lies before them.
+    overview.bench.key(KeyCode::BackTab);
+    has(&overview.bench.screen(), &["9 Containers"]);
+    overview.bench.key(KeyCode::Esc);
+    let at = |name: &str| screen.lines().position(|line| line.contains(name));
+    assert!(at("shop-queue") < at("shop-web"), "the busiest first: {screen}");
+    assert!(at("shop-web") < at("idle    "), "{screen}");
+    // The digits hide and show them.
+    overview.bench.types("9");
+    assert!(!overview.bench.screen().contains("Containers"));
+    overview.bench.types("09");
+    let screen = overview.bench.screen();
+    assert!(screen.contains("Containers") && !screen.contains("Graphics"), "{screen}");
+    // Two clicks lead to the chart.
+    let row = screen.lines().position(|line| line.contains("shop-database")).unwrap() as u16;
+    let line = screen.lines().nth(row.into()).unwrap();
+    let column = line[..line.find("shop-database").unwrap()].chars().count();
+    let click = Event::Mouse(MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: column as u16 + 1,
+        row,
+        modifiers: KeyModifiers::NONE,
+    });
+    overview.bench.app.event(&click);
+    overview.bench.app.event(&click);
+    overview.bench.settle();
+    let chosen = overview.bench.app.monitor().chosen().map(|series| series.path.clone());
+    assert_eq!(chosen.as_deref(), Some(r"\Container(shop-database)\% Processor Time"));
+}
+
+#[test]
+fn processes_stand_below_those_that_started_them() {
+    let mut overview = Overview::new();
+    overview.run(3);
+    overview.bench.resize(120, 40).types("H");
+    let tree = |screen: &str| -> Vec<String> {
+        let lines = screen.lines().skip_while(|line| !line.trim_start().starts_with("PID"));
+        // The command is the last column; its spaces before are the depth.
+        let lines = lines.skip(1).take_while(|line| line.trim().chars().next().is_some_and(char::is_numeric));
+        lines.map(|line| line.chars().skip(38).collect::<String>().trim_end().to_string()).collect()
+    };
+    let screen = overview.bench.screen();
+    let shown = tree(&screen);
+    let names: Vec<&str> = shown.iter().map(|line| line.trim()).collect();
+    let depths: Vec<usize> = shown.iter().map(|line| (line.len() - line.trim_start().len()) / 2).collect();
+    assert_eq!(names, ["systemd", "postgres", "nginx", "nginx#1", "sh", "java"], "{screen}");
+    assert_eq!(depths, [0, 1, 1, 2, 1, 2].map(|depth| depth + depths[0]), "{screen}");
+    // The choice follows the order of the screen; without the tree, that of the processor.
+    overview.bench.key(KeyCode::Down).key(KeyCode::Down).types("H");
+    let screen = overview.bench.screen();
+    assert_eq!(tree(&screen)[0].trim(), "java", "{screen}");
+    // It is kept in the settings.
+    overview.bench.types("H");
+    let saved = overview.bench.app.settings().to_string();
+    has(&saved, &["tree = true"]);
+    assert!(Settings::parse(&saved).unwrap().overview.unwrap().tree);
+}
+
+#[test]
 fn space_of_windows_follows_from_its_share() {
     let load = Load::default();
     load.letters.set(true);

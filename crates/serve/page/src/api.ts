@@ -43,6 +43,8 @@ export type Overview = {
   fileSystems: { name: string; share: Gauge; used: number | null; free: Gauge; size: number | null }[];
   otherFileSystems: Folded;
   sensors: { name: string; kind: "temperature" | "charge" | "power" | "fan"; gauge: Gauge }[];
+  containers: ({ name: string } & Record<"busy" | "memory" | "received" | "sent", Gauge>)[];
+  graphics: ({ name: string } & Record<"busy" | "own" | "shared", Gauge>)[];
   interfaces: { name: string; received: Gauge; sent: Gauge; speed: number | null; totals: (number | null)[];
     addresses: string[] }[];
   idleInterfaces: Folded;

@@ -118,17 +118,34 @@ export function Overview() {
             one.speed === null ? "" : `${t("link")} ${bits(one.speed)}`].filter(Boolean).join(" · ")}</p>}
           <Line name={t("received")} gauge={one.received} form={rate} />
           <Line name={t("sent")} gauge={one.sent} form={rate} />
-          {one.totals[0] !== null && <p class="soft">{t("sinceStart")}: {bytes(one.totals[0])}, {bytes(one.totals[1])}</p>}</div>)}
+          {one.totals[0] !== null && <p class="soft">
+            {t("sinceStart")}: {t("received")} {bytes(one.totals[0])} · {t("sent")} {bytes(one.totals[1])}</p>}</div>)}
         <Idle folded={now.idleInterfaces} />
       </section>
       {[pressure.processor, ...pressure.memory, ...pressure.disk].some((one) => one.value !== null) &&
         <section class="card"><h2>{t("pressure")}</h2>
           <Line name={t("processor")} gauge={pressure.processor} form={percent} most={100} />
           <Line name={t("memory")} gauge={pressure.memory[0]} form={percent} most={100} />
+          <Line name={`${t("memory")}, ${t("allTasks")}`} gauge={pressure.memory[1]} form={percent} most={100} />
           <Line name={t("disk")} gauge={pressure.disk[0]} form={percent} most={100} />
+          <Line name={`${t("disk")}, ${t("allTasks")}`} gauge={pressure.disk[1]} form={percent} most={100} />
         </section>}
       {now.sensors.length > 0 && <section class="card"><h2>{t("sensors")}</h2>
         {now.sensors.map((one) => <Line name={one.name} gauge={one.gauge} form={SENSOR[one.kind]} />)}
+      </section>}
+      {now.containers.length > 0 && <section class="card"><h2>{t("containers")} ({now.containers.length})</h2>
+        {now.containers.slice(0, 20).map((one) => <div class="device"><h3>{one.name}</h3>
+          <Line name={t("processor")} gauge={one.busy} form={percent} most={100} />
+          <Line name={t("memory")} gauge={one.memory} form={bytes} />
+          <Line name={t("received")} gauge={one.received} form={rate} />
+          <Line name={t("sent")} gauge={one.sent} form={rate} /></div>)}
+        {now.containers.length > 20 && <p class="soft">+ {now.containers.length - 20} {t("others")}</p>}
+      </section>}
+      {now.graphics.length > 0 && <section class="card"><h2>{t("graphics")}</h2>
+        {now.graphics.map((one) => <div class="device"><h3>{one.name}</h3>
+          {one.busy.value !== null && <Line name={t("busy")} gauge={one.busy} form={percent} most={100} />}
+          {one.own.value !== null && <Line name={t("memory")} gauge={one.own} form={bytes} />}
+          {one.shared.value !== null && <Line name={t("sharedMemory")} gauge={one.shared} form={bytes} />}</div>)}
       </section>}
       <section class="card processes"><h2>{t("processes")} {now.processes ? `(${now.processes.count})` : ""}</h2>
         <div class="scroll"><table>

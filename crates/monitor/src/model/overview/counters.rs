@@ -21,11 +21,15 @@ pub enum Pane {
     Sensors,
     /// Processes.
     Processes,
+    /// Containers.
+    Containers,
+    /// Graphics processors.
+    Graphics,
 }
 
 impl Pane {
-    /// All panes, in the order of the screen, with the names that settings have.
-    pub const NAMES: [(&'static str, Pane); 8] = [
+    /// All panes, in the order of their digits, with the names that settings have. The tenth has the digit 0.
+    pub const NAMES: [(&'static str, Pane); 10] = [
         ("processors", Pane::Processors),
         ("memory", Pane::Memory),
         ("disks", Pane::Disks),
@@ -34,6 +38,8 @@ impl Pane {
         ("pressure", Pane::Pressure),
         ("sensors", Pane::Sensors),
         ("processes", Pane::Processes),
+        ("containers", Pane::Containers),
+        ("graphics", Pane::Graphics),
     ];
 
     /// The name that settings have.
@@ -133,6 +139,20 @@ pub enum Metric {
     BatteryPower,
     /// Milliwatts of a part of the processor.
     Power,
+    /// Per cent of one processor that a container uses.
+    ContainerBusy,
+    /// Bytes of memory that a container uses.
+    ContainerMemory,
+    /// Bytes a container receives a second.
+    ContainerReceived,
+    /// Bytes a container sends a second.
+    ContainerSent,
+    /// Per cent of the time in which a graphics processor works.
+    GraphicsBusy,
+    /// Bytes in use of the memory of a graphics processor.
+    GraphicsOwn,
+    /// Bytes in use of the memory that a graphics processor shares with the machine.
+    GraphicsShared,
 }
 
 /// A counter of the overview.
@@ -223,6 +243,18 @@ pub const COUNTERS: &[OverviewCounter] = &[
     row(Pane::Sensors, Metric::Charge, r"\904000(*)\904002", r"\Power Supply(*)\Charge"),
     row(Pane::Sensors, Metric::BatteryPower, r"\904000(*)\904010", r"\Power Supply(*)\Power"),
     row(Pane::Sensors, Metric::Power, r"\900800(*)\900802", r"\Energy Meter(*)\Power"),
+    row(Pane::Containers, Metric::ContainerBusy, r"\910000(*)\910002", r"\Container(*)\% Processor Time"),
+    row(Pane::Containers, Metric::ContainerMemory, r"\910000(*)\910004", r"\Container(*)\Memory Bytes"),
+    row(
+        Pane::Containers,
+        Metric::ContainerReceived,
+        r"\910000(*)\910010",
+        r"\Container(*)\Bytes Received/sec",
+    ),
+    row(Pane::Containers, Metric::ContainerSent, r"\910000(*)\910012", r"\Container(*)\Bytes Sent/sec"),
+    row(Pane::Graphics, Metric::GraphicsBusy, r"\906400(*)\906408", r"\GPU Adapter Memory(*)\% Busy"),
+    row(Pane::Graphics, Metric::GraphicsOwn, r"\906400(*)\906404", r"\GPU Adapter Memory(*)\Dedicated Usage"),
+    row(Pane::Graphics, Metric::GraphicsShared, r"\906400(*)\906406", r"\GPU Adapter Memory(*)\Shared Usage"),
 ];
 
 /// A column of the processes.
@@ -238,6 +270,8 @@ pub enum ProcessMetric {
     Threads,
     /// Process id.
     Id,
+    /// Process id of the process that started it; no column.
+    Parent,
 }
 
 /// The object Process.
@@ -250,6 +284,7 @@ pub const PROCESS_COUNTERS: &[(ProcessMetric, u32, &str)] = &[
     (ProcessMetric::InputOutput, 1424, r"\Process(*)\IO Data Bytes/sec"),
     (ProcessMetric::Threads, 680, r"\Process(*)\Thread Count"),
     (ProcessMetric::Id, 784, r"\Process(*)\ID Process"),
+    (ProcessMetric::Parent, 1410, r"\Process(*)\Creating Process ID"),
 ];
 
 /// The English name of the counter of a column, for paths.

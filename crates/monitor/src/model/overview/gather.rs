@@ -68,6 +68,8 @@ impl Gatherer<'_> {
                 disk: [Metric::DiskPressure, Metric::DiskPressureFull].map(|one| self.single(one)),
             },
             sensors: self.sensors(),
+            containers: self.containers(),
+            graphics: self.graphics(),
             processes: time.and_then(|time| self.overview.processes.at(time)).map(<[_]>::to_vec),
         }
     }

@@ -20,6 +20,8 @@ pub struct OverviewLook {
     pub order: ProcessMetric,
     /// Smallest first.
     pub ascending: bool,
+    /// Each process below the one that started it.
+    pub tree: bool,
     /// Sets of panes to switch to.
     pub presets: Vec<Vec<Pane>>,
 }
@@ -31,6 +33,7 @@ impl Default for OverviewLook {
             panes: all.clone(),
             order: ProcessMetric::Processor,
             ascending: false,
+            tree: false,
             presets: vec![
                 all,
                 vec![Pane::Processors, Pane::Processes],
@@ -42,6 +45,8 @@ impl Default for OverviewLook {
                     Pane::Network,
                     Pane::Pressure,
                     Pane::Sensors,
+                    Pane::Containers,
+                    Pane::Graphics,
                 ],
             ],
         }

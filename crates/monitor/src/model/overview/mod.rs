@@ -6,8 +6,10 @@
 //! past seconds only the largest are kept ([`ProcessHistory`]).
 
 mod addresses;
+mod containers;
 mod counters;
 mod gather;
+mod graphics;
 mod level;
 mod look;
 mod processes;
@@ -32,8 +34,8 @@ pub use level::{Level, Limits};
 pub use look::{ORDERS, OverviewLook};
 pub use processes::{ProcessHistory, ProcessRow};
 pub use view::{
-    Disk, FileSystem, Folded, Gauge, Interface, Memory, OverviewView, Pressure, Processors, Sensor,
-    SensorKind,
+    Container, Disk, FileSystem, Folded, Gauge, Graphics, Interface, Memory, OverviewView, Pressure,
+    Processors, Sensor, SensorKind,
 };
 
 /// The share of the memory for history that the overview uses: a quarter, half of it for processes.

@@ -20,6 +20,8 @@ pub struct ProcessRow {
     pub name: Arc<str>,
     /// Process id; `None` where the source does not have it.
     pub id: Option<u32>,
+    /// Process id of the process that started it, where the source has it.
+    pub parent: Option<u32>,
     /// When it began, in the units of its source; 0 where the source does not have it. Together with the id
     /// it is the same in every second.
     pub start: u64,
@@ -42,6 +44,7 @@ impl ProcessRow {
             ProcessMetric::InputOutput => self.bytes.map(f64::from),
             ProcessMetric::Threads => self.threads.map(f64::from),
             ProcessMetric::Id => self.id.map(f64::from),
+            ProcessMetric::Parent => self.parent.map(f64::from),
         }
     }
 
@@ -169,7 +172,16 @@ impl ProcessRow {
             Some(InstanceIdentity::Ids([id, _, start])) => (u32::try_from(id).ok(), start),
             _ => (None, 0),
         };
-        ProcessRow { name, id, start, processor: None, memory: None, bytes: None, threads: None }
+        ProcessRow {
+            name,
+            id,
+            parent: None,
+            start,
+            processor: None,
+            memory: None,
+            bytes: None,
+            threads: None,
+        }
     }
 
     fn set(&mut self, metric: ProcessMetric, number: Option<f64>) {
@@ -181,6 +193,7 @@ impl ProcessRow {
             ProcessMetric::Threads => self.threads = small,
             // The identity has it already where it is known.
             ProcessMetric::Id => self.id = number.map(|number| number as u32).or(self.id),
+            ProcessMetric::Parent => self.parent = number.map(|number| number as u32),
         }
     }
 }
@@ -217,6 +230,7 @@ mod tests {
         ProcessRow {
             name: name.into(),
             id: Some(id),
+            parent: None,
             start: u64::from(id) * 10,
             processor: Some(processor),
             memory: Some(memory),

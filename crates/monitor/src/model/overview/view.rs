@@ -176,6 +176,34 @@ pub struct Sensor {
     pub gauge: Gauge,
 }
 
+/// A container.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    /// Its name.
+    pub name: String,
+    /// Per cent of one processor.
+    pub busy: Gauge,
+    /// Bytes of memory in use.
+    pub memory: Gauge,
+    /// Bytes received a second.
+    pub received: Gauge,
+    /// Bytes sent a second.
+    pub sent: Gauge,
+}
+
+/// A graphics processor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graphics {
+    /// Its address.
+    pub name: String,
+    /// Per cent of the time in which it works.
+    pub busy: Gauge,
+    /// Bytes in use of its own memory.
+    pub own: Gauge,
+    /// Bytes in use of the memory that it shares with the machine.
+    pub shared: Gauge,
+}
+
 /// A network interface.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interface {
@@ -241,6 +269,10 @@ pub struct OverviewView {
     pub pressure: Pressure,
     /// Sensors that have a value: the hottest first, then batteries, power and fans.
     pub sensors: Vec<Sensor>,
+    /// Containers, busiest first.
+    pub containers: Vec<Container>,
+    /// Graphics processors with a value, busiest first.
+    pub graphics: Vec<Graphics>,
     /// Processes, in the order of the source; `None` where none are kept of this time.
     pub processes: Option<Vec<ProcessRow>>,
 }

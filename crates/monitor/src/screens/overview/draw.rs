@@ -63,6 +63,8 @@ impl Painter<'_> {
         let line = Rect { height: 1, ..area };
         rule(self.buffer, line, area.y, theme.either("─", "-"), theme.dim());
         let nth = Pane::NAMES.iter().position(|(_, known)| *known == pane).unwrap_or(0).saturating_add(1);
+        // The tenth has the digit 0.
+        let nth = nth.checked_rem(10).unwrap_or(0);
         let title = format!(" {nth} {} ", self.word(words::title(pane).0));
         let is_front = self.chosen.is_some_and(|(front, _)| front == pane);
         let style = if is_front { theme.selected() } else { theme.bold() };

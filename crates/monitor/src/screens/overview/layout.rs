@@ -34,15 +34,25 @@ pub(super) struct Counts {
     pub(super) file_systems: usize,
     pub(super) sensors: usize,
     pub(super) interfaces: usize,
+    pub(super) containers: usize,
+    pub(super) graphics: usize,
 }
 
 /// The areas of the panes that are shown.
 pub(super) fn areas(area: Rect, shown: &[Pane], counts: Counts) -> Vec<(Pane, Rect)> {
     let room = Room::of(area);
-    // A machine without sensors has no pane for them. In few lines the hottest is beside the processors.
-    let has_sensors = counts.sensors > 0 && (room != Room::Lines || area.height >= SENSOR_LINES);
-    let shown: Vec<Pane> =
-        shown.iter().copied().filter(|pane| *pane != Pane::Sensors || has_sensors).collect();
+    // A machine without sensors has no pane for them, and so on. In few lines the hottest is beside the
+    // processors.
+    let has = |count: usize| count > 0 && (room != Room::Lines || area.height >= SENSOR_LINES);
+    let mut shown = shown.to_vec();
+    shown.retain(|pane| match pane {
+        Pane::Sensors => has(counts.sensors),
+        Pane::Containers => has(counts.containers),
+        Pane::Graphics => has(counts.graphics),
+        _ => true,
+    });
+    // The processes have the rest, below the others.
+    shown.sort_by_key(|pane| *pane == Pane::Processes);
     match room {
         Room::Lines => lines(area, &shown),
         room => panes(area, &shown, counts, room),
@@ -92,14 +102,19 @@ fn panes(area: Rect, shown: &[Pane], counts: Counts, room: Room) -> Vec<(Pane, R
         Pane::Pressure if room == Room::Wide => 4,
         Pane::Pressure => 2,
         Pane::Sensors => u16::try_from(rows_of(counts.sensors, room)).unwrap_or(0).saturating_add(1),
+        Pane::Containers => list(counts.containers, most).saturating_sub(1),
+        Pane::Graphics => list(counts.graphics, 2).saturating_sub(1),
         Pane::Processors | Pane::Processes => 0,
     };
-    let column = |panes: [Pane; 3]| -> Vec<(Pane, u16)> {
-        panes.into_iter().filter(|pane| has(*pane)).map(|pane| (pane, wanted(pane))).collect()
+    let column = |panes: &[Pane]| -> Vec<(Pane, u16)> {
+        panes.iter().copied().filter(|pane| has(*pane)).map(|pane| (pane, wanted(pane))).collect()
     };
-    let left = column([Pane::Memory, Pane::Disks, Pane::Space]);
-    let right = column([Pane::Network, Pane::Pressure, Pane::Sensors]);
+    let mut left = column(&[Pane::Memory, Pane::Disks, Pane::Space, Pane::Graphics]);
+    let mut right = column(&[Pane::Network, Pane::Pressure, Pane::Sensors]);
     let sum = |column: &[(Pane, u16)]| column.iter().map(|(_, rows)| *rows).sum::<u16>();
+    // Containers stand where there is more room.
+    let shorter = if sum(&left) < sum(&right) { &mut left } else { &mut right };
+    shorter.extend(column(&[Pane::Containers]));
     let height = sum(&left).max(sum(&right)).min(area.height.saturating_mul(2) / 3);
     let least = if has(Pane::Processes) { LEAST_PROCESSES } else { 0 };
     let height = height.min(rest.height.saturating_sub(least));
@@ -191,9 +206,17 @@ mod tests {
         for (width, height) in [(200, 48), (80, 22), (40, 10), (120, 30), (60, 14), (20, 4), (1, 1)] {
             let area = Rect::new(0, 1, width, height);
             for processors in [1, 2, 8, 64, 512] {
-                for skip in 0..8 {
+                for skip in 0..10 {
                     let sensors = if skip % 2 == 0 { 12 } else { 0 };
-                    let counts = Counts { processors, disks: 3, file_systems: 9, sensors, interfaces: 20 };
+                    let counts = Counts {
+                        processors,
+                        disks: 3,
+                        file_systems: 9,
+                        sensors,
+                        interfaces: 20,
+                        containers: sensors,
+                        graphics: skip % 3,
+                    };
                     let panes = areas(area, &all[skip..], counts);
                     for (nth, (pane, one)) in panes.iter().enumerate() {
                         assert_eq!(one.intersection(area), *one, "{pane:?} is outside");
@@ -201,7 +224,7 @@ mod tests {
                             assert!(one.intersection(*other).is_empty(), "{pane:?} {other_pane:?}");
                         }
                     }
-                    if height >= 22 {
+                    if height >= 22 && all[skip..].contains(&Pane::Processes) {
                         let rows = panes.iter().find(|(pane, _)| *pane == Pane::Processes);
                         assert!(rows.is_some_and(|(_, area)| area.height >= 5), "{width}x{height} {skip}");
                     }

@@ -5,8 +5,10 @@
 
 pub(crate) mod act;
 mod bars;
+mod containers;
 pub(crate) mod details;
 mod draw;
+mod graphics;
 mod layout;
 mod processes;
 mod sensors;
@@ -118,19 +120,27 @@ impl OverviewScreen {
             let at = self
                 .chosen
                 .as_ref()
-                .and_then(|chosen| shown.iter().position(|row| ProcessKey::of(row) == *chosen));
+                .and_then(|chosen| shown.iter().position(|(row, _)| ProcessKey::of(row) == *chosen));
             let at = at.map_or(self.top.saturating_add_signed(by.min(0)), |at| at.saturating_add_signed(by));
             let row = shown.get(at.min(shown.len().saturating_sub(1)));
-            self.chosen = row.map(|row| ProcessKey::of(row));
+            self.chosen = row.map(|(row, _)| ProcessKey::of(row));
         } else {
             let last = self.own().count().saturating_sub(1);
             self.at = Some(self.at.map_or(0, |at| at.saturating_add_signed(by).min(last)));
         }
     }
 
-    /// The next pane that is shown, or the one before.
+    /// The next pane that has something to choose, or the one before, in the order of the screen.
     fn move_pane(&mut self, forward: bool, workspace: &Workspace) {
-        let panes = &workspace.overview_look.panes;
+        let mut panes: Vec<Pane> = Vec::new();
+        for item in &self.items {
+            if !panes.contains(&item.pane) {
+                panes.push(item.pane);
+            }
+        }
+        if workspace.overview_look.has(Pane::Processes) && !panes.contains(&Pane::Processes) {
+            panes.push(Pane::Processes);
+        }
         let at = panes.iter().position(|pane| *pane == self.pane).unwrap_or(0);
         let step = if forward { 1 } else { panes.len().saturating_sub(1) };
         let next = at.saturating_add(step).checked_rem(panes.len()).unwrap_or(0);
@@ -148,7 +158,7 @@ impl OverviewScreen {
             Some(chosen) => rows.iter().find(|row| ProcessKey::of(row) == *chosen).cloned(),
             None => {
                 let shown = ordered(rows, &workspace.overview_look, &self.filter, &self.facts);
-                shown.first().map(|row| (*row).clone())
+                shown.first().map(|(row, _)| (*row).clone())
             }
         }
     }
@@ -179,7 +189,9 @@ impl OverviewScreen {
     /// Hides or shows the pane of a digit.
     fn toggle_pane(&mut self, key: KeyEvent, workspace: &mut Workspace) {
         let digit = typed(key).and_then(|letter| letter.to_digit(10));
-        let nth = digit.and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
+        // After 9 comes 0, as on the keyboard.
+        let nth = digit.map(|digit| if digit == 0 { 10 } else { digit });
+        let nth = nth.and_then(|nth| usize::try_from(nth).ok()?.checked_sub(1));
         if let Some((_, pane)) = nth.and_then(|nth| Pane::NAMES.get(nth)) {
             workspace.overview_look.toggle(*pane);
         }
@@ -283,6 +295,7 @@ impl Screen for OverviewScreen {
             Command::Reverse => {
                 workspace.overview_look.ascending = !workspace.overview_look.ascending;
             }
+            Command::Tree => workspace.overview_look.tree = !workspace.overview_look.tree,
             Command::ShowPane => self.toggle_pane(key, workspace),
             Command::Preset => {
                 workspace.overview_look.next_preset();
@@ -391,6 +404,8 @@ impl OverviewScreen {
             file_systems: view.file_systems.len(),
             sensors: view.sensors.len(),
             interfaces: view.interfaces.len(),
+            containers: view.containers.len(),
+            graphics: view.graphics.len(),
         };
         let mut painter = Painter {
             buffer,
@@ -428,6 +443,8 @@ impl OverviewScreen {
                 Pane::Sensors => painter.sensors(area),
                 Pane::Network => painter.network(area),
                 Pane::Pressure => painter.pressure(area),
+                Pane::Containers => painter.containers(area),
+                Pane::Graphics => painter.graphics(area),
                 Pane::Processes => match rows {
                     Some(rows) => {
                         let list = ListState {

@@ -9,6 +9,7 @@ use tallymon::human::Unit;
 use tallymon::process::{ProcessFacts, ProcessId};
 
 use crate::model::overview::{Level, Limits, OverviewLook, Pane, ProcessMetric, ProcessRow};
+use crate::model::{DEEPEST, Numbers, tree};
 use crate::screens::overview::draw::Painter;
 use crate::screens::overview::layout::Room;
 use crate::screens::overview::{Item, Target, words};
@@ -43,13 +44,13 @@ pub(super) fn id_of(row: &ProcessRow) -> Option<ProcessId> {
     Some(ProcessId { id, start: FileTime(start) })
 }
 
-/// The rows in the order of the look that pass a filter.
+/// The rows in the order of the look that pass a filter, each with its depth in the tree.
 pub(super) fn ordered<'r>(
     rows: &'r [ProcessRow],
     look: &OverviewLook,
     filter: &str,
     facts: &KnownFacts,
-) -> Vec<&'r ProcessRow> {
+) -> Vec<(&'r ProcessRow, usize)> {
     let known = |row: &ProcessRow| id_of(row).and_then(|id| facts.get(&id)?.as_ref());
     let passes = |row: &&ProcessRow| {
         filter.is_empty()
@@ -78,7 +79,13 @@ pub(super) fn ordered<'r>(
             .then_with(|| one.id.cmp(&other.id))
             .then_with(|| one.name.cmp(&other.name))
     });
-    shown
+    if !look.tree {
+        return shown.into_iter().map(|row| (row, 0)).collect();
+    }
+    let numbers: Vec<Numbers> =
+        shown.iter().map(|row| (row.id.map(u64::from), row.parent.map(u64::from))).collect();
+    let order = tree(&numbers).into_iter();
+    order.filter_map(|(position, depth)| Some((*shown.get(position)?, depth))).collect()
 }
 
 /// A column of the list.
@@ -124,7 +131,7 @@ impl Painter<'_> {
         let columns = self.columns_of(rows, state, body.width);
         self.headings(body, &columns, state);
         let lines = usize::from(body.height.saturating_sub(1));
-        let at = state.chosen.and_then(|chosen| shown.iter().position(|row| chosen.is(row)));
+        let at = state.chosen.and_then(|chosen| shown.iter().position(|(row, _)| chosen.is(row)));
         let mut top = state.top.min(shown.len().saturating_sub(lines));
         if let Some(at) = at {
             top = top.min(at).max(at.saturating_add(1).saturating_sub(lines));
@@ -133,9 +140,9 @@ impl Painter<'_> {
             let y = body.y.saturating_add(1);
             put(self.buffer, body.x, y, body.width, self.word(words::NO_SUCH), theme.dim());
         }
-        for (line, (nth, row)) in body.rows().skip(1).zip(shown.iter().enumerate().skip(top)) {
+        for (line, (nth, (row, depth))) in body.rows().skip(1).zip(shown.iter().enumerate().skip(top)) {
             let is_chosen = at == Some(nth);
-            self.process(line, row, &columns, state, is_chosen);
+            self.process(line, (row, *depth), &columns, state, is_chosen);
             self.items.push(Item {
                 pane: Pane::Processes,
                 area: line,
@@ -206,7 +213,7 @@ impl Painter<'_> {
     fn process(
         &mut self,
         area: Rect,
-        row: &ProcessRow,
+        (row, depth): (&ProcessRow, usize),
         columns: &[(Column, u16)],
         state: &ListState<'_>,
         is_chosen: bool,
@@ -229,7 +236,8 @@ impl Painter<'_> {
                     let command = facts.map(|facts| facts.command.as_str());
                     // "System" is all threads of the kernel, not only the one with its id.
                     let command = command.filter(|text| !text.is_empty() && *row.name != *"System");
-                    (command.unwrap_or(&row.name).to_string(), false, theme.plain())
+                    let indent = "  ".repeat(depth.min(DEEPEST));
+                    (indent + command.unwrap_or(&row.name), false, theme.plain())
                 }
             };
             let text = cut(&visible(&text), *wide);
@@ -265,7 +273,9 @@ impl Painter<'_> {
                 (Unit::Bytes.text(number), style)
             }
             ProcessMetric::InputOutput => (Unit::BytesPerSecond.text(number), quiet(number, theme.plain())),
-            ProcessMetric::Threads | ProcessMetric::Id => (format!("{number:.0}"), theme.plain()),
+            ProcessMetric::Threads | ProcessMetric::Id | ProcessMetric::Parent => {
+                (format!("{number:.0}"), theme.plain())
+            }
         }
     }
 

@@ -65,6 +65,10 @@ pub(super) const fn title(pane: Pane) -> (Label, Label) {
             ["Space", "공간", "空き", "Место"],
         ),
         Pane::Sensors => (["Sensors", "센서", "センサー", "Датчики"], ["Heat", "센서", "温度", "Датч."]),
+        Pane::Containers => {
+            (["Containers", "컨테이너", "コンテナー", "Контейнеры"], ["Cont", "컨테이", "コンテ", "Конт."])
+        }
+        Pane::Graphics => (["Graphics", "그래픽", "グラフィックス", "Графика"], ["GPU", "GPU", "GPU", "ГП"]),
         Pane::Pressure => (["Pressure", "압박", "圧力", "Ожидание"], ["Wait", "대기", "待ち", "Жд."]),
         Pane::Processes => {
             (["Processes", "프로세스", "プロセス", "Процессы"], ["Proc", "프로세스", "プロセス", "Проц."])
@@ -80,6 +84,7 @@ pub(super) const fn heading(metric: ProcessMetric) -> Label {
         ProcessMetric::InputOutput => ["I/O", "입출력", "入出力", "Ввод-выв"],
         ProcessMetric::Threads => ["Thr", "스레드", "スレ", "Пот."],
         ProcessMetric::Id => ["PID", "PID", "PID", "PID"],
+        ProcessMetric::Parent => ["PPID", "PPID", "PPID", "PPID"],
     }
 }
 
