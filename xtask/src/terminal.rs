@@ -1,8 +1,12 @@
 //! A terminal that tasks type into and read: tmux, on a socket of its own.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+/// How many terminals were started: a server that ends keeps its socket for a moment.
+static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// A program in a terminal. It is killed with it.
 pub(crate) struct Terminal {
@@ -12,7 +16,8 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a shell command in a terminal of this size.
     pub(crate) fn start(columns: usize, rows: usize, command: &str) -> Result<Terminal, String> {
-        let terminal = Terminal { socket: format!("tallymon-{}", std::process::id()) };
+        let nth = STARTED.fetch_add(1, Ordering::Relaxed);
+        let terminal = Terminal { socket: format!("tallymon-{}-{nth}", std::process::id()) };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         terminal.tmux(&[
             "-f",
