@@ -1,5 +1,5 @@
-//! Any bytes as text of another collector: reports of vmstat, iostat, mpstat, pidstat and sar, files of
-//! nmon, and samples of Prometheus. An error, or records whose values can all be computed.
+//! Any bytes as text of another collector: reports of vmstat, iostat, mpstat, pidstat, sar, atop and
+//! collectl, files of nmon, and samples of Prometheus. An error, or records whose values can all be computed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,8 +7,17 @@ use tallymon_log::{Cooker, Format, ReadOptions, read_bytes};
 
 fuzz_target!(|data: &[u8]| {
     let format = Format::detect(data);
-    let is_text =
-        matches!(format, Some(Format::Vmstat | Format::SysstatText | Format::Nmon | Format::OpenMetrics));
+    let is_text = matches!(
+        format,
+        Some(
+            Format::Vmstat
+                | Format::SysstatText
+                | Format::Nmon
+                | Format::Atop
+                | Format::Collectl
+                | Format::OpenMetrics
+        )
+    );
     if !is_text {
         return;
     }

@@ -44,6 +44,10 @@ pub enum Format {
     SysstatText,
     /// File of nmon.
     Nmon,
+    /// Output of `atop -P`.
+    Atop,
+    /// Output of `collectl -P`.
+    Collectl,
     /// Samples of Prometheus as text.
     OpenMetrics,
 }
@@ -193,6 +197,26 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: true,
         writes: false,
         detect: crate::import::text::is_nmon,
+    },
+    FormatInfo {
+        format: Format::Atop,
+        name: "atop",
+        aliases: &[],
+        extension: "atop",
+        description: "output of atop -P ALL",
+        reads: true,
+        writes: false,
+        detect: crate::import::atop::detect,
+    },
+    FormatInfo {
+        format: Format::Collectl,
+        name: "collectl",
+        aliases: &[],
+        extension: "tab",
+        description: "output of collectl -P",
+        reads: true,
+        writes: false,
+        detect: crate::import::text::is_collectl,
     },
     FormatInfo {
         format: Format::OpenMetrics,
@@ -417,10 +441,21 @@ fn unreadable(format: Format) -> LogError {
     }))
 }
 
+/// The first bytes of compressed files, and the program that unpacks them.
+const COMPRESSED: [(&[u8], &str); 4] = [
+    (&[0x1f, 0x8b], "gunzip"),
+    (&[0xfd, b'7', b'z', b'X', b'Z'], "unxz"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"),
+    (b"PK\x03\x04", "unzip"),
+];
+
 /// Describes the first bytes of a file, for the error message.
 fn describe(head: &[u8]) -> String {
     if head.is_empty() {
         return "an empty file".to_owned();
+    }
+    if let Some((_, program)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return format!("what a compressed file begins with (unpack it first: {program})");
     }
     let start = head.get(..head.len().min(40)).unwrap_or_default();
     match std::str::from_utf8(start) {

@@ -52,7 +52,17 @@ fn read(mut log: Box<dyn LogReader + '_>) -> usize {
 #[test]
 fn damaged_files_of_other_collectors() {
     let mut state = 0x9e37_79b9_7f4a_7c15;
-    let names = ["sysstat-12.6.1.sa", "vmstat.txt", "iostat.txt", "mpstat.txt", "pidstat.txt", "nmon.nmon"];
+    let names = [
+        "sysstat-12.6.1.sa",
+        "vmstat.txt",
+        "iostat.txt",
+        "mpstat.txt",
+        "pidstat.txt",
+        "nmon.nmon",
+        "atop-2.8.1.txt",
+        "collectl.txt",
+        "collectl-processes.txt",
+    ];
     for name in names {
         let whole = fixture(name);
         let mut read_some = 0;

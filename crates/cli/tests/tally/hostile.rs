@@ -255,6 +255,8 @@ fn hostile_imports(folder: &Folder) -> Vec<String> {
         ("sysstat-12.6.1.sa", "ifb0", "\u{1b}[2J"),
         ("nmon.nmon", "ifb0", line.as_str()),
         ("iostat.txt", "vda", line.as_str()),
+        ("atop-2.8.1.txt", "ifb0", line.as_str()),
+        ("collectl-processes.txt", "/usr/bin/collectl", line.as_str()),
         ("pidstat.txt", "tally", line.as_str()),
         ("promtool.txt", "__name__=\"go_gc_duration_seconds\"", labels.as_str()),
     ];

@@ -161,13 +161,16 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     formats.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     formats.extend(cfg!(feature = "parquet").then_some("parquet"));
     // Of other collectors, as they wrote them.
-    const IMPORTED: [&str; 8] = [
+    const IMPORTED: [&str; 11] = [
         "sysstat-12.6.1.sa",
         "vmstat.txt",
         "iostat.txt",
         "mpstat.txt",
         "pidstat.txt",
         "nmon.nmon",
+        "atop-2.8.1.txt",
+        "collectl.txt",
+        "collectl-processes.txt",
         "promtool.txt",
         "pcp-v3.meta",
     ];

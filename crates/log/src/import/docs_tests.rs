@@ -29,7 +29,8 @@ fn the_page_has_the_tables_of_the_code() {
     let mut expected = String::new();
     program(&mut expected, "sysstat", &super::sysstat::tables());
     program(&mut expected, "PCP", &super::pcp::tables());
-    program(&mut expected, "Text reports, nmon", &super::text::tables());
+    program(&mut expected, "atop", &super::atop::tables());
+    program(&mut expected, "Text reports, collectl, nmon", &super::text::tables());
     if std::env::var_os("TALLYMON_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(&path, [words, mark, &expected].concat()).unwrap();
         return;

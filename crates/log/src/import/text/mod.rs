@@ -1,13 +1,16 @@
-//! Text reports with times: `vmstat -t`, `iostat -t`, `mpstat`, `pidstat -h`, `sar`, and the files of nmon.
+//! Text reports with times: `vmstat -t`, `iostat -t`, `mpstat`, `pidstat -h`, `sar`, `collectl -P`, and the files
+//! of nmon.
 //!
 //! These programs print computed values, so every counter is a `PERF_DOUBLE_RAW`.
 
+mod collectl;
 mod nmon;
 mod reports;
 mod tables;
-mod times;
+pub(crate) mod times;
 mod vmstat;
 
+pub(crate) use collectl::{CollectlDecoder, is_collectl};
 pub(crate) use nmon::NmonDecoder;
 pub(crate) use reports::ReportDecoder;
 #[cfg(test)]

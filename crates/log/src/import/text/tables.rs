@@ -1,6 +1,6 @@
 //! The tables of text reports: which of their values become counters of Windows, or of this project.
 //!
-//! Facts: `mpstat(1)`, `iostat(1)`, `pidstat(1)`, `vmstat(8)` and `nmon(1)` of Debian 12.
+//! Facts: `mpstat(1)`, `iostat(1)`, `pidstat(1)`, `vmstat(8)`, `nmon(1)` and `collectl(1)` of Debian 12.
 
 use crate::import::table::{Kind, Row, Table, VALUE, row};
 
@@ -207,11 +207,149 @@ pub(super) const NMON_MACHINE: &[Table<'static>] = &[
     Table { group: "nmon PROC", own: "nmon PROC", rows: NMON_PROC },
 ];
 
+/// The values of a processor in collectl, and of all of them together.
+pub(super) const COLLECTL_CPU: Table<'static> = Table {
+    group: "collectl processors",
+    own: "collectl processors",
+    rows: &[
+        row("User% + Nice% + Sys% + Irq% + Soft% + Steal%", "Processor", "% Processor Time", VALUE),
+        row("User% + Nice%", "Processor", "% User Time", VALUE),
+        row("Sys% + Irq% + Soft%", "Processor", "% Privileged Time", VALUE),
+        row("Irq%", "Processor", "% Interrupt Time", VALUE),
+        row("Soft%", "Processor", "% DPC Time", VALUE),
+        row("Idle% + Wait%", "Processor", "% Idle Time", VALUE),
+        row("User%", "Processor States", "% User", VALUE),
+        row("Nice%", "Processor States", "% Nice", VALUE),
+        row("Sys%", "Processor States", "% System", VALUE),
+        row("Idle%", "Processor States", "% Idle", VALUE),
+        row("Wait%", "Processor States", "% IO Wait", VALUE),
+        row("Steal%", "Processor States", "% Steal", VALUE),
+        row("Irq%", "Processor States", "% Hardware Interrupt", VALUE),
+        row("Soft%", "Processor States", "% Software Interrupt", VALUE),
+        row("Guest%", "Processor States", "% Guest", VALUE),
+        row("GuestN%", "Processor States", "% Guest Nice", VALUE),
+        row("Intrpt", "Processor", "Interrupts/sec", VALUE),
+        row("Intrpt/sec", "Processor", "Interrupts/sec", VALUE),
+    ],
+};
+
+/// The other values of the group `CPU` in collectl.
+pub(super) const COLLECTL_MACHINE: Table<'static> = Table {
+    group: "collectl CPU",
+    own: "collectl CPU",
+    rows: &[
+        row("Ctx/sec", "System", "Context Switches/sec", VALUE),
+        row("Proc/sec", "System Extended", "Tasks Started/sec", VALUE),
+        row("L-Avg1", "System Extended", "Load Average 1 Minute", VALUE),
+        row("L-Avg5", "System Extended", "Load Average 5 Minutes", VALUE),
+        row("L-Avg15", "System Extended", "Load Average 15 Minutes", VALUE),
+        row("RunTot", "System Extended", "Tasks Running", VALUE),
+        row("BlkTot", "System Extended", "Tasks Blocked", VALUE),
+    ],
+};
+
+/// The values of memory in collectl.
+pub(super) const COLLECTL_MEMORY: Table<'static> = Table {
+    group: "collectl MEM",
+    own: "collectl MEM",
+    rows: &[
+        row("Free", "Memory", "Free & Zero Page List Bytes", KIB),
+        row("Commit", "Memory", "Committed Bytes", KIB),
+        row("PageFaults", "Memory", "Page Faults/sec", VALUE),
+        row("PageMajFaults", "Memory", "Page Reads/sec", VALUE),
+        row("Tot", "Memory Details", "Total Bytes", KIB),
+        row("Buf", "Memory Details", "Buffer Bytes", KIB),
+        row("Cached", "Memory Details", "Cached Bytes", KIB),
+        row("Slab", "Memory Details", "Slab Bytes", KIB),
+        row("Anon", "Memory Details", "Anonymous Bytes", KIB),
+        row("Inactive", "Memory Details", "Inactive Bytes", KIB),
+        row("SwapTot", "Memory Details", "Swap Total Bytes", KIB),
+        row("SwapFree", "Memory Details", "Swap Free Bytes", KIB),
+        row("SwapUsed", "Memory Details", "Swap Used Bytes", KIB),
+        row("PageIn", "Memory Details", "Page In Bytes/sec", KIB),
+        row("PageOut", "Memory Details", "Page Out Bytes/sec", KIB),
+        row("Dirty", "Page Cache", "Dirty Bytes", KIB),
+        row("Shared", "Page Cache", "Shared Memory Bytes", KIB),
+    ],
+};
+
+/// The values of a disk in collectl, and of all disks together.
+pub(super) const COLLECTL_DISK: Table<'static> = Table {
+    group: "collectl DSK",
+    own: "collectl DSK",
+    rows: &[
+        row("OpsTot", "PhysicalDisk", "Disk Transfers/sec", VALUE),
+        row("Reads + Writes", "PhysicalDisk", "Disk Transfers/sec", VALUE),
+        row("ReadTot", "PhysicalDisk", "Disk Reads/sec", VALUE),
+        row("Reads", "PhysicalDisk", "Disk Reads/sec", VALUE),
+        row("WriteTot", "PhysicalDisk", "Disk Writes/sec", VALUE),
+        row("Writes", "PhysicalDisk", "Disk Writes/sec", VALUE),
+        row("KbTot", "PhysicalDisk", "Disk Bytes/sec", KIB),
+        row("RKBytes + WKBytes", "PhysicalDisk", "Disk Bytes/sec", KIB),
+        row("ReadKBTot", "PhysicalDisk", "Disk Read Bytes/sec", KIB),
+        row("RKBytes", "PhysicalDisk", "Disk Read Bytes/sec", KIB),
+        row("WriteKBTot", "PhysicalDisk", "Disk Write Bytes/sec", KIB),
+        row("WKBytes", "PhysicalDisk", "Disk Write Bytes/sec", KIB),
+        row("ReadMrgTot", "Block Device", "Read Merges/sec", VALUE),
+        row("RMerge", "Block Device", "Read Merges/sec", VALUE),
+        row("WriteMrgTot", "Block Device", "Write Merges/sec", VALUE),
+        row("WMerge", "Block Device", "Write Merges/sec", VALUE),
+        row("Wait", "PhysicalDisk", "Avg. Disk sec/Transfer", MS),
+        row("WaitR", "PhysicalDisk", "Avg. Disk sec/Read", MS),
+        row("WaitW", "PhysicalDisk", "Avg. Disk sec/Write", MS),
+        row("Request", "PhysicalDisk", "Avg. Disk Bytes/Transfer", KIB),
+        row("QueLen", "PhysicalDisk", "Avg. Disk Queue Length", VALUE),
+        row("Util", "Block Device", "% Active Time", VALUE),
+    ],
+};
+
+/// The values of a network interface in collectl, and of all of them together.
+pub(super) const COLLECTL_NET: Table<'static> = Table {
+    group: "collectl NET",
+    own: "collectl NET",
+    rows: &[
+        row("RxKBTot + TxKBTot", "Network Interface", "Bytes Total/sec", KIB),
+        row("RxKB + TxKB", "Network Interface", "Bytes Total/sec", KIB),
+        row("RxKBTot", "Network Interface", "Bytes Received/sec", KIB),
+        row("RxKB", "Network Interface", "Bytes Received/sec", KIB),
+        row("TxKBTot", "Network Interface", "Bytes Sent/sec", KIB),
+        row("TxKB", "Network Interface", "Bytes Sent/sec", KIB),
+        row("RxPktTot", "Network Interface", "Packets Received/sec", VALUE),
+        row("RxPkt", "Network Interface", "Packets Received/sec", VALUE),
+        row("TxPktTot", "Network Interface", "Packets Sent/sec", VALUE),
+        row("TxPkt", "Network Interface", "Packets Sent/sec", VALUE),
+    ],
+};
+
+/// The values of a process in collectl.
+pub(super) const COLLECTL_PROCESS: Table<'static> = Table {
+    group: "collectl processes",
+    own: "collectl processes",
+    rows: &[
+        row("PID", "Process", "ID Process", VALUE),
+        row("PPID", "Process", "Creating Process ID", VALUE),
+        row("PCT", "Process", "% Processor Time", VALUE),
+        row("VmSize", "Process", "Virtual Bytes", KIB),
+        row("VmRSS", "Process", "Working Set", KIB),
+        row("THRD", "Process", "Thread Count", VALUE),
+        row("MajF + MinF", "Process", "Page Faults/sec", VALUE),
+        row("MajF", "collectl processes", "MajF", VALUE),
+    ],
+};
+
 /// The tables of the documentation.
 #[cfg(test)]
 pub(crate) fn tables() -> Vec<Table<'static>> {
     let mut tables =
         vec![MPSTAT, AVG_CPU, IOSTAT, PIDSTAT, VMSTAT, VMSTAT_CPU, NMON_CPU, NMON_NET, NMON_DISK];
     tables.extend_from_slice(NMON_MACHINE);
+    tables.extend_from_slice(&[
+        COLLECTL_CPU,
+        COLLECTL_MACHINE,
+        COLLECTL_MEMORY,
+        COLLECTL_DISK,
+        COLLECTL_NET,
+        COLLECTL_PROCESS,
+    ]);
     tables
 }

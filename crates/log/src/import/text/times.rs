@@ -7,7 +7,7 @@ use crate::zone::add_minutes;
 const DAY: u64 = 86_400 * UNITS_PER_SECOND;
 
 /// `2026-11-22`, `11/22/26` or `11/22/2026` at midnight.
-pub(super) fn date(text: &str) -> Option<FileTime> {
+pub(crate) fn date(text: &str) -> Option<FileTime> {
     let parts: Vec<&str> = text.split(['-', '/']).collect();
     let [first, second, third] = parts[..] else { return None };
     let (year, month, day) = if first.len() == 4 { (first, second, third) } else { (third, first, second) };
@@ -30,7 +30,7 @@ pub(super) fn date_with_name(text: &str) -> Option<FileTime> {
 }
 
 /// `23:09:18`, in 100 ns since midnight.
-pub(super) fn time_of_day(text: &str) -> Option<u64> {
+pub(crate) fn time_of_day(text: &str) -> Option<u64> {
     let [hour, minute, second] = text.split(':').collect::<Vec<_>>()[..] else { return None };
     let (hour, minute, second): (u64, u64, u64) =
         (hour.parse().ok()?, minute.parse().ok()?, second.parse().ok()?);
@@ -53,7 +53,7 @@ pub(super) fn half_day(of_day: u64, half: &str) -> Option<u64> {
 }
 
 /// Joins a date and a time of day.
-pub(super) const fn join(date: FileTime, of_day: u64) -> FileTime {
+pub(crate) const fn join(date: FileTime, of_day: u64) -> FileTime {
     FileTime(date.0.saturating_add(of_day))
 }
 
