@@ -167,9 +167,7 @@ fn from_a_clone() -> Result<Step, String> {
     let minutes = start.elapsed().as_secs().div_ceil(60);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     eprintln!("clone to overview: 2 commands, {minutes} minutes on {processors} processors");
-    let typed = format!(
-        "`git clone …`, `cargo run --release`; {minutes} minutes with the whole build, on {processors} processors"
-    );
+    let typed = "`git clone …`, `cargo run --release`, which builds it first".to_string();
     Ok(Step { words: "From a clone to the overview".to_string(), typed, screen })
 }
 
@@ -201,7 +199,8 @@ fn at_prompt(screen: &str) -> bool {
 fn overview(terminal: &Terminal, command: &str, deadline: Duration) -> Result<String, String> {
     terminal.type_line(&format!("clear; {command}"))?;
     terminal.wait_for("the overview", deadline, |screen| {
-        screen.contains("─ 1 Processors ─") && first_process(screen).is_some_and(|line| line.contains('.'))
+        let has_rates = screen.contains("─ 1 Processors ─") && !screen.contains("─ 1 Processors ─ …");
+        has_rates && first_process(screen).is_some_and(|line| line.contains('.'))
     })
 }
 
