@@ -145,7 +145,7 @@ export function Overview() {
         {now.graphics.map((one) => <div class="device"><h3>{one.name}</h3>
           {one.busy.value !== null && <Line name={t("busy")} gauge={one.busy} form={percent} most={100} />}
           {one.own.value !== null && <Line name={t("memory")} gauge={one.own} form={bytes} />}
-          {one.shared.value !== null && <Line name={t("sharedMemory")} gauge={one.shared} form={bytes} />}</div>)}
+          {one.shared.value !== null && <Line name={t("sharedGraphics")} gauge={one.shared} form={bytes} />}</div>)}
       </section>}
       <section class="card processes"><h2>{t("processes")} {now.processes ? `(${now.processes.count})` : ""}</h2>
         <div class="scroll"><table>

@@ -140,7 +140,7 @@ const TABLE = {
   fileSystems: ["File systems", "파일 시스템", "ファイル システム", "Файловые системы"],
   containers: ["Containers", "컨테이너", "コンテナー", "Контейнеры"],
   graphics: ["Graphics", "그래픽", "グラフィックス", "Графика"],
-  sharedMemory: ["Shared memory", "공유 메모리", "共有メモリ", "Общая память"],
+  sharedGraphics: ["Shared memory", "공유 메모리", "共有メモリ", "Общая память"],
   allTasks: ["all tasks", "모든 작업", "全タスク", "все задачи"],
   sensors: ["Sensors", "센서", "センサー", "Датчики"],
   load: ["Load", "부하", "負荷", "Нагрузка"],
