@@ -1,4 +1,4 @@
-//! Where another machine is: `ssh://user@host:port`.
+//! Where another machine is: `ssh://user@host:port`, `tls://host:port`, `rrp://user@host:port`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,6 +11,17 @@ pub enum Address {
     Ssh(SshAddress),
     /// `rrp://[[domain;]user@]host[:port]`: the performance registry of Windows or Samba, over SMB.
     Rrp(RrpAddress),
+    /// `tls://host[:port]`: `tally serve --tls` answers there.
+    Tls(TlsAddress),
+}
+
+/// Where `tally serve --tls` listens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TlsAddress {
+    /// The host.
+    pub host: String,
+    /// The port; 7448 if it is missing.
+    pub port: Option<u16>,
 }
 
 /// What a login at a Windows or Samba host needs, but for the password.
@@ -50,6 +61,7 @@ enum Problem {
     NoScheme,
     Scheme(String),
     User,
+    NoUser,
     Host,
     Port,
     Rest,
@@ -61,6 +73,7 @@ impl Address {
         match self {
             Address::Ssh(address) => &address.host,
             Address::Rrp(address) => &address.host,
+            Address::Tls(address) => &address.host,
         }
     }
 }
@@ -97,6 +110,12 @@ impl FromStr for Address {
             }
             let (domain, user) = (domain.map(str::to_string), user.map(str::to_string));
             return Ok(Address::Rrp(RrpAddress { domain, user, host, port }));
+        }
+        if scheme.eq_ignore_ascii_case("tls") {
+            return match user {
+                Some(_) => Err(wrong(Problem::NoUser)),
+                None => Ok(Address::Tls(TlsAddress { host, port })),
+            };
         }
         Err(wrong(Problem::Scheme(scheme.to_string())))
     }
@@ -155,7 +174,15 @@ impl fmt::Display for Address {
                 }
                 write_place(f, address.user.as_deref(), &address.host, address.port)
             }
+            Address::Tls(address) => address.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for TlsAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("tls://")?;
+        write_place(f, None, &self.host, self.port)
     }
 }
 
@@ -175,9 +202,14 @@ impl fmt::Display for AddressError {
                 write!(f, "{text:?} is no address of a host: write ssh://HOST, as in ssh://{text}")
             }
             Problem::Scheme(scheme) => {
-                write!(f, "{text:?}: no way to a host is called {scheme:?}: write ssh://HOST or rrp://HOST")
+                write!(
+                    f,
+                    "{text:?}: no way to a host is called {scheme:?}: write ssh://HOST, tls://HOST or \
+                     rrp://HOST"
+                )
             }
             Problem::User => write!(f, "{text:?}: the user is wrong: write it as in ssh://USER@HOST"),
+            Problem::NoUser => write!(f, "{text:?}: no user logs in over TLS: write tls://HOST"),
             Problem::Host => {
                 write!(f, "{text:?}: the host is wrong: write a name or an address, as in ssh://web1")
             }
@@ -234,11 +266,26 @@ mod tests {
     }
 
     #[test]
+    fn addresses_over_tls() {
+        for (text, host, port) in [
+            ("tls://web1", "web1", None),
+            ("tls://web1:7448", "web1", Some(7448)),
+            ("tls://[::1]:1", "::1", Some(1)),
+        ] {
+            let Address::Tls(address) = text.parse().unwrap() else { panic!("{text}") };
+            assert_eq!((address.host.as_str(), address.port), (host, port), "{text}");
+            assert_eq!(Address::Tls(address).to_string(), text);
+        }
+    }
+
+    #[test]
     fn a_wrong_address_says_which_part_is_wrong() {
         for (text, part) in [
             ("web1", "write ssh://HOST, as in ssh://web1"),
             ("", "is no address"),
             ("ftp://web1", "\"ftp\""),
+            ("tls://ann@web1", "no user"),
+            ("tls://web1:0", "the port"),
             ("ssh://", "the host"),
             ("ssh://-oProxyCommand=id", "the host"),
             ("ssh://a;b", "the host"),

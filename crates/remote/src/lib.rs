@@ -8,6 +8,7 @@
 //! | [`peer`] | a source that sends its requests to a peer, with deadlines and pauses between attempts |
 //! | `rrp` | the performance registry of Windows and Samba, over SMB; a feature |
 //! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
+//! | `tls` | a peer over TLS, and the server for it; a feature |
 //!
 //! Everything here is synchronous: a caller waits for an answer until its deadline, and no longer.
 #![forbid(unsafe_code)]
@@ -26,8 +27,10 @@ pub mod rrp;
 mod rrp;
 pub mod serve;
 pub mod ssh;
+#[cfg(feature = "tls")]
+pub mod tls;
 
-pub use address::{Address, AddressError, RrpAddress, SshAddress};
+pub use address::{Address, AddressError, RrpAddress, SshAddress, TlsAddress};
 pub use credentials::Credentials;
 pub use serve::serve;
 
@@ -43,7 +46,8 @@ pub const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// The address needs a password and there is none, or this build has no way to it.
+/// The address needs a password and there is none, or this build has no way to it. An address of TLS needs
+/// keys: `tls::source` takes them.
 pub fn open(
     name: &str,
     address: &Address,
@@ -58,6 +62,10 @@ pub fn open(
                 SourceError::new(SourceErrorKind::AccessDenied, words)
             })?;
             rrp::open(of_rrp, credentials, name, timeout)
+        }
+        Address::Tls(address) => {
+            let words = format!("{address}: keys are needed, and none were given");
+            Err(SourceError::new(SourceErrorKind::AccessDenied, words))
         }
     }
 }

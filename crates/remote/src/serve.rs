@@ -31,15 +31,24 @@ pub fn serve(
             Err(FrameError::Closed) => return Ok(()),
             body => body?,
         };
-        let answer = answer(source, &Question::decode(&body)?).encode();
-        match write_frame(output, &answer) {
-            Err(FrameError::TooLong(length)) => {
-                let words = format!("the answer has {length} bytes, more than a frame may have");
-                let failed = SourceError::new(tallymon_core::flow::SourceErrorKind::Unsupported, words);
-                write_frame(output, &Answer::Failed(failed).encode())?;
-            }
-            written => written?,
+        answer_frame(source, &body, output)?;
+    }
+}
+
+/// Answers one question.
+pub(crate) fn answer_frame(
+    source: &mut dyn Source,
+    body: &[u8],
+    output: &mut dyn Write,
+) -> Result<(), FrameError> {
+    let answer = answer(source, &Question::decode(body)?).encode();
+    match write_frame(output, &answer) {
+        Err(FrameError::TooLong { length, .. }) => {
+            let words = format!("the answer has {length} bytes, more than a frame may have");
+            let failed = SourceError::new(tallymon_core::flow::SourceErrorKind::Unsupported, words);
+            write_frame(output, &Answer::Failed(failed).encode())
         }
+        written => written,
     }
 }
 

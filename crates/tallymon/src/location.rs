@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::hosts::passwords;
+use crate::hosts::{keys, passwords};
 use tallymon_core::block::Snapshot;
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
@@ -45,13 +45,16 @@ pub enum Location {
 /// # Errors
 ///
 /// The file can not be read or is no data block; this system has no counters of its own; a host needs a
-/// password and there is none. Another machine is
+/// password or a key and there is none. Another machine is
 /// reached with the first request only, which fails then.
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
     match location {
         Location::Local => Ok(Box::new(Host::open()?)),
         Location::Machine { tier, profile } => Ok(Box::new(Host::open_as(*tier, *profile)?)),
         Location::File(path) => Ok(Box::new(FileSource::open(path.clone())?)),
+        Location::Remote { name, address: Address::Tls(address), timeout } => {
+            keys::open(address, name, *timeout)
+        }
         Location::Remote { name, address, timeout } => {
             tallymon_remote::open(name, address, *timeout, passwords::of(address)?)
         }

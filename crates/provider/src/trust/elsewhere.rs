@@ -51,8 +51,21 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
     File::options().append(true).create(true).open(path)
 }
 
+/// Creates a new file for writing; access is inherited.
+///
+/// # Errors
+///
+/// It can not be created, or something of that name is there.
+pub fn create_secret(path: &Path) -> io::Result<File> {
+    create_file(path)
+}
+
 /// Creates a folder unless it is there; access is inherited.
-pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+///
+/// It can not be created.
+pub fn private_folder(path: &Path) -> io::Result<()> {
     match std::fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),

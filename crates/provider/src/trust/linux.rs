@@ -216,8 +216,22 @@ pub fn sealed_copy(path: &Path, longest: u64) -> io::Result<(OwnedFd, [u8; 32])>
     Ok((copy.into(), hash.finish()))
 }
 
+/// Creates a new file for writing that only its user can read and change, whatever the umask is. Follows no
+/// link.
+///
+/// # Errors
+///
+/// It can not be created, or something of that name is there.
+pub fn create_secret(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).mode(0o600).open(path)
+}
+
 /// Creates a folder that only its user can enter, unless it is there, and checks it.
-pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+///
+/// It can not be created; others can change it or a folder above it.
+pub fn private_folder(path: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(check_path(path)?),

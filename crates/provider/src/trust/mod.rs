@@ -28,7 +28,9 @@ use std::path::PathBuf;
 pub use lock::{Lock, LockError};
 #[cfg(target_os = "linux")]
 pub use platform::sealed_copy;
-pub use platform::{check_path, create_file, create_folders, open_file, open_to_append};
+pub use platform::{
+    check_path, create_file, create_folders, create_secret, open_file, open_to_append, private_folder,
+};
 pub use sha256::Sha256;
 
 /// A file or folder that somebody else could change or replace.

@@ -10,7 +10,7 @@
 //! that have arrived and not with the length that was announced, and no count in a frame is believed.
 
 mod answer;
-mod fields;
+pub(crate) mod fields;
 mod question;
 
 use std::fmt;
@@ -54,7 +54,12 @@ pub enum FrameError {
         highest: u16,
     },
     /// The frame is longer than any may be.
-    TooLong(u32),
+    TooLong {
+        /// Its length in bytes.
+        length: u32,
+        /// The longest that is read here.
+        longest: u32,
+    },
     /// The kind of the frame is unknown, or does not belong here.
     Kind(u8),
     /// A field is longer than what is left of its frame.
@@ -113,8 +118,8 @@ impl fmt::Display for FrameError {
                 "its versions of the frames are {lowest} to {highest}, this program has {VERSION}: install the \
                  same version of tally on both machines"
             ),
-            FrameError::TooLong(length) => {
-                write!(f, "a frame of {length} bytes; the longest that is read has {MOST_BYTES}")
+            FrameError::TooLong { length, longest } => {
+                write!(f, "a frame of {length} bytes; the longest that is read has {longest}")
             }
             FrameError::Kind(kind) => write!(f, "unexpected kind of frame: {kind}"),
             FrameError::Short { field, at, needed, found } => {
@@ -197,7 +202,7 @@ pub fn read_greeting(input: &mut (impl Read + ?Sized)) -> Result<(), FrameError>
 pub fn write_frame(out: &mut (impl Write + ?Sized), body: &[u8]) -> Result<(), FrameError> {
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
     if length > MOST_BYTES {
-        return Err(FrameError::TooLong(length));
+        return Err(FrameError::TooLong { length, longest: MOST_BYTES });
     }
     out.write_all(&length.to_le_bytes())?;
     out.write_all(body)?;
@@ -210,6 +215,15 @@ pub fn write_frame(out: &mut (impl Write + ?Sized), body: &[u8]) -> Result<(), F
 ///
 /// The connection ended, or the frame is too long.
 pub fn read_frame(input: &mut (impl Read + ?Sized)) -> Result<Vec<u8>, FrameError> {
+    read_frame_of(input, MOST_BYTES)
+}
+
+/// Reads the body of one frame that has at most `longest` bytes.
+///
+/// # Errors
+///
+/// As [`read_frame`].
+pub(crate) fn read_frame_of(input: &mut (impl Read + ?Sized), longest: u32) -> Result<Vec<u8>, FrameError> {
     let mut length = Vec::new();
     input.take(4).read_to_end(&mut length)?;
     let length = match length.first_chunk::<4>() {
@@ -217,8 +231,8 @@ pub fn read_frame(input: &mut (impl Read + ?Sized)) -> Result<Vec<u8>, FrameErro
         None if length.is_empty() => return Err(FrameError::Closed),
         None => return Err(FrameError::Cut { needed: 4, found: length.len() }),
     };
-    if length > MOST_BYTES {
-        return Err(FrameError::TooLong(length));
+    if length > longest {
+        return Err(FrameError::TooLong { length, longest });
     }
     let mut body = Vec::new();
     input.take(length.into()).read_to_end(&mut body)?;

@@ -28,6 +28,11 @@ use tallymon_remote::{Address, AddressError};
 
 use crate::private_file;
 
+#[cfg(feature = "tls")]
+pub mod keys;
+#[cfg(not(feature = "tls"))]
+#[path = "keys_absent.rs"]
+pub(crate) mod keys;
 pub(crate) mod passwords;
 
 /// A host with its name in counter paths.

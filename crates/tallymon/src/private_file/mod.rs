@@ -29,6 +29,12 @@ pub(crate) fn read(path: &Path) -> io::Result<(String, Metadata)> {
     Ok((text, about))
 }
 
+/// What the system calls a file by, whatever its name is.
+#[cfg(feature = "tls")]
+pub(crate) fn number(file: &Metadata) -> u64 {
+    platform::number(file)
+}
+
 /// The text of a file that not everybody can read, and that only root and this user can change. Its group may
 /// read it: another program needs it too.
 ///

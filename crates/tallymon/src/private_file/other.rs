@@ -11,3 +11,9 @@ pub(super) const fn is_private(_: &Metadata) -> bool {
 pub(super) const fn is_for_everybody(_: &Metadata) -> bool {
     false
 }
+
+/// Files have no number here.
+#[cfg(feature = "tls")]
+pub(super) const fn number(_: &Metadata) -> u64 {
+    0
+}

@@ -12,3 +12,9 @@ pub(super) fn is_private(file: &Metadata) -> bool {
 pub(super) fn is_for_everybody(file: &Metadata) -> bool {
     file.mode() & 0o007 != 0
 }
+
+/// The number of a file in its file system.
+#[cfg(feature = "tls")]
+pub(super) fn number(file: &Metadata) -> u64 {
+    file.ino()
+}
