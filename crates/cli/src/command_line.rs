@@ -129,6 +129,9 @@ pub(crate) enum Command {
     /// Show the event log of counter providers and name changes.
     #[command(after_help = examples::EVENTS)]
     Events(Events),
+    /// Pair with other machines that are read over TLS; list and revoke them.
+    #[command(after_help = examples::REMOTE)]
+    Remote(crate::command::remote::Remote),
     /// Install, remove and configure counter providers.
     #[command(after_help = examples::PROVIDER)]
     Provider(Provider),

@@ -153,6 +153,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Log(log)) => command::log::run(common, log),
         Some(Command::Prof(prof)) => command::prof::run(prof),
         Some(Command::Doctor(doctor)) => command::doctor::run(common, doctor),
+        Some(Command::Remote(remote)) => command::remote::run(common, remote),
         Some(Command::Events(events)) => command::events::run(common, events),
         Some(Command::Provider(provider)) => command::provider::run(provider),
         Some(Command::Completions(shell)) => command::complete::script(shell),

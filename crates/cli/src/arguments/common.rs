@@ -26,8 +26,8 @@ pub(crate) struct Common {
     /// Read a data block that 'tally dump --raw' saved, instead of the running system.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Read another machine: an address such as ssh://web1 or rrp://win1, a name or a group of the table of
-    /// hosts, or @FILE with a table. Repeat for several.
+    /// Read another machine: an address such as ssh://web1, tls://web1 or rrp://win1, a name or a group of
+    /// the table of hosts, or @FILE with a table. Repeat for several.
     #[arg(long, short = 'H', global = true, value_name = "HOST")]
     pub(crate) host: Vec<String>,
     /// How long another machine may take for a connection, and for each answer; 10s by default.

@@ -9,6 +9,7 @@ pub(crate) const SERVE: &str = r"Examples:
   tally serve --open
   tally serve monday.blg tuesday.blg
   tally serve --port 8060 --metrics
+  tally serve --tls --listen 192.0.2.1
 
 From another machine: ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
 
@@ -130,6 +131,11 @@ pub(crate) const EVENTS: &str = r"Examples:
   tally events --last 20
   tally events --provider MyService --follow";
 
+pub(crate) const REMOTE: &str = r"Examples:
+  tally remote pair
+  tally remote pair tls://web1
+  tally remote revoke ann@desk";
+
 pub(crate) const PROVIDER: &str = r"Examples:
   tally provider check myservice.ini
   tally provider add myservice.ini
@@ -164,7 +170,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 37] = [
+const NESTED: [(&str, &str, &str); 40] = [
     (
         "log",
         "start",
@@ -318,6 +324,15 @@ const NESTED: [(&str, &str, &str); 37] = [
         "  tally provider rollback --list
   tally provider rollback",
     ),
+    (
+        "remote",
+        "pair",
+        "  tally remote pair
+  tally remote pair --name desk
+  tally remote pair tls://web1",
+    ),
+    ("remote", "list", "  tally remote list"),
+    ("remote", "revoke", "  tally remote revoke ann@desk"),
     ("compat", "install", "  tally compat install --dir ~/.local/bin"),
     ("compat", "remove", "  tally compat remove --dir ~/.local/bin"),
 ];

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,11 +13,12 @@ use clap::{Args, ValueEnum};
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::remote::frames::FrameError;
+use tallymon::remote::tls::USUAL_PORT;
 use tallymon_serve::{MetricsAccess, Options, ServeError, Server, SessionAccess};
 
 use super::mon::DEFAULT_COUNTERS;
 use super::relog::reading;
-use super::serve_samba;
+use super::{serve_samba, serve_tls};
 use crate::arguments::parse::interval;
 use crate::arguments::{Common, Reading};
 use crate::border;
@@ -34,6 +36,11 @@ pub(crate) struct Serve {
     /// this on HOST. It only reads counters.
     #[arg(long, conflicts_with_all = ["logs", "live", "open", "port", "listen", "uploads", "metrics"])]
     stdio: bool,
+    /// Answer the requests of other machines over TLS 1.3: those that 'tally remote pair' has let in. They
+    /// only read counters, with 'tally get -H tls://HOST'.
+    #[arg(long, conflicts_with_all = ["stdio", "samba", "logs", "live", "open", "uploads", "metrics"])]
+    #[arg(conflicts_with_all = ["token_file", "allow_control"])]
+    tls: bool,
     /// Write the counters of this machine for Samba into this folder ('perfmon' in Samba's state directory),
     /// so that Windows' tools read them from there.
     #[arg(long, value_name = "FOLDER",
@@ -48,12 +55,13 @@ pub(crate) struct Serve {
     /// Open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// Port; 0 takes a free one.
-    #[arg(long, short, default_value_t = 0)]
-    port: u16,
-    /// Address to listen on: of this machine only, because nothing is encrypted.
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    listen: IpAddr,
+    /// Port; 0 takes a free one. Default: a free one; with --tls 7448.
+    #[arg(long, short)]
+    port: Option<u16>,
+    /// Address to listen on, and its port. Default: 127.0.0.1; with --tls 0.0.0.0, which is every address of
+    /// version 4. The page is for this machine only, because it is not encrypted.
+    #[arg(long, value_name = "ADDRESS[:PORT]")]
+    listen: Option<Listen>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
     #[arg(long, short, default_value = "1s", value_parser = interval, value_name = "TIME")]
     interval: Duration,
@@ -76,6 +84,41 @@ pub(crate) struct Serve {
     reading: Reading,
 }
 
+/// An address with or without a port.
+#[derive(Debug, Clone, Copy)]
+struct Listen {
+    address: IpAddr,
+    port: Option<u16>,
+}
+
+impl FromStr for Listen {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Listen, &'static str> {
+        if let Ok(both) = text.parse::<SocketAddr>() {
+            return Ok(Listen { address: both.ip(), port: Some(both.port()) });
+        }
+        let plain = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let address = plain.parse().map_err(|_| {
+            "write an address in numbers, with or without a port, such as 192.0.2.1, 192.0.2.1:7448 or \
+             [::]:7448"
+        });
+        Ok(Listen { address: address?, port: None })
+    }
+}
+
+impl Serve {
+    /// Where to listen, by the options or by default.
+    fn place(&self, address: Ipv4Addr, port: u16) -> Result<SocketAddr, Failure> {
+        let of_listen = self.listen.and_then(|listen| listen.port);
+        if of_listen.is_some() && self.port.is_some() {
+            return Err(Failure::new(Kind::Usage, "--listen has a port already; leave out --port"));
+        }
+        let address = self.listen.map_or(IpAddr::V4(address), |listen| listen.address);
+        Ok(SocketAddr::new(address, of_listen.or(self.port).unwrap_or(port)))
+    }
+}
+
 /// Who may read the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Who {
@@ -91,6 +134,10 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     }
     if let Some(folder) = &wanted.samba {
         return serve_samba::run(common, folder, &wanted.object, wanted.interval);
+    }
+    if wanted.tls {
+        let listen = wanted.place(Ipv4Addr::UNSPECIFIED, USUAL_PORT)?;
+        return serve_tls::run(common, listen, &flag_of_ctrl_c()?);
     }
     if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
         let words = format_args!("{}: no such file; give performance logs", missing.display());
@@ -112,7 +159,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, words));
     }
     let server = Server::bind(Options {
-        listen: SocketAddr::new(wanted.listen, wanted.port),
+        listen: wanted.place(Ipv4Addr::LOCALHOST, 0)?,
         live: is_live.then(|| paths::location(common)).transpose()?,
         logs: wanted.logs.clone(),
         reading: reading(&wanted.reading)?,
@@ -135,10 +182,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         };
         Failure::new(kind, error)
     })?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&stop);
-    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))?;
+    let stop = flag_of_ctrl_c()?;
     let address = server.address();
     let mut out = border::stdout();
     writeln!(out, "{address}")?;
@@ -157,6 +201,15 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         open(&address);
     }
     server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
+}
+
+/// A flag that Ctrl-C sets.
+fn flag_of_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&stop);
+    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::new(Kind::Other, format_args!("catching Ctrl-C: {error}")))?;
+    Ok(stop)
 }
 
 /// The token in a file, which others must not know.

@@ -12,3 +12,4 @@ mod several;
 mod smbd;
 mod sshd;
 mod support;
+mod tls;

@@ -1,6 +1,7 @@
 //! One host, several hosts, groups, and hosts in paths.
 
 use crate::support::{AVAILABLE, Net, good, has};
+use crate::tls::Server;
 
 /// A saved block of another machine, which never changes.
 fn saved(net: &Net) -> Option<String> {
@@ -10,11 +11,14 @@ fn saved(net: &Net) -> Option<String> {
 }
 
 #[test]
-fn a_saved_block_is_the_same_through_ssh() {
+fn a_saved_block_is_the_same_through_ssh_and_tls() {
     let net = Net::new(&[]);
     let Some(block) = saved(&net) else { return };
     let action = format!("exec {} serve --stdio --file {block}", crate::support::TALLY);
     let net = Net::new(&[("far", &action)]);
+    let server = Server::start(&net, "server", &["--file", &block]);
+    server.pair(&net);
+    let ways = ["ssh://far", server.address.as_str()];
     // The names of the block: the same table in both cases.
     let file = |name: &str| net.folder.join(name).to_str().unwrap().to_string();
     for words in [
@@ -24,12 +28,17 @@ fn a_saved_block_is_the_same_through_ssh() {
         vec!["dump", "MetadataGlobal"],
     ] {
         let here = net.tally(&[&words[..], &["--file", &block]].concat()).data();
-        let there = net.tally(&[&words[..], &["-H", "ssh://far"]].concat()).data();
         assert!(!here.is_empty());
-        assert_eq!(here, there, "{words:?}");
+        for way in ways {
+            let there = net.tally(&[&words[..], &["-H", way]].concat()).data();
+            assert_eq!(here, there, "{way}: {words:?}");
+        }
     }
-    net.tally(&["dump", "Global", "-H", "ssh://far", "--raw", &file("through.bin")]).data();
-    assert_eq!(std::fs::read(file("through.bin")).unwrap(), std::fs::read(&block).unwrap());
+    for (number, way) in ways.iter().enumerate() {
+        let raw = file(&format!("through{number}.bin"));
+        net.tally(&["dump", "Global", "-H", way, "--raw", &raw]).data();
+        assert_eq!(std::fs::read(raw).unwrap(), std::fs::read(&block).unwrap(), "{way}");
+    }
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Net {
 }
 
 impl Ran {
-    fn of(output: Output) -> Ran {
+    pub(crate) fn of(output: Output) -> Ran {
         Ran {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
