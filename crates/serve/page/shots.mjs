@@ -62,6 +62,39 @@ async function lookAtReport() {
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });
 }
 
+/** A thousand instances: the cell of each value has the colour of its share of the largest one. */
+async function lookAtMany(page) {
+  const [names, rows] = [1000, 60];
+  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${Array.from({ length: names }, (_, nth) => `"\\\\WEB\\Process(p${nth})\\% Processor Time"`).join(",")}`];
+  for (let row = 0; row < rows; row += 1) {
+    // Nothing is known at two times; the last instance has the largest value at the end.
+    const value = (nth) => (row === 20 || row === 21 ? " " : row * nth / 1000);
+    lines.push(`"03/01/2026 00:${String(row).padStart(2, "0")}:00.000",${Array.from({ length: names }, (_, nth) => `"${value(nth)}"`).join(",")}`);
+  }
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  await page.locator("input[type=file]").setInputFiles({ name: "wide.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\r\n")) });
+  await page.locator(".host select option", { hasText: "wide.csv" }).waitFor({ state: "attached" });
+  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("wide.csv"));
+  await page.evaluate(() => {
+    const search = new URLSearchParams(location.hash.split("?")[1]);
+    search.delete("path");
+    search.append("path", "\\Process(*)\\% Processor Time");
+    search.set("view", "heat");
+    location.hash = `#monitor?${search}`;
+  });
+  await page.waitForFunction(() => document.querySelector(".heat canvas")?.height === 1000);
+  const cell = (x, y) => page.evaluate(([x, y]) => [...document.querySelector(".heat canvas").getContext("2d").getImageData(x, y, 1, 1).data], [x, y]);
+  for (const [x, y, expected] of [[59, 999, [253, 231, 37, 255]], [0, 500, [68, 1, 84, 255]], [20, 500, [0, 0, 0, 0]]]) {
+    const found = await cell(x, y);
+    if (String(found) !== String(expected)) faults.push(`the cell ${x},${y} is ${found}, not ${expected}`);
+  }
+  await page.locator(".heat canvas").focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.querySelector("[aria-live]").textContent.includes("p1 0.059"));
+  await look(page, "heat-many");
+}
+
 async function lookAtServer() {
 const page = await open();
 await page.goto(address);
@@ -101,12 +134,24 @@ await page.keyboard.press("Escape");
 await dialog.waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
-for (const [view, element] of [["area", ".u-over"], ["stacked", ".u-over"], ["bars", ".bars li"], ["values", ".report table"]]) {
+for (const [view, element] of [["area", ".u-over"], ["stacked", ".u-over"], ["split", ".split .u-over"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
   await page.locator(".toolbar select").first().selectOption(view);
   await page.locator(element).first().waitFor();
   await look(page, view);
 }
 await page.locator(".toolbar select").first().selectOption("line");
+page.once("dialog", (dialog) => dialog.accept("a note <b>here"));
+await page.keyboard.press("n");
+await page.locator(".notes li", { hasText: "a note <b>here" }).waitFor();
+if (!page.url().includes("note=")) faults.push("the address has no note");
+await look(page, "note");
+const before = await page.locator("table.legend tbody tr").count();
+await page.getByRole("button", { name: /^Remove: Available Bytes/ }).click();
+await page.waitForFunction((before) => document.querySelectorAll("table.legend tbody tr").length < before, before);
+await page.keyboard.press("u");
+await rowsIn(page, before);
+await page.keyboard.press("u");
+await page.locator(".notes").waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Freeze" }).click();
 await page.locator(".badge").waitFor();
 const chart = await page.locator(".u-over").boundingBox();
@@ -166,6 +211,7 @@ if (log) {
   await page.getByRole("button", { name: "Logs" }).click();
   await page.getByRole("button", { name: "Show" }).first().waitFor();
   await look(page, "logs");
+  await lookAtMany(page);
   await page.locator(".host select").selectOption({ index: 0 });
 }
 

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Data } from "./live";
 import { clock, moment, number } from "./format";
-import type { View } from "./state";
+import type { Note, View } from "./state";
 
 /** Okabe and Ito's colours, which most people can tell apart; the dashes tell the rest apart. */
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#e69f00", "#5d6a73"];
@@ -30,6 +30,11 @@ type Props = {
   data: Data; powers: number[]; view: View; chosen: number; highlight: boolean;
   /** Seconds of a sweep; the time moves if there are none. */
   sweep: number | null; label: string; theme: string;
+  notes?: Note[];
+  /** Charts that share a cursor have the same word. */
+  together?: string;
+  /** The colours of the series, if they are not the first ones. */
+  colours?: number[];
   onCursor: (time: number | null) => void; onPick: (time: number, series: number) => void;
   onSelect: (from: number, to: number) => void; onZoom: (factor: number, at: number) => void;
   say: (words: string) => void;
@@ -75,7 +80,7 @@ export function Chart(props: Props) {
   now.current = props;
   const { data, view } = props;
   const shape = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme,
-    props.sweep].join("\t");
+    props.sweep, props.colours].join("\t");
 
   useEffect(() => {
     const element = box.current;
@@ -84,10 +89,11 @@ export function Chart(props: Props) {
     const [ink, grid] = [style.getPropertyValue("--soft"), style.getPropertyValue("--grid")];
     const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
     const series: uPlot.Series[] = [{}];
-    now.current.data.series.forEach((_, nth) => {
-      const thick = nth === now.current.chosen;
+    now.current.data.series.forEach((_, own) => {
+      const thick = own === now.current.chosen;
+      const nth = now.current.colours?.[own] ?? own;
       const stroke = now.current.highlight && thick ? style.getPropertyValue("--ink") : colour(nth);
-      const fill = view === "line" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
+      const fill = view === "line" || view === "split" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
       series.push({ stroke, fill, width: thick ? 2.5 : 1.2, dash: dash(nth), points: { show: false } });
     });
     const bands = view !== "stacked" ? [] : now.current.data.series.slice(1).map((_, nth): uPlot.Band => (
@@ -104,8 +110,13 @@ export function Chart(props: Props) {
         { ...axis, show: !sweeping, values: (_, ticks) => ticks.map((tick) => clock(tick * 1000)), space: 90 },
         { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => number(tick)) },
       ],
-      cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
+      cursor: {
+        drag: { x: true, y: false, setScale: false }, points: { size: 7 },
+        // Only the place of the cursor is shared; a selection is asked for once.
+        sync: now.current.together ? { key: now.current.together, filters: { pub: (type) => type.startsWith("mousem") || type === "mouseleave" } } : undefined,
+      },
       hooks: {
+        draw: [drawNotes],
         setCursor: [(one) => { now.current.onCursor(timeAt(one.cursor.idx)); }],
         setSelect: [(one) => {
           if (one.select.width < 4) return;
@@ -131,13 +142,37 @@ export function Chart(props: Props) {
     const next = drawn(props);
     order.current = next.order;
     plot.current?.setData(next.rows as uPlot.AlignedData);
-  }, [data, props.powers.join()]);
+  }, [data, props.powers.join(), props.notes]);
 
   const timeAt = (place: number | null | undefined): number | null => {
     if (place === null || place === undefined) return null;
     // Right of the newest row is a gap.
     const nth = order.current[place] === -1 ? order.current[place - 1] ?? -1 : order.current[place] ?? -1;
     return nth < 0 ? null : now.current.data.times[nth] ?? null;
+  };
+
+  /** A line and the words of each note at the row next to its time. */
+  const drawNotes = (one: uPlot) => {
+    const { notes = [], data: { times } } = now.current;
+    const { ctx, bbox } = one;
+    for (const note of notes) {
+      if (times.length === 0 || note.time < times[0] - 1000 || note.time > times[times.length - 1] + 1000) continue;
+      let near = 0;
+      times.forEach((time, nth) => { if (Math.abs(time - note.time) < Math.abs(times[near] - note.time)) near = nth; });
+      const place = order.current.indexOf(near);
+      if (place < 0) continue;
+      const x = Math.round(one.valToPos(one.data[0][place], "x", true));
+      ctx.save();
+      ctx.strokeStyle = ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+      ctx.setLineDash([4, 4]);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      ctx.textAlign = x > bbox.left + bbox.width / 2 ? "right" : "left";
+      ctx.fillText(` ${note.text} `, x, bbox.top + 12 * devicePixelRatio);
+      ctx.restore();
+    }
   };
 
   /** The series nearest to a point of the chart. */

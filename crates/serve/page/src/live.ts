@@ -1,7 +1,7 @@
 // The rows of the chart: of a log once for a range, of a live machine as they come.
 import { effect, signal } from "@preact/signals";
 import { address, get, type Chart, type Row, type Series, type Statistics } from "./api";
-import { connection, fail, frozen, host, inReport, isLive, paths, range, screen, span, trouble } from "./state";
+import { connection, fail, frozen, host, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
 import { reportChart } from "./report";
 
 export type Data = { times: number[]; series: (Series & { values: (number | null)[]; statistics?: Statistics })[];
@@ -11,6 +11,8 @@ export const data = signal<Data>(EMPTY);
 export const hidden = signal(document.visibilityState === "hidden");
 
 const POINTS = 1200;
+/** A map of many instances is not wider. */
+const HEAT_POINTS = 300;
 /** Browsers open six connections to a server; some must stay free for questions. */
 const STREAMS = 3;
 
@@ -25,7 +27,7 @@ function take(chart: Chart): Data {
 export function follow(): void {
   document.addEventListener("visibilitychange", () => { hidden.value = document.visibilityState === "hidden"; });
   effect(() => {
-    const wanted = { host: host.value, paths: paths.value, range: range.value, span: span.value };
+    const wanted = { host: host.value, paths: paths.value, range: range.value, span: span.value, points: view.value === "heat" ? HEAT_POINTS : POINTS };
     // Values of one host must not stand under the name of another.
     if (wanted.host !== shownHost) { data.value = EMPTY; shownHost = wanted.host; }
     const idle = screen.value !== "monitor" && screen.value !== "report";
@@ -40,15 +42,15 @@ export function follow(): void {
   });
 }
 
-type Wanted = { host: string; paths: string[]; range: [number, number] | null; span: number };
+type Wanted = { host: string; paths: string[]; range: [number, number] | null; span: number; points: number };
 
 async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
   const live = isLive() && !wanted.range;
-  if (inReport) { data.value = reportChart(wanted.paths, wanted.range, POINTS); return; }
+  if (inReport) { data.value = reportChart(wanted.paths, wanted.range, wanted.points); return; }
   while (!signal.aborted) {
     try {
       const [from, to] = wanted.range ?? [live ? Date.now() - wanted.span * 1000 : null, null];
-      const asked = { host: wanted.host, path: wanted.paths, from, to, points: POINTS };
+      const asked = { host: wanted.host, path: wanted.paths, from, to, points: wanted.points };
       const chart = await get<Chart>("query", asked, signal);
       if (signal.aborted) return;
       data.value = take(chart);

@@ -66,7 +66,7 @@ function Trouble() {
 }
 
 const KEYS: [string, Word][] = [["1 – 7", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
-  ["N S", "keySession"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
+  ["N", "keyNote"], ["S", "keySession"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
 
 function Keys() {
   const box = useRef<HTMLDialogElement>(null);

@@ -4,16 +4,29 @@ import { useMemo } from "preact/hooks";
 import { get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
+import { Heat } from "./heat";
 import { data, type Data } from "./live";
 import {
-  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, inReport, isLive, paths,
-  range, said, screen, span, sweep, theme, trouble, VIEWS, view, type View,
+  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, inReport, isLive, MOST_NOTES, notes,
+  paths, range, said, screen, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
 import { t, type Word } from "./words";
 
 const selection = signal<[number, number] | null>(null);
 const selected = signal<ChartAnswer | null>(null);
 const causes = signal<{ at: number; answer: Contributors } | null>(null);
+/** More charts and rows of tables than these are not drawn. */
+const MOST_CHARTS = 12;
+const MOST_ROWS = 200;
+
+/** A remark at the cursor, else at the newest row. */
+function annotate(): void {
+  const time = cursor.value ?? data.value.times[data.value.times.length - 1];
+  if (time === undefined || notes.value.length >= MOST_NOTES) return;
+  const text = prompt(`${t("note")}: ${moment(time)}`)?.trim().slice(0, 200);
+  if (text) notes.value = [...notes.value, { time, text }];
+}
+
 const SPANS = [60, 120, 600, 1800, 3600];
 
 export async function ask(time: number, path: string | null): Promise<void> {
@@ -62,21 +75,37 @@ export function Monitor() {
     return <main class="empty"><p>{t("none")}</p><button onClick={() => { adding.value = true; }}>{t("add")}</button></main>;
   }
   const waits = shown.times.length === 0;
-  const graph = view.value !== "bars" && view.value !== "values";
+  const graph = view.value === "line" || view.value === "area" || view.value === "stacked";
+  const common = {
+    highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom,
+    sweep: live && sweep.value && !shown.decimated ? span.value : null,
+    onCursor: (time: number | null) => { cursor.value = time; }, say: (words: string) => { said.value = words; },
+  };
+  const pick = (time: number, which: number) => { chosen.value = shown.series[which]?.path ?? null; void ask(time, chosen.value); };
   return (
     <main class="monitor">
       <Toolbar live={live} />
       {waits && !trouble.value && <p class="note" role="status">{connection.value === "connecting" ? t("connecting") : t("waiting")}</p>}
-      {graph && <Chart data={shown} powers={powers} view={view.value} chosen={nth} highlight={highlight.value}
-        sweep={live && sweep.value && !shown.decimated ? span.value : null} theme={theme.value}
-        label={`${t("chart")}: ${shown.series.map((one) => one.counter).join(", ")}`}
-        onCursor={(time) => { cursor.value = time; }} onSelect={select} onZoom={zoom}
-        onPick={(time, which) => { chosen.value = shown.series[which]?.path ?? null; void ask(time, chosen.value); }}
-        say={(words) => { said.value = words; }} />}
+      {graph && <Chart {...common} data={shown} powers={powers} view={view.value} chosen={nth} onPick={pick}
+        label={`${t("chart")}: ${shown.series.map((one) => one.counter).join(", ")}`} />}
+      {view.value === "split" && <div class="split">{[...new Set(shown.series.map((one) => `${one.object}: ${one.counter}`))].slice(0, MOST_CHARTS).map((title) => {
+        const own = shown.series.map((one, which) => ({ one, which })).filter(({ one }) => `${one.object}: ${one.counter}` === title);
+        return (
+          <section key={title}><h2>{title}</h2>
+            <Chart {...common} data={{ ...shown, series: own.map(({ one }) => one) }} powers={own.map(({ which }) => powers[which] ?? 0)} view="split"
+              chosen={own.findIndex(({ which }) => which === nth)} together="split" colours={own.map(({ which }) => which)} label={`${t("chart")}: ${title}`}
+              onPick={(time, which) => pick(time, own[which]?.which ?? 0)} />
+          </section>);
+      })}</div>}
+      {view.value === "heat" && <Heat data={shown} chosen={nth} label={`${t("heat")}: ${shown.series[nth]?.counter ?? ""}`} onPick={pick}
+        onCursor={common.onCursor} say={common.say} onChoose={(which) => { chosen.value = shown.series[which]?.path ?? null; }} />}
       {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} />}
       {view.value === "values" && <Values shown={shown} lines={lines.value} />}
       <ValueBar shown={shown} line={lines.value[nth]} />
       <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} />
+      {notes.value.length > 0 && <ul class="notes">{notes.value.map((one) => (
+        <li><button class="link" onClick={() => { cursor.value = one.time; }}>{moment(one.time)}</button> {one.text}
+          <button class="small" aria-label={`${t("remove")}: ${one.text}`} onClick={() => { notes.value = notes.value.filter((other) => other !== one); }}>×</button></li>))}</ul>}
       {selection.value && <Selection shown={shown} zoom={() => { range.value = selection.value; selection.value = null; }} />}
       {causes.value && <Causes />}
       <Table shown={shown} />
@@ -103,6 +132,8 @@ function Toolbar({ live }: { live: boolean }) {
           {frozen.value ? t("go") : t("freeze")}</button>
       </>}
       <button aria-pressed={highlight.value} onClick={() => { highlight.value = !highlight.value; }}>{t("highlight")}</button>
+      <button onClick={annotate} title="n">{t("note")}</button>
+      <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
       {live && frozen.value && <span class="badge">{t("frozen")}</span>}
     </div>
@@ -142,7 +173,7 @@ function Legend({ shown, lines, powers, nth }: Shown) {
         <th>{t("color")}</th><th>{t("scale")}</th><th>{t("counter")}</th><th>{t("instance")}</th><th>{t("parent")}</th>
         <th>{t("object")}</th><th class="num">{t("last")}</th><th class="num">{t("max")}</th><th><span class="hidden">{t("remove")}</span></th>
       </tr></thead>
-      <tbody>{shown.series.map((one, which) => (
+      <tbody>{shown.series.slice(0, MOST_ROWS).map((one, which) => (
         <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
           <td><Swatch nth={which} /></td><td>{power(powers?.[which] ?? 0)}</td>
           <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button></td>
@@ -156,6 +187,7 @@ function Legend({ shown, lines, powers, nth }: Shown) {
             }}>×</button></>}
           </td>
         </tr>))}
+        {shown.series.length > MOST_ROWS && <tr><td colSpan={9}>+ {number(shown.series.length - MOST_ROWS)}</td></tr>}
       </tbody>
     </table></div>
   );
@@ -247,7 +279,8 @@ function Causes() {
 }
 
 /** The same values for those who can not see the chart: the newest rows first. */
-function Table({ shown }: { shown: Data }) {
+function Table({ shown: all }: { shown: Data }) {
+  const shown = { ...all, series: all.series.slice(0, MOST_ROWS) };
   const most = 50;
   const step = Math.max(1, Math.ceil(shown.times.length / most));
   const rows = shown.times.map((_, nth) => nth).reverse().filter((_, nth) => nth % step === 0);
@@ -269,6 +302,8 @@ export function monitorKey(key: string): boolean {
   if (screen.value !== "monitor") return false;
   if (key === "v") view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length];
   else if (key === "h") highlight.value = !highlight.value;
+  else if (key === "n") annotate();
+  else if (key === "u") undo();
   else if (key === " ") frozen.value = !frozen.value;
   else if (key === "w") void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value);
   else return false;

@@ -5,8 +5,8 @@ import { remember, remembered, t } from "./words";
 
 export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "report"] as const;
 export type Screen = (typeof SCREENS)[number];
-export type View = "line" | "area" | "stacked" | "bars" | "values";
-export const VIEWS: View[] = ["line", "area", "stacked", "bars", "values"];
+export const VIEWS = ["line", "area", "stacked", "split", "heat", "bars", "values"] as const;
+export type View = (typeof VIEWS)[number];
 export const THEMES = ["auto", "light", "dark", "contrast"] as const;
 export type Theme = (typeof THEMES)[number];
 
@@ -24,6 +24,9 @@ export const range = signal<[number, number] | null>(null);
 export const frozen = signal(false);
 export const chosen = signal<string | null>(null);
 export const highlight = signal(false);
+/** A remark at a time of the chart. */
+export type Note = { time: number; text: string };
+export const notes = signal<Note[]>([]);
 /** The time of the cursor; now, or the end of the log, if there is none. */
 export const cursor = signal<number | null>(null);
 export const explained = signal<string>("");
@@ -81,9 +84,39 @@ export function choose(id: string): void {
     host.value = id;
     paths.value = [];
     range.value = null;
+    notes.value = [];
     cursor.value = null;
     frozen.value = false;
     chosen.value = null;
+  });
+}
+
+export const MOST_NOTES = 50;
+const MOST_UNDONE = 50;
+const shown = () => ({ host: host.value, paths: paths.value, view: view.value, span: span.value, sweep: sweep.value, range: range.value, notes: notes.value });
+type Shown = ReturnType<typeof shown>;
+/** What the monitor showed before each of the last changes. */
+export const undoable = signal<Shown[]>([]);
+let before: Shown | null = null;
+
+/** Keeps what was shown before a change; the first counters are no change. */
+function keepChanges(): void {
+  effect(() => {
+    const now = shown();
+    if (before && before.paths.length > 0) undoable.value = [...undoable.peek(), before].slice(-MOST_UNDONE);
+    before = now;
+  });
+}
+
+/** Shows what was there before the last change. */
+export function undo(): void {
+  const last = undoable.value[undoable.value.length - 1];
+  if (!last) return;
+  before = null;
+  batch(() => {
+    host.value = last.host; paths.value = last.paths; view.value = last.view; span.value = last.span;
+    sweep.value = last.sweep; range.value = last.range; notes.value = last.notes;
+    undoable.value = undoable.value.slice(0, -1);
   });
 }
 
@@ -104,12 +137,15 @@ export function readAddress(): void {
     sweep.value = wanted.get("sweep") !== "0";
     const [from, to] = [number("from"), number("to")];
     range.value = from !== null && to !== null && from < to ? [from, to] : null;
+    notes.value = wanted.getAll("note").slice(0, MOST_NOTES).map((one) => ({ time: parseFloat(one), text: one.slice(one.indexOf(" ") + 1) }))
+      .filter((one) => Number.isFinite(one.time));
     cursor.value = number("at");
     explained.value = wanted.get("counter") ?? explained.value;
   });
 }
 
 export function keepAddress(): void {
+  keepChanges();
   effect(() => {
     const search = new URLSearchParams();
     if (host.value) search.set("host", host.value);
@@ -118,6 +154,7 @@ export function keepAddress(): void {
       if (view.value !== "line") search.set("view", view.value);
       if (span.value !== 120) search.set("span", String(span.value));
       if (!sweep.value) search.set("sweep", "0");
+      for (const one of notes.value) search.append("note", `${Math.round(one.time)} ${one.text}`);
       if (range.value) { search.set("from", String(range.value[0])); search.set("to", String(range.value[1])); }
     }
     if (screen.value === "explain") search.set("counter", explained.value);
