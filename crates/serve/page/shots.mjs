@@ -62,6 +62,30 @@ async function lookAtReport() {
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });
 }
 
+/** Two logs of which one counter differs, and a part of one of them as a file. */
+async function lookAtTwo(page) {
+  const slower = readFileSync(log, "utf8").split("\r\n").slice(0, 1000).map((line) => line.replace(/"1"$/, '"7"'));
+  await page.locator("input[type=file]").setInputFiles({ name: "slower.csv", mimeType: "text/csv", buffer: Buffer.from(slower.join("\r\n")) });
+  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("slower.csv"));
+  await rowsIn(page, 2);
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  await page.getByRole("button", { name: "Compare" }).click();
+  const first = page.locator(".compare tbody tr").first();
+  await first.getByText("Process(sh)").waitFor();
+  if (!(await first.textContent()).includes("600")) faults.push("from 1 to 7 is 600 % more");
+  await page.locator(".compare .u-over").waitFor();
+  await page.locator(".compare").scrollIntoViewIfNeeded();
+  await look(page, "compare");
+  const card = page.locator("section.card", { hasText: "slower.csv" }).first();
+  await card.getByRole("combobox").selectOption("tsv");
+  await card.getByRole("checkbox").check();
+  const [download] = await Promise.all([page.waitForEvent("download"), card.getByRole("link", { name: "Download" }).click()]);
+  const text = readFileSync(await download.path(), "utf8");
+  if (download.suggestedFilename() !== "slower.tsv" || !text.startsWith('"(PDH-TSV 4.0)') || text.trim().split("\n").length !== 1000) {
+    faults.push(`the download is ${download.suggestedFilename()}: ${text.slice(0, 80)}`);
+  }
+}
+
 /** A thousand instances: the cell of each value has the colour of its share of the largest one. */
 async function lookAtMany(page) {
   const [names, rows] = [1000, 60];
@@ -75,6 +99,7 @@ async function lookAtMany(page) {
   await page.locator("input[type=file]").setInputFiles({ name: "wide.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\r\n")) });
   await page.locator(".host select option", { hasText: "wide.csv" }).waitFor({ state: "attached" });
   await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("wide.csv"));
+  await rowsIn(page, 1);
   await page.evaluate(() => {
     const search = new URLSearchParams(location.hash.split("?")[1]);
     search.delete("path");
@@ -211,6 +236,7 @@ if (log) {
   await page.getByRole("button", { name: "Logs" }).click();
   await page.getByRole("button", { name: "Show" }).first().waitFor();
   await look(page, "logs");
+  await lookAtTwo(page);
   await lookAtMany(page);
   await page.locator(".host select").selectOption({ index: 0 });
 }

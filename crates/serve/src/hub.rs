@@ -68,6 +68,14 @@ impl Hub {
         Ok((id, log))
     }
 
+    /// A log by its name in addresses.
+    pub(crate) fn log(&self, id: &str) -> Result<Arc<LogHost>, Refused> {
+        match self.host(Some(id))? {
+            Host::Log(log, _) => Ok(log),
+            Host::Live(_) => Err(Refused::bad_request("this is for logs; record the live machine first")),
+        }
+    }
+
     /// How logs are read.
     pub(crate) const fn options(&self) -> &ReadOptions {
         &self.options

@@ -13,6 +13,7 @@
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
 //! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
 //! | `metrics`, `scrape_format` | raw values for Prometheus; the formats of the answer |
+//! | `convert` | logs in other formats, and what differs between two |
 //! | `page` | the page, which `page/build.mjs` makes |
 //! | `report`, `pack` | the page with its data in it; columns in few bytes |
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@
 
 mod chart;
 mod connection;
+mod convert;
 mod decimate;
 mod describe;
 mod events;

@@ -120,6 +120,12 @@ impl LogHost {
         }
     }
 
+    /// Its file, once it is open.
+    pub(crate) fn file(&self) -> Result<&Path, Refused> {
+        self.log(None)?;
+        Ok(&self.path)
+    }
+
     /// What it is, as JSON.
     pub(crate) fn json(&self, id: &str) -> Value {
         let mut about = json!({

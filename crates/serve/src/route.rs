@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
+use hyper::header::{
+    CONNECTION, CONTENT_DISPOSITION, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
+};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tallymon::core::title::Language;
@@ -13,6 +15,7 @@ use tallymon::registry::Roots;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::chart::{Range, paths};
+use crate::convert;
 use crate::describe;
 use crate::events;
 use crate::gate::{Gate, Refusal};
@@ -134,6 +137,7 @@ impl Service {
                 Ok(answer(StatusCode::OK, "application/json", Answer::Whole(Some(body))))
             }
             ("/api/v1/stream", &Method::GET) => self.stream(&request).await,
+            ("/api/v1/convert", &Method::GET) => self.convert(&request).await,
             ("/api/v1/logs", &Method::POST) => {
                 let asked = request.headers().clone();
                 let kept = upload::receive(Arc::clone(&self.hub), Arc::clone(&self.uploads), request).await?;
@@ -156,6 +160,27 @@ impl Service {
             ))),
             _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this address only shows: use GET")),
         }
+    }
+
+    /// A log in another format, as a file.
+    async fn convert(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
+        let parameters = Parameters::of(request.uri())?;
+        let permit = self.work.acquire().await;
+        let _permit = permit.map_err(|_| busy("the server ends"))?;
+        let service = Arc::clone(self);
+        let work = tokio::task::spawn_blocking(move || {
+            let log = service.hub.log(parameters.needed("host")?)?;
+            convert::convert(&log, service.hub.options(), &service.uploads, &parameters)
+        });
+        let converted = work.await.map_err(|error| failed(&error))??;
+        let (pieces, taken) = mpsc::channel(convert::WAITING);
+        let mut response = answer(StatusCode::OK, "application/octet-stream", Answer::Pieces(taken));
+        let name = HeaderValue::from_str(&format!("attachment; filename=\"{}\"", converted.name));
+        if let Ok(name) = name {
+            response.headers_mut().insert(CONTENT_DISPOSITION, name);
+        }
+        tokio::task::spawn_blocking(move || converted.send(&pieces));
+        Ok(response)
     }
 
     /// Starts, stops or makes a session.
@@ -266,6 +291,11 @@ impl Service {
                 Ok(chart.json())
             }
             "/api/v1/rows" => self.rows(parameters),
+            "/api/v1/compare" => {
+                let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
+                let logs = [self.hub.log(first)?, self.hub.log(second)?];
+                convert::differences([&logs[0], &logs[1]], self.hub.options(), parameters)
+            }
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {
                 Host::Live(live) => Ok(live.providers().json(&live.info(language, false)?, true)),

@@ -118,6 +118,35 @@ pub(crate) async fn receive(
     Ok(json!({ "id": id, "log": log.json(&id) }))
 }
 
+/// A file of ours that is removed at the end.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    uploads: Arc<Uploads>,
+    path: std::path::PathBuf,
+    bytes: u64,
+}
+
+impl Temporary {
+    /// A name for a new file, which takes about so many bytes of the room for uploads.
+    pub(crate) fn new(uploads: &Arc<Uploads>, bytes: u64) -> Result<Temporary, Refused> {
+        uploads.take(bytes)?;
+        let number = uploads.number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(Temporary { uploads: Arc::clone(uploads), path: uploads.folder.join(number.to_string()), bytes })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+        self.uploads.give_back(self.bytes);
+    }
+}
+
 /// A file that is removed unless it became a log.
 struct Partial {
     file: std::fs::File,

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 
 use crate::record::{Sessions, until};
-use crate::support::{AVAILABLE, TALLY, clean, has, signal, tally};
+use crate::support::{AVAILABLE, Folder, TALLY, clean, has, signal, tally};
 
 /// A server over the sessions of a test.
 struct Served {
@@ -30,14 +30,20 @@ impl Served {
     }
 
     fn ask(&self, method: &str, target: &str) -> (u16, Value) {
+        let (head, body) = self.answer(method, target);
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_slice(&body).unwrap())
+    }
+
+    /// The head of an answer, and what is behind it.
+    fn answer(&self, method: &str, target: &str) -> (String, Vec<u8>) {
         let Served { at, token, .. } = self;
         let mut stream = TcpStream::connect(at).unwrap();
         let head = format!("{method} /api/v1/{target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n");
         write!(stream, "{head}Content-Length: 0\r\nAuthorization: Bearer {token}\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        (String::from_utf8(bytes[..end].to_vec()).unwrap(), bytes[end + 4..].to_vec())
     }
 }
 
@@ -99,4 +105,22 @@ fn alerts_of_a_session_are_seen_with_their_time() {
     sessions.log(&["start", "watchdog"]);
     let seen = || server.ask("GET", "sessions").1["sessions"][0]["latestAlerts"].as_array().unwrap().len();
     until("the alert of the second run", || seen() == 2);
+}
+
+/// Formats that only the whole program writes.
+#[test]
+fn the_page_downloads_parquet_and_sqlite() {
+    let sessions = Sessions::new();
+    let folder = Folder::new();
+    let log = folder.file("a.tally");
+    tally(&["watch", AVAILABLE, "-i", "50ms", "-c", "3", "-o", &log]);
+    let server = Served::start(&sessions, &[&log]);
+    until("the log", || server.ask("GET", "logs").1[0]["state"] == "ready");
+    for (format, begin) in [("parquet", b"PAR1".as_slice()), ("sqlite", b"SQLite format 3\0")] {
+        let (head, body) = server.answer("GET", &format!("convert?host=log1&format={format}"));
+        assert!(head.contains(" 200 ") && head.contains(&format!("filename=\"a.{format}\"")), "{head}");
+        // Behind the length of the first piece.
+        let at = body.windows(2).position(|two| two == b"\r\n").unwrap();
+        assert!(body[at + 2..].starts_with(begin), "{format}");
+    }
 }

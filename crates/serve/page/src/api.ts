@@ -82,6 +82,16 @@ export type Event = {
 };
 export type Events = { all: number; found: number; events: Event[]; pending?: boolean };
 
+type Side = { count: number; mean: number; min: number; max: number; p95: number | null };
+export type Difference = {
+  path: string; shown: string; unit: string; absolute: number; relative: number; deviations: number | null;
+  first: Side; second: Side;
+};
+export type Comparison = {
+  sides: { name: string; records: number; first: number | null; last: number | null; damage: number }[]; all: number;
+  differences: Difference[]; onlyFirst: string[]; onlySecond: string[];
+};
+
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly nearest: string[] = []) { super(message); }
 }

@@ -60,10 +60,11 @@ function drawn(props: Props): { rows: (number | null)[][]; order: number[] } {
   const sums: number[] = new Array(times.length).fill(0);
   data.series.forEach((series, which) => {
     const factor = 10 ** (powers[which] ?? 0);
-    const value = (nth: number) => (nth < 0 ? null : series.values[nth] ?? null);
+    // Null is a hole in the line; undefined is a row of another log, which the line passes.
+    const value = (nth: number) => (nth < 0 ? null : series.values[nth]);
     rows.push(order.map((nth, place) => {
       const one = value(nth);
-      if (one === null) return null;
+      if (one === null || one === undefined) return one as null;
       if (view !== "stacked") return one * factor;
       sums[place] += one * factor;
       return sums[place];

@@ -1,9 +1,10 @@
 // Logs: those that were given, and those that are dropped here.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { closeLog, get, upload, type Host } from "./api";
+import { address, closeLog, get, upload, type Host } from "./api";
+import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
-import { addPaths, choose, fail, host, hosts, loadHosts, show, trouble } from "./state";
+import { addPaths, choose, fail, FORMATS, host, hosts, loadHosts, paths, range, show, trouble } from "./state";
 import { t } from "./words";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
@@ -58,11 +59,16 @@ export function Logs() {
       </label>
       <div role="status">{uploads.value.map((one) => <p>{t("uploading")} {one.name} <progress aria-label={one.name} value={one.share} max={1} /></p>)}</div>
       {logs.map((log) => <Log log={log} key={log.id} />)}
+      <Compare />
     </main>
   );
 }
 
 function Log({ log }: { log: Host }) {
+  const [format, setFormat] = useState("csv");
+  const [cut, setCut] = useState(false);
+  const shown = host.value === log.id && paths.value.length > 0;
+  const part = cut && shown ? { path: paths.value, from: range.value?.[0], to: range.value?.[1] } : {};
   const seconds = log.first != null && log.last != null ? (log.last - log.first) / 1000 : null;
   return (
     <section class="card"><h2>{log.name}</h2>
@@ -79,6 +85,9 @@ function Log({ log }: { log: Host }) {
         {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}</dd></>}
       </dl>}
       <p>{log.state === "ready" && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
+        {log.state === "ready" && <> <label>{t("saveAs")} <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map((one) => <option>{one}</option>)}</select></label>
+          {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}
+          <a class="button" download href={address("convert", { host: log.id, format, ...part })}>{t("download")}</a> </>}
         {log.upload && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
     </section>
   );

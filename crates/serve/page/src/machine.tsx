@@ -3,7 +3,7 @@ import { signal, useSignalEffect, type Signal } from "@preact/signals";
 import { act, ApiError, get, type Events, type Providers, type Session, type Sessions, type Value } from "./api";
 import { brief, bytes, moment, number } from "./format";
 import { hidden } from "./live";
-import { cursor, fail, host, isLive, paths, said } from "./state";
+import { cursor, fail, FORMATS, host, isLive, paths, said } from "./state";
 import { lang, t, type Word } from "./words";
 
 /** An answer, or why there is none. */
@@ -17,7 +17,6 @@ const making = signal(false);
 const busy = signal(false);
 const filters = [signal(""), signal("")];
 const level = signal("");
-const FORMATS = ["tally", "blg", "csv", "tsv", "sqlite", "parquet"];
 
 /** Asks again and again while the screen is shown. */
 function useAnswer<T extends { pending?: boolean }>(into: Signal<Known<T>>, name: string, asked: () => Record<string, Value>): void {
@@ -130,7 +129,7 @@ function Form() {
       void change("sessions", { ...given, path: paths.value });
     }}>
       {field("name", "name", "", true)}{field("interval", "interval", "15s")}{field("duration", "duration", "")}
-      <label>{t("format")} <select name="format">{FORMATS.map((one) => <option>{one}</option>)}</select></label>
+      <label>{t("format")} <select name="format" defaultValue="tally">{FORMATS.map((one) => <option>{one}</option>)}</select></label>
       <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
     </form>

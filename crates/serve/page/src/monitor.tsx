@@ -155,7 +155,7 @@ function ValueBar({ shown, line }: { shown: Data; line: Statistics | undefined }
   );
 }
 
-function Swatch({ nth }: { nth: number }) {
+export function Swatch({ nth }: { nth: number }) {
   return (
     <svg class="swatch" viewBox="0 0 28 8" aria-hidden="true">
       <path d="M0 4H28" stroke={colour(nth)} stroke-width="3" stroke-dasharray={dash(nth)?.join(" ")} />

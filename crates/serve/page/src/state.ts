@@ -7,6 +7,7 @@ export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "p
 export type Screen = (typeof SCREENS)[number];
 export const VIEWS = ["line", "area", "stacked", "split", "heat", "bars", "values"] as const;
 export type View = (typeof VIEWS)[number];
+export const FORMATS = ["csv", "tsv", "blg", "tally", "sqlite", "parquet"];
 export const THEMES = ["auto", "light", "dark", "contrast"] as const;
 export type Theme = (typeof THEMES)[number];
 

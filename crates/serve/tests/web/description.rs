@@ -82,7 +82,10 @@ fn every_answer_is_as_described() {
             "/api/v1/overview" => &["", "host=log1"],
             "/api/v1/providers" => &["", "host=log1&lang=ja"],
             "/api/v1/events" => &["", "filter=night&level=error&last=3"],
-            "/api/v1/stream" | "/api/v1/sessions/start" | "/api/v1/sessions/stop" => continue,
+            "/api/v1/compare" => &["first=log1&second=log1&align=clock"],
+            "/api/v1/convert" | "/api/v1/stream" | "/api/v1/sessions/start" | "/api/v1/sessions/stop" => {
+                continue;
+            }
             _ => &[""],
         };
         for parameters in parameters {

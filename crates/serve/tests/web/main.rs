@@ -6,6 +6,7 @@ mod answers;
 mod attack;
 mod browser;
 mod client;
+mod convert;
 mod description;
 mod machine;
 mod metrics;
