@@ -8,10 +8,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const at = (name) => new URL(name, import.meta.url).pathname;
-/** Leaves out of uPlot what the page has no use for: other kinds of lines, its legend, its texts of times. */
+/** Leaves out of uPlot what the page has no use for: other kinds of lines, its legend, its texts of times, scales that
+    are not linear. */
 const CUTS = [
   [/^uPlot\.assign = assign;[^]*?(?=^export )/m, ""],
+  [/\b(?:\w+\.)?(?:distr|xScaleDistr) *[=>]= *(?:3|4|100)\b/g, "false"],
   ["const showLegend = legend.show;", "const showLegend = false;"],
+  ["ms == 1 ? timeAxisSplitsMs(_tzDate) : timeAxisSplitsS(_tzDate)", "timeAxisSplitsS(_tzDate)"],
+  ["ms == 1 ? timeIncrsMs : timeIncrsS", "timeIncrsS"],
   [/^\tconst _timeAxisVals   = .*$/m, ""],
   [/^\tconst _timeSeriesVal  = .*$/m, ""],
   [/isTime \? \(isStr\(sv\) \? .*? : sv \|\| _timeSeriesVal\) : sv \|\| numSeriesVal/, "sv || numSeriesVal"],

@@ -129,7 +129,7 @@ function Form() {
       void change("sessions", { ...given, path: paths.value });
     }}>
       {field("name", "name", "", true)}{field("interval", "interval", "15s")}{field("duration", "duration", "")}
-      <label>{t("format")} <select name="format" defaultValue="tally">{FORMATS.map((one) => <option>{one}</option>)}</select></label>
+      <label>{t("format")} <select name="format">{FORMATS.map((one) => <option selected={one === "tally"}>{one}</option>)}</select></label>
       <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
     </form>
