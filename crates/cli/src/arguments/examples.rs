@@ -8,8 +8,7 @@ pub(crate) const MON: &str = r"Examples:
 pub(crate) const SERVE: &str = r"Examples:
   tally serve --open
   tally serve monday.blg tuesday.blg
-  tally serve --port 8060 --metrics
-  tally serve --tls --listen 192.0.2.1
+  tally serve --tls
 
 From another machine: ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
 
