@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// The most connections at a time; further ones are closed at once.
 pub(crate) const MOST_CONNECTIONS: usize = 200;
+/// How long the handshake of TLS may take.
+pub(crate) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// How long a client may take to send the head of a request, and how long an unused connection stays.
 pub(crate) const HEAD_TIME: Duration = Duration::from_secs(15);
 /// How long a client may take nothing of an answer.
@@ -22,16 +24,16 @@ pub(crate) const MOST_HEAD: usize = 64 << 10;
 pub(crate) const MOST_HEADERS: usize = 64;
 
 /// A connection that fails when its client does not read for too long.
-pub(crate) struct Impatient {
-    stream: TokioIo<TcpStream>,
+pub(crate) struct Impatient<S> {
+    stream: TokioIo<S>,
     /// When the client must have taken something; not running while nothing waits to be sent.
     deadline: Pin<Box<Sleep>>,
     is_waiting: bool,
     patience: Duration,
 }
 
-impl Impatient {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Impatient {
+impl<S> Impatient<S> {
+    pub(crate) fn new(stream: S, patience: Duration) -> Impatient<S> {
         let deadline = Box::pin(sleep(patience));
         Impatient { stream: TokioIo::new(stream), deadline, is_waiting: false, patience }
     }
@@ -53,7 +55,7 @@ impl Impatient {
     }
 }
 
-impl Read for Impatient {
+impl<S: AsyncRead + Unpin> Read for Impatient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -63,7 +65,7 @@ impl Read for Impatient {
     }
 }
 
-impl Write for Impatient {
+impl<S: AsyncWrite + Unpin> Write for Impatient<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

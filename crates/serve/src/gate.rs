@@ -6,7 +6,7 @@
 //! the token as a cookie. Cookies are sent to every port of a host, so the cookie belongs to a secret folder:
 //! another server on this machine, whose port the user visits, is not sent it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
@@ -27,6 +27,10 @@ pub(crate) struct Gate {
     token: String,
     folder: String,
     hosts: Vec<String>,
+    port: u16,
+    /// Whether requests come over TLS, and may then name this server by any address in numbers: a name that
+    /// suddenly means this machine is never one.
+    is_secure: bool,
 }
 
 /// Why a request is refused.
@@ -56,14 +60,23 @@ impl Refusal {
 
 impl Gate {
     /// A gate with a token that was kept, or a new one.
-    pub(crate) fn new(address: SocketAddr, token: Option<String>) -> Result<Gate, getrandom::Error> {
+    ///
+    /// `names` are those of a server over TLS; a server without TLS has none.
+    pub(crate) fn new(
+        address: SocketAddr,
+        token: Option<String>,
+        names: Option<&[String]>,
+    ) -> Result<Gate, getrandom::Error> {
         let port = address.port();
         let mut hosts = vec![address.to_string(), format!("localhost:{port}")];
-        if port == 80 {
+        hosts.extend(names.unwrap_or_default().iter().map(|name| format!("{name}:{port}")));
+        let is_secure = names.is_some();
+        if port == if is_secure { 443 } else { 80 } {
             hosts.extend([address.ip().to_string(), "localhost".to_string()]);
+            hosts.extend(names.unwrap_or_default().iter().cloned());
         }
         let token = token.map_or_else(random::<TOKEN_BYTES>, Ok)?;
-        Ok(Gate { token, folder: random::<FOLDER_BYTES>()?, hosts })
+        Ok(Gate { token, folder: random::<FOLDER_BYTES>()?, hosts, port, is_secure })
     }
 
     /// The path with the token, which the user opens first.
@@ -89,7 +102,23 @@ impl Gate {
 
     /// The cookie that the first answer sets.
     pub(crate) fn cookie(&self) -> String {
-        format!("{COOKIE_NAME}={}; Path=/{}/; HttpOnly; SameSite=Strict", self.token, self.folder)
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        format!("{COOKIE_NAME}={}; Path=/{}/; HttpOnly; SameSite=Strict{secure}", self.token, self.folder)
+    }
+
+    /// The scheme of addresses of this server.
+    pub(crate) const fn scheme(&self) -> &'static str {
+        if self.is_secure { "https" } else { "http" }
+    }
+
+    /// Whether a host with its port is this server.
+    fn is_ours(&self, host: &str) -> bool {
+        if self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+            return true;
+        }
+        let is_port = |address: SocketAddr| address.port() == self.port;
+        let is_plain = || self.port == 443 && host.parse::<IpAddr>().is_ok();
+        self.is_secure && host.parse().map_or_else(|_| is_plain(), is_port)
     }
 
     /// Whether a text is the token. The time that it takes does not depend on where they differ.
@@ -107,16 +136,16 @@ impl Gate {
     /// Checks where a request comes from, without its token.
     pub(crate) fn origin<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         let headers = request.headers();
-        let is_ours = |host: &str| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
         let mut hosts = headers.get_all(HOST).iter();
-        let host = hosts.next().and_then(|host| host.to_str().ok()).filter(|host| is_ours(host));
+        let host = hosts.next().and_then(|host| host.to_str().ok()).filter(|host| self.is_ours(host));
         // A target with a host of its own is for a proxy.
         if host.is_none() || hosts.next().is_some() || request.uri().authority().is_some() {
             return Err(Refusal::Host);
         }
         for origin in headers.get_all(ORIGIN) {
-            let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-            if !origin.is_some_and(is_ours) {
+            let (scheme, origin) = (self.scheme(), origin.to_str().ok());
+            let origin = origin.and_then(|origin| origin.strip_prefix(scheme)?.strip_prefix("://"));
+            if !origin.is_some_and(|origin| self.is_ours(origin)) {
                 return Err(Refusal::Origin);
             }
         }
@@ -155,7 +184,7 @@ mod tests {
     use super::*;
 
     fn gate() -> Gate {
-        let mut gate = Gate::new(SocketAddr::from(([127, 0, 0, 1], 8060)), None).unwrap();
+        let mut gate = Gate::new(SocketAddr::from(([127, 0, 0, 1], 8060)), None, None).unwrap();
         (gate.token, gate.folder) = ("00112233445566778899aabbccddeeff".into(), "c0ffee".into());
         gate
     }
@@ -187,6 +216,35 @@ mod tests {
         }
         let proxied = Request::builder().uri("http://evil.example/").header("host", "127.0.0.1:8060");
         assert_eq!(gate().origin(&proxied.body(()).unwrap()), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn over_tls_a_server_has_its_names_and_addresses_in_numbers() {
+        let names = ["web1.example.net".to_string()];
+        let gate = Gate::new(SocketAddr::from(([0, 0, 0, 0], 8060)), None, Some(&names)).unwrap();
+        for (host, origin, expected) in [
+            ("web1.example.net:8060", None, Ok(())),
+            ("WEB1.example.net:8060", Some("https://web1.example.net:8060"), Ok(())),
+            ("192.0.2.1:8060", Some("https://192.0.2.1:8060"), Ok(())),
+            ("[2001:db8::1]:8060", None, Ok(())),
+            ("192.0.2.1:8061", None, Err(Refusal::Host)),
+            ("192.0.2.1", None, Err(Refusal::Host)),
+            ("evil.example:8060", None, Err(Refusal::Host)),
+            ("192.0.2.1:8060", Some("http://192.0.2.1:8060"), Err(Refusal::Origin)),
+            ("192.0.2.1:8060", Some("https://evil.example:8060"), Err(Refusal::Origin)),
+            ("192.0.2.1:8060", Some("httpsx://192.0.2.1:8060"), Err(Refusal::Origin)),
+        ] {
+            let mut request = Request::builder().uri("/").header("host", host);
+            if let Some(origin) = origin {
+                request = request.header("origin", origin);
+            }
+            assert_eq!(gate.origin(&request.body(()).unwrap()), expected, "{host} {origin:?}");
+        }
+        assert!(gate.cookie().ends_with("; Secure") && gate.scheme() == "https");
+        let plain = Gate::new(SocketAddr::from(([127, 0, 0, 1], 8060)), None, None).unwrap();
+        assert!(!plain.cookie().contains("Secure"));
+        let request = Request::builder().uri("/").header("host", "192.0.2.1:8060");
+        assert_eq!(plain.origin(&request.body(()).unwrap()), Err(Refusal::Host));
     }
 
     #[test]
@@ -223,7 +281,7 @@ mod tests {
     #[test]
     fn every_gate_has_another_token() {
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        let (one, two) = (Gate::new(address, None).unwrap(), Gate::new(address, None).unwrap());
+        let (one, two) = (Gate::new(address, None, None).unwrap(), Gate::new(address, None, None).unwrap());
         assert!(one.token.len() == 2 * TOKEN_BYTES && one.token != two.token && one.folder != two.folder);
     }
 }

@@ -1,12 +1,13 @@
 //! Performance Monitor in a browser: the server of the page, and the report that is one file.
 //!
-//! [`Server::bind`] opens a port on this machine; [`Server::address`] is what the user opens. The page and
-//! its data come from one program: nothing is requested from anywhere else. Only recording sessions can be
-//! changed, and only if the caller allows it. `docs/web.md` describes it, `docs/security.md` who may ask.
+//! [`Server::bind`] opens a port, for other machines over TLS; [`Server::address`] is what the user opens.
+//! The page and its data come from one program: nothing is requested from anywhere else. Only recording
+//! sessions can be changed, and only if the caller allows it. `docs/web.md` describes it, `docs/security.md`
+//! who may ask.
 //!
 //! | module | does |
 //! |---|---|
-//! | `connection`, `gate` | limits of connections; token, host and origin of requests |
+//! | `connection`, `gate`, `login` | limits of connections; token, host and origin of requests; the password |
 //! | `route`, `parameters`, `http` | which address does what; its parameters; its answer |
 //! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
@@ -30,6 +31,7 @@ mod http;
 mod hub;
 mod live;
 mod log_host;
+mod login;
 mod metrics;
 mod pack;
 mod page;
@@ -46,5 +48,5 @@ mod upload;
 
 pub use metrics::MetricsAccess;
 pub use report::{Report, ReportError, ReportOptions, report};
-pub use server::{Options, ServeError, Server};
+pub use server::{Options, Secure, ServeError, Server};
 pub use sessions::SessionAccess;

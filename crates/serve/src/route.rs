@@ -1,12 +1,15 @@
 //! Which address does what.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
     CONNECTION, CONTENT_DISPOSITION, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
+    STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
@@ -21,6 +24,7 @@ use crate::events;
 use crate::gate::{Gate, Refusal};
 use crate::http::{Answer, Refused, answer, json_answer, whole};
 use crate::hub::{Host, Hub, LIVE};
+use crate::login::{Login, password_of};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
@@ -51,6 +55,12 @@ pub(crate) struct Service {
     local: Local,
     /// One action at a time changes sessions.
     control: Semaphore,
+    /// The password of a server for other machines.
+    login: Option<Arc<Login>>,
+    /// One password is hashed at a time.
+    hashing: Semaphore,
+    /// Whether browsers should come by TLS only from now on.
+    is_strict: bool,
 }
 
 /// What is shown of this machine besides its counters.
@@ -69,6 +79,7 @@ impl Service {
         usual: Vec<String>,
         metrics: Option<Arc<Metrics>>,
         local: Local,
+        (login, is_strict): (Option<Login>, bool),
     ) -> Service {
         Service {
             gate,
@@ -81,6 +92,9 @@ impl Service {
             metrics,
             local,
             control: Semaphore::new(1),
+            login: login.map(Arc::new),
+            hashing: Semaphore::new(1),
+            is_strict,
         }
     }
 
@@ -98,21 +112,30 @@ impl Service {
     pub(crate) async fn handle(
         self: Arc<Service>,
         request: Request<Incoming>,
+        from: IpAddr,
     ) -> Result<Response<Answer>, Infallible> {
         let is_head = request.method() == Method::HEAD;
-        let result = self.route(request).await;
+        let result = self.route(request, from).await;
         let mut response = result.unwrap_or_else(|refused| {
             let mut response = refused.answer();
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             response
         });
+        if self.is_strict {
+            let year = HeaderValue::from_static("max-age=31536000");
+            response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, year);
+        }
         if is_head {
             *response.body_mut() = Answer::Whole(None);
         }
         Ok(response)
     }
 
-    async fn route(self: &Arc<Service>, request: Request<Incoming>) -> Result<Response<Answer>, Refused> {
+    async fn route(
+        self: &Arc<Service>,
+        request: Request<Incoming>,
+        from: IpAddr,
+    ) -> Result<Response<Answer>, Refused> {
         self.gate.origin(&request).map_err(refused)?;
         let path = self.gate.inner(request.uri().path()).to_string();
         let is_reading = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -121,6 +144,13 @@ impl Service {
             && let Some(response) = self.first_look(&request)?
         {
             return Ok(response);
+        }
+        if path == "/"
+            && is_reading
+            && let Some(login) = &self.login
+            && self.gate.token_of(request.headers()).is_err()
+        {
+            return self.log_in(login, request.headers(), from).await;
         }
         let is_metrics = path == "/metrics" && is_reading;
         let is_open = |metrics: &Arc<Metrics>| metrics.access() == MetricsAccess::Local;
@@ -226,6 +256,42 @@ impl Service {
         if !self.gate.is_token(token) {
             return Err(refused(Refusal::Token));
         }
+        self.welcome().map(Some)
+    }
+
+    /// A browser without the cookie: asks for the password, or takes it.
+    async fn log_in(
+        &self,
+        login: &Arc<Login>,
+        headers: &HeaderMap,
+        from: IpAddr,
+    ) -> Result<Response<Answer>, Refused> {
+        let ask = |words: &'static str| {
+            let mut response = Refused::new(StatusCode::UNAUTHORIZED, words).answer();
+            let scheme = HeaderValue::from_static("Basic realm=\"tallymon\", charset=\"UTF-8\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+            response
+        };
+        let Some(password) = password_of(headers) else {
+            return Ok(ask("the password of 'tally serve' is needed; the user name does not matter"));
+        };
+        if !login.begin(from, Instant::now()) {
+            let words = "too many wrong passwords; try again in a minute";
+            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, words));
+        }
+        let permit = self.hashing.acquire().await;
+        let _permit = permit.map_err(|_| busy("the server ends"))?;
+        let login = Arc::clone(login);
+        let hashed = tokio::task::spawn_blocking(move || login.is_right(from, &password)).await;
+        if hashed.map_err(|error| failed(&error))? {
+            self.welcome()
+        } else {
+            Ok(ask("the password is wrong"))
+        }
+    }
+
+    /// Sets the cookie, and leads to the page.
+    fn welcome(&self) -> Result<Response<Answer>, Refused> {
         let mut response = answer(StatusCode::SEE_OTHER, "text/plain", Answer::Whole(None));
         let text = |text: String| {
             HeaderValue::from_str(&text)
@@ -233,7 +299,7 @@ impl Service {
         };
         response.headers_mut().insert(SET_COOKIE, text(self.gate.cookie())?);
         response.headers_mut().insert(LOCATION, text(self.gate.folder_path())?);
-        Ok(Some(response))
+        Ok(response)
     }
 
     /// Answers what reads a source or a log, on a thread of its own.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,26 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
+use rustls::crypto::ring;
+use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
 use tallymon::core::flow::SourceError;
 use tallymon::log::ReadOptions;
 use tallymon::registry::Roots;
+use tallymon::remote::tls::Identity;
 use tallymon::{Locale, Location};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
-use crate::connection::{HEAD_TIME, Impatient, MOST_CONNECTIONS, MOST_HEAD, MOST_HEADERS, WRITE_TIME};
+use crate::connection::{
+    HANDSHAKE_TIME, HEAD_TIME, Impatient, MOST_CONNECTIONS, MOST_HEAD, MOST_HEADERS, WRITE_TIME,
+};
 use crate::gate::Gate;
 use crate::hub::Hub;
 use crate::live::Live;
+use crate::login::Login;
 use crate::metrics::{Metrics, MetricsAccess};
 use crate::route::{Local, Service};
 use crate::sessions::SessionAccess;
@@ -35,7 +44,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// What a server shows, and where.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Address and port; port 0 takes a free one. It must be a loopback address.
+    /// Address and port; port 0 takes a free one. Without `secure` it must be a loopback address.
     pub listen: SocketAddr,
     /// The source of the live machine; `None` shows logs only.
     pub live: Option<Location>,
@@ -55,10 +64,23 @@ pub struct Options {
     pub metrics: Option<MetricsAccess>,
     /// The token of requests; `None` makes a new one.
     pub token: Option<String>,
+    /// TLS and the password, for other machines.
+    pub secure: Option<Secure>,
     /// The recording sessions of this machine; `None` shows none.
     pub sessions: Option<SessionAccess>,
     /// The registries beside which the event log of this machine is; `None` shows no events.
     pub events: Option<Roots>,
+}
+
+/// What a server for other machines needs.
+#[derive(Debug, Clone)]
+pub struct Secure {
+    /// The key of this machine.
+    pub identity: Identity,
+    /// The names by which others know this machine; the first one is in the printed address.
+    pub names: Vec<String>,
+    /// The password that browsers are asked for.
+    pub password: String,
 }
 
 /// Why a server does not start.
@@ -67,6 +89,12 @@ pub struct Options {
 pub enum ServeError {
     /// The address is not of this machine only.
     Exposed(SocketAddr),
+    /// The password is too short.
+    Password,
+    /// Metrics for everybody, on a server for other machines.
+    Metrics,
+    /// The key of this machine can not be used.
+    Key(rustls::Error),
     /// The token that was given is too short, or has letters that an address can not have.
     Token,
     /// The port can not be opened.
@@ -82,9 +110,16 @@ impl fmt::Display for ServeError {
         match self {
             ServeError::Exposed(address) => write!(
                 f,
-                "{address}: other machines could listen in, because this server does not encrypt yet. Use \
-                 127.0.0.1, and from another machine 'ssh -L PORT:127.0.0.1:PORT HOST'"
+                "{address}: other machines could look and listen in. --password-file FILE serves the page \
+                 over TLS with a password; or use 127.0.0.1, and from another machine 'ssh -L \
+                 PORT:127.0.0.1:PORT HOST'"
             ),
+            ServeError::Metrics => f.write_str(
+                "metrics for every user of this machine would be for every machine here: use --metrics, which \
+                 needs the token",
+            ),
+            ServeError::Password => f.write_str("the password is too short; it needs 10 letters or more"),
+            ServeError::Key(error) => write!(f, "the key of this machine: {error}"),
             ServeError::Token => f.write_str(
                 "the token must have 16 to 256 letters, digits, '-', '.', '_' or '~'; make one with 'openssl \
                  rand -hex 16'",
@@ -101,12 +136,19 @@ impl fmt::Display for ServeError {
 impl std::error::Error for ServeError {}
 
 /// A server that listens.
-#[derive(Debug)]
 pub struct Server {
     listener: std::net::TcpListener,
-    address: SocketAddr,
     service: Arc<Service>,
     hub: Arc<Hub>,
+    tls: Option<TlsAcceptor>,
+    /// The host in printed addresses.
+    host: String,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("host", &self.host).finish_non_exhaustive()
+    }
 }
 
 impl Server {
@@ -116,9 +158,20 @@ impl Server {
     ///
     /// The address is not of this machine only, the port is taken, or the source does not answer.
     pub fn bind(options: Options) -> Result<Server, ServeError> {
-        if !options.listen.ip().is_loopback() {
+        let is_loopback = options.listen.ip().is_loopback();
+        if !is_loopback && options.secure.is_none() {
             return Err(ServeError::Exposed(options.listen));
         }
+        if options.secure.is_some() && options.metrics == Some(MetricsAccess::Local) {
+            return Err(ServeError::Metrics);
+        }
+        let (tls, login) = match &options.secure {
+            None => (None, None),
+            Some(secure) => {
+                let (tls, login) = secured(secure)?;
+                (Some(tls), Some(login))
+            }
+        };
         if options.token.as_ref().is_some_and(|token| !Gate::is_possible(token)) {
             return Err(ServeError::Token);
         }
@@ -127,7 +180,13 @@ impl Server {
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let random = |error: getrandom::Error| ServeError::System("random numbers", error.into());
-        let gate = Gate::new(address, options.token).map_err(random)?;
+        let names = options.secure.as_ref().map(|secure| secure.names.as_slice());
+        let gate = Gate::new(address, options.token, names).map_err(random)?;
+        let host = match names.and_then(<[String]>::first).filter(|_| address.ip().is_unspecified()) {
+            Some(name) => format!("{name}:{}", address.port()),
+            None => address.to_string(),
+        };
+        let login = (login, tls.is_some() && !is_loopback);
         let metrics = options.metrics.zip(options.live.clone());
         let metrics = metrics.map(|(access, source)| Metrics::new(access, source).map(Arc::new)).transpose();
         let metrics = metrics.map_err(|error| ServeError::System("a thread for scrapes", error))?;
@@ -147,24 +206,30 @@ impl Server {
         let uploads = Uploads::new(options.uploads)
             .map_err(|error| ServeError::System("a folder for uploaded logs", error))?;
         let local = Local { sessions: options.sessions, events: options.events };
-        let service = Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local));
-        Ok(Server { listener, address, service, hub })
+        let service =
+            Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local, login));
+        Ok(Server { listener, service, hub, tls, host })
     }
 
     /// The address to open in a browser. Whoever has it sees what this server shows.
     pub fn address(&self) -> String {
-        format!("http://{}{}", self.address, self.service.gate().first_path())
+        format!("{}{}", self.origin(), self.service.gate().first_path())
     }
 
     /// The address of the interface, and the token for `Authorization: Bearer`.
     pub fn api(&self) -> (String, &str) {
-        (format!("http://{}/api/v1", self.address), self.service.gate().token())
+        (format!("{}/api/v1", self.origin()), self.service.gate().token())
     }
 
     /// The address of the metrics, and who may read them; `None` if they are not served.
     pub fn metrics(&self) -> Option<(String, MetricsAccess)> {
         let access = self.service.metrics()?.access();
-        Some((format!("http://{}/metrics", self.address), access))
+        Some((format!("{}/metrics", self.origin()), access))
+    }
+
+    /// The scheme, host and port of its addresses.
+    fn origin(&self) -> String {
+        format!("{}://{}", self.service.gate().scheme(), self.host)
     }
 
     /// Whether it samples this machine.
@@ -183,7 +248,7 @@ impl Server {
         let result = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)
                 .map_err(|error| ServeError::System("the event loop", error))?;
-            let accepting = tokio::spawn(accept(listener, Arc::clone(&self.service)));
+            let accepting = tokio::spawn(accept(listener, Arc::clone(&self.service), self.tls));
             while !stop.load(Ordering::Relaxed) {
                 tokio::time::sleep(PERIOD).await;
             }
@@ -197,10 +262,10 @@ impl Server {
 }
 
 /// Accepts connections as long as there is room for them.
-async fn accept(listener: TcpListener, service: Arc<Service>) {
+async fn accept(listener: TcpListener, service: Arc<Service>, tls: Option<TlsAcceptor>) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             // The process has no more descriptors, or the client has gone.
             tokio::time::sleep(BREATH).await;
             continue;
@@ -209,19 +274,50 @@ async fn accept(listener: TcpListener, service: Arc<Service>) {
         let Ok(permit) = Arc::clone(&room).try_acquire_owned() else { continue };
         // Rows are short, and should not wait for more.
         let _ = stream.set_nodelay(true);
-        let service = Arc::clone(&service);
+        let (service, tls) = (Arc::clone(&service), tls.clone());
         tokio::spawn(async move {
-            let answer = service_fn(move |request| Arc::clone(&service).handle(request));
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIME)
-                .max_buf_size(MOST_HEAD)
-                .max_headers(MOST_HEADERS);
-            // A client that breaks off, or sends no HTTP, is nobody's fault here.
-            let _ = http.serve_connection(Impatient::new(stream, WRITE_TIME), answer).await;
+            match tls {
+                None => answer(stream, service, from.ip()).await,
+                Some(tls) => {
+                    // A client that shows nothing of TLS in time is one that breaks off.
+                    if let Ok(Ok(stream)) = timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
+                        answer(stream, service, from.ip()).await;
+                    }
+                }
+            }
             drop(permit);
         });
     }
+}
+
+/// Answers the requests of one connection.
+async fn answer<S: AsyncRead + AsyncWrite + Unpin>(stream: S, service: Arc<Service>, from: IpAddr) {
+    let from = from.to_canonical();
+    let answer = service_fn(move |request| Arc::clone(&service).handle(request, from));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(MOST_HEAD)
+        .max_headers(MOST_HEADERS);
+    // A client that breaks off, or sends no HTTP, is nobody's fault here.
+    let _ = http.serve_connection(Impatient::new(stream, WRITE_TIME), answer).await;
+}
+
+/// TLS 1.3 with the key of this machine, and the password.
+fn secured(secure: &Secure) -> Result<(TlsAcceptor, Login), ServeError> {
+    if !Login::is_possible(&secure.password) {
+        return Err(ServeError::Password);
+    }
+    let (certificates, key) = secure.identity.parts();
+    let settings = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map(ConfigBuilder::<ServerConfig, WantsVerifier>::with_no_client_auth)
+        .and_then(|settings| settings.with_single_cert(certificates, key));
+    let mut settings = settings.map_err(ServeError::Key)?;
+    settings.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let login = Login::new(&secure.password)
+        .ok_or_else(|| ServeError::System("random numbers", io::Error::other("the system has none")))?;
+    Ok((TlsAcceptor::from(Arc::new(settings)), login))
 }
 
 #[cfg(test)]

@@ -45,10 +45,10 @@ async fn serve() -> (SocketAddr, Arc<Service>) {
     let address = listener.local_addr().unwrap();
     let hub = Arc::new(Hub::new(None, ReadOptions::default()));
     let uploads = Uploads::new(0).unwrap();
-    let gate = Gate::new(address, None).unwrap();
+    let gate = Gate::new(address, None, None).unwrap();
     let local = Local { sessions: None, events: None };
-    let service = Arc::new(Service::new(gate, hub, uploads, Vec::new(), None, local));
-    tokio::spawn(accept(listener, Arc::clone(&service)));
+    let service = Arc::new(Service::new(gate, hub, uploads, Vec::new(), None, local, (None, false)));
+    tokio::spawn(accept(listener, Arc::clone(&service), None));
     (address, service)
 }
 

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tallymon::hosts::keys::{self, KeyFolder};
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::remote::frames::FrameError;
 use tallymon::remote::tls::USUAL_PORT;
-use tallymon_serve::{MetricsAccess, Options, ServeError, Server, SessionAccess};
+use tallymon_serve::{MetricsAccess, Options, Secure, ServeError, Server, SessionAccess};
 
 use super::mon::DEFAULT_COUNTERS;
 use super::relog::reading;
@@ -59,7 +60,7 @@ pub(crate) struct Serve {
     #[arg(long, short)]
     port: Option<u16>,
     /// Address to listen on, and its port. Default: 127.0.0.1; with --tls 0.0.0.0, which is every address of
-    /// version 4. The page is for this machine only, because it is not encrypted.
+    /// version 4. For other machines the page needs --password-file.
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<Listen>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
@@ -80,6 +81,14 @@ pub(crate) struct Serve {
     /// Let the page start, stop and make recording sessions, which then run as you.
     #[arg(long, conflicts_with_all = ["stdio", "samba"])]
     allow_control: bool,
+    /// Serve the page over TLS, and ask browsers for the password in this file, which nobody else may read.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdio", "samba", "tls"])]
+    #[arg(conflicts_with = "allow_control")]
+    password_file: Option<PathBuf>,
+    /// A name by which browsers know this machine, besides its own name and its addresses. Repeat for
+    /// several; the first one is in the printed address.
+    #[arg(long, value_name = "HOST", requires = "password_file")]
+    name: Vec<String>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -172,12 +181,15 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
             Who::Local => MetricsAccess::Local,
         }),
         token: wanted.token_file.as_deref().map(token).transpose()?,
+        secure: wanted.password_file.as_deref().map(|file| secure(file, &wanted.name)).transpose()?,
         sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
         events: is_live.then(Roots::of_environment),
     });
     let server = server.map_err(|error| {
         let kind = match &error {
-            ServeError::Exposed(_) | ServeError::Token => Kind::Usage,
+            ServeError::Exposed(_) | ServeError::Token | ServeError::Password | ServeError::Metrics => {
+                Kind::Usage
+            }
             _ => Kind::Other,
         };
         Failure::new(kind, error)
@@ -201,6 +213,19 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         open(&address);
     }
     server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
+}
+
+/// The key of this machine, its names, and the password in a file.
+fn secure(file: &Path, names: &[String]) -> Result<Secure, Failure> {
+    let text = tallymon::private_file::read_secret(file).map_err(|error| Failure::file(file, &error))?;
+    let identity = KeyFolder::of_environment().make_identity()?;
+    say(format_args!(
+        "browsers warn, because this machine has signed its certificate itself; the key in it is {}",
+        identity.hash()
+    ));
+    let mut names = names.to_vec();
+    names.push(keys::host_name());
+    Ok(Secure { identity, names, password: text.trim_end_matches(['\r', '\n']).to_string() })
 }
 
 /// A flag that Ctrl-C sets.

@@ -36,6 +36,7 @@ mod record;
 mod screens;
 mod sends;
 mod serve;
+mod serve_tls;
 mod stat;
 mod support;
 mod tables;

@@ -105,6 +105,7 @@ pub(crate) fn options() -> Options {
         uploads: 1 << 20,
         metrics: None,
         token: None,
+        secure: None,
         sessions: None,
         events: None,
     }

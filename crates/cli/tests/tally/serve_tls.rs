@@ -1,0 +1,159 @@
+//! `tally serve --password-file`: the page for other machines, with curl as the browser.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tallymon_testkit::{attack, peer};
+
+use super::support::{Folder, TALLY, clean};
+
+const PASSWORD: &str = "correct horse";
+
+/// A server that ends with its test.
+struct Server {
+    child: Child,
+    port: u16,
+    /// What it printed first.
+    first: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(folder: &Folder, words: &[&str]) -> Command {
+    let mut command = clean(TALLY);
+    command.arg("serve").args(words).env("TALLY_ROOT", folder.file("root")).stdin(Stdio::null());
+    command
+}
+
+fn password_file(folder: &Folder, password: &str, mode: u32) -> String {
+    let file = folder.file("password");
+    fs::write(&file, password).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    Path::new(&file).display().to_string()
+}
+
+fn start(folder: &Folder, listen: &str) -> Server {
+    let file = password_file(folder, &format!("{PASSWORD}\n"), 0o600);
+    let words = ["--listen", listen, "--password-file", &file, "--name", "web1.example.net"];
+    let mut child = command(folder, &words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let port = first.split('/').nth(2).unwrap().rsplit(':').next().unwrap().parse().unwrap();
+    Server { child, port, first }
+}
+
+/// What curl prints: status, headers and body.
+fn curl(folder: &Folder, words: &[&str]) -> (bool, String) {
+    let trusted = Path::new(&folder.file("root")).join("user/remote/identity.pem");
+    let mut curl = Command::new(peer("curl").unwrap());
+    curl.args(["-sS", "-i", "-m", "60", "--cacert"]).arg(trusted).args(words);
+    let output = curl.output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+#[test]
+fn the_page_is_served_to_other_machines_over_tls_with_a_password() {
+    if peer("curl").is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let server = start(&folder, "0.0.0.0:0");
+    assert!(server.first.starts_with("https://web1.example.net:"), "{}", server.first);
+    let page = format!("https://localhost:{}/", server.port);
+    let jar = Path::new(&folder.file("jar")).display().to_string();
+    let user = format!("ann:{PASSWORD}");
+    let (_, said) = curl(&folder, &["-u", &user, "-L", "-c", &jar, "-b", &jar, &page]);
+    let said_lower = said.to_ascii_lowercase();
+    assert!(said.contains("HTTP/1.1 303") && said.contains("HTTP/1.1 200"), "{said}");
+    assert!(said_lower.contains("httponly; samesite=strict; secure"), "{said}");
+    assert!(said_lower.contains("strict-transport-security: max-age="), "{said}");
+    assert!(said.contains("<html"), "{said}");
+    // By a name that it was given, and by its address.
+    let port = server.port;
+    for host in [format!("web1.example.net:{port}"), format!("192.0.2.1:{port}")] {
+        let (_, said) = curl(&folder, &["-u", &user, "-H", &format!("Host: {host}"), &page]);
+        assert!(said.starts_with("HTTP/1.1 303"), "{host}: {said}");
+    }
+    // On this machine only: nothing that outlives a test of somebody.
+    let local = start(&folder, "127.0.0.1:0");
+    let page = format!("https://localhost:{}/", local.port);
+    let (_, said) = curl(&folder, &["-u", &user, &page]);
+    assert!(said.starts_with("HTTP/1.1 303"), "{said}");
+    assert!(!said.to_ascii_lowercase().contains("strict-transport-security"), "{said}");
+}
+
+#[test]
+fn attack_the_page_for_other_machines() {
+    if peer("curl").is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let server = start(&folder, "127.0.0.1:0");
+    let page = format!("https://localhost:{}/", server.port);
+    let api = format!("{page}api/v1/hosts");
+    let plain = page.replace("https", "http");
+    let user = format!("ann:{PASSWORD}");
+    // Without TLS, or by TLS 1.2.
+    for words in [&[plain.as_str()][..], &["--tls-max", "1.2", &page]] {
+        let (succeeded, said) = curl(&folder, words);
+        assert!(!succeeded && !said.contains("HTTP/1.1 200"), "{words:?}: {said}");
+    }
+    for (words, status) in [
+        (&[page.as_str()][..], "401"),
+        (&["-u", &user, &api], "401"),
+        (&["-u", &user, "-H", "Host: evil.example", &page], "421"),
+        (&["-u", &user, "-H", "Origin: https://evil.example", &page], "403"),
+        (&["-u", &user, "-H", "Sec-Fetch-Site: cross-site", &page], "403"),
+        (&["-u", &user, &page], "303"),
+        (&["-u", "ann:correct hors", &page], "401"),
+        (&["-u", "ann:correct hors", &page], "401"),
+        (&["-u", "ann:", &page], "401"),
+        (&["-u", "ann:x", &page], "401"),
+        (&["-u", "ann:x", &page], "401"),
+        // The right one, too: nobody can guess on.
+        (&["-u", &user, &page], "429"),
+    ] {
+        let (_, said) = curl(&folder, words);
+        assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{words:?}: {said}");
+        let is_asked = said.to_ascii_lowercase().contains("www-authenticate: basic");
+        assert_eq!(is_asked, status == "401" && words.last() == Some(&page.as_str()), "{words:?}: {said}");
+        assert!(!said.to_ascii_lowercase().contains("set-cookie") || status == "303", "{words:?}: {said}");
+    }
+    attack(
+        "pages",
+        "guess the password of the page, come without TLS, by TLS 1.2, or from another site",
+        "refused; after five wrong passwords in a minute the address waits, also with the right one",
+    );
+}
+
+#[test]
+fn attack_a_page_for_other_machines_without_protection() {
+    let folder = Folder::new();
+    let refused = |words: &[&str], code: i32, part: &str| {
+        let output = command(&folder, words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{words:?}: {said}");
+        assert!(said.contains(part) && !said.contains("correct"), "{words:?}: {said}");
+    };
+    refused(&["--listen", "0.0.0.0:0"], 2, "--password-file FILE serves the page over TLS");
+    let file = password_file(&folder, "correct", 0o600);
+    refused(&["--listen", "0.0.0.0:0", "--password-file", &file], 2, "too short");
+    let file = password_file(&folder, PASSWORD, 0o644);
+    refused(&["--listen", "0.0.0.0:0", "--password-file", &file], 5, "others can read it");
+    let file = password_file(&folder, PASSWORD, 0o600);
+    refused(&["--password-file", &file, "--metrics=local"], 2, "for every machine");
+    refused(&["--password-file", &file, "--allow-control"], 2, "--allow-control");
+    attack(
+        "pages",
+        "listen in on a page that its user opens to other machines",
+        "it does not start without TLS and a password in a file that only its user can read",
+    );
+}
