@@ -34,7 +34,7 @@ const EXCEPTIONS: &[Exception] = &[
 /// A package that is in the lock file in more than one version, and why.
 const DUPLICATES: &[(&str, &str)] = &[
     ("getrandom", "ahash of Parquet takes 0.3 and, for its build, 0.2, as does ring; smb2 takes 0.4"),
-    ("num-bigint", "Parquet takes 0.5; an option of rcgen that is not chosen names 0.4, and is not built"),
+    ("num-bigint", "Parquet takes 0.5; an option of rcgen that is not chosen names 0.4"),
     ("r-efi", "getrandom 0.3 and 0.4 on UEFI, for which nothing is built"),
     ("syn", "clap and serde have changed to 3, the macros below ratatui have not"),
     ("toml_datetime", "toml takes 0.7; num_enum of smb2 takes 1.1 for its macros"),
