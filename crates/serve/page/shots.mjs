@@ -165,6 +165,26 @@ for (const [view, element] of [["area", ".u-over"], ["stacked", ".u-over"], ["sp
   await look(page, view);
 }
 await page.locator(".toolbar select").first().selectOption("line");
+await page.locator(".toolbar select").first().selectOption("split");
+await page.locator(".split .u-over").nth(1).waitFor();
+await page.getByRole("button", { name: "Freeze" }).click();
+const [upper, lower] = await Promise.all([0, 1].map((nth) => page.locator(".split .u-over").nth(nth).boundingBox()));
+const asked = [];
+page.on("request", (request) => { if (request.url().includes("points=2&") || request.url().endsWith("points=2")) asked.push(request.url()); });
+await page.mouse.move(upper.x + upper.width / 2, upper.y + 50);
+const cursors = () => page.evaluate(() => [...document.querySelectorAll(".split .u-cursor-x")].map((one) => one.style.transform));
+const places = await cursors();
+if (places.length < 2 || new Set(places).size !== 1 || !/[1-9]/.test(places[0])) faults.push(`the cursors of the charts are at ${places}`);
+await page.mouse.move(upper.x + 4, upper.y + 50);
+await page.mouse.down();
+await page.mouse.move(upper.x + upper.width - 4, upper.y + 60, { steps: 5 });
+await page.mouse.up();
+await page.locator(".panel h2", { hasText: "Selection" }).waitFor();
+await page.locator(".panel td.num").first().waitFor();
+if (asked.length !== 1 || !lower) faults.push(`a selection was asked for ${asked.length} times`);
+await page.locator("section.panel", { hasText: "Selection" }).getByRole("button", { name: "Close" }).click();
+await page.getByRole("button", { name: "Continue" }).click();
+await page.locator(".toolbar select").first().selectOption("line");
 page.once("dialog", (dialog) => dialog.accept("a note <b>here"));
 await page.keyboard.press("n");
 await page.locator(".notes li", { hasText: "a note <b>here" }).waitFor();
