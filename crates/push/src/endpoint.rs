@@ -1,7 +1,9 @@
 //! Where to send: the address of a receiver, with its headers and limits.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +12,9 @@ use hyper::header::{HeaderName, HeaderValue};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+
+/// The longest file of certificates or of a key.
+const MOST_PEM: u64 = 16 << 20;
 
 /// A receiver.
 #[derive(Clone)]
@@ -180,18 +185,40 @@ fn configuration(tls: &Tls) -> Result<ClientConfig, EndpointError> {
     let Some((certificate, key)) = &tls.client else { return Ok(builder.with_no_client_auth()) };
     let chain = certificates(certificate)?;
     let key_file = key;
-    let key = PrivateKeyDer::from_pem_file(key_file)
+    let key = PrivateKeyDer::from_pem_slice(&text_of(key_file)?)
         .map_err(|error| failed(format!("{}: {error}", key_file.display())))?;
     builder
         .with_client_auth_cert(chain, key)
         .map_err(|error| failed(format!("{}: {error}", certificate.display())))
 }
 
-fn certificates(file: &PathBuf) -> Result<Vec<CertificateDer<'static>>, EndpointError> {
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, EndpointError> {
     let failed = |error: &dyn fmt::Display| EndpointError::new(format!("{}: {error}", file.display()));
-    let found = CertificateDer::pem_file_iter(file).map_err(|error| failed(&error))?;
+    let text = text_of(file)?;
+    let found = CertificateDer::pem_slice_iter(&text);
     let all: Vec<_> = found.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
     if all.is_empty() { Err(failed(&"no certificate is in it")) } else { Ok(all) }
+}
+
+/// What a file of certificates or of a key has. A pipe would wait for a writer, and a device may have no end.
+fn text_of(file: &Path) -> Result<Vec<u8>, EndpointError> {
+    let failed = |error: &dyn fmt::Display| EndpointError::new(format!("{}: {error}", file.display()));
+    let check = |about: &Metadata| match about {
+        about if !about.is_file() => {
+            Err(failed(&"it is a pipe, folder, socket or device, not a regular file"))
+        }
+        about if about.len() > MOST_PEM => {
+            Err(failed(&format_args!("it is longer than {} MiB", MOST_PEM >> 20)))
+        }
+        _ => Ok(()),
+    };
+    check(&std::fs::metadata(file).map_err(|error| failed(&error))?)?;
+    let opened = File::open(file).map_err(|error| failed(&error))?;
+    // Another file may have taken its place in between.
+    check(&opened.metadata().map_err(|error| failed(&error))?)?;
+    let mut text = Vec::new();
+    opened.take(MOST_PEM).read_to_end(&mut text).map_err(|error| failed(&error))?;
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod screens;
 mod sends;
 mod serve;
 mod serve_tls;
+mod special_files;
 mod stat;
 mod support;
 mod tables;

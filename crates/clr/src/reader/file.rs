@@ -2,7 +2,7 @@
 
 use crate::layout::*;
 use crate::reader::decode::{method_size, number64};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::mem::offset_of;
 use std::path::Path;
@@ -12,7 +12,7 @@ const MAX_FILE: u64 = 2 << 30;
 
 /// The bytes of a profile file up to the last one in use; unused parts between the regions stay zero.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = open(path)?;
     let mut bytes = Vec::new();
     Read::by_ref(&mut file).take(HEADER_SIZE as u64).read_to_end(&mut bytes)?;
     let length = file.metadata()?.len().min(MAX_FILE);
@@ -39,6 +39,19 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
         }
     }
     Ok(bytes)
+}
+
+/// Opens a regular file. A pipe would wait for a writer, and a device may have no end.
+fn open(path: &Path) -> io::Result<File> {
+    let check = |about: Metadata| {
+        let words = "it is a pipe, folder, socket or device, not a regular file";
+        about.is_file().then_some(()).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, words))
+    };
+    check(std::fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    // Another file may have taken its place in between.
+    check(file.metadata()?)?;
+    Ok(file)
 }
 
 /// Offsets and lengths of the used parts of the regions, from the header.

@@ -2,10 +2,10 @@
 //! file of `tally prof sample`.
 
 use std::cmp::Reverse;
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
+use tallymon::log::open_regular;
 use tallymon_clr::export::time;
 use tallymon_dotnet::events;
 use tallymon_dotnet::incidents::{Incidents, adjustment_name};
@@ -41,7 +41,7 @@ impl Subject {
 pub(super) fn run(subject: Subject, arguments: &ProfIncidents) -> Result<(), Failure> {
     let file = Path::new(&arguments.program);
     let incidents = if sampled::is_stream(file) {
-        let input = File::open(file).map_err(|error| Failure::file(file, &error))?;
+        let input = open_regular(file).map_err(|error| Failure::file(file, &error))?;
         Incidents::read(BufReader::new(input)).map_err(|error| sampled::failure(file, &error))?
     } else {
         let (keywords, level) = subject.events();

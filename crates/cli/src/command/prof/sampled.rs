@@ -1,10 +1,10 @@
 //! Reads event streams of the runtime (`.nettrace` files) as profiles.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use tallymon::log::open_regular;
 use tallymon_clr::names::RawName;
 use tallymon_clr::reader::{Module, Profile, SampledMethod, SampledProgram, SampledTree};
 use tallymon_dotnet::events;
@@ -19,12 +19,12 @@ const MAGIC: &[u8; 8] = b"Nettrace";
 /// Whether a file is an event stream.
 pub(super) fn is_stream(file: &Path) -> bool {
     let mut begin = [0; MAGIC.len()];
-    File::open(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *MAGIC
+    open_regular(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *MAGIC
 }
 
 /// Reads an event stream as a profile of its samples.
 pub(super) fn open(file: &Path) -> Result<Profile, Failure> {
-    let input = File::open(file).map_err(|error| Failure::file(file, &error))?;
+    let input = open_regular(file).map_err(|error| Failure::file(file, &error))?;
     let samples = Samples::read(BufReader::new(input)).map_err(|error| failure(file, &error))?;
     if samples.threads.is_empty() {
         let words =
