@@ -110,6 +110,16 @@ fn an_empty_proc_is_reported() {
         assert_eq!(ran.code, Some(0), "{arguments}: {}", ran.err);
         assert_eq!(ran.err.contains("tally doctor"), arguments != "dump", "{arguments}: {}", ran.err);
     }
+    // A table without lines says why it has none.
+    for arguments in ["stat cpu 10ms 1", "stat mem 10ms 1", "stat disk 10ms 1", "stat proc 10ms 1", "top -1"]
+    {
+        let ran = within(EMPTY_PROC, arguments).unwrap();
+        assert!(matches!(ran.code, Some(3 | 4)), "{arguments}: {:?} {}", ran.code, ran.err);
+        has(&ran.err, &["no data: ", "tally doctor"]);
+    }
+    let check = within(EMPTY_PROC, &format!("check '{AVAILABLE}' -w 1:")).unwrap();
+    assert_eq!(check.code, Some(3), "{}", check.err);
+    has(&check.out, &["UNKNOWN", "no data: "]);
 }
 
 /// Numbers that do not come from `/proc` or `/sys`: from netlink, the clock, `/run`, and what is 0 on Linux
@@ -218,6 +228,10 @@ fn small_limits_end_in_values_or_words() {
             &relog,
             r"watch '\Process(*)\ID Process' -c 1",
             r"get 'no path'",
+            "top -1",
+            "stat cpu 10ms 1",
+            "dashboard grafana Memory",
+            r"check '\Memory\Available MBytes' -w 1:",
         ] {
             let line = format!("ulimit {limit} && exec '{}' {arguments}", nobody.folder.file("tally"));
             let ran = ran(nobody.running(&bash).args(["-c", &line]).output().unwrap());

@@ -16,6 +16,7 @@ use super::relog::in_range;
 use crate::arguments::{Common, Naming, OfLog, Stat, StatReport, TimeChoice};
 use crate::exit::{Failure, Kind};
 use crate::log_hosts::LogHosts;
+use crate::missing_values::{Reasons, missing};
 use crate::paths;
 use crate::stop::{Stop, Ticks};
 use crate::words::say;
@@ -39,10 +40,11 @@ pub(crate) fn run(common: &Common, wanted: &Stat) -> Result<(), Failure> {
 fn live(common: &Common, wanted: &Stat) -> Result<(), Failure> {
     let report = wanted.report.report();
     let mut query = paths::query(common)?;
-    let mut lacking = Vec::new();
+    let (mut handles, mut lacking) = (Vec::new(), Vec::new());
     for column in report.columns {
-        if let Err(failure) = paths::add(&mut query, &report.path(column)) {
-            lacking.push((column.title, failure));
+        match paths::add(&mut query, &report.path(column)) {
+            Ok(handle) => handles.push(handle),
+            Err(failure) => lacking.push((column.title, failure)),
         }
     }
     check(report, lacking)?;
@@ -52,13 +54,20 @@ fn live(common: &Common, wanted: &Stat) -> Result<(), Failure> {
     let mut printer = Printer::new(report, query.system_name(), io::stdout().is_terminal());
     let mut ticks = Ticks::start(interval);
     query.collect()?;
-    let mut done = 0u64;
+    let (mut done, mut has_lines) = (0u64, false);
     while most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {
         let time = query.collect()?;
-        printer.sample(time, &lines(report, &query.readings(), wanted))?;
+        let lines = lines(report, &query.readings(), wanted);
+        has_lines |= !lines.is_empty();
+        printer.sample(time, &lines)?;
         done = done.saturating_add(1);
     }
-    Ok(printer.average()?)
+    printer.average()?;
+    if done > 0 && !has_lines {
+        // An empty table must not look as if nothing happened.
+        return missing(&query, &handles, common.is_of_this_machine(), Reasons::Missing);
+    }
+    Ok(())
 }
 
 /// The reports of the records of a log.
