@@ -10,6 +10,7 @@ use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::new_file::{Overwrite, write_file};
 use tallymon::{Query, open};
 use tallymon_export::samba::SambaTables;
+use tallymon_provider::trust::check_path;
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -35,6 +36,8 @@ pub(crate) fn run(
         );
         return Err(Failure::new(Kind::NotFound, words));
     }
+    // Whoever can write there could lead a database to any file, by a link.
+    check_path(folder).map_err(|untrusted| Failure::new(Kind::AccessDenied, untrusted))?;
     let location = paths::location(common)?;
     let mut source = open(&location)?;
     let objects = objects(Query::new(open(&location)?, Language::ENGLISH)?, wanted)?;

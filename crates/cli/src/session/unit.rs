@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tallymon::log::new_file::{Overwrite, write_file};
 use tallymon::record::session::SessionStore;
+use tallymon_provider::trust::check_path;
 
 use crate::exit::{Failure, Kind};
 
@@ -59,6 +60,7 @@ pub(crate) fn install(store: &SessionStore, session: &str) -> Result<(), Failure
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Other, format_args!("this program is not found: {error}")))?;
     let folder = folder(store)?;
+    check_path(&folder).map_err(|untrusted| Failure::new(Kind::AccessDenied, untrusted))?;
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let unit = name_of(session);
     let text = text(&program, session, store.is_system());

@@ -138,3 +138,76 @@ fn attack_settings_of_a_user_in_the_way_of_root() {
         "it is refused by name before it is opened; nothing waits for it",
     );
 }
+
+/// A file of root that must not change, and a folder of another user with a link to it.
+fn link_to_a_file_of_root(place: &Place, folder: &Path, name: &str, other: u32) -> std::path::PathBuf {
+    let precious = place.0.join("precious");
+    fs::write(&precious, "precious").unwrap();
+    fs::create_dir_all(folder).unwrap();
+    symlink(&precious, folder.join(name)).unwrap();
+    std::os::unix::fs::lchown(folder.join(name), Some(other), None).unwrap();
+    chown(folder, Some(other), None).unwrap();
+    precious
+}
+
+#[test]
+fn attack_root_writes_databases_for_samba_in_a_folder_of_a_user() {
+    let Some(other) = other_user() else { return };
+    let place = Place::new();
+    let folder = place.0.join("perfmon");
+    let precious = link_to_a_file_of_root(&place, &folder, "data.tdb", other);
+    let path = folder.display().to_string();
+    for (owner, mode, words) in [
+        (other, 0o755, format!("belongs to user {other}")),
+        (0, 0o777, "can be written by every user".to_string()),
+        (0, 0o1777, "can be written by every user".to_string()),
+    ] {
+        chown(&folder, Some(owner), None).unwrap();
+        set_mode(&folder, mode);
+        let (code, out, error) = place.run(&["serve", "--samba", &path]);
+        assert!(code == 5 && error.contains(&words), "{mode:o}: {code} {out}{error}");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    }
+    attack(
+        AREA,
+        "own, or be able to write, the folder into which root writes databases for Samba, with links in it",
+        "the folder is refused by owner or mode; nothing is written where the links lead",
+    );
+}
+
+#[test]
+fn attack_root_keeps_samples_in_a_folder_of_a_user() {
+    let Some(other) = other_user() else { return };
+    let Some(mkfifo) = peer("mkfifo") else { return };
+    let place = Place::new();
+    let state = place.0.join("state");
+    fs::create_dir(&state).unwrap();
+    let check = || {
+        let words = ["check", r"\Processor(_Total)\% Processor Time", "--since-last", "15m", "-w", "100"];
+        let mut command = place.command(&words);
+        command.env_remove("TALLYMON_ROOT").env("XDG_STATE_HOME", &state);
+        run(command)
+    };
+    // Where it keeps them.
+    let (_, out, error) = check();
+    let folder = state.join("tallymon/check");
+    let kept = fs::read_dir(&folder).unwrap_or_else(|_| panic!("{out}{error}"));
+    let kept = kept.map(|entry| entry.unwrap().path()).next().unwrap();
+    let name = kept.file_name().unwrap().to_str().unwrap().to_string();
+    fs::remove_file(&kept).unwrap();
+    let precious = link_to_a_file_of_root(&place, &folder, &name, other);
+    let belongs = format!("belongs to user {other}");
+    let (code, out, error) = check();
+    assert!(code == 3 && format!("{out}{error}").contains(&belongs), "{code} {out}{error}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    // A pipe at whose other end is nobody.
+    fs::remove_file(&kept).unwrap();
+    assert!(Command::new(mkfifo).arg(&kept).status().unwrap().success());
+    let (code, out, error) = check();
+    assert!(code == 3 && format!("{out}{error}").contains(&belongs), "{code} {out}{error}");
+    attack(
+        AREA,
+        "root keeps samples of 'check' with XDG_STATE_HOME of a user, who puts a link or a pipe there",
+        "refused by name and owner; nothing is written where the link leads, and nothing waits for the pipe",
+    );
+}

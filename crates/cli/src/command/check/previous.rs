@@ -1,6 +1,6 @@
 //! Samples that one call keeps for the next, so that rates span the time between the calls.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tallymon::core::flow::{NoValue, Sample};
 use tallymon::core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon::log::new_file::{Overwrite, write_file};
 use tallymon::registry::{Roots, Scope};
+use tallymon_provider::trust::{check_path, open_file};
 
 use crate::exit::{Failure, Kind};
 
@@ -32,7 +33,9 @@ impl PreviousSamples {
         let file = folder.map(|folder| folder.join(format!("{:016x}.json", fingerprint(paths))));
         let text = file.as_ref().and_then(|file| {
             let mut text = String::new();
-            File::open(file).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+            // What others could have changed is nothing; keeping the new samples says so.
+            check_path(file).ok()?;
+            open_file(file).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
             Some(text)
         });
         let samples = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
@@ -74,6 +77,8 @@ impl PreviousSamples {
             .filter(two)
             .filter_map(|reading| Some((key(reading), written(&reading.cell.sample?))))
             .collect();
+        // `su` keeps XDG_STATE_HOME, in which a user could have put a link to a file of root.
+        check_path(file).map_err(|untrusted| Failure::new(Kind::AccessDenied, untrusted))?;
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
         }
