@@ -511,9 +511,8 @@ impl DeadFileSystem {
     fn mount() -> Option<DeadFileSystem> {
         fs::create_dir_all(DEAD).unwrap();
         let options = "fd=3,rootmode=40000,user_id=0,group_id=0";
-        let script = format!(
-            "exec 3<>/dev/fuse && mount -i -t fuse -o {options} tallymon-dead {DEAD} && echo mounted && read line"
-        );
+        let mount = format!("mount -i -t fuse -o {options} tallymon-dead {DEAD}");
+        let script = format!("exec 3<>/dev/fuse && {mount} && echo mounted && read line");
         let mut shell = Command::new("sh");
         shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut shell = shell.spawn().unwrap();

@@ -62,8 +62,8 @@ fn family(process: u32) -> Vec<u32> {
 const READER: [&str; 3] = ["TALLYMON_TEST_HOST", "TALLYMON_TEST_PATH", "TALLYMON_TEST_SAMPLES"];
 
 /// The reader of a day, in a process of its own, whose memory and descriptors nothing else uses. It takes
-/// samples as fast as they are answered, so its clock is simulated: one sample is one second. After each tenth
-/// it writes a line, and goes on when it has read one.
+/// samples as fast as they are answered, so its clock is simulated: one sample is one second. After each
+/// tenth it writes a line, and goes on when it has read one.
 #[test]
 fn reader_of_a_day() {
     let [Ok(host), Ok(path), Ok(samples)] = READER.map(std::env::var) else { return };
