@@ -39,6 +39,7 @@ const READ: &[&str] = &[
     "report @ -o OUT",
     "serve @",
     "serve --token-file @",
+    "serve --password-file @ --port 0",
     "push COUNTER --otlp https://127.0.0.1:9 --count 1 --certificate @",
     "log start x --alert ALERT --webhook http://127.0.0.1:9 --webhook-token @",
     "log start x --alert ALERT --webhook @@",
