@@ -10,7 +10,7 @@ use tallymon::{CounterHandle, InstanceNames, Locale, Log, Names, PathError, Quer
 use crate::arguments::{AtTime, Common, Naming, OfLog};
 use crate::command::relog::{log_time, reading, say_notes_of};
 use crate::exit::{Failure, Kind};
-use crate::missing_values::{Reasons, missing};
+use crate::missing_values::{Reasons, missing_of_log};
 use crate::paths;
 use crate::progress::open_logs;
 use crate::words::say;
@@ -222,14 +222,15 @@ impl LogHosts {
         Some((host, Reading { path, ..first.clone() }))
     }
 
-    /// Reports the paths that had no value so far. Returns the failure of the first of them.
+    /// Reports the paths that had no value so far, and sums of the current record that lack some of their parts. Returns the failure of the first of them.
     pub(crate) fn missing(&self, reasons: Reasons) -> Result<(), Failure> {
         let mut result = Ok(());
         for host in &self.hosts {
-            let unseen = |path: &usize| self.seen.get(*path) == Some(&false);
-            let handles = host.handles.iter().filter(|(path, _)| unseen(path)).map(|(_, handle)| *handle);
-            let handles: Vec<CounterHandle> = handles.collect();
-            result = result.and(missing(&host.query, &handles, false, reasons));
+            let handles: Vec<CounterHandle> = host.handles.iter().map(|(_, handle)| *handle).collect();
+            let seen = host.handles.iter().filter(|(path, _)| self.seen.get(*path) != Some(&false));
+            let seen: Vec<CounterHandle> = seen.map(|(_, handle)| *handle).collect();
+            let had_value = |handle| seen.contains(&handle);
+            result = result.and(missing_of_log(&host.query, &handles, reasons, &had_value));
         }
         result
     }

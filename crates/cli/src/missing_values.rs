@@ -32,7 +32,17 @@ pub(crate) fn missing(
     live: bool,
     reasons: Reasons,
 ) -> Result<(), Failure> {
-    missing_but("", query, handles, live, (reasons, &[NoValue::NoOperations]))
+    Report { live, reasons, ..REPORT }.missing(query, handles)
+}
+
+/// As [`missing`], of a log: paths that `had_value` in an earlier record are not missing.
+pub(crate) fn missing_of_log(
+    query: &Query,
+    handles: &[CounterHandle],
+    reasons: Reasons,
+    had_value: &dyn Fn(CounterHandle) -> bool,
+) -> Result<(), Failure> {
+    Report { reasons, had_value, ..REPORT }.missing(query, handles)
 }
 
 /// As [`missing`], of a host among several: `prefix` goes before paths that do not name their host.
@@ -42,75 +52,88 @@ pub(crate) fn missing_of_host(
     handles: &[CounterHandle],
     reasons: Reasons,
 ) -> Result<(), Failure> {
-    missing_but(prefix, query, handles, false, (reasons, &[NoValue::NoOperations]))
+    Report { prefix, reasons, ..REPORT }.missing(query, handles)
 }
 
 /// As [`missing`], of raw samples: rates need no value.
 pub(crate) fn missing_samples(query: &Query, handles: &[CounterHandle], live: bool) -> Result<(), Failure> {
     let allowed = &[NoValue::NoOperations, NoValue::FirstSample];
-    missing_but("", query, handles, live, (Reasons::Missing, allowed))
+    Report { live, allowed, ..REPORT }.missing(query, handles)
 }
 
-/// Reports each path without a value, unless the reason is one of those that are `allowed`.
-fn missing_but(
-    prefix: &str,
-    query: &Query,
-    handles: &[CounterHandle],
+/// What is reported, and how.
+struct Report<'a> {
+    /// Goes before paths that do not name their host.
+    prefix: &'a str,
+    /// The values are of this machine, whose setup the user can change.
     live: bool,
-    (reasons, allowed): (Reasons, &[NoValue]),
-) -> Result<(), Failure> {
-    // Whether a path has any value, else the first reason why not.
-    let mut found: HashMap<CounterHandle, Result<(), NoValue>> = HashMap::new();
-    query.for_each(|value| {
-        let has = match value.cell.value {
-            // An average without operations is a result, not a missing value.
-            Ok(_) => Ok(()),
-            Err(why) if allowed.contains(&why) => Ok(()),
-            Err(why) => Err(why),
-        };
-        let known = found.entry(value.handle).or_insert(has);
-        *known = known.or(has).or(*known);
-    });
-    let mut first = None;
-    let mut curable = partial_sums(prefix, query, handles, reasons);
-    for handle in handles {
-        let (why, is_shown) = match found.get(handle) {
-            // A wildcard that matches nothing has no line in a table.
-            None => (NoValue::NoInstance, false),
-            Some(Err(why)) => (*why, reasons == Reasons::InTable),
-            Some(Ok(())) => continue,
-        };
-        let path = query.path(*handle);
-        let prefix = if path.starts_with("\\\\") || path.starts_with("//") { "" } else { prefix };
-        let advice = nearest(query, *handle, why);
-        match (is_shown, advice.trim_start_matches("; ")) {
-            (false, _) => say(format_args!("{prefix}{path}: {why}{advice}")),
-            (true, "") => {}
-            (true, advice) => say(format_args!("{prefix}{path}: {advice}")),
-        }
-        first.get_or_insert(kind_of(why));
-        curable |= is_curable(why);
-    }
-    if curable && live {
-        say(SEE_DOCTOR);
-    }
-    first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
+    reasons: Reasons,
+    /// Reasons that are results, such as an average without operations.
+    allowed: &'a [NoValue],
+    had_value: &'a dyn Fn(CounterHandle) -> bool,
 }
 
-/// Reports each path whose value is a sum that lacks some of its parts. Returns whether more rights would help.
-fn partial_sums(prefix: &str, query: &Query, handles: &[CounterHandle], reasons: Reasons) -> bool {
-    let mut found: HashMap<CounterHandle, PartialSum> = HashMap::new();
-    query.for_each(|value| {
-        if let Some(sum) = value.cell.partial {
-            found.entry(value.handle).or_insert(sum);
+const REPORT: Report<'static> = Report {
+    prefix: "",
+    live: false,
+    reasons: Reasons::Missing,
+    allowed: &[NoValue::NoOperations],
+    had_value: &|_| false,
+};
+
+/// What is known of the values of a path.
+#[derive(Clone, Copy)]
+struct PathValues {
+    /// Whether it has any value, else the first reason why not.
+    has: Result<(), NoValue>,
+    /// The first sum that lacks some of its parts.
+    partial: Option<PartialSum>,
+}
+
+impl Report<'_> {
+    /// Reports each path without a value, and each whose value is a sum that lacks some of its parts.
+    fn missing(&self, query: &Query, handles: &[CounterHandle]) -> Result<(), Failure> {
+        let mut found: HashMap<CounterHandle, PathValues> = HashMap::new();
+        query.for_each(|value| {
+            let has = match value.cell.value {
+                Ok(_) => Ok(()),
+                Err(why) if self.allowed.contains(&why) => Ok(()),
+                Err(why) => Err(why),
+            };
+            let known = found.entry(value.handle).or_insert(PathValues { has, partial: None });
+            known.has = known.has.or(has).or(known.has);
+            known.partial = known.partial.or(value.cell.partial);
+        });
+        let mut first = None;
+        let mut curable = false;
+        for handle in handles {
+            let path = query.path(*handle);
+            let prefix = if path.starts_with("\\\\") || path.starts_with("//") { "" } else { self.prefix };
+            let values = found.get(handle);
+            if let Some(sum) = values.and_then(|values| values.partial) {
+                if self.reasons == Reasons::Missing {
+                    say(format_args!("{prefix}{path}: partial sum: {sum}"));
+                }
+                curable |= is_curable(NoValue::NoData(sum.reason));
+            }
+            // A wildcard that matches nothing has no line in a table.
+            let is_shown = values.is_some() && self.reasons == Reasons::InTable;
+            let has = values.map_or(Err(NoValue::NoInstance), |values| values.has);
+            let Some(why) = has.err().filter(|_| !(self.had_value)(*handle)) else { continue };
+            let advice = nearest(query, *handle, why);
+            match (is_shown, advice.trim_start_matches("; ")) {
+                (false, _) => say(format_args!("{prefix}{path}: {why}{advice}")),
+                (true, "") => {}
+                (true, advice) => say(format_args!("{prefix}{path}: {advice}")),
+            }
+            first.get_or_insert(kind_of(why));
+            curable |= is_curable(why);
         }
-    });
-    for handle in handles.iter().filter(|_| reasons == Reasons::Missing) {
-        if let Some(sum) = found.get(handle) {
-            say(format_args!("{prefix}{}: partial sum: {sum}", query.path(*handle)));
+        if curable && self.live {
+            say(SEE_DOCTOR);
         }
+        first.map_or(Ok(()), |kind: Kind| Err(Failure::silent(kind)))
     }
-    found.values().any(|sum| is_curable(NoValue::NoData(sum.reason)))
 }
 
 /// The advice for values that are missing because of how the machine is set up.

@@ -623,7 +623,7 @@ fn partial_sums_are_read_back_or_absent() {
     let mut buffer = Vec::new();
     let mut writer = BlockWriter::growing(&mut buffer, &HEADER);
     let mut object = writer.objects().object(&layout, PerfTime(0), Frequency(0));
-    let mut values = object.sums("x");
+    let mut values = object.sums("x", None);
     (0..3).for_each(|position| values.set(position, 5));
     values.partial([0, 1], refused);
     values.state(2, ValueState::Partial(lost));

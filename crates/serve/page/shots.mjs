@@ -1,4 +1,5 @@
-// Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG]. It fails when a screen lacks what it must show,
+// Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG], where the address of a report
+// has a text that its legend must show in place of a log. It fails when a screen lacks what it must show,
 // when axe finds something that people with a screen reader or without colours can not use, or when the browser
 // reports an error or a request to another server.
 import { mkdirSync, readFileSync } from "node:fs";
@@ -57,6 +58,7 @@ async function lookAtReport() {
   if (await page.locator("#app img, #app script").count() > 0) faults.push("a name in the log became an element");
   await page.getByRole("button", { name: "Monitor" }).click();
   await rowsIn(page, 1);
+  if (log) await page.locator("table.legend").getByText(log).first().waitFor({ timeout: 10_000 });
   await look(page, "report-monitor");
   await page.emulateMedia({ media: "print" });
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });

@@ -9,7 +9,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::{BytesRead, ReadOptions};
-use tallymon::{Locale, Log, Query, Reading, SourceInfo};
+use tallymon::{Locale, Log, LogRow, Query, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
@@ -205,7 +205,7 @@ impl LogHost {
         let (from, to) = (range.from.unwrap_or(summary.first), range.to.unwrap_or(summary.last));
         let mut rows = Decimator::new(columns.len(), from, to, range.points);
         let mut statistics: Vec<Statistics> = columns.iter().map(|_| Statistics::default()).collect();
-        let each = |time: FileTime, values: &[Result<tallymon::core::flow::Value, _>]| {
+        let each = |time: FileTime, row: LogRow<'_>| {
             // The clock of a log may have been set back: later rows are looked at, too.
             if time < from || time > to {
                 return true;
@@ -213,10 +213,10 @@ impl LogHost {
             let value = |value: &Result<tallymon::core::flow::Value, _>| {
                 value.as_ref().ok().and_then(tallymon::core::flow::Value::as_f64).unwrap_or(f64::NAN)
             };
-            for (known, one) in statistics.iter_mut().zip(values) {
+            for (known, one) in statistics.iter_mut().zip(row.values) {
                 known.push(time, value(one));
             }
-            rows.push(time, values.iter().map(value));
+            rows.push(time, row.values.iter().map(value));
             true
         };
         log.read_from(&columns, from, || true, each)?;

@@ -67,7 +67,7 @@ pub use explain::{Explanation, explain};
 pub use exports::{core, log};
 pub use history::{History, Statistics};
 pub use location::{FileSource, Location, open};
-pub use log_source::{Log, LogReading, LogSource, LogSummary, Overlap};
+pub use log_source::{Log, LogReading, LogRow, LogSource, LogSummary, Overlap};
 pub use matching::{InstanceIdentity, InstanceKey, Matching};
 pub use name_tables::show_names_in;
 pub use names::{InstanceNames, Locale, NameForm, Names};

@@ -21,8 +21,8 @@ fn rows(log: &Log, columns: &[usize], from: FileTime) -> Rows {
         columns,
         from,
         || true,
-        |time, values| {
-            rows.push((time, values.to_vec()));
+        |time, row| {
+            rows.push((time, row.values.to_vec()));
             true
         },
     )

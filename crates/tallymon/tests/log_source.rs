@@ -8,7 +8,7 @@ use tallymon::core::flow::{NoValue, Value};
 use tallymon::log::new_file::Overwrite;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions, Record};
-use tallymon::{Log, LogSource};
+use tallymon::{Log, LogRow, LogSource};
 use tallymon_testkit::{Scratch, shared};
 
 const BLG: &str = "logs/PowerShell_CounterSamples.blg";
@@ -139,8 +139,8 @@ fn reads_columns_from_a_time_on() {
             let log = Log::open(path, &ReadOptions::default()).unwrap();
             let columns: Vec<usize> = (0..log.columns().len()).step_by(3).collect();
             let mut all = Vec::new();
-            let each = |time, values: &[_]| {
-                all.push((time, values.to_vec()));
+            let each = |time, row: LogRow<'_>| {
+                all.push((time, row.values.to_vec()));
                 true
             };
             log.read(&columns, each).unwrap();
@@ -149,11 +149,11 @@ fn reads_columns_from_a_time_on() {
             for nth in [all.len() * 3 / 4, 1, all.len() / 2] {
                 let from = all[nth].0;
                 let (mut found, mut before) = (Vec::new(), 0);
-                let each = |time, values: &[_]| {
+                let each = |time, row: LogRow<'_>| {
                     if time < from {
                         before += 1;
                     } else {
-                        found.push((time, values.to_vec()));
+                        found.push((time, row.values.to_vec()));
                     }
                     true
                 };
@@ -165,7 +165,7 @@ fn reads_columns_from_a_time_on() {
                 assert!(is_near, "{path:?}: {before} of {nth} records before were read");
             }
             let mut read = 0;
-            let each = |_, _: &[_]| {
+            let each = |_, _: LogRow<'_>| {
                 read += 1;
                 false
             };

@@ -179,6 +179,7 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         return Err(clock.no_records(range).in_file(log.path()).into());
     }
     // It is said and no failure, as for values of the machine.
-    let _ = hosts.missing(Reasons::Missing);
+    let has_lines = lines(watch, interval).is_some();
+    let _ = hosts.missing(if has_lines { Reasons::Missing } else { Reasons::of(watch.format.form()) });
     bad.map_or(Ok(()), Err)
 }

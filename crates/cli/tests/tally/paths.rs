@@ -212,8 +212,8 @@ fn one_bad_path_hides_no_good_one() {
 #[test]
 fn a_sum_says_how_many_processes_were_refused() {
     let path = r"\Process(_Total)\IO Read Bytes/sec";
-    let as_user = |options: &[&str]| {
-        let ran = tally_with(&[&["get", path, "-i", "20ms"], options].concat(), |command| {
+    let as_user = |command: &str, options: &[&str]| {
+        let ran = tally_with(&[&[command, path, "-i", "20ms"], options].concat(), |command| {
             if rustix::process::geteuid().is_root() {
                 std::os::unix::process::CommandExt::uid(command, 65534);
             }
@@ -221,14 +221,32 @@ fn a_sum_says_how_many_processes_were_refused() {
         assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
         (ran.out, ran.err)
     };
-    let (table, _) = as_user(&[]);
+    let (table, _) = as_user("get", &[]);
     let (_, words) = table.split_once("  (partial sum: ").expect(&table);
     assert!(words.trim_end().ends_with(" refused)"), "{table}");
-    let (json, words) = as_user(&["--json"]);
+    let (json, words) = as_user("get", &["--json"]);
     let row: serde_json::Value = serde_json::from_str(&json).unwrap();
     let value = &row["values"][0];
     assert!(value["value"].is_number() && value["first"].is_string(), "{json}");
     let sum = tallymon::core::flow::PartialSum::from_words(value["partial"].as_str().unwrap()).unwrap();
     assert!(sum.missing < sum.whole && sum.reason == tallymon::core::flow::Absence::AccessDenied, "{sum}");
     assert!(words.contains(&format!("partial sum: {sum}")), "{words}");
+    // What is recorded keeps it, and every command that reads the log shows it.
+    let folder = tallymon_testkit::Scratch::new();
+    let [source, log] =
+        ["partial.json", "partial.tally"].map(|name| folder.join(name).to_string_lossy().into_owned());
+    std::fs::write(&source, as_user("watch", &["-c", "2", "--json"]).0).unwrap();
+    let out = |arguments: &[&str]| {
+        let ran = tally(arguments);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out
+    };
+    out(&["relog", &source, "-o", &log]);
+    for command in ["get", "watch"] {
+        let shown = out(&[command, path, "--log", &log]);
+        assert!(shown.contains("  (partial sum: ") && shown.contains(" refused)"), "{shown}");
+    }
+    let again: serde_json::Value =
+        serde_json::from_str(&out(&["get", path, "--json", "--log", &log])).unwrap();
+    assert!(again["values"][0]["partial"].as_str().unwrap().ends_with(" refused"), "{again}");
 }

@@ -447,9 +447,9 @@ impl ObjectWriter<'_, '_, '_> {
 
     /// Adds an instance whose values are sums over others, such as `_Total`: with space for the numbers of
     /// partial sums, 56 bytes.
-    pub fn sums(&mut self, name: &str) -> CounterBlockMut<'_> {
+    pub fn sums(&mut self, name: &str, parent: Option<Parent>) -> CounterBlockMut<'_> {
         let length = self.layout.block_length.saturating_add(states::LENGTH);
-        self.instance_of(length, name, None, None)
+        self.instance_of(length, name, parent, None)
     }
 
     fn instance_of(

@@ -21,6 +21,7 @@ use super::spec::{Origin, object};
 use crate::kernel::statvfs::{Answer, Space, Spaces, now_and_here};
 use crate::sources::Sources;
 use crate::sources::disks::{Device, DiskSum};
+use crate::sources::missing::{Missing, is_unread};
 use crate::sources::mounts::FileSystem;
 
 disk_counters! {
@@ -195,7 +196,7 @@ impl Object for LogicalDisk {
                 Err(absence) => values.absent(FIRST_OF_TRAFFIC..COUNTERS.len(), absence),
             }
         }
-        let mut values = object.instance("_Total", None, None);
+        let mut values = object.sums("_Total", None);
         write_space(&mut values, space_sum.known(missing));
         write_total(&mut values, FIRST_OF_TRAFFIC, &disk_sum, traffic.err(), now);
     }
@@ -259,10 +260,14 @@ struct SpaceSum {
     total: u64,
     available: u64,
     stale: bool,
-    /// Whether any was added.
-    any: bool,
+    /// How many file systems have space, with the unreadable ones.
+    whole: u32,
+    /// Those that did not answer.
+    unread: Missing,
     /// Why one of them is missing in the sum.
     absence: Option<Absence>,
+    /// Whether any was added.
+    any: bool,
 }
 
 impl SpaceSum {
@@ -270,15 +275,22 @@ impl SpaceSum {
         match space {
             Ok((space, state)) => {
                 self.any = true;
+                self.whole = self.whole.saturating_add(1);
                 self.total = self.total.saturating_add(space.total);
                 self.available = self.available.saturating_add(space.available);
                 self.stale |= *state == ValueState::Stale;
             }
-            Err(absence) => self.absence = self.absence.or(Some(*absence)),
+            Err(absence) => {
+                self.absence = self.absence.or(Some(*absence));
+                if is_unread(*absence) {
+                    self.unread.note(*absence);
+                    self.whole = self.whole.saturating_add(1);
+                }
+            }
         }
     }
 
-    /// The sum of those that answered.
+    /// The sum of those that answered. That some did not is more important than that an answer is late.
     fn known(&self, missing: Option<Absence>) -> Known {
         if !self.any {
             return Err(missing.or(self.absence).unwrap_or(Absence::NotFromThisDevice));
@@ -291,7 +303,12 @@ impl SpaceSum {
             inodes_free: 0,
             read_only: false,
         };
-        Ok((space, if self.stale { ValueState::Stale } else { ValueState::Present }))
+        let state = match self.unread.of(self.whole)? {
+            Some(sum) => ValueState::Partial(sum),
+            None if self.stale => ValueState::Stale,
+            None => ValueState::Present,
+        };
+        Ok((space, state))
     }
 }
 
@@ -304,7 +321,7 @@ mod tests {
 
     use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names, raw};
     use super::*;
-    use tallymon_provider::{Interest, TitleIndex};
+    use tallymon_provider::{Interest, PartialSum, TitleIndex};
 
     const MEGABYTE: u64 = 1 << 20;
 
@@ -449,8 +466,17 @@ mod tests {
         assert_eq!(sum.known(None), Err(Absence::AccessDenied));
         sum.add(&Ok((space(100 * MEGABYTE, 30 * MEGABYTE), ValueState::Present)));
         sum.add(&Ok((space(50 * MEGABYTE, 7 * MEGABYTE), ValueState::Present)));
-        assert_eq!(sum.known(None), Ok((space(150 * MEGABYTE, 37 * MEGABYTE), ValueState::Present)));
+        let lacks = |missing, whole| {
+            ValueState::Partial(PartialSum::new(missing, whole, Absence::AccessDenied).unwrap())
+        };
+        assert_eq!(sum.known(None), Ok((space(150 * MEGABYTE, 37 * MEGABYTE), lacks(1, 3))));
+        sum.add(&Err(Absence::ReadFailed));
         sum.add(&stale(space(1, 1)));
+        assert_eq!(sum.known(None).unwrap().1, lacks(2, 5));
+        let mut sum = SpaceSum::default();
+        sum.add(&stale(space(1, 1)));
+        // Memory of a saved machine, for example: it has no space that could be missing.
+        sum.add(&Err(Absence::Other));
         assert_eq!(sum.known(None).unwrap().1, ValueState::Stale);
     }
 

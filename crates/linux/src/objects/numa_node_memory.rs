@@ -40,8 +40,11 @@ fn node(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use tallymon_core::block::RawValue;
+    use tallymon_provider::{Interest, PartialSum, TitleIndex, ValueState};
+
     use super::super::fake_machine_tests::{Machine, System, collect, instance, named, names};
-    use tallymon_provider::Interest;
+    use super::*;
 
     const MEMINFO: &[u8] = b"Node 1 MemTotal:       4096 kB\nNode 1 MemFree:        1024 kB\n\
         Node 1 Active(file):    1024 kB\nNode 1 Inactive(file):  2048 kB\nNode 1 Dirty: 512 kB\n\
@@ -62,6 +65,25 @@ mod tests {
             assert_eq!(named(&instance(&snapshot, "_Total"), counter), Ok(value), "{counter}");
         }
         assert!(named(&instance(&snapshot, "2"), 900_412).is_err());
+    }
+
+    /// Node 2 has no counts; those of node 3 can not be read, because a directory has their name.
+    #[test]
+    fn a_sum_says_how_many_nodes_could_not_be_read() {
+        let mut machine = Machine::new(&[
+            ("sys/devices/system/node/node2/meminfo", MEMINFO),
+            ("sys/devices/system/node/node3/meminfo", MEMINFO),
+            ("sys/devices/system/node/node3/numastat/", b""),
+            ("sys/devices/system/node/node10/meminfo", MEMINFO),
+            ("sys/devices/system/node/node10/numastat", b"numa_hit 7\nnuma_miss 2\n"),
+        ]);
+        let snapshot = machine.read(900_400);
+        let total = instance(&snapshot, "_Total");
+        assert_eq!(named(&total, 900_402), Ok(12));
+        let position = total.object().position(TitleIndex(900_412)).unwrap();
+        let partial = PartialSum::new(1, 2, Absence::ReadFailed).unwrap();
+        assert_eq!(total.state(position), ValueState::Partial(partial));
+        assert_eq!(total.raw(position), Some(RawValue::Number(7)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tallymon_provider::{
 
 use super::object::Object;
 use super::spec::{Origin, object, rows};
-use super::table::{add, write};
+use super::table::{TableSum, write};
 use crate::kernel::perf::{Event, PerfCounter};
 use crate::sources::Sources;
 
@@ -73,7 +73,7 @@ impl Object for PerformanceCounters {
             sources.stat().map_or(Vec::new(), |stat| stat.cpus.iter().map(|(number, _)| *number).collect());
         // The counters of a CPU that went offline have ended and are opened again.
         self.open.retain(|number, _| processors.contains(number));
-        let mut total = vec![Err(Absence::NotRequested); COUNTERS.len()];
+        let mut total = TableSum::new(COUNTERS.iter().map(|_| Err(Absence::NotRequested)));
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for number in processors {
             let counters = self.open.entry(number).or_insert_with(|| {
@@ -88,10 +88,10 @@ impl Object for PerformanceCounters {
                 .iter()
                 .map(|counter| counter.as_ref().map_err(|absence| *absence)?.read().map_err(absence))
                 .collect();
-            add(&mut total, &values);
+            total.add(&values);
             write(COUNTERS, &mut object.instance(&number.to_string(), None, None), &values, 0);
         }
-        write(COUNTERS, &mut object.instance("_Total", None, None), &total, 0);
+        total.write(COUNTERS, &mut object.sums("_Total", None));
     }
 }
 

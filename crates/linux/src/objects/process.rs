@@ -261,7 +261,7 @@ impl Object for Process {
         total.add_values(&idle);
         if let Some(system) = system(table) {
             let start = table.kernel_threads().map(|row| row.start).min().unwrap_or(boot_time);
-            write_system(&mut object.sums("System"), &system, table, start);
+            write_system(&mut object.sums("System", None), &system, table, start);
             total.merge(&system);
         }
         if let Some(sum) = self.kept.update(&self.layout, table) {
@@ -279,7 +279,7 @@ impl Object for Process {
             total.add_values(&ProcessValues::absent(Absence::AccessDenied));
         }
         let (values, partial) = total.values();
-        let mut block = object.sums("_Total");
+        let mut block = object.sums("_Total", None);
         write(&mut block, &values, machine(0));
         mark(&mut block, &partial);
     }

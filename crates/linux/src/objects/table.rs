@@ -13,6 +13,7 @@ use super::spec::{Origin, object};
 use crate::kernel::proc::flat::{Key, Number, find};
 use crate::objects::expression::{Expression, File};
 use crate::sources::Sources;
+use crate::sources::missing::{Missing, is_unread};
 
 /// Lists the instances of an object: their names, and the directories of their files.
 pub(super) type Instances = fn(&mut Sources) -> Result<Vec<(String, PathBuf)>, Absence>;
@@ -212,6 +213,47 @@ pub(super) fn add(total: &mut [Result<u64, Absence>], values: &[Result<u64, Abse
     }
 }
 
+/// A sum over instances that may be unreadable. A sum that lacks one of them is marked as partial. An instance
+/// that has no such value is missing in no sum.
+pub(super) struct TableSum {
+    values: Values,
+    /// For each value: what is missing, and how many instances have it, with the unreadable ones.
+    parts: Vec<(Missing, u32)>,
+}
+
+impl TableSum {
+    /// Begins with these values, which are no instance.
+    pub(super) fn new(values: impl IntoIterator<Item = Result<u64, Absence>>) -> TableSum {
+        let values: Values = values.into_iter().collect();
+        let parts = vec![(Missing::default(), 0); values.len()];
+        TableSum { values, parts }
+    }
+
+    /// Adds the values of an instance.
+    pub(super) fn add(&mut self, values: &[Result<u64, Absence>]) {
+        add(&mut self.values, values);
+        for ((missing, whole), value) in self.parts.iter_mut().zip(values) {
+            match value {
+                Err(absence) if is_unread(*absence) => missing.note(*absence),
+                Err(_) => continue,
+                Ok(_) => {}
+            }
+            *whole = whole.saturating_add(1);
+        }
+    }
+
+    /// Writes the sums into a block with space for the numbers of partial ones.
+    pub(super) fn write(&self, counters: &[CounterSpec], block: &mut CounterBlockMut<'_>) {
+        write(counters, block, &self.values, 0);
+        for (position, (missing, whole)) in self.parts.iter().enumerate() {
+            // A sum without any readable instance is absent already.
+            if let Ok(Some(sum)) = missing.of(*whole) {
+                block.partial([position], sum);
+            }
+        }
+    }
+}
+
 impl Object for Table {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
@@ -245,22 +287,22 @@ impl Object for Table {
         let nothing = |expression: &Expression| {
             if *expression == Expression::default() { Err(Absence::NotOnThisSystem) } else { Ok(0) }
         };
-        let mut total: Values = self.expressions.iter().map(nothing).collect();
+        let mut total = TableSum::new(self.expressions.iter().map(nothing));
         match instances(sources) {
             Ok(instances) => {
                 if !instances.is_empty() {
-                    total.fill(Err(Absence::NotRequested));
+                    total = TableSum::new(self.expressions.iter().map(|_| Err(Absence::NotRequested)));
                 }
                 for (name, folder) in instances {
                     let values = self.values(&wanted, Some(&folder), sources);
-                    add(&mut total, &values);
+                    total.add(&values);
                     self.write(&mut object.instance(&name, None, None), &values);
                 }
             }
-            Err(absence) => total.fill(Err(absence)),
+            Err(absence) => total = TableSum::new(self.expressions.iter().map(|_| Err(absence))),
         }
         if self.total {
-            self.write(&mut object.instance("_Total", None, None), &total);
+            total.write(spec.counters, &mut object.sums("_Total", None));
         }
     }
 }

@@ -9,16 +9,17 @@
 
 use tallymon_provider::{
     Absence, CollectRequest, CounterBlockMut, DetailLevel, FileTime, InstanceKind, ObjectLayout, ObjectSpec,
-    ObjectWriter, ObjectsWriter, Parent, ReadWindow,
+    ObjectWriter, ObjectsWriter, Parent, PartialSum, ReadWindow,
 };
 
 use super::object::{Object, PROCESS};
 use super::process::Positions;
 use super::spec::{Origin, counters, object};
 use crate::kernel::time::FREQUENCY;
+use crate::sources::missing::Missing;
 use crate::sources::processes::{
-    Available, IdleProcessor, ProcessNeeds, ProcessRow, ProcessTable, Thread as ThreadRow, ThreadNeeds,
-    ThreadStat, ThreadUsage, ThreadValues,
+    IdleProcessor, ProcessNeeds, ProcessRow, ProcessTable, Thread as ThreadRow, ThreadNeeds, ThreadStat,
+    ThreadUsage, ThreadValues,
 };
 use crate::sources::{Needs, Sources};
 
@@ -60,6 +61,9 @@ const OF_STAT: [At; 6] = [
     At::ThreadState,
     At::ThreadWaitReason,
 ];
+
+/// Those of them that `_Total` sums up.
+const SUMS_OF_STAT: [At; 2] = [At::PercentUserTime, At::PercentPrivilegedTime];
 
 const OF_STATUS: [At; 1] = [At::ContextSwitches];
 
@@ -122,34 +126,33 @@ impl Object for Thread {
         };
         let wants = table.wants().threads.unwrap_or_default();
         let zero = zero(wants);
-        writer.total = Some(zero);
+        writer.total = Some(ThreadSum::new(zero));
         let running = Running::new(table);
         let positions = Positions::new(table);
         for (ordinal, processor) in online(table).enumerate() {
             let values = idle(&zero, processor, &running);
-            writer.write(
-                ordinal,
-                Positions::IDLE,
-                &values,
-                Identity { process: 0, thread: 0, start: boot_time },
-            );
+            let identity = Identity { process: 0, thread: 0, start: boot_time };
+            writer.write(ordinal, Positions::IDLE, &values, identity);
+            writer.add_idle(processor.time);
         }
         if let Some(system) = positions.system {
             let threads = table.kernel_threads().flat_map(ProcessRow::threads);
             for (ordinal, thread) in threads.enumerate() {
                 // All of them belong to the process System, which has the id of kthreadd.
                 writer.write(ordinal, system, &of(thread, true, &running), Identity::new(2, thread));
+                writer.add(thread);
             }
         }
         for (row, position) in table.programs().zip(positions.first_program..) {
             for (ordinal, thread) in row.threads().iter().enumerate() {
                 writer.write(ordinal, position, &of(thread, false, &running), Identity::new(row.pid, thread));
+                writer.add(thread);
             }
         }
         if let Some(total) = writer.total.as_mut().filter(|_| table.is_partial()) {
             let denied = Absence::AccessDenied;
-            let unknown = ThreadValues { cpu: Err(denied), stat: Err(denied), switches: Err(denied) };
-            add(total, &unknown);
+            // How many are hidden is not known, so the sum of the others says nothing.
+            total.values = ThreadValues { cpu: Err(denied), stat: Err(denied), switches: Err(denied) };
         }
         writer.finish(positions.total, &table.exited_threads(), boot_time);
     }
@@ -180,7 +183,7 @@ impl Identity {
 struct Writer<'o, 'w, 'b, 'l> {
     object: ObjectWriter<'w, 'b, 'l>,
     ordinals: &'o mut Vec<String>,
-    total: Option<ThreadValues>,
+    total: Option<ThreadSum>,
 }
 
 impl Writer<'_, '_, '_, '_> {
@@ -191,18 +194,39 @@ impl Writer<'_, '_, '_, '_> {
         let name = self.ordinals.get(ordinal).map_or("", String::as_str);
         let parent = Parent { object: PROCESS, instance: parent };
         write(&mut self.object.instance(name, Some(parent), None), values, identity);
+    }
+
+    fn add(&mut self, thread: &ThreadRow) {
         if let Some(total) = &mut self.total {
-            add(total, &values.values);
+            total.add(&thread.values, thread.usage());
+        }
+    }
+
+    /// Adds the thread of Idle on a CPU, which can always be read. Switches to it are not counted.
+    fn add_idle(&mut self, time: u64) {
+        if let Some(total) = &mut self.total {
+            add_usage(
+                &mut total.values,
+                &ThreadUsage { cpu: time, privileged: time, ..ThreadUsage::default() },
+            );
         }
     }
 
     fn finish(mut self, parent: u32, ended: &ThreadUsage, boot_time: FileTime) {
-        let Some(mut values) = self.total else { return };
-        add_exited(&mut values, ended);
+        let Some(mut total) = self.total else { return };
+        let partial = total.finish();
+        add_usage(&mut total.values, ended);
         let parent = Parent { object: PROCESS, instance: parent };
-        let values = Values { values, state: (0, 0) };
+        let values = Values { values: total.values, state: (0, 0) };
         let identity = Identity { process: 0, thread: 0, start: boot_time };
-        write(&mut self.object.instance("_Total", Some(parent), None), &values, identity);
+        let mut block = self.object.sums("_Total", Some(parent));
+        write(&mut block, &values, identity);
+        let positions: [&[At]; 3] = [&OF_SCHEDSTAT, &SUMS_OF_STAT, &OF_STATUS];
+        for (positions, sum) in positions.into_iter().zip(partial) {
+            if let Some(sum) = sum {
+                block.partial(positions.iter().map(|position| position.at()), sum);
+            }
+        }
     }
 }
 
@@ -215,32 +239,58 @@ fn zero(wants: ThreadNeeds) -> ThreadValues {
     }
 }
 
-/// A sum is absent as soon as one summand is. Priorities and states are not summed up.
-fn add(sum: &mut ThreadValues, other: &ThreadValues) {
-    fn numbers(sum: Available<u64>, other: Available<u64>) -> Available<u64> {
-        Ok(sum?.wrapping_add(other?))
-    }
-    sum.cpu = numbers(sum.cpu, other.cpu);
-    // Switches to Idle are not counted, those to all others are.
-    if other.switches != Err(Absence::NotOnThisSystem) {
-        sum.switches = numbers(sum.switches, other.switches);
-    }
-    sum.stat = sum.stat.and_then(|sum| {
-        let other = other.stat?;
-        Ok(ThreadStat {
-            user: sum.user.wrapping_add(other.user),
-            privileged: sum.privileged.wrapping_add(other.privileged),
-            ..sum
-        })
-    });
+/// The sum of threads. An unreadable thread counts with what it had used when it was last read, so that the sum
+/// never falls, and the sum is marked as partial. Priorities and states are not summed up.
+#[derive(Debug, Clone, Copy)]
+struct ThreadSum {
+    values: ThreadValues,
+    threads: u32,
+    /// Of CPU time, of `stat` and of context switches.
+    missing: [Missing; 3],
 }
 
-fn add_exited(sum: &mut ThreadValues, ended: &ThreadUsage) {
-    sum.cpu = sum.cpu.map(|cpu| cpu.wrapping_add(ended.cpu));
-    sum.switches = sum.switches.map(|switches| switches.wrapping_add(ended.switches));
+impl ThreadSum {
+    fn new(zero: ThreadValues) -> ThreadSum {
+        ThreadSum { values: zero, threads: 0, missing: [Missing::default(); 3] }
+    }
+
+    fn add(&mut self, values: &ThreadValues, known: &ThreadUsage) {
+        self.threads = self.threads.saturating_add(1);
+        let stat = values.stat.map_or((known.user, known.privileged), |stat| (stat.user, stat.privileged));
+        let used = ThreadUsage {
+            cpu: values.cpu.unwrap_or(known.cpu),
+            user: stat.0,
+            privileged: stat.1,
+            switches: values.switches.unwrap_or(known.switches),
+        };
+        add_usage(&mut self.values, &used);
+        let absences = [values.cpu.err(), values.stat.err(), values.switches.err()];
+        for (missing, absence) in self.missing.iter_mut().zip(absences) {
+            if let Some(absence) = absence {
+                missing.note(absence);
+            }
+        }
+    }
+
+    /// What the sums lack. A sum that lacks all threads is absent.
+    fn finish(&mut self) -> [Option<PartialSum>; 3] {
+        let [cpu, stat, switches] = self.missing;
+        let ThreadSum { values, threads, .. } = self;
+        [
+            cpu.mark(&mut values.cpu, *threads),
+            stat.mark(&mut values.stat, *threads),
+            switches.mark(&mut values.switches, *threads),
+        ]
+    }
+}
+
+/// Adds what threads have used to the sums that are known.
+fn add_usage(sum: &mut ThreadValues, used: &ThreadUsage) {
+    sum.cpu = sum.cpu.map(|cpu| cpu.wrapping_add(used.cpu));
+    sum.switches = sum.switches.map(|switches| switches.wrapping_add(used.switches));
     if let Ok(stat) = &mut sum.stat {
-        stat.user = stat.user.wrapping_add(ended.user);
-        stat.privileged = stat.privileged.wrapping_add(ended.privileged);
+        stat.user = stat.user.wrapping_add(used.user);
+        stat.privileged = stat.privileged.wrapping_add(used.privileged);
     }
 }
 

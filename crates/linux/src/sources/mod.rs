@@ -7,6 +7,7 @@ pub(crate) mod disk_topology;
 pub(crate) mod disks;
 pub(crate) mod interfaces;
 pub(crate) mod lazy_backend;
+pub(crate) mod missing;
 pub(crate) mod monotonic;
 pub(crate) mod mounts;
 pub(crate) mod network_counts;

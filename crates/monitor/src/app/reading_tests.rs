@@ -13,10 +13,10 @@ use tallymon::core::flow::Value;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::log::ReadOptions;
-use tallymon::{Log, Query};
+use tallymon::{Log, LogRow, Query};
 
 use super::App;
-use crate::log::columns::{Loading, Span, Values};
+use crate::log::columns::{Loading, Span};
 use crate::log::replay::GoalPosition;
 use crate::workspace::options::Options;
 use crate::workspace::seek::SOON;
@@ -55,13 +55,13 @@ impl Slow {
         let summary = log.summary();
         let span = Span { from: FileTime(0), most: 1_000, times: (summary.first, summary.last) };
         let first = summary.first;
-        let read = move |_: &Weak<()>, each: &mut dyn FnMut(FileTime, Values<'_>) -> bool| {
+        let read = move |_: &Weak<()>, each: &mut dyn FnMut(FileTime, LogRow<'_>) -> bool| {
             let mut row = 0;
             while let Ok(more) = gate.recv() {
                 for _ in 0..more {
                     let time = FileTime(first.0 + row * 10_000_000);
                     row += 1;
-                    if !each(time, &[Ok(Value::Number(row as f64))]) {
+                    if !each(time, LogRow { values: &[Ok(Value::Number(row as f64))], partial: &[] }) {
                         return Ok(());
                     }
                 }

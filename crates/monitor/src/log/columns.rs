@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tallymon::core::flow::{NoValue, SourceError, Value};
+use tallymon::LogRow;
+use tallymon::core::flow::{NoValue, PartialSum, SourceError, Value};
 use tallymon::core::time::FileTime;
 
 /// Values of one part, and how many parts may wait for the screen: a few megabytes.
@@ -15,9 +16,6 @@ const PARTS: usize = 16;
 const NEWS: Duration = Duration::from_millis(50);
 /// How often the screen is drawn while values arrive.
 const PICTURE: Duration = Duration::from_millis(100);
-
-/// The values of a row.
-pub(crate) type Values<'a> = &'a [Result<Value, NoValue>];
 
 /// A message of the thread.
 pub(crate) enum Part {
@@ -39,6 +37,10 @@ pub(crate) struct Rows {
     at: FileTime,
     times: Vec<FileTime>,
     values: Vec<Result<Value, NoValue>>,
+    /// What sums lack, each with its position in its row.
+    partial: Vec<(usize, PartialSum)>,
+    /// For each row, the end of its partial sums.
+    partial_ends: Vec<usize>,
 }
 
 impl Rows {
@@ -48,11 +50,16 @@ impl Rows {
     }
 
     /// The rows, each with its time.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (FileTime, Values<'_>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (FileTime, LogRow<'_>)> {
         let columns = self.values.len().checked_div(self.times.len()).unwrap_or(0);
         let values = move |nth: usize| {
             let first = nth.saturating_mul(columns);
-            self.values.get(first..first.saturating_add(columns)).unwrap_or_default()
+            let end = |nth: usize| self.partial_ends.get(nth).copied().unwrap_or_default();
+            let before = nth.checked_sub(1).map_or(0, end);
+            LogRow {
+                values: self.values.get(first..first.saturating_add(columns)).unwrap_or_default(),
+                partial: self.partial.get(before..end(nth)).unwrap_or_default(),
+            }
         };
         self.times.iter().enumerate().map(move |(nth, time)| (*time, values(nth)))
     }
@@ -105,7 +112,7 @@ impl Loading {
     /// The system has no more threads.
     pub(crate) fn begin<R>(span: Span, positions: Vec<usize>, read: R) -> std::io::Result<Loading>
     where
-        R: FnOnce(&Weak<()>, &mut dyn FnMut(FileTime, Values<'_>) -> bool) -> Result<(), SourceError>,
+        R: FnOnce(&Weak<()>, &mut dyn FnMut(FileTime, LogRow<'_>) -> bool) -> Result<(), SourceError>,
         R: Send + 'static,
     {
         let (sender, parts) = mpsc::sync_channel(PARTS);
@@ -179,12 +186,14 @@ struct PartSender {
 
 impl PartSender {
     /// Takes a row; `false` when the receiver is gone.
-    fn take(&mut self, time: FileTime, values: Values<'_>, is_wanted: bool) -> bool {
+    fn take(&mut self, time: FileTime, row: LogRow<'_>, is_wanted: bool) -> bool {
         self.rows.at = time;
         if is_wanted {
             self.given = self.given.saturating_add(1);
             self.rows.times.push(time);
-            self.rows.values.extend_from_slice(values);
+            self.rows.values.extend_from_slice(row.values);
+            self.rows.partial.extend_from_slice(row.partial);
+            self.rows.partial_ends.push(self.rows.partial.len());
         }
         let is_full = self.rows.values.len().max(self.rows.times.len()) >= PART;
         if is_full || self.since.elapsed() >= NEWS { self.give() } else { true }

@@ -19,8 +19,8 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     pub(crate) fn take_rows(&mut self, rows: &Rows) {
-        for (time, values) in rows.iter() {
-            self.compared.push(time, values);
+        for (time, row) in rows.iter() {
+            self.compared.push(time, row.values);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Rows of a log instead of samples, and columns that are read later for the same rows.
 
-use tallymon::core::flow::{Absence, NoValue, Value};
+use tallymon::core::flow::{Absence, NoValue};
 use tallymon::core::time::FileTime;
-use tallymon::{Query, Reading};
+use tallymon::{LogRow, Query, Reading};
 
 use crate::model::monitor::Monitor;
 use crate::model::point::Point;
@@ -41,27 +41,24 @@ impl Monitor {
     }
 
     /// Adds a row: the values of the series at these positions. `false` when the budget allows no more.
-    pub fn add_row(
-        &mut self,
-        time: FileTime,
-        positions: &[usize],
-        values: &[Result<Value, NoValue>],
-    ) -> bool {
+    pub fn add_row(&mut self, time: FileTime, positions: &[usize], row: LogRow<'_>) -> bool {
         if self.times.len() >= self.most_rows() {
             return false;
         }
-        for (position, value) in positions.iter().zip(values) {
+        let mut partial = row.partial.iter().peekable();
+        for (nth, (position, value)) in positions.iter().zip(row.values).enumerate() {
+            let sum = partial.next_if(|(of, _)| *of == nth).map(|(_, sum)| *sum);
             if let Some(series) =
                 self.series.get_mut(*position).filter(|series| series.len() == self.times.len())
             {
-                series.record(value, time);
+                series.record(value, sum, time);
             }
         }
         self.times.push_back(time);
         self.next = self.next.saturating_add(1);
         for series in &mut self.series {
             if series.len() < self.times.len() {
-                series.record(&Err(NoValue::NoInstance), time);
+                series.record(&Err(NoValue::NoInstance), None, time);
             }
         }
         true
@@ -93,11 +90,13 @@ impl Monitor {
     }
 
     /// Puts the values of a row into the room made for them. `false` when there is no such row.
-    pub fn fill_row(&mut self, nth: usize, positions: &[usize], values: &[Result<Value, NoValue>]) -> bool {
+    pub fn fill_row(&mut self, nth: usize, positions: &[usize], row: LogRow<'_>) -> bool {
         let Some(time) = self.times.get(nth).copied() else { return false };
-        for (position, value) in positions.iter().zip(values) {
+        let mut partial = row.partial.iter().peekable();
+        for (at, (position, value)) in positions.iter().zip(row.values).enumerate() {
+            let sum = partial.next_if(|(of, _)| *of == at).map(|(_, sum)| *sum);
             if let Some(series) = self.series.get_mut(*position) {
-                series.put(nth, value, time);
+                series.put(nth, value, sum, time);
             }
         }
         true

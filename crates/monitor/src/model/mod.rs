@@ -16,6 +16,7 @@ mod log_rows;
 mod look;
 mod monitor;
 pub mod overview;
+mod partial_runs;
 mod picture;
 mod point;
 mod providers;

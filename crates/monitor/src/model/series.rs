@@ -11,6 +11,7 @@ use tallymon::human::Unit;
 use tallymon::{InstanceIdentity, InstanceKey, Query, Reading};
 
 use crate::model::identity::SeriesIdentity;
+use crate::model::partial_runs::PartialRuns;
 use crate::model::point::{POINT_BYTES, Point};
 use crate::model::raw::RawSamples;
 use crate::model::scale::Scale;
@@ -67,6 +68,8 @@ pub struct Series {
     points: VecDeque<Point>,
     /// The raw samples of the points, aligned in the same way; none for a log, whose file has them.
     raw: RawSamples,
+    /// What the values of the points lack, aligned in the same way.
+    lacks: PartialRuns,
 }
 
 /// Statistics over the rows in view.
@@ -131,6 +134,7 @@ impl Series {
             ended: None,
             points: VecDeque::new(),
             raw: RawSamples::default(),
+            lacks: PartialRuns::default(),
         }
     }
 
@@ -151,14 +155,29 @@ impl Series {
     }
 
     /// Takes a value of a log.
-    pub(super) fn record(&mut self, value: &Result<Value, NoValue>, time: FileTime) {
+    pub(super) fn record(
+        &mut self,
+        value: &Result<Value, NoValue>,
+        partial: Option<PartialSum>,
+        time: FileTime,
+    ) {
         self.note_last(value, time);
+        self.partial = partial;
         self.points.push_back(Point::of(value));
+        self.lacks.push(partial);
     }
 
     /// Takes a value of a log for an existing row.
-    pub(super) fn put(&mut self, nth: usize, value: &Result<Value, NoValue>, time: FileTime) {
+    pub(super) fn put(
+        &mut self,
+        nth: usize,
+        value: &Result<Value, NoValue>,
+        partial: Option<PartialSum>,
+        time: FileTime,
+    ) {
         self.note_last(value, time);
+        self.partial = partial;
+        self.lacks.put(nth, partial);
         if let Some(point) = self.points.get_mut(nth) {
             *point = Point::of(value);
         }
@@ -190,6 +209,7 @@ impl Series {
         self.partial = reading.cell.partial;
         self.last.clone_from(&reading.cell.value);
         self.points.push_back(Point::of(&reading.cell.value));
+        self.lacks.push(reading.cell.partial);
         self.raw.push(reading.cell.sample.as_ref(), reading.cell.stale, time);
     }
 
@@ -202,19 +222,22 @@ impl Series {
         self.partial = None;
         self.last = Err(why);
         self.points.push_back(Point::gap(why));
+        self.lacks.push(None);
         self.raw.pad(1);
     }
 
     /// Adds the same point several times.
     pub(super) fn pad(&mut self, rows: usize, point: Point) {
         self.points.extend(std::iter::repeat_n(point, rows));
+        self.lacks.pad(rows);
         self.raw.pad(rows);
     }
 
     /// Moves all values into a copy of this series.
     pub(super) fn take_values(&mut self) -> Series {
         let (points, raw) = (std::mem::take(&mut self.points), std::mem::take(&mut self.raw));
-        Series { points, raw, ..self.clone() }
+        let lacks = std::mem::take(&mut self.lacks);
+        Series { points, raw, lacks, ..self.clone() }
     }
 
     /// Continues as the later series of the same counter, with the values of its last `rows` rows behind its
@@ -224,7 +247,9 @@ impl Series {
         self.pad(missing, Point::gap(NoValue::NoData(Absence::NotRequested)));
         self.points.append(&mut newer.points);
         self.raw.append(std::mem::take(&mut newer.raw));
+        self.lacks.append(std::mem::take(&mut newer.lacks));
         newer.points = std::mem::take(&mut self.points);
+        newer.lacks = std::mem::take(&mut self.lacks);
         newer.raw = std::mem::take(&mut self.raw);
         *self = newer;
     }
@@ -235,6 +260,7 @@ impl Series {
             self.points.pop_front();
         }
         self.raw.keep(rows);
+        self.lacks.keep(rows);
         // Give back what a larger limit had reserved.
         if self.points.capacity() > rows.saturating_mul(2).max(64) {
             self.points.shrink_to(rows);
@@ -281,16 +307,24 @@ impl Series {
             None => NoValue::NoData(Absence::NotRequested),
         };
         let points = std::iter::repeat_n(Point::gap(before), early).chain(self.points.iter().copied());
-        self.raw.samples(times).zip(points.skip(surplus)).map(|(sample, point)| match sample {
+        let lacks = std::iter::repeat_n(None, early).chain(self.lacks.iter()).skip(surplus);
+        let rows = self.raw.samples(times).zip(points.skip(surplus)).zip(lacks);
+        rows.map(|((sample, point), partial)| match sample {
             Some((sample, stale)) => Cell {
                 sample: Some(sample),
                 value: Err(NoValue::NoData(Absence::NotRequested)),
                 stale,
-                partial: None,
+                partial,
                 error: None,
             },
             None => Cell::missing(point.read().err().unwrap_or(NoValue::NotNumeric)),
         })
+    }
+
+    /// What the value of a row lacks, if it is a sum that lacks some of its parts.
+    pub fn partial_at(&self, next: u64, row: u64) -> Option<PartialSum> {
+        let newer = usize::try_from(next.checked_sub(row)?.checked_sub(1)?).ok()?;
+        self.lacks.before_newest(newer)
     }
 
     /// The raw sample of a row, if the source had one.
@@ -299,9 +333,9 @@ impl Series {
         self.raw.before_newest(newer)
     }
 
-    /// Bytes of its raw samples.
+    /// Bytes of its raw samples, and of what its values lack.
     pub(super) fn raw_bytes(&self) -> usize {
-        self.raw.bytes()
+        self.raw.bytes().saturating_add(self.lacks.bytes())
     }
 
     /// Last, average, minimum and maximum of some rows.

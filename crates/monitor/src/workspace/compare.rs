@@ -3,10 +3,10 @@
 
 use std::sync::Weak;
 
-use tallymon::Log;
 use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
+use tallymon::{Log, LogRow};
 
-use crate::log::columns::{Loading, Span, Values};
+use crate::log::columns::{Loading, Span};
 use crate::log::comparison::{Comparison, columns_of};
 use crate::log::names;
 use crate::log::opening::Opening;
@@ -58,7 +58,7 @@ impl Workspace {
         let most = (self.options.budget / 2).checked_div(row).unwrap_or(0).max(1);
         let span = Span { from: FileTime(0), most, times: (summary.first, summary.last) };
         let log = comparison.log.clone();
-        let read = move |wanted: &Weak<()>, each: &mut dyn FnMut(FileTime, Values<'_>) -> bool| {
+        let read = move |wanted: &Weak<()>, each: &mut dyn FnMut(FileTime, LogRow<'_>) -> bool| {
             log.read_from(&columns, FileTime(0), || wanted.strong_count() > 0, each)
         };
         match Loading::begin(span, Vec::new(), read) {

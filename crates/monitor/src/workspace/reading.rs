@@ -4,9 +4,9 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use tallymon::core::time::FileTime;
-use tallymon::{Log, Reading};
+use tallymon::{Log, LogRow, Reading};
 
-use crate::log::columns::{Loading, Part, Rows, Span, Staged, Values};
+use crate::log::columns::{Loading, Part, Rows, Span, Staged};
 use crate::log::opening::progress;
 use crate::words::Word;
 use crate::workspace::state::Workspace;
@@ -171,7 +171,7 @@ impl Workspace {
         let (log, from) = (replay.log.clone(), replay.from);
         let (first, last) = (log.summary().first, log.summary().last);
         let span = Span { from, most, times: (from.max(first), last) };
-        let read = move |wanted: &Weak<()>, each: &mut dyn FnMut(FileTime, Values<'_>) -> bool| {
+        let read = move |wanted: &Weak<()>, each: &mut dyn FnMut(FileTime, LogRow<'_>) -> bool| {
             log.read_from(&columns, from, || wanted.strong_count() > 0, each)
         };
         match Loading::begin(span, known, read) {

@@ -208,7 +208,7 @@ impl Source for Fake {
                 continue;
             }
             match spec.instances {
-                InstanceKind::None => self.write(spec.name, 0, &mut object.single()),
+                InstanceKind::None => self.write(spec.name, 0, &mut object.single_sums()),
                 InstanceKind::Many => {
                     for (position, name) in self.instances(spec.name).into_iter().enumerate() {
                         let ids = script.ids.lock();

@@ -239,7 +239,7 @@ fn a_log_of_windows_opens() {
     let monitor = bench.app.monitor();
     copy.read(&[column.unwrap()], |_, values| {
         let ours = monitor.series()[0].at(monitor.next(), row).unwrap().ok();
-        let theirs = values[0].as_ref().ok().and_then(|value| value.as_f64());
+        let theirs = values.values[0].as_ref().ok().and_then(|value| value.as_f64());
         assert_eq!(ours, theirs, "row {row}");
         row += 1;
         true

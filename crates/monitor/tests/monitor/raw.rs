@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 use tallymon::Query;
-use tallymon::core::flow::{Absence, Sample, SourceError, SourceErrorKind, ValueState};
+use tallymon::core::flow::{Absence, PartialSum, Sample, SourceError, SourceErrorKind, ValueState};
 use tallymon::core::title::Language;
 use tallymon::log::relog::Options;
 use tallymon::log::{Format, ReadOptions, relog};
@@ -125,6 +125,41 @@ fn saved_logs_have_the_raw_samples_that_were_seen() {
             assert_eq!(saved.frequency, sample.frequency, "{name}: row {row} of {path}");
         }
         assert_eq!(found.len(), expected.len(), "{name}: samples that nobody saw");
+    }
+}
+
+/// The legend says what a sum lacks: of the newest value, of the row at the cursor, and in the saved log.
+#[test]
+fn a_saved_log_has_what_sums_lacked() {
+    const PATH: &str = r"\Memory\Available MBytes";
+    let words = |missing| format!("partial sum: {missing} of 117 refused");
+    let folder = Folder::new("partial");
+    let mut bench = Bench::new(&[PATH]);
+    bench.resize(140, 30).run(5);
+    for missing in [1, 2] {
+        let sum = PartialSum::new(missing, 117, Absence::AccessDenied).unwrap();
+        bench.script.memory.set(Some(ValueState::Partial(sum)));
+        let screen = bench.run(2).screen();
+        assert!(screen.contains(&words(missing)) && screen.contains('≈'), "{screen}");
+    }
+    bench.script.memory.set(None);
+    let screen = bench.run(1).screen();
+    assert!(!screen.contains("partial sum"), "{screen}");
+    save(&mut bench, &folder, "partial.tally");
+    let path = folder.0.join("partial.tally");
+    let mut reader = tallymon::log::open(&path, &ReadOptions::default()).unwrap();
+    let mut saved = Vec::new();
+    while reader.next_record().unwrap().is_some() {
+        saved.push(reader.partial(0).map_or(0, |sum| sum.missing));
+    }
+    assert_eq!(saved, [0, 0, 0, 0, 0, 1, 1, 2, 2, 0]);
+    for mut bench in [bench, crate::log::open(&path, &[PATH], 1 << 20)] {
+        bench.resize(140, 30);
+        for expected in [0, 2, 2, 1, 1, 0] {
+            let screen = bench.key(KeyCode::Left).screen();
+            let is_said = |missing| screen.contains(&words(missing));
+            assert_eq!([is_said(1), is_said(2)], [expected == 1, expected == 2], "{screen}");
+        }
     }
 }
 

@@ -163,6 +163,12 @@ export function Swatch({ nth }: { nth: number }) {
   );
 }
 
+/** What the newest value of a sum lacks, in the words of the user. */
+function lacks(partial: string | null): string | null {
+  const parts = /^(\d+) of (\d+) (.+)$/.exec(partial ?? "");
+  return parts && t(parts[3] === "refused" ? "refused" : "unread").replace("{1}", parts[1]).replace("{2}", parts[2]);
+}
+
 type Shown = { shown: Data; lines: Statistics[]; powers?: number[]; nth?: number };
 
 function Legend({ shown, lines, powers, nth }: Shown) {
@@ -176,9 +182,10 @@ function Legend({ shown, lines, powers, nth }: Shown) {
       <tbody>{shown.series.slice(0, MOST_ROWS).map((one, which) => (
         <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
           <td><Swatch nth={which} /></td><td>{power(powers?.[which] ?? 0)}</td>
-          <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button></td>
+          <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
+            {one.partial && <div class="soft">{lacks(one.partial)}</div>}</td>
           <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
-          <td class="num">{number(lines[which]?.last)} {one.unit}</td><td class="num">{number(lines[which]?.max)}</td>
+          <td class="num">{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</td><td class="num">{number(lines[which]?.max)}</td>
           <td class="tools">{!inReport && <>
             <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
             <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {

@@ -70,6 +70,29 @@ fn attack_a_report_with_hostile_names() {
     );
 }
 
+/// A sum that lacks parts says so below its counter.
+#[test]
+fn a_partial_sum_says_what_it_lacks() {
+    let scratch = Scratch::new();
+    let file = scratch.join("partial.json");
+    let row = |second: u32| {
+        let value = r#"{"path":"\\\\web\\Process(_Total)\\IO Read Bytes/sec","value":7,"partial":"1 of 117 refused"}"#;
+        format!("{{\"time\":\"2026-03-01T00:00:0{second}Z\",\"values\":[{value}]}}\n")
+    };
+    std::fs::write(&file, (0..4).map(row).collect::<String>()).unwrap();
+    let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
+        logs: vec![file],
+        paths: vec![r"\Process(_Total)\IO Read Bytes/sec".into()],
+        usual: Vec::new(),
+        reading: tallymon::log::ReadOptions::default(),
+        locale: tallymon::core::title::Language::ENGLISH.into(),
+    });
+    let (report, shots) = (scratch.join("report.html"), scratch.join("shots"));
+    std::fs::write(&report, &made.unwrap().html).unwrap();
+    let address = format!("file://{}", report.display());
+    look(&[address.as_ref(), shots.as_ref(), "partial sum: 1 of 117 refused".as_ref()], "report-monitor");
+}
+
 #[test]
 fn a_day_of_32_counters_is_less_than_a_megabyte() {
     let scratch = Scratch::new();

@@ -78,12 +78,13 @@ impl LogObject {
         }
     }
 
-    /// Adds it to a block: the definitions only, or also the values, which `value` returns by column.
+    /// Adds it to a block: the definitions only, or also the values, which `value` returns by column, each
+    /// with whether it is old or lacks parts.
     pub(super) fn write(
         &self,
         writer: &mut BlockWriter<'_>,
         metadata: bool,
-        value: impl Fn(usize) -> Result<Value, NoValue>,
+        value: impl Fn(usize) -> Result<(Value, ValueState), NoValue>,
     ) {
         // The values are computed already, whatever types their counters had.
         let computed: Vec<CounterSpec> = self
@@ -103,15 +104,28 @@ impl LogObject {
         if metadata {
             return object.metadata();
         }
+        let mut values: Vec<Result<(Value, ValueState), NoValue>> = Vec::new();
         let named = self.order.iter().filter_map(|at| Some((*at, &self.instances.get(*at)?.name)));
         for (instance, name) in named {
-            let mut block =
-                if self.has_instances { object.instance(name, None, None) } else { object.single() };
-            for counter in 0..self.counters.len() {
+            values.clear();
+            values.extend((0..self.counters.len()).map(|counter| {
                 let column = self.columns.get(&(instance, counter));
-                match column.map_or(Err(NoValue::NoInstance), |column| value(*column)) {
-                    Ok(value) => block.set(counter, value.as_f64().unwrap_or_default().to_bits()),
-                    Err(why) => block.state(counter, ValueState::Absent(absence(why))),
+                column.map_or(Err(NoValue::NoInstance), |column| value(*column))
+            }));
+            let is_partial = values.iter().any(|value| matches!(value, Ok((_, ValueState::Partial(_)))));
+            let mut block = match (self.has_instances, is_partial) {
+                (true, true) => object.sums(name, None),
+                (true, false) => object.instance(name, None, None),
+                (false, true) => object.single_sums(),
+                (false, false) => object.single(),
+            };
+            for (counter, value) in values.iter().enumerate() {
+                match value {
+                    Ok((value, state)) => {
+                        block.set(counter, value.as_f64().unwrap_or_default().to_bits());
+                        block.state(counter, *state);
+                    }
+                    Err(why) => block.state(counter, ValueState::Absent(absence(*why))),
                 }
             }
         }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use tallymon_core::counter::Format as Shown;
-use tallymon_core::flow::{Cell, NoValue, Sample, SourceError};
+use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, ValueState};
 use tallymon_core::time::FileTime;
-use tallymon_log::{Column, LogReader, Record, RecordPosition, ScannedRecord};
+use tallymon_log::{Column, Format, LogReader, Record, RecordPosition, ScannedRecord};
 
 use super::{LogReading, source_error, value};
 
@@ -108,6 +108,32 @@ impl SeekIndex {
 pub(super) struct RecordPair {
     pub(super) older: Option<Record>,
     pub(super) newer: Option<Record>,
+    /// The columns of the newer record whose values are old, or sums that lack parts, in order.
+    pub(super) marks: Vec<(usize, ValueState)>,
+}
+
+/// A record, and the marks of its values as in [`RecordPair`].
+#[derive(Debug)]
+pub(super) struct MarkedRecord {
+    pub(super) record: Record,
+    marks: Vec<(usize, ValueState)>,
+}
+
+/// Whether records of the log may have marks: of the other formats no reader has to be asked.
+pub(super) fn has_marks(reader: &dyn LogReader) -> bool {
+    matches!(reader.about().format, Format::Tally | Format::Json)
+}
+
+/// The marks of the last record of a reader.
+fn marks(reader: &dyn LogReader, columns: usize) -> Vec<(usize, ValueState)> {
+    if !has_marks(reader) {
+        return Vec::new();
+    }
+    let mark = |column: usize| match reader.partial(column) {
+        Some(sum) => Some((column, ValueState::Partial(sum))),
+        None => reader.is_stale(column).then_some((column, ValueState::Stale)),
+    };
+    (0..columns).filter_map(mark).collect()
 }
 
 /// How far a log was read.
@@ -117,13 +143,18 @@ pub(super) struct Cursor {
     /// Records up to the newer one, included.
     pub(super) count: u64,
     /// The next record, if it was read already.
-    pub(super) ahead: Option<Record>,
+    pub(super) ahead: Option<MarkedRecord>,
 }
 
 impl Cursor {
     /// A cursor before the record of a number, which the reader gives next.
     pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
-        Cursor { reader, moment: RecordPair { older: None, newer: None }, count, ahead: None }
+        Cursor {
+            reader,
+            moment: RecordPair { older: None, newer: None, marks: Vec::new() },
+            count,
+            ahead: None,
+        }
     }
 
     pub(super) fn time(&self) -> Option<FileTime> {
@@ -147,17 +178,23 @@ impl Cursor {
             }
     }
 
-    pub(super) fn take_next(&mut self) -> Result<Option<Record>, SourceError> {
-        match self.ahead.take() {
-            Some(record) => Ok(Some(record)),
-            None => self.reader.next_record().map_err(source_error),
+    pub(super) fn take_next(&mut self) -> Result<Option<MarkedRecord>, SourceError> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
         }
+        let record = self.reader.next_record().map_err(source_error)?;
+        Ok(record.map(|record| {
+            let marks = marks(&*self.reader, record.cells.len());
+            MarkedRecord { record, marks }
+        }))
     }
 
     /// Takes the next record.
-    pub(super) fn accept(&mut self, mut record: Record, seeks: &SeekIndex) {
+    pub(super) fn accept(&mut self, next: MarkedRecord, seeks: &SeekIndex) {
+        let MarkedRecord { mut record, marks } = next;
         seeks.cut(self.count, &mut record);
         self.moment.older = self.moment.newer.replace(record);
+        self.moment.marks = marks;
         self.count = self.count.saturating_add(1);
     }
 }
@@ -175,15 +212,23 @@ impl RecordPair {
         (cell(&self.older).and_then(Result::ok), cell(&self.newer).unwrap_or(Err(NoValue::NoInstance)))
     }
 
+    /// Whether the value of a column in this record is old, or a sum that lacks parts.
+    pub(super) fn mark(&self, column: usize) -> ValueState {
+        let found = self.marks.binary_search_by_key(&column, |(column, _)| *column).ok();
+        found.and_then(|at| self.marks.get(at)).map_or(ValueState::Present, |(_, mark)| *mark)
+    }
+
     pub(super) fn reading(&self, at: usize, column: &Column) -> LogReading {
         let (older, sample) = self.samples(at);
+        let mark = self.mark(at);
+        let partial = if let ValueState::Partial(sum) = mark { Some(sum) } else { None };
         let value = value(older, sample, column, &Shown { cap100: false, ..Shown::default() });
         LogReading {
             path: column.path.clone(),
             parts: column.parts.clone(),
             counter_type: column.counter_type,
             default_scale: column.scale,
-            cell: Cell { sample: sample.ok(), value, stale: false, partial: None, error: None },
+            cell: Cell { sample: sample.ok(), value, stale: mark == ValueState::Stale, partial, error: None },
             older,
         }
     }

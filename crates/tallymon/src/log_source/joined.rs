@@ -10,14 +10,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tallymon_core::flow::{NoValue, SourceError, Value};
+use tallymon_core::flow::{NoValue, SourceError, ValueState};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::{Column, LogClock, LogError, LogErrorKind, Notes, ReadOptions, Record};
 
 use super::column_tree::ColumnTree;
 use super::cursor::{RecordPair, SeekIndex, Wanted};
-use super::values::Values;
-use super::{Log, LogSummary, Opened};
+use super::values::{HeldRow, Values};
+use super::{Log, LogRow, LogSummary, Opened};
 
 /// For how many intervals of its log a value stays while the log goes on.
 const STAYS: u64 = 2;
@@ -287,6 +287,7 @@ impl Joined {
         let nothing =
             || Record { time: FileTime(0), local_minutes: 0, cells: vec![Err(NoValue::NoInstance); columns] };
         let (mut older, mut newer) = (nothing(), nothing());
+        let mut marks = Vec::new();
         let mut is_taken = vec![false; columns];
         for (nth, part) in self.parts.iter().enumerate() {
             part.set_time(time);
@@ -298,11 +299,15 @@ impl Joined {
                 }
                 newer.time = newer.time.max(at);
                 let places = self.sources.iter().zip(older.cells.iter_mut().zip(&mut newer.cells));
-                for ((source, (older, newer)), is_taken) in places.zip(&mut is_taken) {
+                for (all, ((source, (older, newer)), is_taken)) in places.zip(&mut is_taken).enumerate() {
                     let Some((_, column)) = source.iter().find(|(of, _)| *of == nth) else { continue };
                     if !std::mem::replace(is_taken, true) {
                         let (before, now) = moment.samples(*column);
                         (*older, *newer) = (before.ok_or(NoValue::FirstSample), now);
+                        let mark = moment.mark(*column);
+                        if mark != ValueState::Present {
+                            marks.push((all, mark));
+                        }
                     }
                 }
             })?;
@@ -310,7 +315,8 @@ impl Joined {
         if newer.time == FileTime(0) {
             newer.time = time;
         }
-        Ok(RecordPair { older: Some(older), newer: Some(newer) })
+        marks.sort_unstable_by_key(|(column, _)| *column);
+        Ok(RecordPair { older: Some(older), newer: Some(newer), marks })
     }
 
     /// The time of the row of a number, from 0, or of the last row.
@@ -351,9 +357,16 @@ impl Joined {
             }
             let mut values = part.values(own, from, is_wanted)?;
             let next = values.next()?;
-            inputs.push(Input { values, next, at: None, held: Vec::new(), step: self.step(part) });
+            inputs.push(Input { values, next, at: None, held: HeldRow::default(), step: self.step(part) });
         }
-        Ok(Merge { inputs, places, axis: self.axis, is_taken: Vec::new(), row: Vec::new(), is_gap: false })
+        Ok(Merge {
+            inputs,
+            places,
+            axis: self.axis,
+            is_taken: Vec::new(),
+            row: HeldRow::default(),
+            is_gap: false,
+        })
     }
 
     /// As [`Log::read_from`].
@@ -362,7 +375,7 @@ impl Joined {
         columns: &[usize],
         from: FileTime,
         is_wanted: impl Fn() -> bool,
-        mut each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
+        mut each: impl FnMut(FileTime, LogRow<'_>) -> bool,
     ) -> Result<(), SourceError> {
         let mut merge = self.merge(columns, from, &is_wanted)?;
         while let Some(time) = merge.next()? {
@@ -419,7 +432,7 @@ struct Merge {
     is_taken: Vec<bool>,
     /// The row is for a pause without records.
     is_gap: bool,
-    row: Vec<Result<Value, NoValue>>,
+    row: HeldRow,
 }
 
 /// A log that is being read.
@@ -429,7 +442,7 @@ struct Input {
     next: Option<FileTime>,
     /// Its last record.
     at: Option<FileTime>,
-    held: Vec<Result<Value, NoValue>>,
+    held: HeldRow,
     step: u64,
 }
 
@@ -476,21 +489,27 @@ impl Merge {
     }
 
     /// The values of the row.
-    fn values(&mut self, time: FileTime) -> &[Result<Value, NoValue>] {
-        let inputs = &self.inputs;
-        let value = |places: &Vec<(usize, usize)>| {
-            let held = places.iter().find_map(|(nth, place)| inputs.get(*nth)?.held(time)?.get(*place));
-            held.cloned().unwrap_or(Err(NoValue::NoInstance))
-        };
-        self.row.clear();
-        self.row.extend(self.places.iter().map(value));
-        &self.row
+    fn values(&mut self, time: FileTime) -> LogRow<'_> {
+        self.row.values.clear();
+        self.row.partial.clear();
+        for (column, places) in self.places.iter().enumerate() {
+            let held = |(nth, place): &(usize, usize)| {
+                let row = self.inputs.get(*nth)?.held(time)?;
+                let partial = row.partial.binary_search_by_key(place, |(place, _)| *place).ok();
+                let partial = partial.and_then(|at| row.partial.get(at)).map(|(_, sum)| *sum);
+                Some((row.values.get(*place)?.clone(), partial))
+            };
+            let (value, partial) = places.iter().find_map(held).unwrap_or((Err(NoValue::NoInstance), None));
+            self.row.values.push(value);
+            self.row.partial.extend(partial.map(|sum| (column, sum)));
+        }
+        self.row.as_row()
     }
 }
 
 impl Input {
     /// The values of its last record, if they still hold at a time.
-    fn held(&self, time: FileTime) -> Option<&Vec<Result<Value, NoValue>>> {
+    fn held(&self, time: FileTime) -> Option<&HeldRow> {
         stays(self.at?, time, self.step, self.next.is_some()).then_some(&self.held)
     }
 }

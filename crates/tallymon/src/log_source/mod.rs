@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tallymon_core::counter::{CounterType, Format as Shown, apply, compute};
-use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, SourceErrorKind, Value};
+use tallymon_core::flow::{Cell, NoValue, PartialSum, Sample, SourceError, SourceErrorKind, Value};
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
@@ -86,6 +86,15 @@ pub struct LogSummary {
     /// The system on which this program recorded the log, such as `linux`; `None` if another program did, or
     /// the format does not say it.
     pub recorded_on: Option<String>,
+}
+
+/// The values of some columns in one record.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LogRow<'r> {
+    /// In the order of the columns.
+    pub values: &'r [Result<Value, NoValue>],
+    /// What sums lack, each with its position among the values; in order.
+    pub partial: &'r [(usize, PartialSum)],
 }
 
 /// One column of a log at its time.
@@ -301,8 +310,8 @@ impl Log {
         Ok(then(&self.go(&mut cursor)?.moment))
     }
 
-    /// Reads some columns from the first record to the last: `each` gets the time and the values in the
-    /// order of the columns, and returns whether to go on.
+    /// Reads some columns from the first record to the last: `each` gets the time and the values, and
+    /// returns whether to go on.
     ///
     /// # Errors
     ///
@@ -310,7 +319,7 @@ impl Log {
     pub fn read(
         &self,
         columns: &[usize],
-        each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
+        each: impl FnMut(FileTime, LogRow<'_>) -> bool,
     ) -> Result<(), SourceError> {
         self.read_from(columns, FileTime(0), || true, each)
     }
@@ -327,7 +336,7 @@ impl Log {
         columns: &[usize],
         from: FileTime,
         is_wanted: impl Fn() -> bool,
-        mut each: impl FnMut(FileTime, &[Result<Value, NoValue>]) -> bool,
+        mut each: impl FnMut(FileTime, LogRow<'_>) -> bool,
     ) -> Result<(), SourceError> {
         if let Some(joined) = &self.opened.joined {
             return joined.read_from(columns, from, is_wanted, each);
@@ -399,7 +408,7 @@ impl Log {
             None => Cursor::new(self.reader()?, 0),
         });
         while let Some(record) = cursor.take_next()? {
-            if cursor.is_enough(&record, wanted) {
+            if cursor.is_enough(&record.record, wanted) {
                 cursor.ahead = Some(record);
                 break;
             }
@@ -438,7 +447,7 @@ impl Log {
             (cursor.count, cursor.ahead) = (mark.count, None);
         }
         while let Some(record) = cursor.take_next()? {
-            let time = record.time;
+            let time = record.record.time;
             let is_soon = |before: FileTime| time >= before && time.0.saturating_sub(before.0) < every;
             if time < from || time > to || before.is_some_and(is_soon) {
                 cursor.count = cursor.count.saturating_add(1);

@@ -206,7 +206,8 @@ impl LogSource {
                 let known = moment.and_then(|moment| Some((moment, self.log.columns().get(column)?)));
                 let (moment, known) = known.ok_or(NoValue::NoInstance)?;
                 let (older, newer) = moment.samples(column);
-                value(older, newer, known, &Format { cap100: false, ..Format::default() })
+                let value = value(older, newer, known, &Format { cap100: false, ..Format::default() })?;
+                Ok((value, moment.mark(column)))
             });
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::BadData, error.to_string()))?;

@@ -2,11 +2,12 @@
 
 use std::sync::PoisonError;
 
-use tallymon_core::flow::{NoValue, SourceError, Value};
+use tallymon_core::flow::{NoValue, PartialSum, SourceError, Value};
 use tallymon_core::time::FileTime;
 use tallymon_log::{Cooker, LogReader, Record};
 
-use super::{Cursor, Log, source_error};
+use super::cursor::has_marks;
+use super::{Cursor, Log, LogRow, source_error};
 
 /// Reads some columns through a reader of its own.
 pub(super) struct Values {
@@ -17,7 +18,20 @@ pub(super) struct Values {
     count: u64,
     cooker: Cooker,
     wanted: Record,
-    row: Vec<Result<Value, NoValue>>,
+    row: HeldRow,
+}
+
+/// A row in memory.
+#[derive(Debug, Default)]
+pub(super) struct HeldRow {
+    pub(super) values: Vec<Result<Value, NoValue>>,
+    pub(super) partial: Vec<(usize, PartialSum)>,
+}
+
+impl HeldRow {
+    pub(super) fn as_row(&self) -> LogRow<'_> {
+        LogRow { values: &self.values, partial: &self.partial }
+    }
 }
 
 impl Log {
@@ -38,7 +52,7 @@ impl Log {
             count,
             cooker: Cooker::default(),
             wanted,
-            row: Vec::new(),
+            row: HeldRow::default(),
         })
     }
 
@@ -60,17 +74,23 @@ impl Values {
         self.wanted.cells.clear();
         let cell = |column: &usize| record.cells.get(*column).copied().unwrap_or(Err(NoValue::NoInstance));
         self.wanted.cells.extend(self.columns.iter().map(cell));
-        self.cooker.cook_into(&self.wanted, &mut self.row);
+        self.cooker.cook_into(&self.wanted, &mut self.row.values);
+        self.row.partial.clear();
+        if has_marks(&*self.reader) {
+            let columns = self.columns.iter().enumerate();
+            let partial = columns.filter_map(|(nth, column)| Some((nth, self.reader.partial(*column)?)));
+            self.row.partial.extend(partial);
+        }
         Ok(Some(record.time))
     }
 
     /// The values of the record, in the order of the columns.
-    pub(super) fn row(&self) -> &[Result<Value, NoValue>] {
-        &self.row
+    pub(super) fn row(&self) -> LogRow<'_> {
+        self.row.as_row()
     }
 
     /// Takes the values, and leaves other memory for the next record.
-    pub(super) const fn take_row(&mut self, other: &mut Vec<Result<Value, NoValue>>) {
+    pub(super) const fn take_row(&mut self, other: &mut HeldRow) {
         std::mem::swap(&mut self.row, other);
     }
 

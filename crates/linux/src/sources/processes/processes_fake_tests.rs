@@ -422,6 +422,38 @@ fn unrequested_files_are_not_read() {
     }
 }
 
+/// An unreadable thread counts with what it had used before, and the sum says that it lacks it.
+#[test]
+fn the_sum_of_threads_says_how_many_could_not_be_read() {
+    let fake = Fake::new("threads-unread");
+    fake.put(40, Text { threads: 2, ..PROGRAM });
+    fake.put_thread(40, 45, PROGRAM);
+    let refuse = |file: &str| {
+        fs::remove_file(fake.path(file)).unwrap();
+        fs::create_dir(fake.path(file)).unwrap();
+    };
+    let mut system = fake.open();
+    let mut read = || collect(&mut system, &[PROCESS, THREAD], &Interest::everything());
+    let of = |snapshot: &Snapshot| {
+        let total = snapshot.object(THREAD).unwrap().instances().last().unwrap();
+        [SWITCHES, CPU, USER].map(|counter| sum(&total, counter))
+    };
+    let mut total = || of(&read());
+    let all = total();
+    assert_eq!(all[0], (ValueState::Present, 18));
+    let unread = |missing| ValueState::Partial(PartialSum::new(missing, 2, Absence::ReadFailed).unwrap());
+    refuse("40/task/45/status");
+    assert_eq!(total(), [(unread(1), 18), all[1], all[2]]);
+    refuse("40/task/45/stat");
+    let fewer = total();
+    assert_eq!((fewer[2], fewer[1].0), ((unread(1), all[2].1), ValueState::Present));
+    refuse("40/status");
+    refuse("40/task/40/status");
+    let snapshot = read();
+    let total = snapshot.object(THREAD).unwrap().instances().last().unwrap();
+    assert_eq!(raw(&total, SWITCHES), absent(Absence::ReadFailed), "nothing is left of the sum");
+}
+
 #[test]
 fn threads_have_their_processes_as_parents() {
     let fake = Fake::new("threads");

@@ -5,12 +5,13 @@
 //! readable counts from there on. So a rate lacks the processes that were unreadable in its interval, and
 //! nothing else; the sum that ends such an interval still counts as partial.
 
-use tallymon_provider::{Absence, PartialSum};
+use tallymon_provider::PartialSum;
 
 use super::needs::ProcessNeeds;
 use super::row::ProcessRow;
 use super::usage::Usage;
 use super::values::{Available, MemoryValues, ProcessValues, StatValues, StatusValues};
+use crate::sources::missing::Missing;
 
 /// The sum of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,36 +35,6 @@ pub(crate) struct PartialSums {
     pub(crate) io: Option<PartialSum>,
     pub(crate) status: Option<PartialSum>,
     pub(crate) handles: Option<PartialSum>,
-}
-
-/// How many processes a sum lacks, and why it lacks the first of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Missing {
-    count: u32,
-    reason: Option<Absence>,
-}
-
-impl Missing {
-    /// Notes an unreadable process.
-    pub(crate) fn note(&mut self, reason: Absence) {
-        self.count = self.count.saturating_add(1);
-        self.reason.get_or_insert(reason);
-    }
-
-    fn merge(&mut self, other: Missing) {
-        self.count = self.count.saturating_add(other.count);
-        self.reason = self.reason.or(other.reason);
-    }
-
-    /// What a sum over `whole` parts lacks. `None` if nothing is missing.
-    ///
-    /// # Errors
-    ///
-    /// All of the parts are missing, for this reason.
-    pub(crate) fn of(self, whole: u32) -> Result<Option<PartialSum>, Absence> {
-        let Some(reason) = self.reason else { return Ok(None) };
-        if self.count >= whole { Err(reason) } else { Ok(PartialSum::new(self.count, whole, reason)) }
-    }
 }
 
 fn gather<T: Copy>(
@@ -148,25 +119,14 @@ impl ProcessSum {
 
     /// The values, and what they lack. A value that all processes lack is absent.
     pub(crate) fn values(&self) -> (ProcessValues, PartialSums) {
-        fn part<T>(value: &mut Available<T>, missing: Missing, whole: u32) -> Option<PartialSum> {
-            match missing.of(whole) {
-                Ok(partial) => partial.filter(|_| value.is_ok()),
-                Err(absence) => {
-                    if value.is_ok() {
-                        *value = Err(absence);
-                    }
-                    None
-                }
-            }
-        }
         let (mut values, whole) = (self.values, self.processes);
         let partial = PartialSums {
-            cpu: part(&mut values.cpu, self.cpu, whole),
-            stat: part(&mut values.stat, self.stat, whole),
-            memory: part(&mut values.memory, self.memory, whole),
-            io: part(&mut values.io, self.io, whole),
-            status: part(&mut values.status, self.status, whole),
-            handles: part(&mut values.handles, self.handles, whole),
+            cpu: self.cpu.mark(&mut values.cpu, whole),
+            stat: self.stat.mark(&mut values.stat, whole),
+            memory: self.memory.mark(&mut values.memory, whole),
+            io: self.io.mark(&mut values.io, whole),
+            status: self.status.mark(&mut values.status, whole),
+            handles: self.handles.mark(&mut values.handles, whole),
         };
         (values, partial)
     }
@@ -174,6 +134,8 @@ impl ProcessSum {
 
 #[cfg(test)]
 mod tests {
+    use tallymon_provider::Absence;
+
     use super::super::usage::IoTotals;
     use super::*;
 

@@ -136,6 +136,11 @@ impl Thread {
         }
     }
 
+    /// What it had used when it was last read.
+    pub(crate) fn usage(&self) -> &ThreadUsage {
+        &self.usage
+    }
+
     pub(super) fn take(&mut self, record: &ThreadRecord, wants: ThreadNeeds, reader: &ProcessReader<'_>) {
         let unread = Absence::NotRequested;
         if self.start_ticks.is_none() {

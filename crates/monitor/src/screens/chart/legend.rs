@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use tallymon::core::flow::NoValue;
+use tallymon::core::flow::{NoValue, PartialSum};
 use tallymon::human::Unit;
 
 use crate::model::{Series, Statistics, format};
@@ -63,10 +63,7 @@ pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
     let theme = workspace.theme;
     let unit = series.counter_type.suffix().as_str();
     let with_unit = |text: String| if unit == "%" { format!("{text} %") } else { text };
-    // In a log the last value is that of the last row in view, as in the value bar.
-    let (view, rows) = (workspace.monitor.view(), workspace.monitor.rows());
-    let end = view.end.checked_sub(1).filter(|_| workspace.replay.is_some() && view.end < rows.end);
-    if let Some(cursor) = workspace.monitor.window.cursor.or(end) {
+    if let Some(cursor) = earlier_row(workspace) {
         return match series.at(workspace.monitor.next(), cursor) {
             Some(Ok(number)) => {
                 (with_unit(workspace.words.numbers().number_of(number, series.counter_type)), theme.plain())
@@ -85,6 +82,22 @@ pub(crate) fn now(workspace: &Workspace, series: &Series) -> (String, Style) {
         }
         Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), theme.dim()),
         Err(_) => (theme.either("–", "-").to_string(), theme.warning()),
+    }
+}
+
+/// The row whose values are shown, if it is not the newest one: that of the cursor. In a log it is the last
+/// row in view, as in the value bar.
+fn earlier_row(workspace: &Workspace) -> Option<u64> {
+    let (view, rows) = (workspace.monitor.view(), workspace.monitor.rows());
+    let end = view.end.checked_sub(1).filter(|_| workspace.replay.is_some() && view.end < rows.end);
+    workspace.monitor.window.cursor.or(end)
+}
+
+/// What the shown value lacks, if it is a sum that lacks some of its parts.
+fn partial(workspace: &Workspace, series: &Series) -> Option<PartialSum> {
+    match earlier_row(workspace) {
+        Some(row) => series.partial_at(workspace.monitor.next(), row),
+        None => series.partial,
     }
 }
 
@@ -127,7 +140,7 @@ fn mark(workspace: &Workspace, series: &Series, chosen: bool) -> (&'static str, 
         (theme.either("⚠", "!"), theme.warning())
     } else if series.is_over() || (!waits && series.ended.is_none()) {
         ("!", theme.bad())
-    } else if series.partial.is_some() {
+    } else if partial(workspace, series).is_some() {
         (theme.either("≈", "~"), theme.warning())
     } else if chosen {
         (theme.either("▶", ">"), theme.plain())
@@ -254,8 +267,11 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
         None => (format!(" {} ", series.path), theme.plain()),
     };
     // A reason is shown whole; statistics that do not fit beside it are left out.
-    let reserved =
-        if series.last.is_ok() && !series.stale && series.partial.is_none() { 0 } else { width(&words) };
+    let reserved = if series.last.is_ok() && !series.stale && partial(workspace, series).is_none() {
+        0
+    } else {
+        width(&words)
+    };
     let end = area.right().saturating_sub(reserved).saturating_sub(1);
     for (word, text) in [
         (Word::Last, last),
@@ -300,7 +316,7 @@ fn why(workspace: &Workspace, series: &Series) -> Option<String> {
             Some(format!("{} {threshold}: {}", workspace.words.get(Word::Over), series.path))
         }
         Ok(_) => {
-            let sum = series.partial?;
+            let sum = partial(workspace, series)?;
             let word = if sum.reason == Absence::AccessDenied { Word::Refused } else { Word::Unreadable };
             let words = workspace.words.get(word).replace("{1}", &sum.missing.to_string());
             Some(format!("{}; {}", words.replace("{2}", &sum.whole.to_string()), series.path))
