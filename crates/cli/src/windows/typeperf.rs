@@ -97,7 +97,7 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
         _ => Err(format!("{text:?} is no number of samples")),
     };
     let most = words.parsed("sc", number)?;
-    let mut valid = 0u32;
+    let mut invalid = Vec::new();
     for counter in &counters {
         let added = match words.one("s") {
             Some(computer) if !counter.starts_with(r"\\") => {
@@ -106,16 +106,14 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
             }
             _ => paths::add(query, counter),
         };
-        match added {
-            Ok(_) => valid = valid.saturating_add(1),
-            Err(failure) => {
-                crate::words::say(failure.message.as_deref().unwrap_or("Error: Invalid counter."))
-            }
-        }
+        invalid.extend(added.err());
     }
-    if valid == 0 {
-        return Err(Failure::new(Kind::NotFound, "Error: No valid counters."));
-    }
+    let none = invalid.len() == counters.len();
+    // With a valid counter it goes on, and its exit code says at the end that others were not.
+    let bad = paths::rest_of(invalid, !none).map_err(|failure| {
+        failure.message.into_iter().for_each(crate::words::say);
+        Failure::new(Kind::NotFound, "Error: No valid counters.")
+    })?;
     let log_form = match form {
         Some(Form::Tsv) => Log::Tsv,
         Some(_) => Log::Csv,
@@ -133,6 +131,9 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
         }
     }
     note(format_args!("Exiting, please wait...                         "));
+    if let Some(bad) = bad {
+        return Err(bad);
+    }
     completed();
     Ok(())
 }

@@ -67,6 +67,24 @@ fn typeperf_writes_rows() {
     assert_eq!(program(&folder, "typeperf", &["-config", "settings", "-y"]).code, Some(0));
 }
 
+/// The valid counters are written, the others are named, and the exit code says that there were such.
+#[test]
+fn typeperf_shows_the_valid_counters_among_others() {
+    let folder = installed();
+    let line = [r"\Nope\x", AVAILABLE, "-si", "0.05", "-sc", "1"];
+    let ran = program(&folder, "typeperf", &line);
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+    has(&ran.out, &["Available MBytes"]);
+    has(&ran.err, &[r#"no object "Nope""#, "Exiting, please wait..."]);
+    assert!(!ran.err.contains("completed successfully"), "{}", ran.err);
+    let ran = program(&folder, "typeperf", &[&line[..], &["-o", "out.csv"]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
+    has(&fs::read_to_string(folder.path().join("out.csv")).unwrap(), &["Available MBytes"]);
+    let ran = program(&folder, "typeperf", &[r"\Nope\x", r"\Nada\x"]);
+    has(&ran.words(3), &[r#"no object "Nope""#, r#"no object "Nada""#, "Error: No valid counters."]);
+}
+
 #[test]
 fn typeperf_lists_counters() {
     let folder = installed();
