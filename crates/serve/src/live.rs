@@ -15,9 +15,7 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::sample::{Listener, Tick};
-use tallymon::{
-    CounterHandle, InstanceKey, InstanceNames, Locale, Location, Query, Reading, Sampler, SourceInfo,
-};
+use tallymon::{CounterHandle, InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Monitor, Series, Top, TopGroup, causes};
 use tokio::sync::watch;
@@ -275,11 +273,8 @@ impl Live {
 
     /// The instances of an object.
     pub(crate) fn instances(&self, object: TitleIndex) -> Result<Vec<InstanceKey>, SourceError> {
-        let pending = self
-            .questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .instances(object, InstanceNames::Number);
+        let names = self.state().query.names().locale().instances;
+        let pending = self.questions.lock().unwrap_or_else(PoisonError::into_inner).instances(object, names);
         pending.wait(PATIENCE).unwrap_or_else(|| Err(no_answer()))
     }
 

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tallymon::Locale;
 use tallymon::hosts::keys::{self, KeyFolder};
+use tallymon::log::ReadOptions;
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::remote::frames::FrameError;
@@ -21,7 +23,7 @@ use super::mon::DEFAULT_COUNTERS;
 use super::relog::reading;
 use super::{serve_samba, serve_tls};
 use crate::arguments::parse::interval;
-use crate::arguments::{Common, Reading};
+use crate::arguments::{Common, Naming, Reading};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::paths;
@@ -89,6 +91,8 @@ pub(crate) struct Serve {
     /// several; the first one is in the printed address.
     #[arg(long, value_name = "HOST", requires = "password_file")]
     name: Vec<String>,
+    #[command(flatten)]
+    naming: Naming,
     #[command(flatten)]
     reading: Reading,
 }
@@ -171,9 +175,9 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         listen: wanted.place(Ipv4Addr::LOCALHOST, 0)?,
         live: is_live.then(|| paths::location(common)).transpose()?,
         logs: wanted.logs.clone(),
-        reading: reading(&wanted.reading)?,
+        reading: ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? },
         interval: wanted.interval,
-        locale: paths::locale(common)?,
+        locale: Locale { instances: wanted.naming.live(), ..paths::locale(common)? },
         usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
         uploads: u64::from(wanted.uploads) << 20,
         metrics: wanted.metrics.map(|who| match who {

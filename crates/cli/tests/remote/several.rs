@@ -65,6 +65,23 @@ fn values_of_one_host_have_no_host_and_of_several_have_it() {
     );
 }
 
+/// Processes of another machine have the names that the option asks for.
+#[test]
+fn processes_of_other_hosts_are_named_with_their_ids() {
+    let net = Net::new(&[("good*", &good())]);
+    let own = std::process::id();
+    let path = format!(r"\Process(*_{own})\ID Process");
+    let by_id = |hosts: &[&str]| net.tally(&[&["get", "--instances", "pid", &path], hosts].concat()).data();
+    for (hosts, lines) in [(&["-H", "ssh://good1"][..], 1), (&["-H", "ssh://good1", "-H", "ssh://good2"], 2)]
+    {
+        let found = by_id(hosts);
+        let named = |line: &&str| line.contains(&format!("_{own})")) && line.ends_with(&format!(" {own}"));
+        assert_eq!(found.lines().filter(named).count(), lines, "{found}");
+    }
+    let list = net.tally(&["list", "Process", "--instances=pid", "-H", "ssh://good1"]).data();
+    assert!(list.lines().any(|line| line.ends_with(&format!("_{own})"))), "{list}");
+}
+
 #[test]
 fn the_table_names_hosts_and_groups() {
     let net = Net::new(&[("good*", &good())]);

@@ -1,8 +1,9 @@
 //! Names of processes: a line stays with its process, however its name is numbered.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -218,6 +219,72 @@ fn names_with_process_ids_stay() {
     wait("the log of the session", || recorded().is_some());
     has(&recorded().unwrap(), &[&one]);
     wait("the end of the session", || session(&["log", "delete", "naps"]).0 == Some(0));
+}
+
+/// A program that holds what is written to it.
+struct Holder(Child);
+
+impl Holder {
+    fn start(program: &Path) -> Holder {
+        let mut command = Command::new(program);
+        command.args(["-c", "1000000000"]).stdin(Stdio::piped()).stdout(Stdio::null());
+        Holder(command.spawn().unwrap())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A process with much memory ends, and its name becomes that of another one with little. The peak of a process
+/// never falls, so no line may.
+#[test]
+fn a_peak_never_falls_within_a_line() {
+    const LARGE: usize = 24 << 20;
+    let folder = Folder::new();
+    let name = format!("pk{}", std::process::id());
+    let Some(tail) = tallymon_testkit::peer("tail").filter(|_| has_object("Process")) else { return };
+    std::os::unix::fs::symlink(tail, folder.file(&name)).unwrap();
+    let mut holders = [(); 2].map(|()| Holder::start(&folder.path().join(&name)));
+    // The one with the lower id has the name without a number.
+    holders.sort_by_key(|holder| holder.0.id());
+    let [mut large, small] = holders;
+    large.0.stdin.as_mut().unwrap().write_all(&vec![1; LARGE]).unwrap();
+    let paths = ["", "*"].map(|more| format!(r"\Process({name}{more})\Working Set Peak"));
+    let mut watch = start(&["watch", &paths[0], &paths[1], "-i", "20ms", "--csv"]);
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let (mut text, mut large) = (lines.next().unwrap().unwrap() + "\n", Some(large));
+    wait("the name to become that of the other process", || {
+        text += &(lines.next().unwrap().unwrap() + "\n");
+        let of_name = columns(&text)[0].last().and_then(|cell| cell.parse::<usize>().ok());
+        match of_name {
+            Some(peak) if peak >= LARGE => {
+                large = None;
+                false
+            }
+            Some(peak) => large.is_none() && peak > 0,
+            None => false,
+        }
+    });
+    signal(&watch, "INT");
+    watch.wait().unwrap();
+    drop(small);
+    let columns = columns(&text);
+    assert_eq!(columns.len(), 3, "{text}");
+    for column in &columns {
+        let peaks: Vec<Option<usize>> = column.iter().skip(1).map(|cell| cell.parse().ok()).collect();
+        for (row, both) in peaks.windows(2).enumerate() {
+            // A blank ends a line.
+            let [Some(before), Some(after)] = both else { continue };
+            assert!(before <= after, "row {row}: {text}");
+        }
+    }
+    let has_blank = |column: &[String]| column.iter().any(String::is_empty);
+    assert!(has_blank(&columns[0]), "the line of {name} ends: {text}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tallymon_testkit::Scratch;
 
-use crate::client::{Running, stream};
+use crate::client::{Running, options, stream};
 
 /// A log of a day and a half, every 15 seconds, with one peak and one hole.
 pub(crate) fn log(scratch: &Scratch) -> PathBuf {
@@ -126,6 +126,23 @@ fn the_overview_has_the_processes_of_now_and_of_the_past() {
         (&past["time"], &past["memory"]["available"]["value"]),
         (&now["time"], &now["memory"]["available"]["value"])
     );
+}
+
+/// With names of process ids, the page lists and charts them.
+#[test]
+fn processes_are_named_with_their_ids_if_asked() {
+    let locale = tallymon::Locale {
+        instances: tallymon::InstanceNames::ProcessId,
+        ..tallymon::core::title::Language::ENGLISH.into()
+    };
+    let live = Some(tallymon::Location::Local);
+    let server = Running::with(tallymon_serve::Options { live, locale, ..options() });
+    let own = format!("_{}", std::process::id());
+    let listed = server.get("/api/v1/instances?object=230").to_string();
+    assert!(listed.contains(&own), "{listed}");
+    let target = format!("/api/v1/query?path=%5CProcess(*{own})%5CID%20Process");
+    let queried = server.wait(&target, |queried| queried.to_string().contains(&own)).to_string();
+    assert!(queried.contains(&format!("{}.0", std::process::id())), "{queried}");
 }
 
 #[test]
