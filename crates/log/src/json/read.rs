@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{Absence, NoValue, PartialSum, Sample};
@@ -12,7 +13,7 @@ use super::{LONGEST_LINE, MOST_COLUMNS};
 use crate::column_list::ColumnList;
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::format::{Format, ReadOptions};
-use crate::reader::{About, LogReader, Record, RecordPosition};
+use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::Zone;
 
 /// A day and more is no distance from UTC.
@@ -41,7 +42,12 @@ pub(crate) struct JsonReader<R> {
 
 /// What a line holds.
 struct OneRow {
-    record: Record,
+    time: FileTime,
+    local_minutes: i32,
+    /// Its own values, with their columns. A line of many names few of the columns of a log.
+    cells: Vec<(usize, Result<Sample, NoValue>)>,
+    /// How many columns are known with it.
+    columns: usize,
     texts: HashMap<usize, String>,
     stale: HashSet<usize>,
     partial: HashMap<usize, PartialSum>,
@@ -152,7 +158,10 @@ impl<R: BufRead> JsonReader<R> {
             };
         }
         let mut row = OneRow {
-            record: Record { time, local_minutes: minutes, cells: Vec::new() },
+            time,
+            local_minutes: minutes,
+            cells: Vec::new(),
+            columns: 0,
             texts: HashMap::new(),
             stale: HashSet::new(),
             partial: HashMap::new(),
@@ -160,7 +169,6 @@ impl<R: BufRead> JsonReader<R> {
             line,
         };
         let mut left_out = one.left_out;
-        let mut cells: Vec<(usize, Result<Sample, NoValue>)> = Vec::new();
         let mut nth: HashMap<(String, CounterType), u32> = HashMap::new();
         let mut before = None;
         for value in one.values.unwrap_or_default() {
@@ -170,7 +178,7 @@ impl<R: BufRead> JsonReader<R> {
             };
             before = Some(place);
             let counter_type = self.about.columns.get(place).map_or(value.counter_type(), |c| c.counter_type);
-            cells.push((place, value.sample(counter_type, time)));
+            row.cells.push((place, value.sample(counter_type, time)));
             if value.is_stale {
                 row.stale.insert(place);
             }
@@ -178,12 +186,7 @@ impl<R: BufRead> JsonReader<R> {
             row.texts.extend(value.text.map(|text| (place, text)));
         }
         self.list.number_if_many(&mut self.about.columns);
-        row.record.cells.resize(self.about.columns.len(), Err(NoValue::NoInstance));
-        for (place, found) in cells {
-            if let Some(cell) = row.record.cells.get_mut(place) {
-                *cell = found;
-            }
-        }
+        row.columns = self.about.columns.len();
         if left_out > 0 {
             let words =
                 format!("{left_out} values are left out, because {MOST_COLUMNS} columns are the most");
@@ -218,8 +221,16 @@ impl<R: BufRead> JsonReader<R> {
         Some(self.list.add(&mut self.about.columns, key, clock, before))
     }
 
+    /// The next row, which is not the current one yet.
+    fn take_row(&mut self) -> Result<Option<OneRow>, LogError> {
+        match self.first.take() {
+            Some(first) => Ok(Some(first)),
+            None => self.next_row(),
+        }
+    }
+
     /// Makes a row that was read the current one.
-    fn show(&mut self, row: OneRow) -> Record {
+    fn show(&mut self, row: OneRow) {
         self.position = Some(RecordPosition {
             byte: row.byte,
             records: self.about.records,
@@ -229,7 +240,6 @@ impl<R: BufRead> JsonReader<R> {
         });
         self.about.records = self.about.records.saturating_add(1);
         (self.texts, self.stale, self.partial) = (row.texts, row.stale, row.partial);
-        row.record
     }
 }
 
@@ -299,11 +309,29 @@ impl<R: BufRead + Send> LogReader for JsonReader<R> {
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, LogError> {
-        let row = match self.first.take() {
-            Some(first) => Some(first),
-            None => self.next_row()?,
-        };
-        Ok(row.map(|row| self.show(row)))
+        let Some(mut row) = self.take_row()? else { return Ok(None) };
+        let (time, local_minutes) = (row.time, row.local_minutes);
+        let mut cells = vec![Err(NoValue::NoInstance); row.columns];
+        for (place, found) in std::mem::take(&mut row.cells) {
+            if let Some(cell) = cells.get_mut(place) {
+                *cell = found;
+            }
+        }
+        self.show(row);
+        Ok(Some(Record { time, local_minutes, cells }))
+    }
+
+    /// Makes no records: with as many cells as there are columns, lines that all bring new columns would cost
+    /// the square of their number.
+    fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
+        while let Some(row) = self.take_row()? {
+            let (time, local_minutes, columns) = (row.time, row.local_minutes, row.columns);
+            self.show(row);
+            if each(ScannedRecord { time, local_minutes, columns, position: self.position() }).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn text(&self, column: usize) -> Option<&str> {
