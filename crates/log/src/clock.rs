@@ -99,6 +99,16 @@ impl LogClock {
         self.zone.label(self.minutes(time))
     }
 
+    /// From which record on, UTC, local time is how many minutes from UTC; in order.
+    pub fn changes(&self) -> &[(FileTime, i32)] {
+        &self.changes
+    }
+
+    /// Whether no log says its zone, so that local times are taken as UTC or the zone was guessed.
+    pub const fn is_zone_unknown(&self) -> bool {
+        self.zone_unknown
+    }
+
     /// Adds the records of another log.
     pub fn add(&mut self, other: &LogClock) {
         if let Some((first, last)) = other.range {

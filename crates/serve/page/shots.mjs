@@ -1,5 +1,5 @@
-// Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG], where the address of a report
-// has a text that its legend must show in place of a log. It fails when a screen lacks what it must show,
+// Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG], or, for the address of a
+// report in a file, node shots.mjs ADDRESS FOLDER [TEXT...] with what it must show. It fails when a screen lacks what it must show,
 // when axe finds something that people with a screen reader or without colours can not use, or when the browser
 // reports an error or a request to another server.
 import { mkdirSync, readFileSync } from "node:fs";
@@ -7,6 +7,8 @@ import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
 const [address, folder, log] = process.argv.slice(2);
+// What the screens of a report must show, one or the other.
+const wanted = address.startsWith("file:") ? process.argv.slice(4) : [];
 mkdirSync(folder, { recursive: true });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -55,10 +57,12 @@ async function lookAtReport() {
   await page.locator(".paper h2").first().waitFor();
   await page.locator(".paper .u-over").first().waitFor();
   await look(page, "report");
+  const inReport = await page.locator("body").innerText();
   if (await page.locator("#app img, #app script").count() > 0) faults.push("a name in the log became an element");
   await page.getByRole("button", { name: "Monitor" }).click();
   await rowsIn(page, 1);
-  if (log) await page.locator("table.legend").getByText(log).first().waitFor({ timeout: 10_000 });
+  const seen = inReport + await page.locator("body").innerText();
+  wanted.filter((text) => !seen.includes(text)).forEach((text) => faults.push(`"${text}" is on no screen: ${seen}`));
   await look(page, "report-monitor");
   await page.emulateMedia({ media: "print" });
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });

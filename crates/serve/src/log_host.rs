@@ -9,7 +9,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::{BytesRead, ReadOptions};
-use tallymon::{Locale, Log, LogRow, Query, Reading, SourceInfo};
+use tallymon::{Locale, Log, LogRow, LogSummary, Query, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
@@ -152,6 +152,7 @@ impl LogHost {
                 let names = summary.hosts.iter().map(|host| visible(host));
                 about["hosts"] = names.map(|name| json!(name)).collect();
                 about["minutes"] = json!(summary.local_minutes);
+                about["clock"] = clock(summary);
                 about["damage"] = json!(summary.notes.damage_count);
                 let seconds = summary.last.0.saturating_sub(summary.first.0) as f64 / 1e7;
                 let steps = summary.records.saturating_sub(1);
@@ -461,4 +462,18 @@ impl HostQueries<'_> {
 
 fn query(log: &Log, language: Language) -> Result<Query, Refused> {
     Ok(Query::new(Box::new(log.source()), Locale::from(language))?)
+}
+
+/// The clock of a log: its zone at the first record, and from when on it is how many minutes from UTC.
+pub(crate) fn clock(summary: &LogSummary) -> Value {
+    let clock = &summary.clock;
+    let (name, bias) = clock.zone_label(summary.first);
+    let (minutes, sign) = (bias.unsigned_abs(), if bias > 0 { '-' } else { '+' });
+    let distance = format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+    let zone = if name.starts_with("UTC") { name } else { format!("{name}, {distance}") };
+    let changes = clock.changes().iter().map(|(time, minutes)| json!([milliseconds(*time), minutes]));
+    json!({
+        "zone": (!clock.is_zone_unknown()).then(|| visible(&zone)),
+        "changes": changes.collect::<Vec<_>>(),
+    })
 }

@@ -134,6 +134,7 @@ fn summary(log: &Log, options: &ReportOptions) -> Value {
         "logs": names, "hosts": hosts, "records": summary.records, "columns": log.columns().len(),
         "format": summary.format.info().name, "first": milliseconds(summary.first),
         "last": milliseconds(summary.last), "damage": summary.notes.damage_count,
+        "clock": crate::log_host::clock(summary),
         "made": milliseconds(tallymon::clock::now()),
     })
 }

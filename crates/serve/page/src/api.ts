@@ -10,11 +10,13 @@ export type Series = {
 };
 export type Column = Series & { values: (number | null)[]; statistics: Statistics };
 export type Chart = { times: number[]; series: Column[]; rows: number; decimated: boolean; next: number | null };
+/** The clock of a log: its zone, unless it is unknown, and from when on it is how many minutes from UTC. */
+export type LogClock = { zone: string | null; changes: [number, number][] };
 export type Host = {
   id: string; kind: "live" | "log"; name: string; state: "ready" | "opening" | "failed"; error?: string;
   interval?: number | null; first?: number | null; last?: number | null; records?: number; columns?: number;
   format?: string; hosts?: string[]; damage?: number; bytes?: number; read?: number; upload?: boolean;
-  trouble?: string | null;
+  trouble?: string | null; clock?: LogClock;
 };
 export type ObjectInfo = {
   index: number; name: string; english: string; help: string | null; instances: boolean; costly: boolean;

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Data } from "./live";
-import { clock, moment, number } from "./format";
+import { clock, moment, number, onClock } from "./format";
 import type { Note, View } from "./state";
 
 /** Okabe and Ito's colours, which most people can tell apart; the dashes tell the rest apart. */
@@ -102,7 +102,7 @@ export function Chart(props: Props) {
     const sweeping = now.current.sweep !== null;
     const options: uPlot.Options = {
       width: element.clientWidth, height: element.clientHeight, series, bands,
-      legend: { show: false }, padding: [8, 8, sweeping ? 10 : 0, 0],
+      tzDate: (seconds) => onClock(seconds * 1000), legend: { show: false }, padding: [8, 8, sweeping ? 10 : 0, 0],
       scales: {
         x: { time: !sweeping, range: sweeping ? () => [0, now.current.sweep ?? 1] : undefined },
         y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(100, high ?? 100)] },

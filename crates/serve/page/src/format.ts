@@ -1,4 +1,6 @@
 // Numbers and times as people read them.
+import { signal } from "@preact/signals";
+import type { LogClock } from "./api";
 import { lang } from "./words";
 
 const locale = () => ({ en: "en-US", ko: "ko-KR", ja: "ja-JP", ru: "ru-RU" })[lang.value];
@@ -49,15 +51,37 @@ export function duration(seconds: number | null | undefined): string {
   return days > 0 ? `${days} d ${clock}` : clock;
 }
 
-export function clock(milliseconds: number | null | undefined): string {
-  if (milliseconds === null || milliseconds === undefined) return "–";
-  return new Date(milliseconds).toLocaleTimeString(locale(), { hour12: false });
+/** The clock of the log that is shown; live values have that of the browser. */
+export const logClock = signal<LogClock | null>(null);
+
+/** The minutes from UTC on the clock of a log. */
+function minutesAt(milliseconds: number, of: LogClock): number {
+  let minutes = of.changes[0]?.[1] ?? 0;
+  for (const [from, then] of of.changes) if (from <= milliseconds) minutes = then;
+  return minutes;
 }
 
-export function moment(milliseconds: number | null | undefined): string {
+function text(milliseconds: number, of: LogClock | null, form: Intl.DateTimeFormatOptions): string {
+  if (of === null) return new Date(milliseconds).toLocaleString(locale(), { ...form, hour12: false });
+  const shifted = new Date(milliseconds + minutesAt(milliseconds, of) * 60_000);
+  return shifted.toLocaleString(locale(), { ...form, hour12: false, timeZone: "UTC" });
+}
+
+/** A date whose hours in the zone of the browser are those on the clock that is shown. */
+export function onClock(milliseconds: number): Date {
+  if (logClock.value === null) return new Date(milliseconds);
+  const shifted = new Date(milliseconds + minutesAt(milliseconds, logClock.value) * 60_000);
+  return new Date(shifted.getTime() + shifted.getTimezoneOffset() * 60_000);
+}
+
+export function clock(milliseconds: number | null | undefined): string {
   if (milliseconds === null || milliseconds === undefined) return "–";
-  const form: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "medium", hour12: false };
-  return new Date(milliseconds).toLocaleString(locale(), form);
+  return text(milliseconds, logClock.value, { timeStyle: "medium" });
+}
+
+export function moment(milliseconds: number | null | undefined, of: LogClock | null = logClock.value): string {
+  if (milliseconds === null || milliseconds === undefined) return "–";
+  return text(milliseconds, of, { dateStyle: "medium", timeStyle: "medium" });
 }
 
 /** A power of ten as perfmon's legend has it: 0.001, 1, 1000. */

@@ -79,7 +79,8 @@ function Log({ log }: { log: Host }) {
         <dt>{t("source")}</dt><dd>{(log.hosts ?? []).join(", ")}</dd>
         <dt>{t("records")}</dt><dd>{number(log.records)}</dd>
         <dt>{t("counters")}</dt><dd>{number(log.columns)}</dd>
-        <dt>{t("begin")}</dt><dd>{moment(log.first)}</dd>
+        <dt>{t("begin")}</dt><dd>{moment(log.first, log.clock ?? null)}</dd>
+        <dt>{t("zone")}</dt><dd>{log.clock?.zone ?? t("zoneUnknown")}</dd>
         <dt>{t("duration")}</dt><dd>{duration(seconds)}</dd>
         <dt>{t("interval")}</dt><dd>{log.interval == null ? "–" : `${number(log.interval)} s`}</dd>
         {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}</dd></>}

@@ -98,7 +98,7 @@ export function Sessions() {
             <th scope="row"><button class="link" aria-pressed={each === one} onClick={() => { opened.value = each.name; }}>{each.name}</button></th>
             <td><State word={STATE[each.state]} name={each.state} /></td><td>{each.file?.split(/[\\/]/).pop() ?? "–"}</td>
             <td class="num">{number(each.interval)} s</td><td class="num">{bytes(each.bytes)}</td><td class="num">{number(each.records)}</td>
-            <td class={each.errors > 0 ? "num bad" : "num"}>{number(each.errors)}</td><td class="num">{number(each.alerts)}</td><td class="num">{moment(each.last)}</td>
+            <td class={each.errors > 0 ? "num bad" : "num"}>{number(each.errors)}</td><td class="num">{number(each.alerts)}</td><td class="num">{moment(each.last, null)}</td>
             <td>{own.control && <button disabled={busy.value} onClick={() => turn(each)} aria-label={`${t(starts(each) ? "start" : "stop")}: ${each.name}`}>{t(starts(each) ? "start" : "stop")}</button>}</td>
           </tr>))}</tbody>
       </table></div>}
@@ -110,7 +110,7 @@ export function Sessions() {
         {one.latestAlerts.length > 0 && <div class="scroll"><table>
           <thead><tr><th>{t("time")}</th><th>{t("state")}</th><th>{t("counter")}</th><th class="num">{t("value")}</th></tr></thead>
           <tbody>{one.latestAlerts.map((alert) => (
-            <tr><td>{moment(alert.time)}</td><td class={alert.begins ? "bad" : ""}>{t(alert.begins ? "alertBegan" : "alertEnded")}</td>
+            <tr><td>{moment(alert.time, null)}</td><td class={alert.begins ? "bad" : ""}>{t(alert.begins ? "alertBegan" : "alertEnded")}</td>
               <td title={alert.limit}>{alert.counter}</td><td class="num">{number(alert.value)}</td></tr>))}</tbody>
         </table></div>}
       </section>}
@@ -178,7 +178,7 @@ export function Events() {
       {own && own.found > 0 && <div class="scroll" tabIndex={0} role="region" aria-label={t("events")}><table>
         <thead><tr><th>{t("time")}</th><th>{t("level")}</th><th class="num">Id</th><th>{t("message")}</th></tr></thead>
         <tbody>{own.events.map((one) => (
-          <tr><td>{moment(one.time)}</td><td><State word={one.level as Word} name={one.level} /></td><td class="num" title={one.source}>{one.id}</td>
+          <tr><td>{moment(one.time, null)}</td><td><State word={one.level as Word} name={one.level} /></td><td class="num" title={one.source}>{one.id}</td>
             <td>{one.message}{one.repeated + one.others + one.held > 0 && <span class="soft"> × {number(1 + one.repeated + one.others + one.held)}</span>}</td></tr>))}</tbody>
       </table></div>}
     </main>

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { get } from "./api";
 import { Add } from "./add";
 import { Explain } from "./explain";
+import { logClock } from "./format";
 import { follow, hidden } from "./live";
 import { Logs, open, take } from "./logs";
 import { Events, machineKey, Providers, Sessions } from "./machine";
@@ -18,6 +19,8 @@ import {
 } from "./state";
 import "./style.css";
 import { lang, LANG_NAMES, remember, t, type Lang, type Word } from "./words";
+
+if (!inReport) effect(() => { logClock.value = hostOf(host.value)?.clock ?? null; });
 
 const TABS: readonly Screen[] = inReport ? ["report", "monitor"] : SCREENS.slice(0, -1);
 
@@ -97,6 +100,7 @@ async function begin(): Promise<void> {
   readAddress();
   if (inReport) {
     await readReport();
+    logClock.value = report?.clock ?? null;
     if (screen.value !== "monitor") show("report");
     connection.value = "there";
     if (paths.value.length === 0) paths.value = (report?.series ?? []).map((one) => one.path);

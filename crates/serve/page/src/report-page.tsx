@@ -20,6 +20,7 @@ export function ReportPage() {
       <dl>
         <dt>{t("source")}</dt><dd>{about.hosts.join(", ")}</dd>
         <dt>{t("begin")}</dt><dd>{moment(about.first)}</dd>
+        <dt>{t("zone")}</dt><dd>{about.clock.zone ?? t("zoneUnknown")}</dd>
         <dt>{t("duration")}</dt><dd>{duration((about.last - about.first) / 1000)}</dd>
         <dt>{t("records")}</dt><dd>{number(about.records)}</dd>
         <dt>{t("counters")}</dt><dd>{number(about.columns)} ({t("chart")}: {number(about.series.length)})</dd>

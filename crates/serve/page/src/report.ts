@@ -1,5 +1,5 @@
 // The data of a report: in the page itself. `src/pack.rs` writes it: compressed, whole steps, differences.
-import type { Column, Statistics } from "./api";
+import type { Column, LogClock, Statistics } from "./api";
 import type { Data } from "./live";
 
 export type Finding = {
@@ -10,6 +10,7 @@ export type Finding = {
 };
 export type Report = {
   logs: string[]; hosts: string[]; records: number; columns: number; format: string; first: number; last: number;
+  clock: LogClock;
   damage: number; made: number; points: number; decimated: boolean; leftOut: number; moreFindings: number;
   findings: Finding[]; series: (Omit<Column, "values"> & { step: number; statistics: Statistics })[];
 };

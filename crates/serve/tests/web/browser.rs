@@ -93,6 +93,34 @@ fn a_partial_sum_says_what_it_lacks() {
     look(&[address.as_ref(), shots.as_ref(), "partial sum: 1 of 117 refused".as_ref()], "report-monitor");
 }
 
+/// A report has the times on the clock of its log, whatever the zone of the browser is; and says which.
+#[test]
+fn a_report_has_the_clock_of_its_log() {
+    for (zone, said) in [
+        (" (Pacific Standard Time)(480)", "Pacific Standard Time, UTC-08:00"),
+        (" (RTZ 2 (winter))(-180)", "UTC+03:00"),
+        ("", "unknown: the times are as in the log"),
+    ] {
+        let scratch = Scratch::new();
+        let file = scratch.join("zone.csv");
+        let head = format!("\"(PDH-CSV 4.0){zone}\",\"\\\\W\\Memory\\Available MBytes\"");
+        let row = |second: u32| format!("\r\n\"01/15/2020 10:07:{second:02}.000\",\"1\"");
+        std::fs::write(&file, head + &(11..15).map(row).collect::<String>()).unwrap();
+        let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
+            logs: vec![file],
+            paths: vec![r"\Memory\Available MBytes".into()],
+            usual: Vec::new(),
+            reading: tallymon::log::ReadOptions::default(),
+            locale: tallymon::core::title::Language::ENGLISH.into(),
+        });
+        let (report, shots) = (scratch.join("report.html"), scratch.join("shots"));
+        std::fs::write(&report, &made.unwrap().html).unwrap();
+        let address = format!("file://{}", report.display());
+        let begin = "Jan 15, 2020, 10:07:11";
+        look(&[address.as_ref(), shots.as_ref(), begin.as_ref(), said.as_ref()], "report-monitor");
+    }
+}
+
 #[test]
 fn a_day_of_32_counters_is_less_than_a_megabyte() {
     let scratch = Scratch::new();
