@@ -103,9 +103,9 @@ impl PartialRuns {
         self.runs.iter().flat_map(|run| std::iter::repeat_n(run.partial, run.rows))
     }
 
-    /// Bytes in memory.
+    /// Bytes of all runs but the first, which every series has.
     pub(super) fn bytes(&self) -> usize {
-        self.runs.capacity().saturating_mul(size_of::<Run>())
+        self.runs.len().saturating_sub(1).saturating_mul(size_of::<Run>())
     }
 }
 
