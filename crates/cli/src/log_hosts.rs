@@ -4,7 +4,8 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{NoValue, SourceError};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
-use tallymon::log::{LogClock, Moment, ReadOptions};
+use tallymon::log::csv::NO_TYPES;
+use tallymon::log::{Format as LogFormat, LogClock, Moment, ReadOptions};
 use tallymon::{CounterHandle, InstanceNames, Locale, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, Naming, OfLog};
@@ -132,6 +133,9 @@ impl LogHosts {
 
     /// Sets the format of values.
     pub(crate) fn set_format(&mut self, format: Format) {
+        if format.cap100 && matches!(self.log.summary().format, LogFormat::Csv | LogFormat::Tsv) {
+            say(format_args!("--cap: {NO_TYPES}"));
+        }
         self.format = format;
     }
 

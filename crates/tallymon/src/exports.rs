@@ -90,7 +90,7 @@ pub mod log {
 
     /// PDH-CSV and PDH-TSV.
     pub mod csv {
-        pub use tallymon_log::csv::{CsvOptions, CsvWriter, LineEnd};
+        pub use tallymon_log::csv::{CsvOptions, CsvWriter, LineEnd, NO_TYPES};
     }
 
     /// JSON lines.

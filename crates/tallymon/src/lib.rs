@@ -61,6 +61,7 @@ pub mod sample;
 mod search;
 mod source_info;
 mod timer;
+mod toml_fault;
 
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
@@ -80,6 +81,7 @@ pub use sample::Sampler;
 pub use search::{SearchHit, search};
 pub use source_info::SourceInfo;
 pub use timer::{Ticks, Timer};
+pub use toml_fault::toml_fault;
 
 pub use tallymon_host::{
     Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, registry, try_library,

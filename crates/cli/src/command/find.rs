@@ -18,6 +18,10 @@ const INDENT: usize = 4;
 
 pub(crate) fn run(common: &Common, find: &Find) -> Result<(), Failure> {
     let text = find.words.join(" ");
+    if text.trim().is_empty() {
+        let words = "no word to search for was given; 'tally list' lists all objects";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let mut hits = Vec::new();
     let mut outcome = Outcome::default();
     match LogHosts::of(common, &find.of_log, Naming::default())? {

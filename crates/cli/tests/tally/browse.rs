@@ -124,6 +124,9 @@ fn find_searches_every_language() {
     );
     assert_eq!(rows[0]["language"], "009");
     has(&tally(&["find", "no", "such", "thing", "anywhere"]).words(3), &["no such thing anywhere"]);
+    for nothing in [&["find", ""][..], &["find", " ", ""]] {
+        has(&tally(nothing).words(2), &["no word to search for", "tally list"]);
+    }
 }
 
 /// The first paths of `tally find`, without help texts.

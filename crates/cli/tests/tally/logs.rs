@@ -12,6 +12,24 @@ fn sample(name: &str) -> Option<String> {
     shared(&format!("logs/{name}")).map(|path| path.to_str().unwrap().to_string())
 }
 
+/// The types of counters decide which values are shares, and a text log does not have them.
+#[test]
+fn a_cap_of_a_text_log_is_said_to_have_no_effect() {
+    let folder = Folder::new();
+    let text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\W\\PhysicalDisk(_Total)\\% Disk Time\"\n\
+                \"01/15/2020 10:00:00.000\",\"427\"\n";
+    let log = folder.write("cap.csv", text.as_bytes());
+    let path = r"\PhysicalDisk(_Total)\% Disk Time";
+    for command in [&["relog", &log, "--format", "csv"][..], &["get", path, "--log", &log]] {
+        let ran = tally(&[command, &["--cap"]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        has(&ran.out, &["427"]);
+        assert_eq!(ran.err.matches("--cap: a text log does not say the types").count(), 1, "{}", ran.err);
+        let ran = tally(command);
+        assert!(!ran.err.contains("--cap"), "{}", ran.err);
+    }
+}
+
 #[test]
 fn relog_writes_the_same_text_as_windows() {
     let Some(log) = sample("PowerShell_CounterSamples.blg") else { return };

@@ -20,7 +20,7 @@ mod write;
 use tallymon_core::text::ByteOrder;
 
 pub(crate) use lines::encoding;
-pub use read::CsvReader;
+pub use read::{CsvReader, NO_TYPES};
 pub use write::{CsvOptions, CsvWriter, LineEnd};
 
 use crate::utf16::order_without_mark;

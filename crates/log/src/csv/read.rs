@@ -59,6 +59,10 @@ pub struct CsvReader<R> {
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
 }
 
+/// Why no share of a text log is capped.
+pub const NO_TYPES: &str =
+    "a text log does not say the types of its counters, so its values stay as they are";
+
 /// The place of a field whose column is left out.
 const NO_COLUMN: usize = usize::MAX;
 
@@ -113,6 +117,9 @@ impl<R: BufRead> CsvReader<R> {
             header_line: 0,
             seek: None,
         };
+        if options.cap {
+            reader.about.notes.remark(format!("--cap: {NO_TYPES}"));
+        }
         loop {
             let Some(line) = reader.lines.next_line()? else {
                 let words = "needed a first line with \"(PDH-\", found none".to_owned();

@@ -99,9 +99,10 @@ mod tests {
         let time = |words: &str| Settings::parse(&text(words)).map(|settings| settings.alerts[0].time);
         assert_eq!(time("2026-03-01T18:40:00+09:00"), time("2026-03-01T09:40:00Z"));
         assert_eq!(time("2026-03-01 09:40:00"), time("2026-03-01T09:40:00Z"));
-        for (words, wanted) in
-            [("2026-03-01", "a date with a time of day"), ("7", "a date with a time of day, found a integer")]
-        {
+        for (words, wanted) in [
+            ("2026-03-01", "a date with a time of day"),
+            ("7", "a date with a time of day, found a whole number"),
+        ] {
             let error = time(words).unwrap_err();
             assert!(error.contains(wanted), "{error}");
         }

@@ -92,7 +92,11 @@ impl Settings {
                          'w' in the monitor saves them";
             return Err(words.to_string());
         }
-        let table: Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+        let not_toml = |error: toml::de::Error| {
+            let fault = tallymon::toml_fault(text, error.span(), error.message());
+            format!("{fault}; correct this line, or save the settings again with 'w' in the monitor")
+        };
+        let table: Table = text.parse().map_err(not_toml)?;
         let mut settings = Settings {
             view: text_of(&table, "view")?,
             interval: number_of(&table, "interval_ms")?.map(Duration::from_millis),
@@ -263,7 +267,16 @@ fn list_of<'t>(table: &'t Table, key: &str) -> Result<&'t [Value], String> {
 }
 
 fn wrong(key: &str, needed: &str, found: &Value) -> String {
-    format!("{key}: needed {needed}, found a {}", found.type_str())
+    let found = match found {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    };
+    format!("{key}: needed {needed}, found {found}")
 }
 
 /// A text in TOML: without escapes where possible, since paths are full of backslashes.
@@ -339,8 +352,11 @@ mod tests {
     #[test]
     fn errors_name_the_key_and_the_problem() {
         for (text, words) in [
-            ("counters = [", "line 1"),
-            ("counters = 7", "counters: needed a list, found a integer"),
+            (
+                "view = 'all'\ncounters = [",
+                "line 2, column 12: unclosed array, expected `]`; correct this line",
+            ),
+            ("counters = 7", "counters: needed a list, found a whole number"),
             ("counters = [7]", "counters: needed texts"),
             ("interval_ms = -1", "interval_ms: needed a whole number"),
             ("interval_ms = 0", "more than 0"),

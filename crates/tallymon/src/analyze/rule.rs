@@ -236,7 +236,7 @@ impl RuleSet {
     /// It is not TOML, or not rules.
     pub fn add_toml(&mut self, text: &str, path: &Path) -> Result<(), RuleError> {
         let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| fault(path, None, error.to_string()))?;
+            text.parse().map_err(|error: toml::de::Error| fault(path, None, not_toml(text, &error)))?;
         known_keys(&table, &["parameters", "rule"]).map_err(|problem| fault(path, None, problem))?;
         if let Some(parameters) = table.get("parameters") {
             let parameters =
@@ -385,6 +385,10 @@ pub(super) fn counter_path(text: &str) -> Result<CounterPath, String> {
         return Err(format!("{text:?}: only the instance may have a wildcard"));
     }
     Ok(parsed.path)
+}
+
+fn not_toml(text: &str, error: &toml::de::Error) -> String {
+    format!("{}; correct this line", crate::toml_fault(text, error.span(), error.message()))
 }
 
 pub(super) fn fault(path: &Path, rule: Option<&str>, problem: impl Into<String>) -> RuleError {

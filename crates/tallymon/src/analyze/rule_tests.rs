@@ -51,7 +51,7 @@ fn reads_a_rule() {
 #[test]
 fn faults_say_where_and_what_is_expected() {
     for (from, to, words) in [
-        ("[[rule]]", "[[rule", "TOML parse error at line 2"),
+        ("[[rule]]", "[[rule", "own.toml: line 2, column 7: "),
         (
             "severity = \"warning\"",
             "severity = \"bad\"",
