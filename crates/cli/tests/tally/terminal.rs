@@ -413,7 +413,7 @@ fn a_settings_file_needs_no_option_and_one_that_is_none_is_refused_in_words() {
     terminal.line("clear");
     terminal.line(&format!("cd '{}'; '{TALLY}' mon broken.tallymon", folder.path().display()));
     terminal.wait("where and why", |screen| {
-        screen.contains("broken.tallymon: line 1, column 12: unclosed array") && screen.contains("correct")
+        screen.contains("broken.tallymon: line 1, column 13: unclosed array") && screen.contains("correct")
     });
 }
 

@@ -354,7 +354,7 @@ mod tests {
         for (text, words) in [
             (
                 "view = 'all'\ncounters = [",
-                "line 2, column 12: unclosed array, expected `]`; correct this line",
+                "line 2, column 13: unclosed array, expected `]`; correct this line",
             ),
             ("counters = 7", "counters: needed a list, found a whole number"),
             ("counters = [7]", "counters: needed texts"),
