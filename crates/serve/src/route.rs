@@ -8,8 +8,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_DISPOSITION, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE,
-    STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE,
+    CONNECTION, CONTENT_DISPOSITION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION, ORIGIN,
+    SET_COOKIE, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
@@ -220,7 +220,10 @@ impl Service {
         request: &Request<Incoming>,
     ) -> Result<Response<Answer>, Refused> {
         let access = self.sessions()?.clone();
-        access.may_control(request.headers())?;
+        let mut without_cookie = request.headers().clone();
+        without_cookie.remove(COOKIE);
+        let is_by_token = self.gate.token_of(&without_cookie).is_ok();
+        access.may_control(is_by_token || request.headers().contains_key(ORIGIN))?;
         let parameters = Parameters::of(request.uri())?;
         let Some(action) = Action::of(path) else { return Err(Refused::not_found("no such action")) };
         let permit = self.control.acquire().await;

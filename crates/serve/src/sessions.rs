@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HeaderMap, ORIGIN};
 use serde_json::{Value, json};
 use tallymon::core::visible::visible;
 use tallymon::record::session::{Alert, is_session_name};
@@ -37,18 +36,19 @@ impl SessionAccess {
         Ok(json!({ "control": self.control, "sessions": found.iter().map(session).collect::<Vec<_>>() }))
     }
 
-    /// Whether a request may change something. Its host, its origin and its token were checked before.
+    /// Whether a request may change something. Its host, its origin and its token were checked before; `is_ours`:
+    /// it has an origin, or the token beside the cookie.
     ///
     /// The cookie alone is not enough: every browser names the origin of a request that is not a GET, and one
     /// that did not would be stopped here.
-    pub(crate) fn may_control(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(crate) fn may_control(&self, is_ours: bool) -> Result<(), Refused> {
         let refused = |words: &str| Err(Refused::new(StatusCode::FORBIDDEN, words));
         if !self.control {
             return refused(
                 "this server only shows; 'tally serve --allow-control' starts and stops sessions",
             );
         }
-        if !headers.contains_key(ORIGIN) && !headers.contains_key(AUTHORIZATION) {
+        if !is_ours {
             return refused(
                 "a request that changes something needs an Origin, or the token in Authorization",
             );

@@ -295,6 +295,7 @@ fn attack_on_recording_sessions() {
             (format!("{cookie}Sec-Fetch-Site: same-site\r\n"), 403),
             // A browser that does not say where a request comes from.
             (cookie.clone(), 403),
+            (format!("{cookie}Authorization: Basic eDp5\r\n"), 403),
         ] {
             let reply = post(&server, target, &more);
             assert_eq!(reply.status, status, "{target} {more}: {}", reply.text());
