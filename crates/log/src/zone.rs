@@ -99,8 +99,8 @@ impl Zone {
     /// The name and the bias in minutes for the first line of a text log, for a time that is `minutes` from
     /// UTC.
     ///
-    /// The name is ASCII without parentheses. It is like `UTC-03:30` if the log has only a resource number
-    /// with unknown text, or if the distance does not fit the zone.
+    /// The name is ASCII, and its parentheses are pairs, as in `RTZ 2 (winter)`. It is like `UTC-03:30` if the log
+    /// has only a resource number with unknown text, or if the distance does not fit the zone.
     pub fn label(&self, minutes: i32) -> (String, i32) {
         let bias = minutes.saturating_neg();
         let name = match self {
@@ -114,8 +114,8 @@ impl Zone {
             }
             Zone::Fixed { .. } | Zone::Rules(_) => "",
         };
-        let plain = |char: char| (char.is_ascii_graphic() || char == ' ') && !matches!(char, '(' | ')' | '"');
-        if !name.is_empty() && name.chars().all(plain) {
+        let plain = |char: char| (char.is_ascii_graphic() || char == ' ') && char != '"';
+        if !name.is_empty() && name.chars().all(plain) && has_pairs(name) {
             return (name.to_owned(), bias);
         }
         if bias == 0 {
@@ -125,6 +125,20 @@ impl Zone {
         let minutes = minutes.unsigned_abs();
         (format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60), bias)
     }
+}
+
+/// Whether each parenthesis of a text has its other one.
+fn has_pairs(text: &str) -> bool {
+    let mut depth = 0u32;
+    for letter in text.chars() {
+        depth = match letter {
+            '(' => depth.saturating_add(1),
+            ')' if depth == 0 => return false,
+            ')' => depth.saturating_sub(1),
+            _ => depth,
+        };
+    }
+    depth == 0
 }
 
 /// Whether a letter would end the field of a text log, or its line.
@@ -330,6 +344,11 @@ mod tests {
         assert_eq!(pacific().label(-420), ("Pacific Daylight Time".into(), 420));
         assert_eq!(pacific().label(60), ("UTC+01:00".into(), -60));
         assert_eq!(Zone::Unknown.label(0), ("UTC".into(), 0));
+        for (name, shown) in
+            [("RTZ 2 (winter)", "RTZ 2 (winter)"), ("RTZ 2 (winter", "UTC+03:00"), (")(", "UTC+03:00")]
+        {
+            assert_eq!(Zone::Fixed { name: name.into(), bias: -180 }.label(180).0, shown);
+        }
         assert_eq!(
             Zone::Fixed { name: "Paris, Madrid (heure d’été)".into(), bias: -120 }.label(120).0,
             "UTC+02:00"

@@ -222,6 +222,7 @@ fn zones_and_captions_stay_when_a_log_is_copied() {
         " (Maroc (heure)(-60)",
         " (Pacific Standard Time)(480)",
         " (Coordinated Universal Time)(0)",
+        " (RTZ 2 (winter))(-180)",
     ] {
         for caption in ["", ",\"Log of a server\"", ",\"\""] {
             let head =
@@ -235,6 +236,8 @@ fn zones_and_captions_stay_when_a_log_is_copied() {
                 assert!(out.ends_with(rows), "{zone} {format:?}: {out}");
                 let is_told = out.lines().next().unwrap().contains(")(");
                 assert_eq!(is_told, zone.ends_with(')'), "{zone} {format:?}: {out}");
+                let has_name = zone.contains("Time)") || zone.contains("winter");
+                assert!(!has_name || out.contains(zone), "{zone} {format:?}: {out}");
             }
         }
     }
