@@ -142,6 +142,7 @@ pub(crate) enum Command {
     Untick,
     AddToChart,
     // Dialogs.
+    CompletePath,
     Less,
     More,
     Enable,

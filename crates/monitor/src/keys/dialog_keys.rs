@@ -27,6 +27,7 @@ const LONG_LISTS: &[Context] = &[
 ];
 /// Screens in which letters are typed.
 const TYPED: &[Context] = &[Context::Add, Context::Properties, Context::Form, Context::Prompt];
+const PROMPT: &[Context] = &[Context::Prompt];
 const DIALOGS: &[Context] = &[
     Context::Process,
     Context::Act,
@@ -106,6 +107,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         PROPERTIES More [RIGHT]: CHANGE;
         TYPED DeleteLetter [BACKSPACE]: ["delete a letter", "글자 지우기", "一文字削除", "стереть букву"];
         TYPED ClearText [Control('u')]: ["clear the text", "모두 지우기", "全て消去", "стереть всё"];
+        PROMPT CompletePath [TAB]: ["complete the path of a file", "파일 경로 완성", "パスの補完", "дополнить путь к файлу"];
         TYPED Accept [ENTER]: ["accept", "확인", "決定", "принять"];
         CHARTABLE AddToChart [ENTER]: ["add to the chart", "차트에 추가", "グラフに追加", "добавить на график"];
         PROVIDERS Enable [Char('e')]: ["enable", "사용", "有効", "включить"];

@@ -31,7 +31,7 @@ pub(crate) fn dragged(text: &str) -> Option<Vec<PathBuf>> {
 }
 
 /// Splits a text into words as a shell does, with quotes and backslashes.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -10,6 +10,7 @@ pub(crate) mod chart;
 pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod overview;
+mod path_completion;
 pub(crate) mod prompt;
 pub(crate) mod properties;
 pub(crate) mod providers;

@@ -397,6 +397,31 @@ fn a_damaged_log_says_so() {
 }
 
 #[test]
+fn tab_completes_the_path_of_a_file() {
+    let folder = Folder::new("completed");
+    for name in ["monday one.tallymon", "monday two.tallymon"] {
+        std::fs::write(folder.file(name), "").unwrap();
+    }
+    let mut bench = Bench::new(DEFAULTS);
+    bench.resize(180, 24);
+    bench.run(1).types("O").types(&folder.file("mon")).key(KeyCode::Tab).settle();
+    let screen = bench.screen();
+    has(&screen, &["/monday\\", " monday one.tallymon  monday two.tallymon"]);
+    bench.types("t").key(KeyCode::Tab).settle();
+    let screen = bench.screen();
+    has(&screen, &["monday\\ two.tallymon"]);
+    assert!(!screen.contains("one.tallymon"), "{screen}");
+    // It is the file that opens: an empty one has default settings.
+    bench.key(KeyCode::Enter).settle();
+    assert!(!bench.screen().contains("monday"), "{}", bench.screen());
+    // The name of a file to write has its blanks as they are.
+    bench.types("w").key(KeyCode::Null);
+    bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL)));
+    bench.types(&folder.file("monday o")).key(KeyCode::Tab).settle();
+    has(&bench.screen(), &["monday one.tallymon"]);
+}
+
+#[test]
 fn a_saved_file_opens_again() {
     let folder = Folder::new("saved");
     let mut bench = Bench::new(DEFAULTS);
