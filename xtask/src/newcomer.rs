@@ -1,7 +1,7 @@
 //! `cargo xtask newcomer`: types what a newcomer types, and reads the screen.
 //!
-//! A fresh Debian 11 gets the package of `cargo xtask dist`; a copy of this machine, with its compiler, gets a
-//! clone. In both, `tally` must show its overview without a further word. Then programs make the machine slow
+//! A fresh Debian 11 gets the package of `cargo xtask dist`; a copy of this machine, with its compiler, gets
+//! a clone. In both, `tally` must show its overview without a further word. Then programs make the machine slow
 //! on purpose, and the overview must name each of them after at most five keys.
 //!
 //! `--short` installs the package over this machine, with all changes in memory, and leaves out the clone.
@@ -273,10 +273,10 @@ fn first_process(screen: &str) -> Option<&str> {
 fn write_page(steps: &[Step]) -> Result<(), String> {
     let mut page = String::from(
         "# The first minute\n\n\
-         What a newcomer types, and what the screen then shows. `cargo xtask newcomer --write` types it in a fresh\n\
-         Debian 11 without network, and in a copy of the developer's machine for the clone, and writes this page;\n\
-         programs with telling names make the machine slow on purpose. It fails when an answer is not on the\n\
-         screen after five keys.\n\n| from | typed |\n|---|---|\n",
+         What a newcomer types, and what the screen then shows. `cargo xtask newcomer --write` types it in\n\
+         a fresh Debian 11 without network, and in a copy of the developer's machine for the clone, and\n\
+         writes this page; programs with telling names make the machine slow on purpose. It fails when an\n\
+         answer is not on the screen after five keys.\n\n| from | typed |\n|---|---|\n",
     );
     for step in steps {
         let _ = writeln!(page, "| {} | {} |", step.words, step.typed);

@@ -10,7 +10,7 @@ use tallymon_log::{Cooker, ReadOptions, open, read_bytes};
 use tallymon_testkit::{Scratch, peer};
 
 /// The label, the place of a word behind the interval (behind the state for a process), how it is computed,
-/// our counter with `{}` for the instance, and the factor. `/s` is what grew a second, `now` the value itself,
+/// our counter with `{}` for the instance, and the factor. `/s` is what grew a second, `now` the value,
 /// `%` the share of the times of the processor.
 const VALUES: &str = r"
 CPU|3|%|Processor States(_Total)\% User|1

@@ -221,7 +221,8 @@ fn what_can_not_be_read_is_named() {
     let packed = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
     let error = read_bytes(&packed, &ReadOptions::default()).err().unwrap().to_string();
     assert!(error.contains("unpack it first: gunzip"), "{error}");
-    let text = "#Date Time [CPU]User% [CPU]Sys%\n20261123 14:40:06 1 2\n20261123 25:40:06 1 2\n20261123 14:40:07 1\n";
+    let text = "#Date Time [CPU]User% [CPU]Sys%\n20261123 14:40:06 1 2\n20261123 25:40:06 1 2\n\
+        20261123 14:40:07 1\n";
     let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
     while log.next_record().unwrap().is_some() {}
     let lines: Vec<Option<u64>> = log.about().notes.damage.iter().map(|damage| damage.line).collect();

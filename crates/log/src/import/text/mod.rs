@@ -1,5 +1,5 @@
-//! Text reports with times: `vmstat -t`, `iostat -t`, `mpstat`, `pidstat -h`, `sar`, `collectl -P`, and the files
-//! of nmon.
+//! Text reports with times: `vmstat -t`, `iostat -t`, `mpstat`, `pidstat -h`, `sar`, `collectl -P`, and the
+//! files of nmon.
 //!
 //! These programs print computed values, so every counter is a `PERF_DOUBLE_RAW`.
 
