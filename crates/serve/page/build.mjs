@@ -44,8 +44,10 @@ const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.t
 const script = text(".js").replaceAll("</script", "<\\/script");
 const style = text(".css");
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+// What unpacks the script in a report, where it is compressed: `src/report.rs` writes it.
+const loader = readFileSync(at("src/loader.js"), "utf8").trim();
 const rules = [
-  "default-src 'none'", `script-src ${hash(script)}`, `style-src ${hash(style)}`, "connect-src 'self'",
+  "default-src 'none'", `script-src ${hash(script)} ${hash(loader)}`, `style-src ${hash(style)}`, "connect-src 'self'",
   "img-src data: blob:", "base-uri 'none'", "form-action 'none'",
 ].join("; ");
 const page = readFileSync(at("src/index.html"), "utf8")

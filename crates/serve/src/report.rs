@@ -24,6 +24,9 @@ const MOST_FINDINGS: usize = 30;
 const MOST_DETAILS: usize = 5;
 /// Where the data goes.
 const PLACE: &str = "<script type=\"application/octet-stream\" id=\"data\">";
+/// What unpacks the script of the page and runs it. The rules of the page allow it by its hash, and what it
+/// unpacks by the hash that the script has anyway.
+const LOADER: &str = include_str!("../page/src/loader.js");
 
 /// What goes into a report.
 #[derive(Debug, Clone)]
@@ -109,9 +112,24 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let series = chart.series.len();
     let data = packed(&mut chart, about, &found, left_out);
     let text = pack::text(&data).map_err(|error| ReportError::Other(error.to_string()))?;
-    let (before, behind) =
-        PAGE.split_once(PLACE).ok_or_else(|| ReportError::Other("the page has no place for data".into()))?;
-    Ok(Report { html: format!("{before}{PLACE}{text}{behind}"), series, left_out, not_found })
+    Ok(Report { html: page_with(&text)?, series, left_out, not_found })
+}
+
+/// The page with data in it, and with its script compressed.
+fn page_with(data: &str) -> Result<String, ReportError> {
+    let other = |words: &str| ReportError::Other(words.to_owned());
+    let parts = PAGE.split_once(PLACE).and_then(|(before, behind)| {
+        let (between, script) = behind.split_once("<script>")?;
+        let (script, end) = script.rsplit_once("</script>")?;
+        Some((before, between, script, end))
+    });
+    let (before, between, script, end) = parts.ok_or_else(|| other("the page has no place for data"))?;
+    let script = pack::text(script.as_bytes()).map_err(|error| other(&error.to_string()))?;
+    let loader = LOADER.trim();
+    Ok(format!(
+        "{before}{PLACE}{data}{between}<script type=\"application/octet-stream\" id=\"program\">{script}</script>\n\
+         <script>{loader}</script>{end}"
+    ))
 }
 
 /// Paths of a log with several hosts: one without a host means each of them.
