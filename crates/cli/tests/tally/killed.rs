@@ -82,7 +82,9 @@ impl Recording {
         );
         let (log, mut counts, mut calls) = (self.log(), HashMap::<&str, usize>::new(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
-            let Some((name, _)) = line.split_once('(') else { continue };
+            // The end of a call that another thread interrupted has no name: `<... fstat resumed>, {… makedev(`.
+            let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let Some((name, _)) = line.split_once('(').filter(|(name, _)| is_name(name)) else { continue };
             let number = counts.entry(name).or_default();
             *number += 1;
             if !calls.is_empty() || name == "openat" && line.contains(&log) && line.contains("O_CREAT|O_EXCL")
