@@ -29,8 +29,10 @@ impl Sleepers {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("n{}x{next}z", std::process::id());
         let program = folder.file(&name);
-        let sleep =
-            ["/bin/sleep", "/usr/bin/sleep"].into_iter().find(|file| fs::copy(file, &program).is_ok());
+        // A copy could be busy: another test that starts a program has it open for a moment.
+        let sleep = ["/bin/sleep", "/usr/bin/sleep"]
+            .into_iter()
+            .find(|file| fs::metadata(file).is_ok() && std::os::unix::fs::symlink(file, &program).is_ok());
         if sleep.is_none() {
             skip("no sleep");
             return None;
