@@ -445,11 +445,8 @@ impl ProcessRow {
         };
         self.values.memory =
             if wants.statm { Ok(MemoryValues::new(open.memory, reader.facts)) } else { Err(unread) };
-        self.values.status = if wants.status {
-            Ok(StatusValues::new(&open.status, &mut self.private_peak))
-        } else {
-            Err(unread)
-        };
+        self.values.status =
+            if wants.status { Ok(StatusValues::new(&open.status, &mut self.peaks)) } else { Err(unread) };
         self.values.io = match (wants.io, missing.any(TaskParts::IO)) {
             (false, _) => Err(unread),
             (true, true) => {

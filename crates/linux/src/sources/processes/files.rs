@@ -286,7 +286,7 @@ impl ProcessRow {
             reader.read(&mut self.files.get_or_insert_default().status, FileKind::Status, self.pid)?;
         let status = PidStatus::parse(bytes).map_err(|_| FileError::Absent(Absence::ReadFailed))?;
         *switches = status.context_switches();
-        Ok(StatusValues::new(&status, &mut self.private_peak))
+        Ok(StatusValues::new(&status, &mut self.peaks))
     }
 }
 

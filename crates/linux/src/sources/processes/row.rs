@@ -7,7 +7,7 @@ use super::needs::ProcessNeeds;
 use super::thread::{StatReading, Thread};
 use super::threads::Threads;
 use super::usage::{IoTotals, Usage};
-use super::values::ProcessValues;
+use super::values::{Peaks, ProcessValues};
 use crate::kernel::proc::pid_statm::PidStatm;
 use crate::kernel::reusable_file::ReusableFile;
 
@@ -35,7 +35,7 @@ pub(crate) struct ProcessRow {
     pub(crate) values: ProcessValues,
     pub(super) threads: Threads,
     pub(super) usage: Usage,
-    pub(super) private_peak: u64,
+    pub(super) peaks: Peaks,
     pub(super) comm: Vec<u8>,
     /// `comm` as the last BPF pass read it.
     pub(super) bpf_comm: [u8; 16],
@@ -115,7 +115,7 @@ impl ProcessRow {
             values: ProcessValues::zero(&ProcessNeeds::default()),
             threads: Threads::default(),
             usage: Usage::default(),
-            private_peak: 0,
+            peaks: Peaks::default(),
             comm: Vec::new(),
             bpf_comm: [0; 16],
             start_ticks: None,

@@ -215,6 +215,15 @@ impl MemoryValues {
 /// The kernel stack of a thread: 16 KiB on 64-bit machines, 8 KiB on others, in the usual configurations.
 const KERNEL_STACK: u64 = if cfg!(target_pointer_width = "64") { 16 << 10 } else { 8 << 10 };
 
+/// The largest sizes of a process so far, in bytes. The kernel forgets them when the process ends, and does not
+/// count the private ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Peaks {
+    address_space: u64,
+    working_set: u64,
+    private: u64,
+}
+
 impl StatusValues {
     const NOTHING: StatusValues = StatusValues {
         address_space_peak: Some(0),
@@ -224,20 +233,33 @@ impl StatusValues {
         nonpaged: Some(0),
     };
 
-    /// `peak` is the largest `private` so far; it is updated.
-    pub(crate) fn new(status: &PidStatus, peak: &mut u64) -> StatusValues {
+    /// `peaks` are the largest sizes so far; they are updated.
+    pub(crate) fn new(status: &PidStatus, peaks: &mut Peaks) -> StatusValues {
         let stacks = status.threads.map(|threads| threads.saturating_mul(KERNEL_STACK));
         if status.virtual_size.is_none() {
-            // A kernel thread or zombie has no memory of its own, and `status` has no lines about it.
-            return StatusValues { nonpaged: stacks, private_peak: Some(*peak), ..StatusValues::NOTHING };
+            // A kernel thread or zombie has no memory of its own, and `status` has no lines about it. The peaks
+            // of a zombie are those that it had.
+            return StatusValues {
+                address_space_peak: Some(peaks.address_space),
+                working_set_peak: Some(peaks.working_set),
+                private_peak: Some(peaks.private),
+                nonpaged: stacks,
+                ..StatusValues::NOTHING
+            };
         }
         let private = status.private().map(kib_to_bytes);
-        *peak = (*peak).max(private.unwrap_or(0));
+        let address_space_peak = status.virtual_peak.map(kib_to_bytes);
+        let working_set_peak = status.resident_peak.map(kib_to_bytes);
+        *peaks = Peaks {
+            address_space: address_space_peak.unwrap_or(0),
+            working_set: working_set_peak.unwrap_or(0),
+            private: peaks.private.max(private.unwrap_or(0)),
+        };
         StatusValues {
-            address_space_peak: status.virtual_peak.map(kib_to_bytes),
-            working_set_peak: status.resident_peak.map(kib_to_bytes),
+            address_space_peak,
+            working_set_peak,
             private,
-            private_peak: private.map(|_| *peak),
+            private_peak: private.map(|_| peaks.private),
             nonpaged: status
                 .page_tables
                 .zip(stacks)
@@ -347,7 +369,7 @@ mod tests {
 
     #[test]
     fn kernel_threads_have_no_memory_and_missing_lines_are_absent() {
-        let mut peak = 0;
+        let mut peak = Peaks::default();
         let kernel_thread = PidStatus { threads: Some(1), ..PidStatus::default() };
         let part = StatusValues::new(&kernel_thread, &mut peak);
         assert_eq!(part, StatusValues { nonpaged: Some(KERNEL_STACK), ..StatusValues::NOTHING });
@@ -360,5 +382,11 @@ mod tests {
             assert_eq!(part.private, Some(private * 1024));
             assert_eq!(part.private_peak, Some(expected * 1024));
         }
+        // It has ended, and its parent has not asked for it yet: no peak falls.
+        let alive = PidStatus { resident_peak: Some(20), ..old };
+        StatusValues::new(&alive, &mut peak);
+        let part = StatusValues::new(&kernel_thread, &mut peak);
+        assert_eq!((part.address_space_peak, part.working_set_peak), (Some(10_240), Some(20_480)));
+        assert_eq!((part.private_peak, part.private), (Some(7_168), Some(0)));
     }
 }
