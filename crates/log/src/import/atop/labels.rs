@@ -50,9 +50,12 @@ pub(super) struct Label {
     /// The fields, in their order.
     pub(super) fields: &'static [(&'static str, Sort)],
     pub(super) table: Table<'static>,
-    /// What the sum of all processors becomes besides.
-    pub(super) of_all: Option<Table<'static>>,
+    /// What some fields become besides, and of which instance.
+    pub(super) besides: Option<(Table<'static>, Option<&'static str>)>,
 }
+
+/// The sum of all processors.
+pub(super) const TOTAL: &str = "_Total";
 
 use Sort::{Hertz, Now, PageSize, Pages, Positive, Skip, Sum, SumPages, Ticks};
 
@@ -112,46 +115,48 @@ const DISK: &[(&str, Sort)] = &[
     ("queue_while_busy", Now),
 ];
 
-const fn table(group: &'static str, rows: &'static [Row]) -> Table<'static> {
-    Table { group, own: group, rows }
+/// A kind of line whose fields without a row become counters of an object with the name of its group.
+const fn label(
+    word: &'static str,
+    whose: Whose,
+    fields: &'static [(&'static str, Sort)],
+    group: &'static str,
+    rows: &'static [Row],
+) -> Label {
+    Label { word, whose, fields, table: Table { group, own: group, rows }, besides: None }
 }
 
 /// Every kind of line that is known. Two of them have one first word: the second field tells them apart.
 pub(super) static LABELS: &[Label] = &[
     Label {
-        word: "CPU",
-        whose: Whose::AllProcessors,
-        fields: TIMES,
-        table: table("atop CPU", PROCESSOR),
-        of_all: Some(Table {
-            group: "atop CPU, all processors",
-            own: "",
-            rows: &[
-                row("steal", "System Extended", "% Steal Time", Kind::Share(ALL)),
-                row("wait", "System Extended", "% IO Wait Time", Kind::Share(ALL)),
-                row("nice", "System Extended", "% Nice Time", Kind::Share(ALL)),
+        besides: Some((
+            Table {
+                group: "atop CPU, all processors",
+                own: "",
+                rows: &[
+                    row("steal", "System Extended", "% Steal Time", Kind::Share(ALL)),
+                    row("wait", "System Extended", "% IO Wait Time", Kind::Share(ALL)),
+                    row("nice", "System Extended", "% Nice Time", Kind::Share(ALL)),
+                ],
+            },
+            None,
+        )),
+        ..label("CPU", Whose::AllProcessors, TIMES, "atop CPU", PROCESSOR)
+    },
+    label("cpu", Whose::Named(1), TIMES, "atop cpu", PROCESSOR),
+    Label {
+        besides: Some((INTERRUPTS, Some(TOTAL))),
+        ..label(
+            "CPL",
+            Whose::Machine,
+            &[
+                ("processors", Skip),
+                ("load_1", Now),
+                ("load_5", Now),
+                ("load_15", Now),
+                ("switches", Sum),
+                ("interrupts", Sum),
             ],
-        }),
-    },
-    Label {
-        word: "cpu",
-        whose: Whose::Named(1),
-        fields: TIMES,
-        table: table("atop cpu", PROCESSOR),
-        of_all: None,
-    },
-    Label {
-        word: "CPL",
-        whose: Whose::Machine,
-        fields: &[
-            ("processors", Skip),
-            ("load_1", Now),
-            ("load_5", Now),
-            ("load_15", Now),
-            ("switches", Sum),
-            ("interrupts", Sum),
-        ],
-        table: table(
             "atop CPL",
             &[
                 row("load_1", "System Extended", "Load Average 1 Minute", VALUE),
@@ -159,13 +164,12 @@ pub(super) static LABELS: &[Label] = &[
                 row("load_15", "System Extended", "Load Average 15 Minutes", VALUE),
                 row("switches", "System", "Context Switches/sec", RATE),
             ],
-        ),
-        of_all: None,
+        )
     },
-    Label {
-        word: "MEM",
-        whose: Whose::Machine,
-        fields: &[
+    label(
+        "MEM",
+        Whose::Machine,
+        &[
             ("page_size", PageSize),
             ("total", Pages),
             ("free", Pages),
@@ -188,25 +192,22 @@ pub(super) static LABELS: &[Label] = &[
             ("UDP_buffers", Pages),
             ("page_tables", Pages),
         ],
-        table: table(
-            "atop MEM",
-            &[
-                row("free", "Memory", "Free & Zero Page List Bytes", LEVEL),
-                row("total", "Memory Details", "Total Bytes", LEVEL),
-                row("cache", "Memory Details", "Cached Bytes", LEVEL),
-                row("buffer", "Memory Details", "Buffer Bytes", LEVEL),
-                row("slab", "Memory Details", "Slab Bytes", LEVEL),
-                row("dirty", "Page Cache", "Dirty Bytes", LEVEL),
-                row("shared", "Page Cache", "Shared Memory Bytes", LEVEL),
-                row("page_tables", "Memory Extended", "Page Table Bytes", LEVEL),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "SWP",
-        whose: Whose::Machine,
-        fields: &[
+        "atop MEM",
+        &[
+            row("free", "Memory", "Free & Zero Page List Bytes", LEVEL),
+            row("total", "Memory Details", "Total Bytes", LEVEL),
+            row("cache", "Memory Details", "Cached Bytes", LEVEL),
+            row("buffer", "Memory Details", "Buffer Bytes", LEVEL),
+            row("slab", "Memory Details", "Slab Bytes", LEVEL),
+            row("dirty", "Page Cache", "Dirty Bytes", LEVEL),
+            row("shared", "Page Cache", "Shared Memory Bytes", LEVEL),
+            row("page_tables", "Memory Extended", "Page Table Bytes", LEVEL),
+        ],
+    ),
+    label(
+        "SWP",
+        Whose::Machine,
+        &[
             ("page_size", PageSize),
             ("total", Pages),
             ("free", Pages),
@@ -217,22 +218,19 @@ pub(super) static LABELS: &[Label] = &[
             ("zswapped", Pages),
             ("zswap_pool", Pages),
         ],
-        table: table(
-            "atop SWP",
-            &[
-                row("committed", "Memory", "Committed Bytes", LEVEL),
-                row("limit", "Memory", "Commit Limit", LEVEL),
-                row("total", "Memory Details", "Swap Total Bytes", LEVEL),
-                row("free", "Memory Details", "Swap Free Bytes", LEVEL),
-                row("cache", "Memory Details", "Swap Cached Bytes", LEVEL),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "PAG",
-        whose: Whose::Machine,
-        fields: &[
+        "atop SWP",
+        &[
+            row("committed", "Memory", "Committed Bytes", LEVEL),
+            row("limit", "Memory", "Commit Limit", LEVEL),
+            row("total", "Memory Details", "Swap Total Bytes", LEVEL),
+            row("free", "Memory Details", "Swap Free Bytes", LEVEL),
+            row("cache", "Memory Details", "Swap Cached Bytes", LEVEL),
+        ],
+    ),
+    label(
+        "PAG",
+        Whose::Machine,
+        &[
             ("page_size", PageSize),
             ("scans", Sum),
             ("allocation_stalls", Sum),
@@ -246,22 +244,19 @@ pub(super) static LABELS: &[Label] = &[
             ("page_in", SumPages),
             ("page_out", SumPages),
         ],
-        table: table(
-            "atop PAG",
-            &[
-                row("page_in", "Memory", "Pages Input/sec", Kind::Rate(1, 4096)),
-                row("page_in", "Memory Details", "Page In Bytes/sec", RATE),
-                row("page_out", "Memory Details", "Page Out Bytes/sec", RATE),
-                row("swap_in", "Memory Details", "Swap In Bytes/sec", RATE),
-                row("swap_out", "Memory Details", "Swap Out Bytes/sec", RATE),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "PSI",
-        whose: Whose::Machine,
-        fields: &[
+        "atop PAG",
+        &[
+            row("page_in", "Memory", "Pages Input/sec", Kind::Rate(1, 4096)),
+            row("page_in", "Memory Details", "Page In Bytes/sec", RATE),
+            row("page_out", "Memory Details", "Page Out Bytes/sec", RATE),
+            row("swap_in", "Memory Details", "Swap In Bytes/sec", RATE),
+            row("swap_out", "Memory Details", "Swap Out Bytes/sec", RATE),
+        ],
+    ),
+    label(
+        "PSI",
+        Whose::Machine,
+        &[
             ("is_there", Skip),
             ("processor_some_10_s", Now),
             ("processor_some_60_s", Now),
@@ -284,53 +279,42 @@ pub(super) static LABELS: &[Label] = &[
             ("disk_full_300_s", Now),
             ("disk_full", Sum),
         ],
-        table: table(
-            "atop PSI",
-            &[
-                row("processor_some", "Pressure", "% Processor Pressure Some", Kind::Busy(10)),
-                row("memory_some", "Pressure", "% Memory Pressure Some", Kind::Busy(10)),
-                row("memory_full", "Pressure", "% Memory Pressure Full", Kind::Busy(10)),
-                row("disk_some", "Pressure", "% IO Pressure Some", Kind::Busy(10)),
-                row("disk_full", "Pressure", "% IO Pressure Full", Kind::Busy(10)),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "DSK",
-        whose: Whose::Named(0),
-        fields: DISK,
-        table: table(
-            "atop DSK",
-            &[
-                row("reads + writes", "PhysicalDisk", "Disk Transfers/sec", RATE),
-                row("reads", "PhysicalDisk", "Disk Reads/sec", RATE),
-                row("writes", "PhysicalDisk", "Disk Writes/sec", RATE),
-                row("read_sectors + written_sectors", "PhysicalDisk", "Disk Bytes/sec", SECTORS),
-                row("read_sectors", "PhysicalDisk", "Disk Read Bytes/sec", SECTORS),
-                row("written_sectors", "PhysicalDisk", "Disk Write Bytes/sec", SECTORS),
-                row("ms", "PhysicalDisk", "% Idle Time", Kind::Idle(MS)),
-                row("ms", "Block Device", "% Active Time", Kind::Busy(MS)),
-                row("read_sectors", "PhysicalDisk", "Avg. Disk Bytes/Read", Kind::AmountPer(512, "reads")),
-                row(
-                    "written_sectors",
-                    "PhysicalDisk",
-                    "Avg. Disk Bytes/Write",
-                    Kind::AmountPer(512, "writes"),
-                ),
-                row("in_flight", "PhysicalDisk", "Current Disk Queue Length", LEVEL),
-                row("discards", "Block Device", "Discards/sec", RATE),
-                row("discarded_sectors", "Block Device", "Discard Bytes/sec", SECTORS),
-            ],
-        ),
-        of_all: None,
-    },
-    Label { word: "LVM", whose: Whose::Named(0), fields: DISK, table: table("atop LVM", &[]), of_all: None },
-    Label { word: "MDD", whose: Whose::Named(0), fields: DISK, table: table("atop MDD", &[]), of_all: None },
-    Label {
-        word: "NET upper",
-        whose: Whose::Machine,
-        fields: &[
+        "atop PSI",
+        &[
+            row("processor_some", "Pressure", "% Processor Pressure Some", Kind::Busy(10)),
+            row("memory_some", "Pressure", "% Memory Pressure Some", Kind::Busy(10)),
+            row("memory_full", "Pressure", "% Memory Pressure Full", Kind::Busy(10)),
+            row("disk_some", "Pressure", "% IO Pressure Some", Kind::Busy(10)),
+            row("disk_full", "Pressure", "% IO Pressure Full", Kind::Busy(10)),
+        ],
+    ),
+    label(
+        "DSK",
+        Whose::Named(0),
+        DISK,
+        "atop DSK",
+        &[
+            row("reads + writes", "PhysicalDisk", "Disk Transfers/sec", RATE),
+            row("reads", "PhysicalDisk", "Disk Reads/sec", RATE),
+            row("writes", "PhysicalDisk", "Disk Writes/sec", RATE),
+            row("read_sectors + written_sectors", "PhysicalDisk", "Disk Bytes/sec", SECTORS),
+            row("read_sectors", "PhysicalDisk", "Disk Read Bytes/sec", SECTORS),
+            row("written_sectors", "PhysicalDisk", "Disk Write Bytes/sec", SECTORS),
+            row("ms", "PhysicalDisk", "% Idle Time", Kind::Idle(MS)),
+            row("ms", "Block Device", "% Active Time", Kind::Busy(MS)),
+            row("read_sectors", "PhysicalDisk", "Avg. Disk Bytes/Read", Kind::AmountPer(512, "reads")),
+            row("written_sectors", "PhysicalDisk", "Avg. Disk Bytes/Write", Kind::AmountPer(512, "writes")),
+            row("in_flight", "PhysicalDisk", "Current Disk Queue Length", LEVEL),
+            row("discards", "Block Device", "Discards/sec", RATE),
+            row("discarded_sectors", "Block Device", "Discard Bytes/sec", SECTORS),
+        ],
+    ),
+    label("LVM", Whose::Named(0), DISK, "atop LVM", &[]),
+    label("MDD", Whose::Named(0), DISK, "atop MDD", &[]),
+    label(
+        "NET upper",
+        Whose::Machine,
+        &[
             ("upper", Skip),
             ("TCP_in", Sum),
             ("TCP_out", Sum),
@@ -349,23 +333,20 @@ pub(super) static LABELS: &[Label] = &[
             ("TCP_errors", Sum),
             ("TCP_resets", Sum),
         ],
-        table: table(
-            "atop NET upper",
-            &[
-                row("TCP_in", "TCPv4", "Segments Received/sec", RATE),
-                row("TCP_out", "TCPv4", "Segments Sent/sec", RATE),
-                row("TCP_retransmitted", "TCPv4", "Segments Retransmitted/sec", RATE),
-                row("TCP_established", "TCPv4", "Connections Established", LEVEL),
-                row("TCP_active", "TCPv4", "Connections Active", LEVEL),
-                row("TCP_passive", "TCPv4", "Connections Passive", LEVEL),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "NET",
-        whose: Whose::Named(0),
-        fields: &[
+        "atop NET upper",
+        &[
+            row("TCP_in", "TCPv4", "Segments Received/sec", RATE),
+            row("TCP_out", "TCPv4", "Segments Sent/sec", RATE),
+            row("TCP_retransmitted", "TCPv4", "Segments Retransmitted/sec", RATE),
+            row("TCP_established", "TCPv4", "Connections Established", LEVEL),
+            row("TCP_active", "TCPv4", "Connections Active", LEVEL),
+            row("TCP_passive", "TCPv4", "Connections Passive", LEVEL),
+        ],
+    ),
+    label(
+        "NET",
+        Whose::Named(0),
+        &[
             ("name", Skip),
             ("packets_in", Sum),
             ("bytes_in", Sum),
@@ -374,45 +355,33 @@ pub(super) static LABELS: &[Label] = &[
             ("speed", Positive),
             ("duplex", Skip),
         ],
-        table: table(
-            "atop NET",
-            &[
-                row("bytes_in + bytes_out", "Network Interface", "Bytes Total/sec", RATE),
-                row("packets_in + packets_out", "Network Interface", "Packets/sec", RATE),
-                row("packets_in", "Network Interface", "Packets Received/sec", RATE),
-                row("packets_out", "Network Interface", "Packets Sent/sec", RATE),
-                row("bytes_in", "Network Interface", "Bytes Received/sec", RATE),
-                row("bytes_out", "Network Interface", "Bytes Sent/sec", RATE),
-                row("speed", "Network Interface", "Current Bandwidth", Kind::Level(1_000_000, 1)),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "NFC",
-        whose: Whose::Machine,
-        fields: &[
-            ("calls", Sum),
-            ("reads", Sum),
-            ("writes", Sum),
-            ("retransmissions", Sum),
-            ("authorizations", Sum),
+        "atop NET",
+        &[
+            row("bytes_in + bytes_out", "Network Interface", "Bytes Total/sec", RATE),
+            row("packets_in + packets_out", "Network Interface", "Packets/sec", RATE),
+            row("packets_in", "Network Interface", "Packets Received/sec", RATE),
+            row("packets_out", "Network Interface", "Packets Sent/sec", RATE),
+            row("bytes_in", "Network Interface", "Bytes Received/sec", RATE),
+            row("bytes_out", "Network Interface", "Bytes Sent/sec", RATE),
+            row("speed", "Network Interface", "Current Bandwidth", Kind::Level(1_000_000, 1)),
         ],
-        table: table(
-            "atop NFC",
-            &[
-                row("calls", "NFS Client", "Requests/sec", RATE),
-                row("retransmissions", "NFS Client", "Retransmissions/sec", RATE),
-                row("reads", "NFS Client", "Read Requests/sec", RATE),
-                row("writes", "NFS Client", "Write Requests/sec", RATE),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "NFS",
-        whose: Whose::Machine,
-        fields: &[
+    ),
+    label(
+        "NFC",
+        Whose::Machine,
+        &[("calls", Sum), ("reads", Sum), ("writes", Sum), ("retransmissions", Sum), ("authorizations", Sum)],
+        "atop NFC",
+        &[
+            row("calls", "NFS Client", "Requests/sec", RATE),
+            row("retransmissions", "NFS Client", "Retransmissions/sec", RATE),
+            row("reads", "NFS Client", "Read Requests/sec", RATE),
+            row("writes", "NFS Client", "Write Requests/sec", RATE),
+        ],
+    ),
+    label(
+        "NFS",
+        Whose::Machine,
+        &[
             ("calls", Sum),
             ("reads", Sum),
             ("writes", Sum),
@@ -429,25 +398,22 @@ pub(super) static LABELS: &[Label] = &[
             ("reply_cache_misses", Sum),
             ("uncached", Sum),
         ],
-        table: table(
-            "atop NFS",
-            &[
-                row("calls", "NFS Server", "Requests/sec", RATE),
-                row("packets", "NFS Server", "Packets/sec", RATE),
-                row("UDP_packets", "NFS Server", "UDP Packets/sec", RATE),
-                row("TCP_packets", "NFS Server", "TCP Packets/sec", RATE),
-                row("reply_cache_hits", "NFS Server", "Reply Cache Hits/sec", RATE),
-                row("reply_cache_misses", "NFS Server", "Reply Cache Misses/sec", RATE),
-                row("reads", "NFS Server", "Read Requests/sec", RATE),
-                row("writes", "NFS Server", "Write Requests/sec", RATE),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "NUM",
-        whose: Whose::Named(0),
-        fields: &[
+        "atop NFS",
+        &[
+            row("calls", "NFS Server", "Requests/sec", RATE),
+            row("packets", "NFS Server", "Packets/sec", RATE),
+            row("UDP_packets", "NFS Server", "UDP Packets/sec", RATE),
+            row("TCP_packets", "NFS Server", "TCP Packets/sec", RATE),
+            row("reply_cache_hits", "NFS Server", "Reply Cache Hits/sec", RATE),
+            row("reply_cache_misses", "NFS Server", "Reply Cache Misses/sec", RATE),
+            row("reads", "NFS Server", "Read Requests/sec", RATE),
+            row("writes", "NFS Server", "Write Requests/sec", RATE),
+        ],
+    ),
+    label(
+        "NUM",
+        Whose::Named(0),
+        &[
             ("node", Skip),
             ("page_size", PageSize),
             ("%_fragmented", Now),
@@ -462,41 +428,35 @@ pub(super) static LABELS: &[Label] = &[
             ("shared", Pages),
             ("huge_pages", Now),
         ],
-        table: table(
-            "atop NUM",
-            &[
-                row("total", "NUMA Node Memory", "Total MBytes", Kind::Level(1, 1 << 20)),
-                row("free", "NUMA Node Memory", "Free MBytes", Kind::Level(1, 1 << 20)),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "PRG",
-        whose: Whose::Process,
-        fields: &[("uid", Skip), ("gid", Skip), ("TGID", Skip), ("threads", Now)],
-        table: table("atop PRG", &[row("threads", "Process", "Thread Count", LEVEL)]),
-        of_all: None,
-    },
-    Label {
-        word: "PRC",
-        whose: Whose::Process,
-        fields: &[("hertz", Hertz), ("user", Ticks), ("sys", Ticks), ("nice", Skip), ("priority", Skip)],
-        table: table(
-            "atop PRC",
-            &[
-                row("PID", "Process", "ID Process", LEVEL),
-                row("user + sys", "Process", "% Processor Time", Kind::Busy(1)),
-                row("user", "Process", "% User Time", Kind::Busy(1)),
-                row("sys", "Process", "% Privileged Time", Kind::Busy(1)),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "PRM",
-        whose: Whose::Process,
-        fields: &[
+        "atop NUM",
+        &[
+            row("total", "NUMA Node Memory", "Total MBytes", Kind::Level(1, 1 << 20)),
+            row("free", "NUMA Node Memory", "Free MBytes", Kind::Level(1, 1 << 20)),
+        ],
+    ),
+    label(
+        "PRG",
+        Whose::Process,
+        &[("uid", Skip), ("gid", Skip), ("TGID", Skip), ("threads", Now)],
+        "atop PRG",
+        &[row("threads", "Process", "Thread Count", LEVEL)],
+    ),
+    label(
+        "PRC",
+        Whose::Process,
+        &[("hertz", Hertz), ("user", Ticks), ("sys", Ticks), ("nice", Skip), ("priority", Skip)],
+        "atop PRC",
+        &[
+            row("PID", "Process", "ID Process", LEVEL),
+            row("user + sys", "Process", "% Processor Time", Kind::Busy(1)),
+            row("user", "Process", "% User Time", Kind::Busy(1)),
+            row("sys", "Process", "% Privileged Time", Kind::Busy(1)),
+        ],
+    ),
+    label(
+        "PRM",
+        Whose::Process,
+        &[
             ("page_size", Skip),
             ("virtual", Now),
             ("resident", Now),
@@ -510,22 +470,19 @@ pub(super) static LABELS: &[Label] = &[
             ("stack", Skip),
             ("swap", Now),
         ],
-        table: table(
-            "atop PRM",
-            &[
-                row("virtual", "Process", "Virtual Bytes", Kind::Level(1024, 1)),
-                row("resident", "Process", "Working Set", Kind::Level(1024, 1)),
-                row("minor_faults + major_faults", "Process", "Page Faults/sec", RATE),
-                row("major_faults", "atop PRM", "major_faults", RATE),
-                row("swap", "atop PRM", "swap_bytes", Kind::Level(1024, 1)),
-            ],
-        ),
-        of_all: None,
-    },
-    Label {
-        word: "PRD",
-        whose: Whose::Process,
-        fields: &[
+        "atop PRM",
+        &[
+            row("virtual", "Process", "Virtual Bytes", Kind::Level(1024, 1)),
+            row("resident", "Process", "Working Set", Kind::Level(1024, 1)),
+            row("minor_faults + major_faults", "Process", "Page Faults/sec", RATE),
+            row("major_faults", "atop PRM", "major_faults", RATE),
+            row("swap", "atop PRM", "swap_bytes", Kind::Level(1024, 1)),
+        ],
+    ),
+    label(
+        "PRD",
+        Whose::Process,
+        &[
             ("patch", Skip),
             ("is_there", Skip),
             ("reads", Skip),
@@ -534,20 +491,17 @@ pub(super) static LABELS: &[Label] = &[
             ("written_sectors", Sum),
             ("cancelled_sectors", Sum),
         ],
-        table: table(
-            "atop PRD",
-            &[
-                row("read_sectors", "atop PRD", "Disk Read Bytes/sec", SECTORS),
-                row("written_sectors", "atop PRD", "Disk Write Bytes/sec", SECTORS),
-                row("cancelled_sectors", "atop PRD", "Cancelled Write Bytes/sec", SECTORS),
-            ],
-        ),
-        of_all: None,
-    },
+        "atop PRD",
+        &[
+            row("read_sectors", "atop PRD", "Disk Read Bytes/sec", SECTORS),
+            row("written_sectors", "atop PRD", "Disk Write Bytes/sec", SECTORS),
+            row("cancelled_sectors", "atop PRD", "Cancelled Write Bytes/sec", SECTORS),
+        ],
+    ),
 ];
 
 /// What the number of interrupts becomes.
-pub(super) const INTERRUPTS: Table<'static> = Table {
+const INTERRUPTS: Table<'static> = Table {
     group: "atop CPL, all processors",
     own: "",
     rows: &[row("interrupts", "Processor", "Interrupts/sec", RATE)],
@@ -559,8 +513,7 @@ pub(crate) fn tables() -> Vec<Table<'static>> {
     let mut tables: Vec<Table<'static>> = Vec::new();
     for label in LABELS {
         tables.push(label.table);
-        tables.extend(label.of_all);
+        tables.extend(label.besides.map(|(table, _)| table));
     }
-    tables.push(INTERRUPTS);
     tables
 }

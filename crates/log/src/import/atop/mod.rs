@@ -11,13 +11,13 @@ use std::io::BufRead;
 
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND, UNIX_EPOCH};
 
-use self::labels::{INTERRUPTS, LABELS, Label, Sort, Whose};
+use self::labels::{LABELS, Label, Sort, TOTAL, Whose};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
 use crate::import::lines::{Line, Lines};
 use crate::import::reader::Decoder;
-use crate::import::table::{Field, LEVEL, Number, RATE};
+use crate::import::table::{Field, LEVEL, Number, RATE, Table};
 use crate::import::text::times::{date, join, time_of_day};
 use crate::reader::About;
 use crate::zone::Zone;
@@ -138,17 +138,14 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         let words: Vec<&str> = stamp.rest.split_whitespace().collect();
         let name = match label.whose {
             Whose::Named(place) => *words.get(place).ok_or("a line without a name")?,
-            Whose::AllProcessors => "_Total",
+            Whose::AllProcessors => TOTAL,
             Whose::Machine | Whose::Process => "",
         };
         let fields = self.fields(at, label, name, words.into_iter())?;
         let instance = (!name.is_empty()).then_some((name, name));
         columns.put(&label.table, 0, instance, &fields);
-        if let Some(table) = &label.of_all {
-            columns.put(table, 0, None, &fields);
-        }
-        if label.word == "CPL" {
-            columns.put(&INTERRUPTS, 0, Some(("_Total", "_Total")), &fields);
+        if let Some((table, name)) = &label.besides {
+            columns.put(table, 0, name.map(|name| (name, name)), &fields);
         }
         Ok(())
     }
@@ -187,7 +184,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         let mut fields = self.fields(at, label, &key, words.into_iter())?;
         fields.push(Field { name: "PID", number: Some(Number::U32(pid)), own: LEVEL, source: 0 });
         // Only the lines of the table: the others are of this kind of line.
-        let table = crate::import::table::Table { own: "", ..label.table };
+        let table = Table { own: "", ..label.table };
         columns.put(&table, 0, Some((&key, name)), &fields);
         Ok(())
     }
