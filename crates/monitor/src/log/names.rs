@@ -31,24 +31,30 @@ pub(crate) fn dragged(text: &str) -> Option<Vec<PathBuf>> {
 }
 
 /// Splits a text into words as a shell does, with quotes and backslashes.
-pub(crate) fn words(text: &str) -> Vec<String> {
+fn words(text: &str) -> Vec<String> {
+    placed_words(text).into_iter().map(|(_, word)| word).collect()
+}
+
+/// The words of a text as a shell has them, each with the byte at which it begins.
+pub(crate) fn placed_words(text: &str) -> Vec<(usize, String)> {
     let mut words = Vec::new();
-    let mut word: Option<String> = None;
+    let mut word: Option<(usize, String)> = None;
     let mut quote = None;
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let begin = || (at, String::new());
         match (quote, letter) {
             (Some(known), letter) if known == letter => quote = None,
             (None, '"' | '\'') => {
                 quote = Some(letter);
-                word.get_or_insert_default();
+                word.get_or_insert_with(begin);
             }
             // Other backslashes separate folders of Windows.
-            (None, '\\') if letters.peek().is_some_and(|next| " \"'\\".contains(*next)) => {
-                word.get_or_insert_default().extend(letters.next());
+            (None, '\\') if letters.peek().is_some_and(|(_, next)| " \"'\\".contains(*next)) => {
+                word.get_or_insert_with(begin).1.extend(letters.next().map(|(_, next)| next));
             }
             (None, letter) if letter.is_whitespace() => words.extend(word.take()),
-            (_, letter) => word.get_or_insert_default().push(letter),
+            (_, letter) => word.get_or_insert_with(begin).1.push(letter),
         }
     }
     words.extend(word);

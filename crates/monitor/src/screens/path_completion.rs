@@ -2,6 +2,8 @@
 
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
+use crate::log::names::placed_words;
+
 /// The most names of a folder that are looked at.
 const MOST_NAMES: usize = 100_000;
 
@@ -17,9 +19,8 @@ pub(crate) struct Completion {
 /// Completes a path at the end of a text. With `several` the text may be several paths, as a shell has them:
 /// the last one is completed, and blanks in names get a backslash.
 pub(crate) fn complete(text: &str, several: bool) -> Completion {
-    let start = if several { start_of_last(text) } else { 0 };
-    let (before, last) = text.split_at_checked(start).unwrap_or(("", text));
-    let typed = if several { unquoted(last) } else { last.to_owned() };
+    let (start, typed) = if several { last_word(text) } else { (0, text.to_owned()) };
+    let before = text.get(..start).unwrap_or_default();
     let typed = match (typed.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),
         _ => typed,
@@ -65,25 +66,12 @@ fn agreed(names: &[String]) -> Option<String> {
     Some(agreed.to_owned())
 }
 
-/// Where the last word of a text begins.
-fn start_of_last(text: &str) -> usize {
-    let (mut start, mut quote, mut escaped) = (0, None, false);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            _ if escaped => escaped = false,
-            (None, '\\') if MAIN_SEPARATOR != '\\' => escaped = true,
-            (Some(known), letter) if known == letter => quote = None,
-            (None, '"' | '\'') => quote = Some(letter),
-            (None, letter) if letter.is_whitespace() => start = at.saturating_add(letter.len_utf8()),
-            _ => {}
-        }
-    }
-    start
-}
-
-/// A word without its quotes and backslashes.
-fn unquoted(word: &str) -> String {
-    crate::log::names::words(word).into_iter().next().unwrap_or_default()
+/// The word that is being typed at the end of a text, and where it begins: an empty one after a blank.
+fn last_word(text: &str) -> (usize, String) {
+    // With a letter more the end always belongs to a word.
+    let (start, mut word) = placed_words(&format!("{text}x")).pop().unwrap_or_default();
+    word.pop();
+    (start, word)
 }
 
 /// A path as one word.
@@ -132,7 +120,7 @@ mod tests {
             let both = format!("{} '{}", at("a.blg"), at("old logs/"));
             let found = complete(&both, true).text;
             assert_eq!(found, format!("{} {}", at("a.blg"), at("old\\ logs/a.blg")));
-            assert_eq!(crate::log::names::words(&found)[1], at("old logs/a.blg"));
+            assert_eq!(placed_words(&found)[1].1, at("old logs/a.blg"));
         }
         // A folder that is not there, and no folder.
         assert_eq!(complete("/no/such/pl", true).text, "/no/such/pl");
