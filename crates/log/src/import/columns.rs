@@ -7,6 +7,7 @@ use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 
+use super::lines::Line;
 use super::table::{Field, Kind, Number, Table, terms};
 use crate::error::Damage;
 use crate::reader::{About, Column};
@@ -315,6 +316,13 @@ impl Columns {
     pub(crate) fn damage_line(&mut self, byte: u64, line: u64, what: String) {
         let record = Some(self.about.records.saturating_add(1));
         self.about.notes.damage(Damage { byte, buffer: None, record, line: Some(line), what });
+    }
+
+    /// Reports a line that is too long to be whole.
+    pub(crate) fn report_cut(&mut self, line: &Line) {
+        if line.is_cut {
+            self.damage_line(line.byte, line.number, "a line of more than 1 MiB was cut".to_owned());
+        }
     }
 
     pub(crate) fn damage(&mut self, byte: u64, what: String) {

@@ -325,9 +325,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                     None => break,
                 },
             };
-            if line.is_cut {
-                columns.damage_line(line.byte, line.number, "a line of more than 1 MiB was cut".to_owned());
-            }
+            columns.report_cut(&line);
             match line.text.trim() {
                 "" => continue,
                 "SEP" if row.is_some() => break,

@@ -266,9 +266,7 @@ impl<R: BufRead + Send> Decoder for CollectlDecoder<R> {
                     None => break,
                 },
             };
-            if line.is_cut {
-                columns.damage_line(line.byte, line.number, "a line of more than 1 MiB was cut".to_owned());
-            }
+            columns.report_cut(&line);
             if line.text.starts_with('#') || line.text.trim().is_empty() {
                 if is_heading(line.text.as_bytes()) {
                     self.heading(&line.text);

@@ -112,9 +112,7 @@ impl<R: BufRead + Send> Decoder for NmonDecoder<R> {
             columns.begin(time, time.0);
         }
         while let Some(line) = self.lines.next()? {
-            if line.is_cut {
-                columns.damage_line(line.byte, line.number, "a line of more than 1 MiB was cut".to_owned());
-            }
+            columns.report_cut(&line);
             let parts: Vec<&str> = line.text.split(',').collect();
             let [word, second, rest @ ..] = &parts[..] else { continue };
             match (*word, *second, rest) {

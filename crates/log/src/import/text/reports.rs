@@ -186,9 +186,7 @@ impl<R: BufRead + Send> Decoder for ReportDecoder<R> {
                     None => break,
                 },
             };
-            if line.is_cut {
-                columns.damage_line(line.byte, line.number, "a line of more than 1 MiB was cut".to_owned());
-            }
+            columns.report_cut(&line);
             let text = line.text.trim();
             if text.is_empty() || text.starts_with("Average") || text.starts_with("Summary") {
                 continue;
