@@ -60,6 +60,14 @@ impl Uploads {
     }
 }
 
+impl Uploads {
+    /// A name that no file has yet.
+    fn new_path(&self) -> std::path::PathBuf {
+        let number = self.number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.folder.join(number.to_string())
+    }
+}
+
 impl Drop for Uploads {
     fn drop(&mut self) {
         // What is left in a temporary folder is removed by the system.
@@ -90,8 +98,7 @@ pub(crate) async fn receive(
     let announced = request.body().size_hint().lower();
     uploads.take(announced)?;
     let mut room = Room { uploads: &uploads, taken: announced, used: 0 };
-    let number = uploads.number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let path = uploads.folder.join(number.to_string());
+    let path = uploads.new_path();
     let failed = |error: std::io::Error| {
         Refused::new(StatusCode::INSUFFICIENT_STORAGE, format!("the upload can not be kept: {error}"))
     };
@@ -130,8 +137,7 @@ impl Temporary {
     /// A name for a new file, which takes about so many bytes of the room for uploads.
     pub(crate) fn new(uploads: &Arc<Uploads>, bytes: u64) -> Result<Temporary, Refused> {
         uploads.take(bytes)?;
-        let number = uploads.number.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(Temporary { uploads: Arc::clone(uploads), path: uploads.folder.join(number.to_string()), bytes })
+        Ok(Temporary { uploads: Arc::clone(uploads), path: uploads.new_path(), bytes })
     }
 
     /// Where it is.
