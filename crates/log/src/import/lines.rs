@@ -19,14 +19,24 @@ pub(crate) struct Lines<R> {
     input: R,
     byte: u64,
     number: u64,
+    /// A line that was given back.
+    back: Option<Line>,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) const fn new(input: R) -> Lines<R> {
-        Lines { input, byte: 0, number: 0 }
+        Lines { input, byte: 0, number: 0, back: None }
+    }
+
+    /// Gives back a line that belongs to what follows: the next one again.
+    pub(crate) fn put_back(&mut self, line: Line) {
+        self.back = Some(line);
     }
 
     pub(crate) fn next(&mut self) -> io::Result<Option<Line>> {
+        if let Some(line) = self.back.take() {
+            return Ok(Some(line));
+        }
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? as u64;
         if read == 0 {

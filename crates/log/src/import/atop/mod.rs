@@ -15,7 +15,7 @@ use self::labels::{LABELS, Label, Sort, TOTAL, Whose};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
-use crate::import::lines::{Line, Lines};
+use crate::import::lines::Lines;
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, LEVEL, Number, RATE, Table};
 use crate::import::text::times::{date, join, time_of_day};
@@ -88,8 +88,6 @@ type ProcessKey = (u32, u32);
 /// Decodes the output of `atop -P`.
 pub(crate) struct AtopDecoder<R> {
     lines: Lines<R>,
-    /// The first line of the next sample.
-    next: Option<Line>,
     /// What the fields of each instance have grown to, by the place of its label and its instance.
     sums: HashMap<(usize, String), Vec<u64>>,
     /// How many processes with an id ended.
@@ -110,16 +108,14 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         }
         let mut columns = Columns::new(About::new(Format::Atop));
         columns.about.writer = Some("atop".to_owned());
-        let mut decoder = AtopDecoder {
+        let decoder = AtopDecoder {
             lines: Lines::new(input),
-            next: None,
             sums: HashMap::new(),
             ended: HashMap::new(),
             ending: Vec::new(),
             page: 4096,
             hertz: 100,
         };
-        decoder.next = decoder.lines.next()?;
         Ok((decoder, columns))
     }
 
@@ -317,14 +313,7 @@ fn is_thread(label: &Label, words: &[&str]) -> bool {
 impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
     fn next(&mut self, columns: &mut Columns) -> Result<Option<(FileTime, i32)>, LogError> {
         let mut row: Option<(FileTime, i32)> = None;
-        loop {
-            let line = match self.next.take() {
-                Some(line) => line,
-                None => match self.lines.next()? {
-                    Some(line) => line,
-                    None => break,
-                },
-            };
+        while let Some(line) = self.lines.next()? {
             columns.report_cut(&line);
             match line.text.trim() {
                 "" => continue,
@@ -361,7 +350,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                 row = Some((time, stamp.local_minutes));
             } else if row.is_some_and(|(of, _)| of != time) {
                 // The end of the sample is missing.
-                self.next = Some(line);
+                self.lines.put_back(line);
                 break;
             }
             if let Err(words) = self.put(columns, &stamp) {

@@ -12,7 +12,7 @@ use super::times::{date, join, time_of_day};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
-use crate::import::lines::{Line, Lines};
+use crate::import::lines::Lines;
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, Number, Table, VALUE};
 use crate::reader::About;
@@ -50,8 +50,6 @@ pub(crate) struct CollectlDecoder<R> {
     /// The lines are about processes: one for each.
     is_process: bool,
     bias: i32,
-    /// The first line of the next sample.
-    next: Option<Line>,
 }
 
 impl<R: BufRead + Send> CollectlDecoder<R> {
@@ -64,7 +62,6 @@ impl<R: BufRead + Send> CollectlDecoder<R> {
             separator: ' ',
             is_process: false,
             bias: 0,
-            next: None,
         };
         let mut columns = Columns::new(About::new(Format::Collectl));
         columns.about.writer = Some("collectl".to_owned());
@@ -258,14 +255,7 @@ fn day_of(text: &str) -> Option<FileTime> {
 impl<R: BufRead + Send> Decoder for CollectlDecoder<R> {
     fn next(&mut self, columns: &mut Columns) -> Result<Option<(FileTime, i32)>, LogError> {
         let mut row: Option<FileTime> = None;
-        loop {
-            let line = match self.next.take() {
-                Some(line) => line,
-                None => match self.lines.next()? {
-                    Some(line) => line,
-                    None => break,
-                },
-            };
+        while let Some(line) = self.lines.next()? {
             columns.report_cut(&line);
             if line.text.starts_with('#') || line.text.trim().is_empty() {
                 if is_heading(line.text.as_bytes()) {
@@ -283,7 +273,7 @@ impl<R: BufRead + Send> Decoder for CollectlDecoder<R> {
                 continue;
             };
             if row.is_some_and(|of| of != time) {
-                self.next = Some(line);
+                self.lines.put_back(line);
                 break;
             }
             if row.is_none() {

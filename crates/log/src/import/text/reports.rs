@@ -12,7 +12,7 @@ use super::times::{after, date, half_day, join, stamp, time_of_day};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
-use crate::import::lines::{Line, Lines};
+use crate::import::lines::Lines;
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, Number, Table, VALUE};
 use crate::reader::About;
@@ -25,7 +25,6 @@ const NAMES: &[&str] =
 /// Decodes a report.
 pub(crate) struct ReportDecoder<R> {
     lines: Lines<R>,
-    waiting: Option<Line>,
     date: FileTime,
     bias: Option<i32>,
     /// Minutes from UTC to the local times.
@@ -69,8 +68,7 @@ impl<R: BufRead + Send> ReportDecoder<R> {
             None => Zone::Unknown,
         };
         let minutes = bias.unwrap_or(0).saturating_neg();
-        let decoder =
-            ReportDecoder { lines, waiting: None, date: day, bias, minutes, time: None, names: Vec::new() };
+        let decoder = ReportDecoder { lines, date: day, bias, minutes, time: None, names: Vec::new() };
         Ok((decoder, columns))
     }
 
@@ -178,14 +176,7 @@ fn layout(names: &[&str]) -> u64 {
 impl<R: BufRead + Send> Decoder for ReportDecoder<R> {
     fn next(&mut self, columns: &mut Columns) -> Result<Option<(FileTime, i32)>, LogError> {
         let mut row: Option<FileTime> = None;
-        loop {
-            let line = match self.waiting.take() {
-                Some(line) => line,
-                None => match self.lines.next()? {
-                    Some(line) => line,
-                    None => break,
-                },
-            };
+        while let Some(line) = self.lines.next()? {
             columns.report_cut(&line);
             let text = line.text.trim();
             if text.is_empty() || text.starts_with("Average") || text.starts_with("Summary") {
@@ -193,7 +184,7 @@ impl<R: BufRead + Send> Decoder for ReportDecoder<R> {
             }
             if let Some((time, minutes)) = stamp(text) {
                 if row.is_some() {
-                    self.waiting = Some(line);
+                    self.lines.put_back(line);
                     break;
                 }
                 if let Some(minutes) = minutes.filter(|_| self.bias.is_none()) {
@@ -216,7 +207,7 @@ impl<R: BufRead + Send> Decoder for ReportDecoder<R> {
                 Part::Values(values) => {
                     match (row, time) {
                         (Some(row), Some(time)) if row != time => {
-                            self.waiting = Some(line);
+                            self.lines.put_back(line);
                             break;
                         }
                         (None, Some(time)) => {
