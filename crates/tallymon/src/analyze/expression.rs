@@ -13,8 +13,13 @@
 
 use std::fmt;
 
-/// How deep parentheses, `not` and minus signs may be nested.
+/// How deep parentheses, `not` and minus signs may be nested, and how many parts operators of one strength may join.
 const DEPTH: usize = 64;
+/// How many operators an expression may have. Each can make its tree deeper, and the tree is walked by recursion.
+const OPERATORS: usize = 1024;
+
+/// How many names a message lists.
+const LISTED: usize = 20;
 
 /// A parsed expression. Names are positions in the list that it was parsed with.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +71,7 @@ impl Expression {
     ///
     /// The text does not follow the grammar, or uses another name.
     pub fn parse(text: &str, names: &[String]) -> Result<Expression, ExpressionError> {
-        let mut parser = Parser { text, at: 0, names, depth: 0 };
+        let mut parser = Parser { text, at: 0, names, depth: 0, operators: 0 };
         let root = parser.any()?;
         match parser.token() {
             None => Ok(Expression { text: text.to_owned(), root }),
@@ -182,6 +187,7 @@ struct Parser<'t> {
     at: usize,
     names: &'t [String],
     depth: usize,
+    operators: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -245,9 +251,12 @@ impl<'t> Parser<'t> {
         let mut joined = 0_usize;
         while let Some((_, operator)) = operators.iter().find(|(word, _)| self.take(word)) {
             joined = joined.saturating_add(1);
-            // Each one makes the tree deeper.
+            self.operators = self.operators.saturating_add(1);
             if joined > DEPTH {
                 return Err(self.error(format!("it joins more than {DEPTH} parts")));
+            }
+            if self.operators > OPERATORS {
+                return Err(self.error(format!("it has more than {OPERATORS} operators")));
             }
             node = Node::Binary(*operator, Box::new(node), Box::new(operand(self)?));
         }
@@ -312,8 +321,12 @@ impl<'t> Parser<'t> {
         } else if let Some(number) = number(word) {
             Node::Number(number)
         } else {
-            let known = self.names.join(", ");
-            return Err(self.error(format!("{word:?} is no number and no name of this rule ({known})")));
+            let listed = self.names.get(..LISTED).unwrap_or(self.names).join(", ");
+            let others = self.names.len().saturating_sub(LISTED);
+            let more = if others == 0 { String::new() } else { format!(" and {others} others") };
+            return Err(
+                self.error(format!("{word:?} is no number and no name of this rule ({listed}{more})"))
+            );
         };
         self.at = self.at.saturating_add(word.len());
         Ok(node)

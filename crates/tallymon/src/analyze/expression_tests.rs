@@ -60,6 +60,13 @@ fn bounds_its_depth() {
     ] {
         assert!(parse(&text).is_err());
     }
+    // Joined parts make the tree deeper, too: 64 of each strength in each of 60 parentheses are 19,200 deep.
+    let joined = ["*1", "+1", "<1", " and 1", " or 1"].map(|part| part.repeat(64)).concat();
+    let nested = format!("{}1{}", "(".repeat(60), format!("{joined})").repeat(60));
+    let error = parse(&nested).unwrap_err();
+    assert!(error.problem.contains("more than 1024 operators"), "{error}");
+    let allowed = format!("{}1{}", "(".repeat(15), format!("{})", "+1".repeat(64)).repeat(15));
+    assert_eq!(parse(&allowed).unwrap().value(&[]), Some(961.0));
 }
 
 #[test]

@@ -16,6 +16,10 @@ use super::rule::{Resource, Rule, RuleError, RuleSet, Severity, Skipped, counter
 
 /// Files that inherit from each other are followed so deep.
 const INHERITED: usize = 8;
+/// Elements may be nested so deep; files of PAL have five.
+const NESTED: usize = 64;
+/// The code of a constant threshold has at most so many lines; the longest of PAL has 40.
+const LINES: usize = 1000;
 
 /// One analysis: some counters and the thresholds over them.
 #[derive(Default)]
@@ -71,7 +75,9 @@ fn add_inherited(
             .map(|name| path.with_file_name(name))
             .find(|file| plain && file.is_file());
         match found {
-            None => set.skipped.push(skip("the file that it inherits from is not in its folder".to_owned())),
+            None => set
+                .skip(skip("the file that it inherits from is not in its folder".to_owned()))
+                .map_err(|problem| fault(path, None, problem))?,
             Some(file) if seen.contains(&file) || seen.len() >= INHERITED => {}
             Some(file) => {
                 let bytes = read(&file).map_err(|error| fault(&file, None, error.to_string()))?;
@@ -88,8 +94,14 @@ fn thresholds(set: &mut RuleSet, bytes: &[u8], path: &Path) -> Result<Vec<String
     set.machine_parameters();
     let text = decode(bytes).map_err(|problem| fault(path, None, problem))?;
     let mut reader = Reader::from_str(&text);
-    let mut file =
-        FileReader { set, path, analysis: Analysis::default(), within: Vec::new(), inherits: Vec::new() };
+    let mut file = FileReader {
+        set,
+        path,
+        analysis: Analysis::default(),
+        within: Vec::new(),
+        inherits: Vec::new(),
+        names: Vec::new(),
+    };
     let mut is_pal = false;
     loop {
         let at = reader.buffer_position();
@@ -100,7 +112,7 @@ fn thresholds(set: &mut RuleSet, bytes: &[u8], path: &Path) -> Result<Vec<String
                 file.start(&start, true).map_err(xml)?;
             }
             Event::Empty(start) => file.start(&start, false).map_err(xml)?,
-            Event::End(_) => file.end(),
+            Event::End(_) => file.end().map_err(xml)?,
             Event::CData(data) => file.text(&String::from_utf8_lossy(&data)),
             Event::Text(data) => file.text(&data.xml_content().map_err(|error| xml(error.to_string()))?),
             Event::Eof => break,
@@ -137,6 +149,8 @@ struct FileReader<'s> {
     analysis: Analysis,
     within: Vec<Vec<u8>>,
     inherits: Vec<String>,
+    /// What expressions may use: the value and all parameters.
+    names: Vec<String>,
 }
 
 impl FileReader<'_> {
@@ -155,7 +169,7 @@ impl FileReader<'_> {
                 let default = number(take("DEFAULTVALUE").trim());
                 let name = take("QUESTIONVARNAME");
                 if let Some(default) = default.filter(|_| is_name(&name)) {
-                    self.set.parameter(&name, Some(default));
+                    self.set.parameter(&name, Some(default))?;
                 }
             }
             b"ANALYSIS" => {
@@ -183,15 +197,19 @@ impl FileReader<'_> {
             _ => {}
         }
         if has_end {
+            if self.within.len() >= NESTED {
+                return Err(format!("elements are nested more than {NESTED} deep"));
+            }
             self.within.push(start.local_name().as_ref().to_vec());
         }
         Ok(())
     }
 
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), String> {
         if self.within.pop().as_deref() == Some(b"ANALYSIS") {
-            self.finish();
+            self.finish()?;
         }
+        Ok(())
     }
 
     fn text(&mut self, text: &str) {
@@ -207,24 +225,28 @@ impl FileReader<'_> {
     }
 
     /// Makes rules of the analysis that ends.
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Result<(), String> {
         let analysis = std::mem::take(&mut self.analysis);
         let means = plain(&analysis.description);
+        if self.names.len() != self.set.parameters.len().saturating_add(1) {
+            self.names = self.set.names(std::iter::once(&"value".to_owned()));
+        }
         for threshold in &analysis.thresholds {
             let name = format!("{}: {}", analysis.name, threshold.name);
-            match rule(self.set, &analysis, threshold, &means, &self.path.display().to_string()) {
-                Ok(rule) => self.set.push_new(rule),
+            match rule(&self.names, &analysis, threshold, &means, &self.path.display().to_string()) {
+                Ok(rule) => self.set.push_new(rule)?,
                 Err(reason) => {
                     let origin = self.path.display().to_string();
-                    self.set.skipped.push(Skipped { origin, rule: name, reason });
+                    self.set.skip(Skipped { origin, rule: name, reason })?;
                 }
             }
         }
+        Ok(())
     }
 }
 
 fn rule(
-    set: &RuleSet,
+    names: &[String],
     analysis: &Analysis,
     threshold: &Threshold,
     means: &str,
@@ -243,9 +265,8 @@ fn rule(
         return Err(format!("its counter {} is computed by a program", source.path));
     }
     let counters = vec![("value".to_owned(), counter_path(&source.path)?)];
-    let names = set.names(counters.iter().map(|(name, _)| name));
     let text = format!("value {} {}", call.operator, call.threshold);
-    let parsed = |text: &str| Expression::parse(text, &names).map_err(|error| format!("{text:?}, {error}"));
+    let parsed = |text: &str| Expression::parse(text, names).map_err(|error| format!("{text:?}, {error}"));
     let when = parsed(&text)?;
     Ok(Rule {
         id: format!("{}: {}", analysis.name, threshold.name),
@@ -281,8 +302,12 @@ struct Call {
 /// Reads code that is comments, assignments, lower limits (`If ($a -lt 64) { $a = 64 }`) and one call.
 fn call_of(code: &str) -> Result<Call, String> {
     let lines = code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let code = lines.collect::<Vec<_>>().join("\n");
+    let lines = lines.take(LINES.saturating_add(1)).collect::<Vec<_>>();
     let program = || "its code is a program, not a constant threshold".to_owned();
+    if lines.len() > LINES {
+        return Err(program());
+    }
+    let code = lines.join("\n");
     let Some((before, call)) = code.split_once("StaticThreshold ") else {
         let is_basic = code.contains("ThresholdBroken = True");
         return Err(if is_basic { "its code is Visual Basic of PAL 1".to_owned() } else { program() });

@@ -101,6 +101,10 @@ pub struct RuleSet {
     pub skipped: Vec<Skipped>,
     /// The parameters that were set by [`RuleSet::set`].
     given: Vec<String>,
+    /// What tells rules of threshold files apart, of each rule.
+    conditions: HashSet<String>,
+    /// The bytes of all texts.
+    bytes: usize,
 }
 
 /// A rule that was not used.
@@ -171,6 +175,17 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("linux", include_str!("rules/linux.toml")),
     ("dotnet", include_str!("rules/dotnet.toml")),
 ];
+
+/// How long a file of rules may be.
+const FILE_BYTES: u64 = 16 << 20;
+/// How many rules, and how many parameters besides those of the machine, a set may have: each rule is parsed with all
+/// parameters.
+const RULES: usize = 20_000;
+const PARAMETERS: usize = 256;
+/// How long the name of a parameter may be.
+const NAME_BYTES: usize = 256;
+/// How long all texts of rules may be together, also of rules that are not used. Many thresholds share one description.
+const TEXT_BYTES: usize = 64 << 20;
 
 /// Parameters that are taken from the log.
 pub const MACHINE_PARAMETERS: [&str; 2] = ["memory_mb", "processors"];
@@ -244,7 +259,7 @@ impl RuleSet {
             for (name, value) in parameters {
                 let value = number_of(value)
                     .ok_or_else(|| fault(path, None, format!("parameter {name:?} is no number")))?;
-                self.parameter(name, Some(value));
+                self.parameter(name, Some(value)).map_err(|problem| fault(path, None, problem))?;
             }
         }
         self.machine_parameters();
@@ -258,7 +273,7 @@ impl RuleSet {
             if !ids.insert(parsed.id.clone()) {
                 return Err(fault(path, Some(id), "another rule of this file has the same id"));
             }
-            self.rules.push(parsed);
+            self.push(parsed).map_err(|problem| fault(path, Some(id), problem))?;
         }
         Ok(())
     }
@@ -282,8 +297,11 @@ impl RuleSet {
         Ok(())
     }
 
+    /// There is always room for these: see [`RuleSet::parameter`].
     pub(super) fn machine_parameters(&mut self) {
-        MACHINE_PARAMETERS.iter().for_each(|name| self.parameter(name, None));
+        for name in MACHINE_PARAMETERS {
+            self.push_parameter(name, None);
+        }
     }
 
     pub(super) fn is_given(&self, parameter: &str) -> bool {
@@ -292,21 +310,53 @@ impl RuleSet {
 
     /// Adds a rule, unless one of the same severity has the same counters and condition: files of thresholds
     /// repeat those of others.
-    pub(super) fn push_new(&mut self, rule: Rule) {
-        let is_same = |other: &Rule| {
-            let same_text = other.when.to_string().eq_ignore_ascii_case(&rule.when.to_string());
-            other.severity == rule.severity
-                && other.counters == rule.counters
-                && same_text
-                && other.except == rule.except
-        };
-        if !self.rules.iter().any(is_same) {
-            self.rules.push(rule);
+    pub(super) fn push_new(&mut self, rule: Rule) -> Result<(), String> {
+        if self.conditions.contains(&condition_of(&rule)) { Ok(()) } else { self.push(rule) }
+    }
+
+    fn push(&mut self, rule: Rule) -> Result<(), String> {
+        if self.rules.len() >= RULES {
+            return Err(format!("there are more than {RULES} rules; use fewer files, or split this one"));
         }
+        let condition = condition_of(&rule);
+        // The condition has the counters and the instances that are left out.
+        self.charge(&[&condition, &rule.title, &rule.means, &rule.next, &rule.origin])?;
+        self.conditions.insert(condition);
+        self.rules.push(rule);
+        Ok(())
+    }
+
+    /// Lists a rule that is not used.
+    pub(super) fn skip(&mut self, skipped: Skipped) -> Result<(), String> {
+        self.charge(&[&skipped.origin, &skipped.rule, &skipped.reason])?;
+        self.skipped.push(skipped);
+        Ok(())
+    }
+
+    fn charge(&mut self, texts: &[&str]) -> Result<(), String> {
+        self.bytes = texts.iter().fold(self.bytes, |bytes, text| bytes.saturating_add(text.len()));
+        if self.bytes > TEXT_BYTES {
+            return Err(format!(
+                "the texts of all rules are longer than {} MiB; use fewer files",
+                TEXT_BYTES >> 20
+            ));
+        }
+        Ok(())
     }
 
     /// Adds a parameter unless it exists.
-    pub(super) fn parameter(&mut self, name: &str, value: Option<f64>) {
+    pub(super) fn parameter(&mut self, name: &str, value: Option<f64>) -> Result<(), String> {
+        if name.len() > NAME_BYTES {
+            return Err(format!("the name of a parameter is longer than {NAME_BYTES} bytes"));
+        }
+        if self.parameters.len() >= PARAMETERS && !self.parameters.iter().any(|(known, _)| known == name) {
+            return Err(format!("there are more than {PARAMETERS} parameters; use fewer files"));
+        }
+        self.push_parameter(name, value);
+        Ok(())
+    }
+
+    fn push_parameter(&mut self, name: &str, value: Option<f64>) {
         if !self.parameters.iter().any(|(known, _)| known == name) {
             self.parameters.push((name.to_owned(), value));
         }
@@ -378,6 +428,12 @@ impl Rule {
     }
 }
 
+/// The text that is equal for rules of the same severity, counters, condition and left-out instances.
+fn condition_of(rule: &Rule) -> String {
+    let when = rule.when.to_string().to_ascii_lowercase();
+    format!("{:?} {when:?} {:?} {:?}", rule.severity, rule.counters, rule.except)
+}
+
 /// A path whose object and counter are literal names.
 pub(super) fn counter_path(text: &str) -> Result<CounterPath, String> {
     let parsed = CounterPath::parse(text).map_err(|error| format!("{text:?} is no counter path: {error}"))?;
@@ -442,7 +498,12 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// The bytes of a regular file: a pipe would wait for somebody who writes into it.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    tallymon_log::open_regular(path)?.read_to_end(&mut bytes)?;
+    tallymon_log::open_regular(path)?.take(FILE_BYTES.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > FILE_BYTES {
+        let mebibytes = FILE_BYTES >> 20;
+        let words = format!("it is longer than {mebibytes} MiB, the limit for a file of rules; split it");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+    }
     Ok(bytes)
 }
 
