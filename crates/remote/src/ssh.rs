@@ -17,6 +17,12 @@ use crate::address::{Address, SshAddress};
 use crate::frames::FrameError;
 use crate::peer::{Connection, Dial, PeerSource};
 
+use self::input::Input;
+
+#[cfg_attr(unix, path = "ssh_input/unix.rs")]
+#[cfg_attr(not(unix), path = "ssh_input/other.rs")]
+mod input;
+
 /// What runs on the other machine.
 const REMOTE: [&str; 3] = ["tally", "serve", "--stdio"];
 
@@ -49,7 +55,11 @@ impl Dial for Ssh {
             command.arg("-l").arg(user);
         }
         command.arg("--").arg(&self.address.host).args(REMOTE);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (theirs, input) = input::pair().map_err(|error| {
+            let words = format!("{}: the input of ssh: {error}", self.name());
+            SourceError::new(SourceErrorKind::Io, words)
+        })?;
+        command.stdin(theirs).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
             let words = match error.kind() {
                 io::ErrorKind::NotFound => {
@@ -60,7 +70,7 @@ impl Dial for Ssh {
             SourceError::new(SourceErrorKind::Unreachable, format!("{}: {words}", self.name()))
         })?;
         let messages = Messages::of(&mut child);
-        Ok(Box::new(SshConnection { child, messages, host: self.address.host.clone() }))
+        Ok(Box::new(SshConnection { child, input: Some(input), messages, host: self.address.host.clone() }))
     }
 
     fn name(&self) -> String {
@@ -70,6 +80,7 @@ impl Dial for Ssh {
 
 struct SshConnection {
     child: Child,
+    input: Option<Input>,
     messages: Messages,
     host: String,
 }
@@ -129,7 +140,8 @@ impl SshConnection {
 
 impl Connection for SshConnection {
     fn streams(&mut self) -> Option<(Box<dyn Read + Send>, Box<dyn Write + Send>)> {
-        Some((Box::new(self.child.stdout.take()?), Box::new(self.child.stdin.take()?)))
+        let output = self.input.take()?.writer(self.child.stdin.take())?;
+        Some((Box::new(self.child.stdout.take()?), output))
     }
 
     fn diagnosis(&mut self, failed: &FrameError) -> Option<(SourceErrorKind, String)> {
