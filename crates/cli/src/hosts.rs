@@ -13,9 +13,11 @@ use tallymon::remote::USUAL_TIMEOUT;
 use tallymon::{CounterHandle, HostReadings, Locale, Location, Query, Reading, open};
 
 use crate::arguments::Common;
+use crate::command::log::arguments::{Log, LogAction};
 use crate::command_line::Command;
 use crate::exit::{Failure, Kind};
 use crate::missing_values::{Reasons, missing_of_host};
+use crate::open_files;
 use crate::paths;
 use crate::words::say;
 
@@ -38,27 +40,29 @@ pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Fa
     }
     let reads_hosts = match command {
         None => true,
-        Some(command) => matches!(
-            command,
-            Command::Get(_)
-                | Command::Watch(_)
-                | Command::List(_)
-                | Command::Find(_)
-                | Command::Mon(_)
-                | Command::Serve(_)
-                | Command::Check(_)
-                | Command::Stat(_)
-                | Command::Top(_)
-                | Command::Explain(_)
-                | Command::Browse(_)
-                | Command::Dump(_)
-        ),
+        Some(command) => {
+            matches!(
+                command,
+                Command::Get(_)
+                    | Command::Watch(_)
+                    | Command::List(_)
+                    | Command::Find(_)
+                    | Command::Mon(_)
+                    | Command::Serve(_)
+                    | Command::Check(_)
+                    | Command::Stat(_)
+                    | Command::Top(_)
+                    | Command::Explain(_)
+                    | Command::Browse(_)
+                    | Command::Dump(_)
+            ) || matches!(command, Command::Log(Log { action: LogAction::Start(_) | LogAction::Update(_) }))
+        }
     };
     if reads_hosts {
         return Ok(());
     }
     let words = "this command does not read other machines; get, watch, list, find, mon, serve, check, stat, \
-                 top, explain, browse and dump do";
+                 top, explain, browse, dump, 'log start' and 'log update' do";
     Err(Failure::new(Kind::Usage, words))
 }
 
@@ -217,6 +221,7 @@ pub(crate) fn side_by_side<T: Send>(
     if hosts.len() < 2 {
         return hosts.into_iter().map(act).collect();
     }
+    open_files::allow_many();
     thread::scope(|scope| {
         let begin = |host: HostPaths| {
             let label = host.label();
@@ -348,6 +353,7 @@ impl Sampled {
     /// Starts a thread for each host.
     pub(crate) fn start(common: &Common, hosts: Vec<HostPaths>, format: Format) -> Result<Sampled, Failure> {
         let locale = paths::locale(common)?;
+        open_files::allow_many();
         let (sender, reports) = channel();
         let mut all = Vec::new();
         for (number, host) in hosts.into_iter().enumerate() {

@@ -12,6 +12,9 @@ mod exit;
 mod hosts;
 mod log_hosts;
 mod missing_values;
+#[cfg_attr(unix, path = "open_files/unix.rs")]
+#[cfg_attr(not(unix), path = "open_files/other.rs")]
+mod open_files;
 mod output;
 mod path_message;
 mod paths;

@@ -175,6 +175,7 @@ const NESTED: [(&str, &str, &str); 40] = [
         "start",
         r"  tally log start web -c '\Processor(*)\*' -c '\Memory\*' --interval 5s
   tally log start night --all-objects --begin '2026-11-21 22:00' --samples 600
+  tally log start farm -c '\Memory\*' -H ssh://web1 -H ssh://web2
   tally log start web",
     ),
     (

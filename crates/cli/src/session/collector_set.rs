@@ -298,8 +298,8 @@ pub(crate) fn write(settings: &SessionSettings, running: bool) -> String {
     put("SampleInterval", &settings.interval.as_secs().max(1).to_string());
     put("SegmentMaxRecords", &settings.samples.unwrap_or(0).to_string());
     put("LogFileFormat", &format.to_string());
-    for counter in &settings.counters {
-        put("Counter", counter);
+    for counter in settings.paths() {
+        put("Counter", &counter);
     }
     if settings.takes_samples() {
         xml = format!("{xml}\t<{OF_COUNTERS}>\n{collector}\t</{OF_COUNTERS}>\n");

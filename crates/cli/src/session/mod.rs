@@ -7,6 +7,7 @@
 //! | `act`, `export` | what an alert does; samples that are sent |
 //! | `webhook` | posts alerts to an address |
 //! | `collector_set` | data collector sets of Windows, read and written |
+//! | `hosts` | other machines in a session |
 //! | `stored` | the sessions as the monitor and the page have them |
 //! | `unit` | starting a session with the machine |
 
@@ -24,6 +25,7 @@ use tallymon::{CounterValue, Locale, PathError, PathProblem, Query, TierChoice, 
 use self::act::Actions;
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
+use crate::open_files;
 use crate::paths;
 use crate::progress::Progress;
 use crate::stop::{Stop, without_half_files};
@@ -35,6 +37,7 @@ pub(crate) mod collector_set;
 #[cfg_attr(not(unix), path = "detach/other.rs")]
 pub(crate) mod detach;
 pub(crate) mod export;
+pub(crate) mod hosts;
 pub(crate) mod stored;
 mod unit;
 pub(crate) mod webhook;
@@ -98,18 +101,24 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
 }
 
 /// Fails where a counter of a session or of its alerts does not exist, or the session that an alert starts.
-/// It names the counters that are not here yet, and returns the query of those that are recorded.
-pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Result<Query, Failure> {
+/// It names the counters that are not here yet.
+///
+/// Returns the bytes of an hour of records.
+pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
     check_limits(common, settings)?;
     if !settings.takes_samples() {
-        return paths::query(common);
+        return Ok(0.0);
+    }
+    let of_hosts = hosts::check(common, settings)?;
+    if !settings.samples_this_machine() {
+        return Ok(of_hosts);
     }
     let mut query = query(common, settings)?;
     if !settings.all_objects {
         query.collect()?;
         say_later(&query);
     }
-    Ok(query)
+    Ok(if settings.records() { settings.bytes_an_hour(&mut query)? + of_hosts } else { 0.0 })
 }
 
 /// Names the instances that are not here yet.
@@ -155,6 +164,9 @@ pub(crate) fn record(common: &Common, store: &SessionStore, name: &str) -> Resul
     let location = paths::location(common)?;
     let host = RefCell::new(String::new());
     let open = |settings: &SessionSettings| -> Result<SessionQuery, SessionError> {
+        if settings.hosts.len() > 1 {
+            open_files::allow_many();
+        }
         let locale = Locale { instances: settings.instances, ..locale };
         let mut query = Query::new(open(&location)?, locale)?;
         query.system_name().clone_into(&mut host.borrow_mut());

@@ -52,8 +52,8 @@ impl StoredSessions {
             limits: settings.alerts.limits.iter().map(ToString::to_string).collect(),
             alerts: status.alerts,
             latest_alerts: status.latest_alerts,
+            counters: settings.paths(),
             name: settings.name,
-            counters: settings.counters,
             folder: settings.folder,
         }
     }

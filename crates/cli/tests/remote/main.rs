@@ -8,6 +8,7 @@
 mod day;
 mod export;
 mod hostile;
+mod sessions;
 mod several;
 mod smbd;
 mod sshd;

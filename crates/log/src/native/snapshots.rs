@@ -28,6 +28,8 @@ const IDENTITIES: [TitleIndex; 3] = [TitleIndex(784), TitleIndex(804), TitleInde
 pub struct SnapshotWriter<W: Output> {
     writer: NativeWriter<W>,
     choice: HashMap<TitleIndex, Vec<Chosen>>,
+    /// What is selected of hosts that have a choice of their own.
+    choices: HashMap<String, HashMap<TitleIndex, Vec<Chosen>>>,
     objects: HashMap<(String, TitleIndex), Object>,
     next_group: u32,
     /// Process ids are in the names of processes.
@@ -103,6 +105,7 @@ impl<W: Output> SnapshotWriter<W> {
         SnapshotWriter {
             writer,
             choice: HashMap::new(),
+            choices: HashMap::new(),
             objects: HashMap::new(),
             next_group: 0,
             has_process_ids: false,
@@ -122,6 +125,16 @@ impl<W: Output> SnapshotWriter<W> {
     pub fn choose(&mut self, choice: HashMap<TitleIndex, Vec<Chosen>>) {
         self.choice = choice;
         self.objects.clear();
+    }
+
+    /// As [`SnapshotWriter::choose`], for one host: the indexes of its objects are its own.
+    pub fn choose_of(&mut self, host: &str, choice: HashMap<TitleIndex, Vec<Chosen>>) {
+        self.choices.insert(host.to_owned(), choice);
+        self.objects.retain(|(known, _), _| known != host);
+    }
+
+    fn choice_of(&self, host: &str) -> &HashMap<TitleIndex, Vec<Chosen>> {
+        self.choices.get(host).unwrap_or(&self.choice)
     }
 
     /// Begins a row, which may hold snapshots of several hosts.
@@ -166,7 +179,8 @@ impl<W: Output> SnapshotWriter<W> {
         titles: &Titles,
         window: Option<(FileTime, FileTime)>,
     ) -> io::Result<()> {
-        if !self.choice.is_empty() && !self.choice.contains_key(&object.header().name) {
+        let choice = self.choice_of(host);
+        if !choice.is_empty() && !choice.contains_key(&object.header().name) {
             return Ok(());
         }
         let made_of = object
@@ -206,7 +220,7 @@ impl<W: Output> SnapshotWriter<W> {
     ) -> io::Result<Object> {
         let name = |index: TitleIndex| titles.name(index).map_or_else(|| index.0.to_string(), str::to_owned);
         let header = object.snapshot().header();
-        let chosen = self.choice.get(&object.header().name).map_or(&[][..], Vec::as_slice);
+        let chosen = self.choice_of(host).get(&object.header().name).map_or(&[][..], Vec::as_slice);
         let is_chosen = |index: &TitleIndex| {
             chosen.is_empty() || chosen.iter().any(|chosen| chosen.counters.contains(index))
         };

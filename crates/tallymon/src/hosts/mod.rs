@@ -146,7 +146,7 @@ impl HostTable {
             let host = match words.next() {
                 None => unnamed(parse(first)?),
                 Some(address) => {
-                    if first.contains(['\\', '/', '(', ')', '*', '@', ',']) || first == "." {
+                    if !is_host_name(first) {
                         return Err(wrong(format!("{first:?} can not be the name of a host in a path")));
                     }
                     let groups = words.map(str::to_string).collect();
@@ -214,6 +214,13 @@ impl HostTable {
         let members: Vec<KnownHost> = self.hosts.iter().filter(is_member).cloned().collect();
         if members.is_empty() { Err(HostError::Unknown(word.to_string())) } else { Ok(members) }
     }
+}
+
+/// Whether a text can be the name of a host in a path.
+pub(crate) fn is_host_name(name: &str) -> bool {
+    let is_wrong =
+        |letter: char| "\\/()*@,".contains(letter) || letter.is_whitespace() || letter.is_control();
+    !name.is_empty() && name != "." && !name.contains(is_wrong)
 }
 
 /// The text of a table that the user has named: a regular file of at most 1 MiB.

@@ -58,13 +58,26 @@ impl Choice {
     }
 }
 
-/// Writes snapshots of one host into a native log.
+/// A snapshot of another host for a record.
+#[derive(Debug, Clone)]
+pub struct HostSnapshot {
+    /// Its name in counter paths.
+    pub host: String,
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// From when to when it was taken, by the clock of this machine.
+    pub window: (FileTime, FileTime),
+}
+
+/// Writes snapshots into a native log: of one host, or of several in one record.
 #[derive(Debug)]
 pub struct Recorder {
     writer: SnapshotWriter<File>,
     path: PathBuf,
     host: String,
     titles: Titles,
+    /// The names of the counters of other hosts.
+    host_titles: HashMap<String, Titles>,
     records: u64,
     /// How often the disk is synced, and when it was.
     sync: (Duration, Instant),
@@ -113,6 +126,7 @@ impl Recorder {
             path: path.to_path_buf(),
             host: String::new(),
             titles: Titles::default(),
+            host_titles: HashMap::new(),
             records: 0,
             sync: (SYNC, Instant::now()),
             synced: 0,
@@ -137,6 +151,12 @@ impl Recorder {
         self.titles.clone_from(&choice.titles);
     }
 
+    /// From the next record on, writes this of another host.
+    fn choose_of_host(&mut self, choice: &Choice) {
+        self.writer.choose_of(&choice.host, choice.chosen.clone());
+        self.host_titles.insert(choice.host.clone(), choice.titles.clone());
+    }
+
     /// What others did to the file: they deleted, replaced or cut it, or wrote to it. A recording can not go
     /// on in it then.
     pub fn trouble(&mut self) -> Option<String> {
@@ -159,12 +179,29 @@ impl Recorder {
         local_minutes: i32,
         window: (FileTime, FileTime),
     ) -> Result<(), LogError> {
+        self.record_all(window.0, local_minutes, Some((snapshot, window)), &[])
+    }
+
+    /// Writes one record with the snapshots of several hosts. The civil time of the record is that of this
+    /// machine for all of them, so that a clock that is wrong moves no host's values in time.
+    fn record_all(
+        &mut self,
+        time: FileTime,
+        local_minutes: i32,
+        own: Option<(&Snapshot, (FileTime, FileTime))>,
+        others: &[HostSnapshot],
+    ) -> Result<(), LogError> {
         if let Some(words) = self.trouble() {
             return Err(LogError::new(LogErrorKind::Unusable(words)).in_file(&self.path));
         }
-        let time = RowTime { time: window.0, local_minutes };
-        let begun = self.writer.row(time);
-        let written = self.writer.snapshot(&self.host, snapshot, &self.titles, Some(window));
+        let begun = self.writer.row(RowTime { time, local_minutes });
+        let mut written = own.map_or(Ok(()), |(snapshot, window)| {
+            self.writer.snapshot(&self.host, snapshot, &self.titles, Some(window))
+        });
+        for HostSnapshot { host, snapshot, window } in others {
+            let Some(titles) = self.host_titles.get(host) else { continue };
+            written = written.and(self.writer.snapshot(host, snapshot, titles, Some(*window)));
+        }
         let committed = self.writer.writer().commit().and_then(|()| self.name());
         self.records = self.records.saturating_add(1);
         let synced = if self.sync.1.elapsed() >= self.sync.0 { self.sync_new() } else { Ok(()) };

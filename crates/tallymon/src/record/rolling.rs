@@ -1,5 +1,6 @@
 //! A recording in several files: when the next one begins, and which of them a ring keeps.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use tallymon_core::time::FileTime;
 use tallymon_log::LogError;
 use tallymon_log::new_file::Overwrite;
 
-use super::{Choice, Recorder, SYNC, write_options};
+use super::{Choice, HostSnapshot, Recorder, SYNC, write_options};
 use crate::clock::{LocalZone, now};
 use crate::query::Query;
 
@@ -53,6 +54,8 @@ pub struct RollingRecorder {
     /// The file that is written, or that the next record begins.
     number: u32,
     choice: Choice,
+    /// Those of other hosts.
+    host_choices: BTreeMap<String, Choice>,
     current: Option<Segment>,
     sync: Duration,
     /// Records of files that are complete: in them, and lost.
@@ -119,6 +122,7 @@ impl RollingRecorder {
             zone,
             number: first,
             choice: Choice::default(),
+            host_choices: BTreeMap::new(),
             current: None,
             sync: SYNC,
             before: (0, 0),
@@ -142,6 +146,19 @@ impl RollingRecorder {
         }
     }
 
+    /// From the next record on, writes what the paths of a query on another host mean; everything of it when
+    /// it has none. `host` is its name in counter paths.
+    pub fn choose_host(&mut self, host: &str, query: &Query) {
+        self.choose_of_host(Choice { host: host.to_owned(), ..Choice::of(query) });
+    }
+
+    pub(super) fn choose_of_host(&mut self, choice: Choice) {
+        if let Some(segment) = &mut self.current {
+            segment.recorder.choose_of_host(&choice);
+        }
+        self.host_choices.insert(choice.host.clone(), choice);
+    }
+
     /// Begins the next file, unless one is open.
     ///
     /// # Errors
@@ -156,6 +173,7 @@ impl RollingRecorder {
                 Existing::Replace => Recorder::create(&path, Overwrite::Replace, options),
             }?;
             recorder.choose_as(&self.choice);
+            self.host_choices.values().for_each(|choice| recorder.choose_of_host(choice));
             recorder.sync_every(self.sync);
             self.current = Some(Segment { recorder, begun: Instant::now() });
         }
@@ -170,6 +188,21 @@ impl RollingRecorder {
     ///
     /// Those of [`RollingRecorder::open`] and [`Recorder::record`].
     pub fn record(&mut self, snapshot: &Snapshot, window: (FileTime, FileTime)) -> Result<(), LogError> {
+        self.record_all(window.0, Some((snapshot, window)), &[])
+    }
+
+    /// As [`RollingRecorder::record`], with snapshots of other hosts. [`RollingRecorder::choose_host`] has said
+    /// what of them is written. The record is at `time`, by the clock of this machine, for all of them.
+    ///
+    /// # Errors
+    ///
+    /// As [`RollingRecorder::record`].
+    pub fn record_all(
+        &mut self,
+        time: FileTime,
+        own: Option<(&Snapshot, (FileTime, FileTime))>,
+        others: &[HostSnapshot],
+    ) -> Result<(), LogError> {
         if let Some(segment) = &mut self.current
             && let Some(words) = segment.recorder.trouble()
         {
@@ -179,9 +212,9 @@ impl RollingRecorder {
             self.end_segment();
         }
         self.open()?;
-        let minutes = self.zone.minutes(window.0);
+        let minutes = self.zone.minutes(time);
         match &mut self.current {
-            Some(segment) => segment.recorder.record(snapshot, minutes, window),
+            Some(segment) => segment.recorder.record_all(time, minutes, own, others),
             None => Ok(()),
         }
     }

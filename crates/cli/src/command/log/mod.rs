@@ -97,15 +97,18 @@ fn new_only(store: &SessionStore, name: &str) -> Result<(), Failure> {
 }
 
 fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Failure> {
+    let given = common;
+    let common = &without_hosts(given);
     let SessionOptions { counter, all_objects, .. } = &start.options;
     let settings = if store.has(&start.name) {
-        if !counter.is_empty() || *all_objects {
+        if !counter.is_empty() || *all_objects || !given.host.is_empty() {
             new_only(store, &start.name)?;
         }
         changed(store.read(&start.name)?, &start.options)?
     } else {
         let settings = SessionSettings::new(&start.name, store.default_folder(&start.name));
-        let settings = changed(settings, &start.options)?;
+        let mut settings = changed(settings, &start.options)?;
+        session::hosts::choose(given, &mut settings, counter)?;
         // Checked before anything that takes time.
         settings.check()?;
         settings
@@ -115,9 +118,7 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         return Err(Failure::new(Kind::Other, words));
     }
     check_receiver(&settings)?;
-    let mut query = session::check_counters(common, &settings)?;
-    let bytes = if settings.records() { settings.bytes_an_hour(&mut query)? } else { 0.0 };
-    drop(query);
+    let bytes = session::check_counters(common, &settings)?;
     session::keep(store, &settings)?;
     session::start(common, store, &settings)?;
     let name = &settings.name;
@@ -136,6 +137,11 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// The options for what is done on this machine.
+fn without_hosts(common: &Common) -> Common {
+    Common { host: Vec::new(), ..common.clone() }
 }
 
 /// Fails where samples are to be sent and nobody says to whom.
@@ -229,7 +235,9 @@ pub(crate) fn changed(
 }
 
 fn update(common: &Common, store: &SessionStore, change: &Start) -> Result<(), Failure> {
-    let settings = changed(store.read(&change.name)?, &change.options)?;
+    let mut settings = changed(store.read(&change.name)?, &change.options)?;
+    session::hosts::choose(common, &mut settings, &change.options.counter)?;
+    let common = &without_hosts(common);
     settings.check()?;
     // A counter that does not exist is an error before anything is stopped.
     session::check_counters(common, &settings)?;
@@ -303,6 +311,7 @@ fn described(store: &SessionStore, settings: &SessionSettings) -> serde_json::Va
         object.insert("lost".into(), json!(status.lost));
         object.insert("last".into(), json!(status.last.map(rfc3339)));
         object.insert("alerts_begun".into(), json!(status.alerts));
+        object.insert("troubled_hosts".into(), json!(status.troubled_hosts));
         object.insert("errors".into(), json!(status.errors));
         object.insert("last_error".into(), json!(status.last_error));
         object.insert("logs".into(), logs.into());
@@ -339,8 +348,14 @@ fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> 
     if settings.all_objects {
         line("counters", "all of all objects that are not costly".to_owned())?;
     }
-    for counter in &settings.counters {
-        line("counter", counter.clone())?;
+    for counter in settings.paths() {
+        line("counter", counter)?;
+    }
+    for host in &settings.hosts {
+        line("host", format!("{}, {}", host.name, host.address))?;
+    }
+    for trouble in &status.troubled_hosts {
+        line("trouble", trouble.clone())?;
     }
     for limit in &settings.alerts.limits {
         line("alert", limit.to_string())?;

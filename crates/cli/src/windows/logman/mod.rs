@@ -265,6 +265,7 @@ fn changed(
     let counters = words.counters(&[])?;
     if !counters.is_empty() {
         (settings.counters, settings.all_objects) = (counters, false);
+        settings.hosts.clear();
     }
     settings.interval = words.parsed("si", interval)?.unwrap_or(settings.interval);
     if let Some(output) = words.output()?.map(|path| path.to_string_lossy()) {
@@ -445,8 +446,8 @@ fn describe(store: &SessionStore, settings: &SessionSettings) -> io::Result<()> 
     line("Overwrite:", "Off")?;
     line("Sample Interval:", &format!("{} second(s)", settings.interval.as_secs_f64()))?;
     line("Counters:", "")?;
-    for counter in &settings.counters {
-        line("", counter)?;
+    for counter in settings.paths() {
+        line("", &counter)?;
     }
     if settings.all_objects {
         line("", "(all objects)")?;

@@ -22,6 +22,12 @@ pub enum SettingsFault {
     NothingToRecord,
     /// Samples are to be sent, and no counters are chosen.
     NothingToSend,
+    /// Samples of other machines can not be sent.
+    HostsAreNotSent,
+    /// Two hosts have this name.
+    HostTwice(String),
+    /// This host has counters beside all objects, or neither.
+    HostCounters(String),
     /// This program can not write the format.
     NotBuilt(Format),
     /// A ring needs to know when a new log begins.
@@ -53,6 +59,15 @@ impl fmt::Display for SettingsFault {
             }
             SettingsFault::NothingToSend => {
                 f.write_str("nothing to send: choose counters; a session can not send all objects")
+            }
+            SettingsFault::HostsAreNotSent => f.write_str(
+                "samples of other machines are only recorded: leave out the receiver, or the other machines",
+            ),
+            SettingsFault::HostTwice(name) => {
+                write!(f, "two hosts are called {name:?}: give them names of their own")
+            }
+            SettingsFault::HostCounters(name) => {
+                write!(f, "host {name:?}: choose either counters or all objects")
             }
             SettingsFault::NotBuilt(format) => {
                 write!(f, "this program was built without {}", format.info().description)

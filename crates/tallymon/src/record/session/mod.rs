@@ -9,6 +9,7 @@
 mod alert;
 mod control;
 mod error;
+mod remotes;
 mod run;
 mod settings;
 mod socket;
@@ -20,6 +21,6 @@ pub use alert::{Alert, Alerts, Limit};
 pub use control::SessionCopy;
 pub use error::{SessionError, SettingsFault};
 pub use run::{SessionActions, SessionQuery, record};
-pub use settings::{OtlpExport, SessionSettings, is_session_name};
+pub use settings::{OtlpExport, SessionHost, SessionSettings, is_session_name};
 pub use status::{SessionState, SessionStatus};
 pub use store::SessionStore;

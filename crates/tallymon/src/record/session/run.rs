@@ -11,6 +11,7 @@ use tallymon_log::{Format, LogError};
 
 use super::SessionError;
 use super::alert::{Alert, Seen, Watch};
+use super::remotes::Remotes;
 use super::settings::SessionSettings;
 use super::socket::Shared;
 use super::status::SessionStatus;
@@ -29,7 +30,10 @@ const STATUS_PERIOD: Duration = Duration::from_secs(1);
 /// How often a recorder looks for counters that were missing. That opens the source again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// What a session records.
+/// How many hosts a status names.
+const NAMED_HOSTS: usize = 50;
+
+/// What a session records of this machine.
 pub struct SessionQuery {
     /// The counters that are here.
     pub query: Query,
@@ -211,6 +215,8 @@ impl Run<'_> {
                 Some((counters, Watch::new(self.settings.alerts.clone())))
             }
         };
+        let mut remotes = Remotes::start(&self.settings)
+            .map_err(|words| SessionError::Recorder(self.settings.name.clone(), words))?;
         let mut sampled = match self.settings.takes_samples() {
             true => Some(self.begin_sampling(&mut open, unfinished)?),
             false => None,
@@ -224,7 +230,7 @@ impl Run<'_> {
                 {
                     recorder.choose(&counters.found.query);
                 }
-                self.sample_once(&mut counters.found.query, recorder.as_mut());
+                self.sample_once(&mut counters.found.query, remotes.as_mut(), recorder.as_mut());
             }
             if let Some((counters, watch)) = &mut watched {
                 counters.look_again(&mut open);
@@ -266,7 +272,12 @@ impl Run<'_> {
     }
 
     /// Takes a sample, and records and sends it.
-    fn sample_once(&mut self, query: &mut Query, mut recorder: Option<&mut RollingRecorder>) {
+    fn sample_once(
+        &mut self,
+        query: &mut Query,
+        remotes: Option<&mut Remotes>,
+        mut recorder: Option<&mut RollingRecorder>,
+    ) {
         if query.awaits_paths()
             && !query.add_awaited().is_empty()
             && let Some(recorder) = &mut recorder
@@ -287,7 +298,7 @@ impl Run<'_> {
             None => {}
         }
         if recorder.is_some() || self.settings.otlp.is_some() {
-            self.sample(query, recorder);
+            self.sample(query, remotes, recorder);
         }
     }
 
@@ -365,21 +376,32 @@ impl Run<'_> {
         }
     }
 
-    fn sample(&mut self, query: &mut Query, recorder: Option<&mut RollingRecorder>) {
-        // Without a path a recorder would write everything.
-        if !self.settings.all_objects && query.chosen().is_empty() {
+    fn sample(
+        &mut self,
+        query: &mut Query,
+        mut remotes: Option<&mut Remotes>,
+        mut recorder: Option<&mut RollingRecorder>,
+    ) {
+        let begin = now();
+        remotes.iter_mut().for_each(|hosts| hosts.tick());
+        let own = self.sample_here(query).map(|time| (time, (begin, now())));
+        let mut others = Vec::new();
+        if let Some(hosts) = &mut remotes {
+            hosts.gather(self.settings.interval);
+            let choices = hosts.take_choices();
+            if let Some(recorder) = &mut recorder {
+                choices.into_iter().for_each(|choice| recorder.choose_of_host(choice));
+            }
+            others = hosts.take_samples();
+            self.note_hosts(hosts, own.is_some() || !others.is_empty());
+        }
+        if own.is_none() && others.is_empty() {
             return;
         }
-        let begin = now();
-        let taken = if self.settings.all_objects { query.collect_everything() } else { query.collect() };
-        let time = match taken {
-            Ok(time) => time,
-            Err(error) => return self.note(&error.to_string()),
-        };
-        let Some(snapshot) = query.snapshot() else { return };
         self.taken = self.taken.saturating_add(1);
         self.status.last = Some(begin);
-        if self.settings.otlp.is_some()
+        if let Some((time, _)) = own
+            && self.settings.otlp.is_some()
             && let Err(words) = self.actions.send(&self.settings, query, time)
         {
             self.note(&words);
@@ -390,7 +412,8 @@ impl Run<'_> {
             }
             return self.shared.set(&self.status);
         };
-        let written = recorder.record(snapshot, (begin, now()));
+        let own = query.snapshot().zip(own.map(|(_, window)| window));
+        let written = recorder.record_all(begin, own, &others);
         for words in recorder.troubles() {
             self.note(&words);
         }
@@ -399,6 +422,36 @@ impl Run<'_> {
             self.note(&error.to_string());
         }
         self.count(recorder);
+    }
+
+    /// Takes a sample of this machine, if the session has counters here, and returns its time.
+    fn sample_here(&mut self, query: &mut Query) -> Option<FileTime> {
+        let everything = self.settings.all_objects && self.settings.samples_this_machine();
+        // Without a path a recorder would write everything.
+        if !everything && query.chosen().is_empty() {
+            return None;
+        }
+        match if everything { query.collect_everything() } else { query.collect() } {
+            Ok(time) => Some(time),
+            Err(error) => {
+                self.note(&error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Takes what is wrong with hosts into the status. Without any sample it is an error.
+    fn note_hosts(&mut self, hosts: &Remotes, has_samples: bool) {
+        let mut troubles = hosts.troubles();
+        if let Some(first) = troubles.first().filter(|_| !has_samples) {
+            self.note(first);
+        }
+        let more = troubles.len().saturating_sub(NAMED_HOSTS);
+        if more > 0 {
+            troubles.truncate(NAMED_HOSTS - 1);
+            troubles.push(format!("and {} more hosts", more.saturating_add(1)));
+        }
+        self.status.troubled_hosts = troubles;
     }
 
     /// Takes the numbers of the recorder into the status.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tallymon_core::time::FileTime;
 use tallymon_log::Format;
+use tallymon_remote::Address;
 
 use super::SettingsFault;
 use super::alert::Alerts;
@@ -17,9 +18,14 @@ use crate::record::{Rotation, SYNC};
 pub struct SessionSettings {
     /// Its name, which is also the name of its files.
     pub name: String,
-    /// Counter paths; empty when all objects are recorded.
+    /// Counter paths of this machine; empty when all objects are recorded.
     pub counters: Vec<String>,
-    /// Record every object that is not costly, with all counters.
+    /// Other machines, whose counters are in the same records.
+    pub hosts: Vec<SessionHost>,
+    /// How long another machine may take for a connection, and for each answer.
+    pub timeout: Option<Duration>,
+    /// Record every object that is not costly, with all counters: of the other machines if there are any,
+    /// else of this one.
     pub all_objects: bool,
     /// Time between two records.
     pub interval: Duration,
@@ -60,6 +66,17 @@ pub struct SessionSettings {
     pub otlp: Option<OtlpExport>,
 }
 
+/// Another machine that a session records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionHost {
+    /// Its name in counter paths.
+    pub name: String,
+    /// Where it is.
+    pub address: Address,
+    /// Counter paths; empty when all objects are recorded.
+    pub counters: Vec<String>,
+}
+
 /// Where a session sends its samples as it takes them: a receiver of OpenTelemetry's OTLP over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtlpExport {
@@ -78,6 +95,8 @@ impl SessionSettings {
         SessionSettings {
             name: name.to_owned(),
             counters: Vec::new(),
+            hosts: Vec::new(),
+            timeout: None,
             all_objects: false,
             interval: INTERVAL,
             sync: SYNC,
@@ -110,6 +129,8 @@ impl SessionSettings {
             SettingsFault::Name(self.name.clone())
         } else if !is_session_name(&self.base) {
             SettingsFault::Base(self.base.clone())
+        } else if let Some(fault) = self.fault_of_hosts() {
+            fault
         } else if self.otlp.is_some() && self.counters.is_empty() {
             SettingsFault::NothingToSend
         } else if !self.takes_samples() && self.alerts.is_empty() {
@@ -130,9 +151,42 @@ impl SessionSettings {
         Err(fault)
     }
 
+    fn fault_of_hosts(&self) -> Option<SettingsFault> {
+        if self.otlp.is_some() && !self.hosts.is_empty() {
+            return Some(SettingsFault::HostsAreNotSent);
+        }
+        let mut names: Vec<String> = self.hosts.iter().map(|host| host.name.to_lowercase()).collect();
+        names.sort();
+        let twice = names.iter().zip(names.iter().skip(1)).find(|(one, next)| one == next);
+        if let Some((name, _)) = twice {
+            return Some(SettingsFault::HostTwice(name.clone()));
+        }
+        // Without a path a recorder would write everything.
+        let idle = self.hosts.iter().find(|host| host.counters.is_empty() != self.all_objects);
+        idle.map(|host| SettingsFault::HostCounters(host.name.clone()))
+    }
+
     /// Whether it takes samples, to record or to send them; else it only looks at its limits.
     pub const fn takes_samples(&self) -> bool {
-        self.all_objects || !self.counters.is_empty()
+        self.all_objects || !self.counters.is_empty() || !self.hosts.is_empty()
+    }
+
+    /// Whether it takes samples of this machine.
+    pub const fn samples_this_machine(&self) -> bool {
+        !self.counters.is_empty() || (self.all_objects && self.hosts.is_empty())
+    }
+
+    /// Its counter paths: those of this machine, and those of the other machines with the host in front.
+    pub fn paths(&self) -> Vec<String> {
+        let of_host = |host: &SessionHost| {
+            let name = host.name.clone();
+            let full = move |path: &String| match path.strip_prefix("\\\\").or(path.strip_prefix("//")) {
+                Some(_) => path.clone(),
+                None => format!("\\\\{name}{path}"),
+            };
+            host.counters.iter().map(full).collect::<Vec<_>>()
+        };
+        self.counters.iter().cloned().chain(self.hosts.iter().flat_map(of_host)).collect()
     }
 
     /// Whether it writes logs.
@@ -148,7 +202,15 @@ impl SessionSettings {
                 counters.push(limit.path.clone());
             }
         }
-        SessionSettings { counters, all_objects: false, await_missing: true, otlp: None, ..self.clone() }
+        let hosts = Vec::new();
+        SessionSettings {
+            counters,
+            hosts,
+            all_objects: false,
+            await_missing: true,
+            otlp: None,
+            ..self.clone()
+        }
     }
 
     /// When a new log begins, and how many stay.

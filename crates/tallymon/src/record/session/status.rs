@@ -60,6 +60,8 @@ pub struct SessionStatus {
     pub errors: u64,
     /// The last error, in words.
     pub last_error: Option<String>,
+    /// Other machines that are not recorded as they should be now, and why: a line for each, at most 50.
+    pub troubled_hosts: Vec<String>,
     /// It ended in order: all logs are complete.
     pub ended: bool,
 }
@@ -87,6 +89,7 @@ impl SessionStatus {
             "latest_alerts": self.latest_alerts.iter().map(Alert::to_json).collect::<Vec<_>>(),
             "errors": self.errors,
             "last_error": self.last_error,
+            "troubled_hosts": self.troubled_hosts,
             "ended": self.ended,
         })
     }
@@ -111,6 +114,11 @@ impl SessionStatus {
                 .unwrap_or_default(),
             errors: number("errors").unwrap_or_default(),
             last_error: json.get("last_error").and_then(Json::as_str).map(str::to_owned),
+            troubled_hosts: json
+                .get("troubled_hosts")
+                .and_then(Json::as_array)
+                .map(|hosts| hosts.iter().filter_map(Json::as_str).map(str::to_owned).collect())
+                .unwrap_or_default(),
             ended: json.get("ended").and_then(Json::as_bool).unwrap_or_default(),
         }
     }

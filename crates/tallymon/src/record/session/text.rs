@@ -6,10 +6,12 @@ use std::time::Duration;
 use serde_json::{Map, Value as Json, json};
 use tallymon_core::time::FileTime;
 use tallymon_log::Format;
+use tallymon_remote::AddressError;
 
 use super::alert::Alerts;
-use super::settings::{INTERVAL, OtlpExport, SessionSettings};
+use super::settings::{INTERVAL, OtlpExport, SessionHost, SessionSettings};
 use crate::clock::{parse_rfc3339, rfc3339};
+use crate::hosts::is_host_name;
 use crate::names::InstanceNames;
 
 impl SessionSettings {
@@ -19,6 +21,8 @@ impl SessionSettings {
         let json = json!({
             "name": self.name,
             "counters": self.counters,
+            "hosts": self.hosts.iter().map(host_to_json).collect::<Vec<_>>(),
+            "timeout": seconds(&self.timeout),
             "all_objects": self.all_objects,
             "interval": self.interval.as_secs_f64(),
             "sync": self.sync.as_secs_f64(),
@@ -59,6 +63,10 @@ impl SessionSettings {
             let counter = counter.as_str().ok_or("\"counters\": texts are needed")?;
             settings.counters.push(counter.to_owned());
         }
+        for host in map.get("hosts").and_then(Json::as_array).into_iter().flatten() {
+            settings.hosts.push(host_from_json(host)?);
+        }
+        settings.timeout = fields.time("timeout")?;
         settings.all_objects = map.get("all_objects").and_then(Json::as_bool).unwrap_or_default();
         settings.at_boot = map.get("at_boot").and_then(Json::as_bool).unwrap_or_default();
         settings.await_missing = map.get("await_missing").and_then(Json::as_bool).unwrap_or_default();
@@ -96,6 +104,25 @@ impl SessionSettings {
         settings.check().map_err(|fault| fault.to_string())?;
         Ok(settings)
     }
+}
+
+fn host_to_json(host: &SessionHost) -> Json {
+    json!({ "name": host.name, "address": host.address.to_string(), "counters": host.counters })
+}
+
+fn host_from_json(json: &Json) -> Result<SessionHost, String> {
+    let fields = Fields(json.as_object().ok_or("\"hosts\": objects in braces are needed")?);
+    let text = |key: &str| fields.text(key)?.ok_or_else(|| format!("\"hosts\": a host without {key:?}"));
+    let name = text("name")?.to_owned();
+    if !is_host_name(&name) {
+        return Err(format!("\"hosts\": {name:?} can not be the name of a host in a path"));
+    }
+    let address = text("address")?.parse();
+    let address = address.map_err(|error: AddressError| format!("\"hosts\": {name}: {error}"))?;
+    let counters = fields.field("counters").and_then(Json::as_array).into_iter().flatten();
+    let counters = counters.map(|path| path.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>();
+    let counters = counters.ok_or_else(|| format!("\"hosts\": {name}: \"counters\": texts are needed"))?;
+    Ok(SessionHost { name, address, counters })
 }
 
 /// The fields of a file of settings.
@@ -153,6 +180,7 @@ mod tests {
         settings.await_missing = true;
         settings.instances = InstanceNames::ProcessId;
         settings.base = "other".to_owned();
+        settings.timeout = Some(Duration::from_secs(5));
         settings.otlp = Some(OtlpExport { address: Some("http://collector:4318".to_owned()), only: true });
         settings.alerts = Alerts {
             limits: vec![Limit::parse(r"\Memory\Available MBytes < 100.5").unwrap()],
@@ -164,6 +192,35 @@ mod tests {
             webhook_token: Some(PathBuf::from("/run/token")),
         };
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
+    }
+
+    #[test]
+    fn hosts_are_read_back_and_checked() {
+        let host = |name: &str| SessionHost {
+            name: name.to_owned(),
+            address: "ssh://ann@web1:2222".parse().unwrap(),
+            counters: vec![r"\Memory\*".to_owned()],
+        };
+        let mut settings = SessionSettings::new("a", PathBuf::from("/x"));
+        settings.hosts = vec![host("web1"), host("web2")];
+        assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings.clone()));
+        let refused = |change: fn(&mut SessionSettings), words: &str| {
+            let mut settings = settings.clone();
+            change(&mut settings);
+            let error = SessionSettings::from_text(&settings.to_text()).unwrap_err();
+            assert!(error.contains(words), "{words}: {error}");
+        };
+        refused(|settings| settings.all_objects = true, "host \"web1\": choose either");
+        refused(|settings| settings.hosts[1].counters.clear(), "host \"web2\": choose either");
+        refused(|settings| settings.hosts[1].name = "WEB1".to_owned(), "two hosts are called \"web1\"");
+        refused(|settings| settings.hosts[0].name = r"a\b".to_owned(), "can not be the name of a host");
+        let sent = |settings: &mut SessionSettings| {
+            settings.counters = vec![r"\a\b".to_owned()];
+            settings.otlp = Some(OtlpExport::default());
+        };
+        refused(sent, "only recorded");
+        let text = settings.to_text().replacen("ssh://", "ftp://", 1);
+        assert!(SessionSettings::from_text(&text).unwrap_err().contains("web1: "));
     }
 
     #[test]

@@ -1,0 +1,128 @@
+//! Recording sessions over several hosts.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::{AVAILABLE, Net, good, has};
+
+/// Stops a session, however a test ends.
+struct Stopped<'n>(&'n Net, &'static str);
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.0.tally(&["log", "stop", self.1]);
+    }
+}
+
+/// Waits until `tally log show` has all of some parts.
+fn until_shown(net: &Net, name: &str, parts: &[&str], is_there: bool) -> String {
+    let begin = Instant::now();
+    loop {
+        let shown = net.tally(&["log", "show", name]).data();
+        if parts.iter().all(|part| shown.contains(part) == is_there) {
+            return shown;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(90), "{parts:?} {is_there}: {shown}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn log_in(folder: &Path, extension: &str) -> PathBuf {
+    let mut logs: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    logs.retain(|path| path.extension().is_some_and(|known| known == extension));
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    logs.remove(0)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn a_session_records_many_hosts_and_a_dead_one_costs_only_its_columns() {
+    let flag = tallymon_testkit::Scratch::new();
+    let flag = flag.join("up");
+    let later = format!("[ -e {} ] || exit 255; {}", flag.display(), good());
+    let net = Net::new(&[("good*", &good()), ("later", &later)]);
+    net.file("root/hosts", b"web1 ssh://good1 web\nweb2 ssh://good2 web\n");
+    let folder = net.folder.join("logs");
+    let words = ["log", "start", "many", "-c", AVAILABLE, "-c", r"\\web2\System\Processes", "-i", "100ms"];
+    let hosts = ["-H", "web", "-H", "ssh://later", "-o", text(&folder)];
+    let _stopped = Stopped(&net, "many");
+    let started = net.tally(&[&words[..], &hosts].concat());
+    assert_eq!(started.code, Some(0), "{}", started.err);
+    has(
+        &started.err,
+        &[r"the session records \\later as soon as it answers", "session \"many\" records into"],
+    );
+    let shown = net.tally(&["log", "show", "many"]).data();
+    has(&shown, &["host  web1, ssh://good1", r"\\web1\Memory\Available MBytes", r"\\web2\System\Processes"]);
+    until_shown(&net, "many", &["trouble  later: "], true);
+    // A host that comes back is recorded without a word from anybody.
+    std::fs::write(&flag, "").unwrap();
+    until_shown(&net, "many", &["trouble"], false);
+    // One more record has its values.
+    let records = |net: &Net| {
+        let list = net.tally(&["log", "list", "--json"]).data();
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        assert_eq!((&list[0]["errors"], &list[0]["hosts"][0]["name"]), (&0.into(), &"web1".into()), "{list}");
+        list[0]["records"].as_u64().unwrap()
+    };
+    let now = records(&net);
+    let begin = Instant::now();
+    while records(&net) < now + 3 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no records");
+    }
+    assert_eq!(net.tally(&["log", "stop", "many"]).code, Some(0));
+    let log = log_in(&folder, "tally");
+    let get = |path: &str| net.tally(&["get", "--log", text(&log), path, "--csv"]).data();
+    for host in ["web1", "web2", "later"] {
+        has(&get(&format!(r"\\{host}\Memory\Available MBytes")), &[&format!(r"\\{host}\Memory")]);
+    }
+    has(&get(r"\\web2\System\Processes"), &[r"\\web2\System\Processes"]);
+    // What one host was asked for is not recorded of the others, and this machine was not asked at all.
+    let csv = net.folder.join("all.csv");
+    assert_eq!(net.tally(&["relog", text(&log), "-o", text(&csv)]).code, Some(0));
+    let head = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(head.lines().next().unwrap().matches(r#","\\"#).count(), 4, "{head:.300}");
+}
+
+#[test]
+fn a_session_over_hosts_becomes_a_text_log_with_the_host_in_every_column() {
+    let net = Net::new(&[("good*", &good())]);
+    let folder = net.folder.join("logs");
+    let words = ["log", "start", "text", "-c", AVAILABLE, "-i", "50ms", "--samples", "3", "-f", "csv"];
+    let hosts = ["-H", "ssh://good1", "-H", "ssh://good2", "-o", text(&folder)];
+    let _stopped = Stopped(&net, "text");
+    let started = net.tally(&[&words[..], &hosts].concat());
+    assert_eq!(started.code, Some(0), "{}", started.err);
+    until_shown(&net, "text", &["text, stopped"], true);
+    let csv = std::fs::read_to_string(log_in(&folder, "csv")).unwrap();
+    let head = csv.lines().next().unwrap();
+    has(head, &[r#","\\good1\Memory\Available MBytes","\\good2\Memory\Available MBytes""#]);
+    assert_eq!(csv.lines().count(), 4, "{csv}");
+    let is_number = |cell: &str| cell.trim_matches('"').parse::<f64>().is_ok();
+    assert!(csv.lines().last().unwrap().split(',').skip(1).all(is_number), "{csv}");
+}
+
+#[test]
+fn hosts_that_can_not_be_recorded_are_named_errors() {
+    let net = Net::new(&[("good*", &good()), ("dead", "exit 255")]);
+    for (words, code, parts) in [
+        (vec!["start", "x", "-H", "ssh://dead", "-c", AVAILABLE], 6, &["ssh://dead"][..]),
+        (vec!["start", "x", "-H", "ssh://good1", "-c", r"\Nothing\x"], 3, &[r"\\good1", "Nothing"]),
+        (
+            vec!["start", "x", "-H", "ssh://good1", "-c", AVAILABLE, "--otlp", "http://127.0.0.1:9"],
+            2,
+            &["only recorded"],
+        ),
+        (vec!["list", "-H", "ssh://good1"], 2, &["does not read other machines"]),
+    ] {
+        let ran = net.tally(&[&["log"], &words[..]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{words:?}: {}", ran.err);
+        has(&ran.err, parts);
+        assert_eq!(net.tally(&["log", "list"]).data(), "", "{words:?}");
+    }
+}
