@@ -40,6 +40,7 @@ mod logs;
 mod machine;
 mod memory;
 mod names;
+mod other_hosts;
 mod paths;
 #[cfg(target_os = "linux")]
 mod publish;

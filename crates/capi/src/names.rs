@@ -8,6 +8,7 @@ use tallymon::{CatalogObject, Query};
 use crate::logs::SourceParameter;
 use crate::machine;
 use crate::memory::{Buf, Letter, Out, Str};
+use crate::other_hosts;
 use crate::status::{self, Done, Status};
 use crate::text::{put, put_list, room};
 
@@ -21,7 +22,10 @@ pub(crate) fn machines<L: Letter>(source: impl SourceParameter, list: Buf<L>, si
         Some(log) => {
             distinct(log.columns().iter().filter_map(|column| column.parts.as_ref()?.machine.as_deref()))
         }
-        None => vec![machine::browse(false, |query| Ok(query.system_name().to_string()))?],
+        None => {
+            let here = machine::browse(false, |query| Ok(query.system_name().to_string()))?;
+            std::iter::once(here).chain(other_hosts::connected()).collect()
+        }
     };
     let written: Vec<String> = names.iter().map(|name| format!("\\\\{name}")).collect();
     put_list(&written, list, size)
@@ -42,8 +46,7 @@ pub(crate) fn objects<L: Letter>(
             distinct(of.iter().filter_map(|column| column.parts.as_ref()?.object.name()))
         }
         None => {
-            machine::is_here(machine.get().as_deref())?;
-            machine::browse(refresh != 0, |query| {
+            other_hosts::browse(machine.get().as_deref(), refresh != 0, |query| {
                 let objects = query.catalog().objects().iter().filter(|object| {
                     object.detail_level.0 <= detail & DETAIL_MASK
                         && (!object.costly || detail & DETAIL_COSTLY != 0)
@@ -76,10 +79,9 @@ pub(crate) fn items<L: Letter>(
     room(instances, instances_size)?;
     let (found_counters, found_instances) = match source.source()?.contents()? {
         Some(log) => items_of_log(&of_machine(log.columns(), machine.get()), &wanted)?,
-        None => {
-            machine::is_here(machine.get().as_deref())?;
-            machine::browse(false, |query| items_of_machine(query, &wanted, detail))?
-        }
+        None => other_hosts::browse(machine.get().as_deref(), false, |query| {
+            items_of_machine(query, &wanted, detail)
+        })?,
     };
     let counters = put_list(&found_counters, counters, counters_size);
     let instances = match found_instances {
@@ -145,13 +147,10 @@ pub(crate) fn default_object<L: Letter>(
             let of = of_machine(log.columns(), machine.get());
             of.iter().find_map(|column| Some(column.parts.as_ref()?.object.to_string()))
         }
-        None => {
-            machine::is_here(machine.get().as_deref())?;
-            machine::browse(false, |query| {
-                let object = query.catalog().default_object();
-                Ok(object.map(|object| query.names().name(object.name)))
-            })?
-        }
+        None => other_hosts::browse(machine.get().as_deref(), false, |query| {
+            let object = query.catalog().default_object();
+            Ok(object.map(|object| query.names().name(object.name)))
+        })?,
     };
     put(&found.ok_or(status::NO_OBJECT)?, name, size)
 }
@@ -167,23 +166,19 @@ pub(crate) fn default_counter<L: Letter>(
     room(name, size)?;
     let found = match source.source()?.contents()? {
         Some(log) => items_of_log(&of_machine(log.columns(), machine.get()), &wanted)?.0.into_iter().next(),
-        None => {
-            machine::is_here(machine.get().as_deref())?;
-            machine::browse(false, |query| {
-                let index = object_of(query, &wanted)?;
-                let object = query.catalog().object(index);
-                let counter = object.and_then(CatalogObject::first_shown);
-                Ok(counter.map(|counter| query.names().name(counter.name)))
-            })?
-        }
+        None => other_hosts::browse(machine.get().as_deref(), false, |query| {
+            let index = object_of(query, &wanted)?;
+            let object = query.catalog().object(index);
+            let counter = object.and_then(CatalogObject::first_shown);
+            Ok(counter.map(|counter| query.names().name(counter.name)))
+        })?,
     };
     put(&found.ok_or(status::NO_COUNTER)?, name, size)
 }
 
 pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>, size: Out<u32>) -> Done {
     let room = room(name, size)?;
-    connected(machine)?;
-    let found = machine::browse(false, |query| {
+    let found = connected(machine, |query| {
         let names = query.names();
         let known = names.all(TitleIndex(index)).next().is_some();
         Ok(known.then(|| names.name(TitleIndex(index))))
@@ -197,8 +192,7 @@ pub(crate) fn name_of_index<L: Letter>(machine: Str<L>, index: u32, name: Buf<L>
 
 pub(crate) fn index_of_name<L: Letter>(machine: Str<L>, name: Str<L>, index: Out<u32>) -> Done {
     let (Some(name), false) = (name.get(), index.is_null()) else { return Err(status::INVALID_ARGUMENT) };
-    connected(machine)?;
-    let found = machine::browse(false, |query| {
+    let found = connected(machine, |query| {
         let known = query.names().find(&name);
         if known.is_none() {
             query.load_all_names().map_err(|_| status::CANNOT_READ_NAME_STRINGS)?;
@@ -210,12 +204,15 @@ pub(crate) fn index_of_name<L: Letter>(machine: Str<L>, name: Str<L>, index: Out
 }
 
 pub(crate) fn connect<L: Letter>(machine: Str<L>) -> Done {
-    machine::is_here(machine.get().as_deref())
+    other_hosts::browse(machine.get().as_deref(), false, |_| Ok(()))
 }
 
-/// As [`machine::is_here`], with the status of the two functions that look up names.
-fn connected<L: Letter>(machine: Str<L>) -> Done {
-    machine::is_here(machine.get().as_deref()).map_err(|status| match status {
+/// As [`other_hosts::browse`], with the status of the two functions that look up names.
+fn connected<L: Letter, R>(
+    machine: Str<L>,
+    ask: impl FnOnce(&mut Query) -> Result<R, Status>,
+) -> Result<R, Status> {
+    other_hosts::browse(machine.get().as_deref(), false, ask).map_err(|status| match status {
         status::NO_MACHINE => status::CANNOT_CONNECT_MACHINE,
         other => other,
     })

@@ -6,9 +6,10 @@ use tallymon::{Expand, PathPart, Query};
 
 use crate::handles::Handle;
 use crate::lock::lock;
-use crate::logs::{Origin, SourceParameter};
+use crate::logs::SourceParameter;
 use crate::machine;
 use crate::memory::{Address, Buf, Letter, Out, Str};
+use crate::other_hosts;
 use crate::query::Counter;
 use crate::status::{self, Done, Status};
 use crate::text::{put, put_list, room};
@@ -216,7 +217,10 @@ pub(crate) fn validate_in<L: Letter>(source: Handle, path: Str<L>) -> Done {
             let found = columns_of(&text, log.columns()).map_err(|_| status::BAD_COUNTERNAME)?;
             if found.is_empty() { Err(status::ENTRY_NOT_IN_LOG_FILE) } else { Ok(()) }
         }
-        None => machine::browse(false, |query| check(query, &text)),
+        None => {
+            let machine = other_hosts::machine_of(&text);
+            other_hosts::browse(machine.as_deref(), false, |query| check(query, &text))
+        }
     }
 }
 
@@ -256,7 +260,11 @@ pub(crate) fn expand<L: Letter>(
             let meant = columns_of(&text, log.columns()).map_err(|_| status::INVALID_PATH)?;
             meant.into_iter().filter_map(|at| Some(log.columns().get(at)?.path.clone())).collect()
         }
-        None => machine::browse(flags & REFRESH_COUNTERS != 0, |query| expand_live(query, &text, flags))?,
+        None => {
+            let machine = other_hosts::machine_of(&text);
+            let refresh = flags & REFRESH_COUNTERS != 0;
+            other_hosts::browse(machine.as_deref(), refresh, |query| expand_live(query, &text, flags))?
+        }
     };
     put_list(&paths, list, size)
 }
@@ -292,9 +300,9 @@ pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buf
     let of_item = item.map(|item| (item.counter_type.0, item.default_scale));
     let mut full = path.clone();
     let mut help = None;
-    let (here, described) = match &open.origin {
-        Origin::Live(query) => {
-            let definition = query.definition(counter.id);
+    let (here, described) = match open.live(&counter) {
+        Some(query) => {
+            let definition = query.definition(counter.id.handle());
             if let Some(definition) = definition
                 && !path.counter.is_wild()
             {
@@ -304,7 +312,7 @@ pub(crate) fn info<L: Letter>(counter: Handle, explain: u8, bytes: Out<u32>, buf
             let described = definition.map(|found| (found.counter_type.0, found.default_scale));
             (query.system_name().to_string(), described)
         }
-        Origin::Log(..) => (String::new(), None),
+        None => (String::new(), None),
     };
     if full.machine.is_none() && !here.is_empty() {
         full.machine = Some(here.clone());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{NoValue, Sample, Value};
 use tallymon::core::time::FileTime;
-use tallymon::{CounterHandle, Timer};
+use tallymon::{CounterHandle, Query, Timer};
 
 use crate::clock;
 use crate::events::Event;
@@ -16,6 +16,7 @@ use crate::lock::lock;
 use crate::logs::{Origin, SourceParameter, TimeInfo};
 use crate::machine;
 use crate::memory::{Letter, Out, Str};
+use crate::other_hosts::{self, HostQuery};
 use crate::status::{self, Done, Status};
 
 /// The object behind the handle of a query.
@@ -25,7 +26,11 @@ pub(crate) struct OpenQuery {
     /// Handles of its counters.
     counters: BTreeSet<Handle>,
     /// The readings of the last collection, a list for each counter; empty before the first collection.
-    found: HashMap<CounterHandle, Vec<Item>>,
+    found: HashMap<CounterId, Vec<Item>>,
+    /// The other machines that its counters are on.
+    hosts: Vec<HostQuery>,
+    /// How many of its counters are on this machine, or in its log.
+    here: usize,
     timer: Option<Timer>,
     /// Records of a log that were read so far.
     position: u64,
@@ -34,12 +39,20 @@ pub(crate) struct OpenQuery {
 /// The object behind the handle of a counter.
 pub(crate) struct Counter {
     query: Weak<Mutex<OpenQuery>>,
-    pub(crate) id: CounterHandle,
+    pub(crate) id: CounterId,
     pub(crate) user_data: usize,
     /// Its path as it was added.
     pub(crate) path: String,
     /// The power of ten of `PdhSetCounterScaleFactor`.
     pub(crate) scale: Mutex<Option<i32>>,
+}
+
+/// A counter among those of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CounterId {
+    /// Its place in the queries of other machines; `None` for this machine, and for a log.
+    host: Option<usize>,
+    handle: CounterHandle,
 }
 
 /// The value of one instance of a counter.
@@ -65,6 +78,8 @@ pub(crate) fn open(source: impl SourceParameter, user_data: usize, query: Out<Ha
         user_data,
         counters: BTreeSet::new(),
         found: HashMap::new(),
+        hosts: Vec::new(),
+        here: 0,
         timer: None,
         position: 0,
     };
@@ -130,8 +145,15 @@ fn add<L: Letter>(
         return Err(status::NO_COUNTERNAME);
     }
     let mut open = lock(&shared);
-    let id = match &mut open.origin {
+    let host = match open.origin {
+        Origin::Live(_) => open.host(other_hosts::machine_of(&path).as_deref())?,
+        Origin::Log(..) => None,
+    };
+    let open = &mut *open;
+    let handle = match &mut open.origin {
         Origin::Live(query) => {
+            let of_host = host.and_then(|at| open.hosts.get_mut(at)).map(|host| &mut host.query);
+            let query = of_host.unwrap_or(query);
             if english && !machine::is_english(query, &path) {
                 return Err(status::NO_OBJECT);
             }
@@ -146,6 +168,10 @@ fn add<L: Letter>(
             id
         }
     };
+    if host.is_none() {
+        open.here = open.here.saturating_add(1);
+    }
+    let id = CounterId { host, handle };
     let new = Counter { query: Arc::downgrade(&shared), id, user_data, path, scale: Mutex::new(None) };
     let handle = handles::insert(Arc::new(new)).ok_or(status::MEMORY_ALLOCATION_FAILURE)?;
     open.counters.insert(handle);
@@ -160,9 +186,16 @@ pub(crate) fn remove(counter: Handle) -> Done {
     handles::remove::<Counter>(counter);
     open.counters.remove(&counter);
     open.found.remove(&known.id);
+    let open = &mut *open;
+    let CounterId { host, handle } = known.id;
+    if let Some(at) = host {
+        open.hosts.get_mut(at).into_iter().for_each(|host| host.query.remove(handle));
+        return Ok(());
+    }
+    open.here = open.here.saturating_sub(1);
     match &mut open.origin {
-        Origin::Live(query) => query.remove(known.id),
-        Origin::Log(query, _) => query.remove(known.id),
+        Origin::Live(query) => query.remove(handle),
+        Origin::Log(query, _) => query.remove(handle),
     }
     Ok(())
 }
@@ -236,6 +269,25 @@ pub(crate) fn set_range(query: Handle, info: Out<TimeInfo>) -> Done {
     Ok(())
 }
 
+/// Puts what a query collected last below its counters.
+fn put_items(found: &mut HashMap<CounterId, Vec<Item>>, host: Option<usize>, query: &Query) {
+    query.for_each(|value| {
+        let (newer, text) = match value.cell.value {
+            Ok(Value::Text(text)) => (Err(NoValue::NotNumeric), Some(text)),
+            Err(why) => (value.cell.sample.ok_or(why), None),
+            Ok(_) => (value.cell.sample.ok_or(NoValue::NotNumeric), None),
+        };
+        found.entry(CounterId { host, handle: value.handle }).or_default().push(Item {
+            name: value.instance.map(machine::name_without_number).unwrap_or_default(),
+            counter_type: value.definition.counter_type,
+            default_scale: value.definition.default_scale,
+            newer,
+            older: value.older,
+            text,
+        });
+    });
+}
+
 impl Object for Mutex<OpenQuery> {}
 
 impl Object for Counter {}
@@ -271,24 +323,14 @@ impl OpenQuery {
         }
         let time = match &mut self.origin {
             Origin::Live(query) => {
-                let time = query.collect().map_err(|error| status::of_source(&error))?;
+                let time = if self.here > 0 || self.hosts.is_empty() {
+                    query.collect().map_err(|error| status::of_source(&error))?
+                } else {
+                    tallymon::clock::now()
+                };
                 self.found.values_mut().for_each(Vec::clear);
-                let found = &mut self.found;
-                query.for_each(|value| {
-                    let (newer, text) = match value.cell.value {
-                        Ok(Value::Text(text)) => (Err(NoValue::NotNumeric), Some(text)),
-                        Err(why) => (value.cell.sample.ok_or(why), None),
-                        Ok(_) => (value.cell.sample.ok_or(NoValue::NotNumeric), None),
-                    };
-                    found.entry(value.handle).or_default().push(Item {
-                        name: value.instance.map(machine::name_without_number).unwrap_or_default(),
-                        counter_type: value.definition.counter_type,
-                        default_scale: value.definition.default_scale,
-                        newer,
-                        older: value.older,
-                        text,
-                    });
-                });
+                put_items(&mut self.found, None, query);
+                self.collect_hosts();
                 time
             }
             Origin::Log(query, _) => {
@@ -299,7 +341,7 @@ impl OpenQuery {
                 for handle in &self.counters {
                     let Ok(counter) = Counter::of_handle(*handle) else { continue };
                     let readings =
-                        query.readings_of(counter.id).map_err(|error| status::of_source(&error))?;
+                        query.readings_of(counter.id.handle).map_err(|error| status::of_source(&error))?;
                     let items = readings.into_iter().map(|reading| Item {
                         name: reading
                             .parts
@@ -324,6 +366,62 @@ impl OpenQuery {
         Ok((time, self.found.values().flatten().any(has_data)))
     }
 
+    /// Takes a sample of the other machines. The counters of one that does not answer have no values.
+    fn collect_hosts(&mut self) {
+        other_hosts::collect(&mut self.hosts);
+        for (at, host) in self.hosts.iter().enumerate() {
+            if !host.has_failed {
+                put_items(&mut self.found, Some(at), &host.query);
+            }
+        }
+        let all = self.counters.iter().filter_map(|handle| Some(Counter::of_handle(*handle).ok()?.id));
+        for id in all {
+            let Some(host) = id.host.and_then(|at| self.hosts.get(at)).filter(|host| host.has_failed) else {
+                continue;
+            };
+            let Some(definition) = host.query.definition(id.handle) else { continue };
+            let gone = Item {
+                name: String::new(),
+                counter_type: definition.counter_type,
+                default_scale: definition.default_scale,
+                newer: Err(NoValue::NoMachine),
+                older: None,
+                text: None,
+            };
+            self.found.insert(id, vec![gone]);
+        }
+    }
+
+    /// The place of the query of another machine, which is opened for its first counter; `None` for this
+    /// machine.
+    fn host(&mut self, machine: Option<&str>) -> Result<Option<usize>, Status> {
+        let Some(host) = other_hosts::host_of(machine)? else { return Ok(None) };
+        if let Some(known) = self.hosts.iter().position(|known| known.name == host.name) {
+            return Ok(Some(known));
+        }
+        self.hosts.push(HostQuery::open(&host)?);
+        Ok(Some(self.hosts.len().saturating_sub(1)))
+    }
+
+    /// The query of the machine that a counter is on; `None` for a counter of a log.
+    pub(crate) fn live(&self, counter: &Counter) -> Option<&Query> {
+        match (&self.origin, counter.id.host) {
+            (Origin::Live(query), None) => Some(query),
+            (Origin::Live(_), Some(at)) => self.hosts.get(at).map(|host| &host.query),
+            (Origin::Log(..), _) => None,
+        }
+    }
+
+    /// Its queries of other machines.
+    pub(crate) fn hosts(&self) -> &[HostQuery] {
+        &self.hosts
+    }
+
+    /// Whether it has counters of this machine.
+    pub(crate) const fn has_counters_here(&self) -> bool {
+        self.here > 0
+    }
+
     /// The local time of a sample: that of this machine, or of the machine that wrote the log.
     pub(crate) fn local(&self, time: FileTime) -> FileTime {
         match &self.origin {
@@ -335,6 +433,13 @@ impl OpenQuery {
     /// The readings of a counter in the last collection; empty before the first collection.
     pub(crate) fn items(&self, counter: &Counter) -> &[Item] {
         self.found.get(&counter.id).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl CounterId {
+    /// Its handle in the query of its machine.
+    pub(crate) const fn handle(self) -> CounterHandle {
+        self.handle
     }
 }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use tallymon::clock::now;
 use tallymon::log::LogError;
-use tallymon::record::{Existing, RollingRecorder, Rotation, while_recording};
+use tallymon::record::{Existing, HostSnapshot, RollingRecorder, Rotation, while_recording};
 
 use super::complete::Target;
 use crate::clock;
 use crate::handles::Handle;
 use crate::logs::Origin;
+use crate::other_hosts::HostQuery;
 use crate::query::OpenQuery;
 use crate::status::{self, Done};
 
@@ -87,10 +88,24 @@ impl Samples {
             if let Origin::Live(query) = &open.origin {
                 self.recorder.choose(query);
             }
+            for host in open.hosts() {
+                self.recorder.choose_host(&host.name, &host.query);
+            }
         }
         let Origin::Live(query) = &open.origin else { return Err(status::INVALID_HANDLE) };
-        let snapshot = query.snapshot().ok_or(status::NO_DATA)?;
-        self.recorder.record(snapshot, (begin, now())).map_err(|error| status::of_log_write(&error))
+        let window = (begin, now());
+        let answered = open.hosts().iter().filter(|host| !host.has_failed && !host.query.chosen().is_empty());
+        let of_host = |host: &HostQuery| {
+            let snapshot = host.query.snapshot()?.clone();
+            Some(HostSnapshot { host: host.name.clone(), snapshot, window })
+        };
+        let others: Vec<HostSnapshot> = answered.filter_map(of_host).collect();
+        // Without a path of this machine everything of it would be written.
+        let own = match query.snapshot().filter(|_| open.has_counters_here()) {
+            None if others.is_empty() => return Err(status::NO_DATA),
+            own => own.map(|snapshot| (snapshot, window)),
+        };
+        self.recorder.record_all(begin, own, &others).map_err(|error| status::of_log_write(&error))
     }
 
     /// The files with the newest records, oldest first.
