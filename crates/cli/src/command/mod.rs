@@ -17,6 +17,7 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mon;
+mod nsclient;
 pub(crate) mod prof;
 pub(crate) mod provider;
 pub(crate) mod push;

@@ -20,6 +20,7 @@ use tallymon::remote::tls::USUAL_PORT;
 use tallymon_serve::{MetricsAccess, Options, Secure, ServeError, Server, SessionAccess};
 
 use super::mon::DEFAULT_COUNTERS;
+use super::nsclient::{self, Allowed};
 use super::relog::reading;
 use super::{serve_samba, serve_tls};
 use crate::arguments::parse::interval;
@@ -44,6 +45,16 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with_all = ["stdio", "samba", "logs", "live", "open", "uploads", "metrics"])]
     #[arg(conflicts_with_all = ["token_file", "allow_control"])]
     tls: bool,
+    /// Answer the old requests of NSClient, so that checks with check_nt keep working. It needs
+    /// --password-file.
+    #[arg(long, requires = "password_file")]
+    #[arg(conflicts_with_all = ["stdio", "tls", "samba", "logs", "live", "open", "uploads", "metrics"])]
+    #[arg(conflicts_with_all = ["token_file", "allow_control", "name"])]
+    nsclient: bool,
+    /// A machine that may ask with --nsclient: an address or a network such as 192.0.2.0/24. Repeat for
+    /// several; without one only this machine may.
+    #[arg(long, value_name = "ADDRESS[/BITS]", requires = "nsclient")]
+    allow: Vec<Allowed>,
     /// Write the counters of this machine for Samba into this folder ('perfmon' in Samba's state directory),
     /// so that Windows' tools read them from there.
     #[arg(long, value_name = "FOLDER",
@@ -58,7 +69,7 @@ pub(crate) struct Serve {
     /// Open the page in the browser.
     #[arg(long)]
     open: bool,
-    /// Port; 0 takes a free one. Default: a free one; with --tls 7448.
+    /// Port; 0 takes a free one. Default: a free one; with --tls 7448, with --nsclient 12489.
     #[arg(long, short)]
     port: Option<u16>,
     /// Address to listen on, and its port. Default: 127.0.0.1; with --tls 0.0.0.0, which is every address of
@@ -84,6 +95,7 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with_all = ["stdio", "samba"])]
     allow_control: bool,
     /// Serve the page over TLS, and ask browsers for the password in this file, which nobody else may read.
+    /// With --nsclient, the password of its requests.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["stdio", "samba", "tls"])]
     #[arg(conflicts_with = "allow_control")]
     password_file: Option<PathBuf>,
@@ -151,6 +163,10 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     if wanted.tls {
         let listen = wanted.place(Ipv4Addr::UNSPECIFIED, USUAL_PORT)?;
         return serve_tls::run(common, listen, &flag_of_ctrl_c()?);
+    }
+    if let Some(password) = wanted.password_file.as_deref().filter(|_| wanted.nsclient) {
+        let listen = wanted.place(Ipv4Addr::LOCALHOST, nsclient::USUAL_PORT)?;
+        return nsclient::run(common, listen, password, &wanted.allow, &flag_of_ctrl_c()?);
     }
     if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
         let words = format_args!("{}: no such file; give performance logs", missing.display());

@@ -26,6 +26,7 @@ mod man;
 mod metric_names;
 mod mutants;
 mod names;
+mod nsclient;
 mod options;
 mod overwrite;
 mod paths;

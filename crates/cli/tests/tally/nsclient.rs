@@ -1,0 +1,185 @@
+//! `tally serve --nsclient`, with Debian's `check_nt` as the client.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tallymon_testkit::{attack, peer};
+
+use super::support::{Folder, TALLY, clean};
+
+const PASSWORD: &str = "correct horse";
+
+/// A server that ends with its test.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(folder: &Folder, mode: u32, password: &str, words: &[&str]) -> Command {
+    let file = folder.file("password");
+    fs::write(&file, password).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    let mut command = clean(TALLY);
+    command.args(["serve", "--nsclient", "--password-file"]).arg(&file).args(words);
+    command.env("TALLY_ROOT", folder.file("root")).stdin(Stdio::null());
+    command
+}
+
+impl Server {
+    fn start(folder: &Folder, words: &[&str]) -> Server {
+        let words = [&["--port", "0"], words].concat();
+        let mut command = command(folder, 0o600, &format!("{PASSWORD}\n"), &words);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let port = first.trim_end().rsplit(':').next().unwrap().parse().unwrap();
+        assert!(first.starts_with("nsclient://127.0.0.1:"), "{first}");
+        Server { child, port }
+    }
+
+    /// What a client gets for some bytes, and whether the connection was closed after it.
+    fn ask(&self, bytes: &[u8]) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        // A server that has had enough may have closed it.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        String::from_utf8(answer).unwrap()
+    }
+}
+
+fn check_nt() -> Option<PathBuf> {
+    peer("/usr/lib/nagios/plugins/check_nt")
+}
+
+/// Runs check_nt, and returns its exit code and what it printed.
+fn checked(program: &Path, server: &Server, words: &[&str]) -> (i32, String) {
+    let mut command = Command::new(program);
+    command.args(["-H", "127.0.0.1", "-p", &server.port.to_string(), "-t", "60"]).args(words);
+    let output = command.output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn check_nt_reads_everything_it_can_ask_for() {
+    let Some(program) = check_nt() else { return };
+    let folder = Folder::new();
+    let server = Server::start(&folder, &[]);
+    let secret = ["-s", PASSWORD];
+    let check = |words: &[&str]| checked(&program, &server, &[&secret, words].concat());
+    for (words, code, parts) in [
+        (vec!["-v", "CLIENTVERSION"], 0, vec!["Tallymon ", env!("CARGO_PKG_VERSION")]),
+        (vec!["-v", "UPTIME", "-l", "seconds"], 0, vec!["System Uptime - ", "uptime="]),
+        (vec!["-v", "MEMUSE", "-w", "101", "-c", "102"], 0, vec!["Memory usage: total:", "MB (", "%)"]),
+        (vec!["-v", "USEDDISKSPACE", "-l", "/", "-w", "101", "-c", "102"], 0, vec!["/:\\ - total: ", "%)"]),
+        (vec!["-v", "USEDDISKSPACE", "-l", "c", "-w", "101", "-c", "102"], 0, vec!["c:\\ - total: "]),
+        (vec!["-v", "USEDDISKSPACE", "-l", "q"], 3, vec!["ERROR: no disk \"q\"; there are /"]),
+        (
+            vec!["-v", "PROCSTATE", "-l", "tally,TALLY.exe", "-d", "SHOWALL"],
+            0,
+            vec!["tally: running - TALLY.exe: running"],
+        ),
+        (vec!["-v", "PROCSTATE", "-l", "tally,no-such-process"], 2, vec!["no-such-process: not running"]),
+        (
+            vec!["-v", "COUNTER", "-l", r"\System\Processes,%.0f run", "-w", "0", "-c", "1e9"],
+            1,
+            vec![" run |"],
+        ),
+        // A rate, which takes a second.
+        (vec!["-v", "COUNTER", "-l", r"\System\Context Switches/sec,%.0f switches"], 0, vec![" switches | "]),
+        (vec!["-v", "COUNTER", "-l", r"\Nothing\x"], 3, vec!["ERROR: ", "Nothing"]),
+        (
+            vec!["-v", "COUNTER", "-l", r"\Process(*)\ID Process"],
+            3,
+            vec!["ERROR: ", "values, and one is needed"],
+        ),
+        (vec!["-v", "INSTANCES", "-l", "Processor"], 0, vec!["_Total", "0"]),
+        (vec!["-v", "SERVICESTATE", "-l", "ssh"], 3, vec!["ERROR: services are not read here"]),
+    ] {
+        let (found, text) = check(&words);
+        assert!(found == code && parts.iter().all(|part| text.contains(part)), "{words:?}: {found} {text}");
+    }
+    // The number is that of the counter: its limit is met from both sides.
+    let limit = || check(&["-v", "COUNTER", "-l", r"\Memory\Commit Limit,limit %.0f"]).1;
+    let direct = clean(TALLY).args(["get", "--plain", r"\Memory\Commit Limit"]).output().unwrap();
+    let direct = String::from_utf8(direct.stdout).unwrap();
+    assert!(limit().contains(direct.trim()), "{}, {direct}", limit());
+    // The first average of the load is there after a moment.
+    let begin = Instant::now();
+    loop {
+        let (code, text) = check(&["-v", "CPULOAD", "-l", "60,100,100"]);
+        if code == 0 {
+            assert!(text.starts_with("CPU Load ") && text.contains("(60 min average)"), "{text}");
+            break;
+        }
+        assert!(text.contains("the first value comes after 5 s"), "{text}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{text}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn what_would_let_everybody_in_is_refused() {
+    let folder = Folder::new();
+    for (mode, password, words, part) in [
+        (0o644, PASSWORD, &[][..], "password"),
+        (0o600, "", &[], "must be one line"),
+        (0o600, "a&b", &[], "must be one line"),
+        (0o600, "a\nb", &[], "must be one line"),
+        (0o600, PASSWORD, &["--listen", "0.0.0.0:0"], "--allow ADDRESS"),
+        (0o600, PASSWORD, &["--allow", "192.0.2.0/40"], "no address and no network"),
+        (0o600, PASSWORD, &["--tls"], "cannot be used with"),
+    ] {
+        let output = command(&folder, mode, password, words).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(part), "{mode:o} {password:?} {words:?}: {said}");
+    }
+}
+
+#[test]
+fn attack_a_server_for_check_nt() {
+    let folder = Folder::new();
+    let other = Server::start(&folder, &["--allow", "192.0.2.0/24"]);
+    assert_eq!(other.ask(format!("{PASSWORD}&1").as_bytes()), "", "an address that is not allowed");
+    let server = Server::start(&folder, &[]);
+    let version = format!("Tallymon {}", env!("CARGO_PKG_VERSION"));
+    let asked = format!("{PASSWORD}&1");
+    // A client that sends nothing, and one that stops within its request, hold nobody up.
+    let silent: Vec<TcpStream> =
+        (0..8).map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap()).collect();
+    assert_eq!(server.ask(asked.as_bytes()), version);
+    drop(silent);
+    // Too long, not text, cut, or not a request.
+    assert_eq!(server.ask(&vec![b'x'; 1 << 20]), "");
+    for bytes in [&b"\xff\xfe\x00\x80&1"[..], b"\r\n", b"&&&&", b"GET / HTTP/1.0\r\n\r\n"] {
+        assert_eq!(server.ask(bytes), "ERROR: Invalid password.", "{bytes:?}");
+    }
+    let odd = format!("{PASSWORD}&8&\u{202e}\\a(\x1b[2J)\\%n%s");
+    assert!(server.ask(odd.as_bytes()).starts_with("ERROR: "));
+    assert_eq!(server.ask(asked.as_bytes()), version);
+    // An address that guesses is not even told that it guessed right.
+    let mut guesses = 0;
+    while server.ask(b"guess&1") == "ERROR: Invalid password." {
+        guesses += 1;
+        assert!(guesses < 20, "guesses go on");
+    }
+    assert_eq!(server.ask(asked.as_bytes()), "");
+    attack(
+        "other machines",
+        "guess the password of check_nt, send garbage, too much or nothing, or come from another address",
+        "an address is refused for a minute after 10 wrong passwords; requests end at 4 KiB and 5 s",
+    );
+}
