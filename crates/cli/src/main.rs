@@ -9,6 +9,7 @@ mod border;
 mod command;
 mod command_line;
 mod exit;
+mod fleet;
 mod hosts;
 mod log_hosts;
 mod missing_values;

@@ -12,6 +12,7 @@ use tallymon_monitor::chart::Glyphs;
 use super::parse::{glyphs, interval, profile_names};
 use super::reading::{AtTime, NamesBy, Naming, OfLog, Playback, Reading, TimeChoice};
 use super::writing::{FormatOptions, Replacing};
+use crate::fleet::FleetOptions;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Mon {
@@ -80,6 +81,8 @@ pub(crate) struct Get {
     #[command(flatten)]
     pub(crate) time: AtTime,
     #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
+    #[command(flatten)]
     pub(crate) format: FormatOptions,
 }
 
@@ -120,6 +123,8 @@ pub(crate) struct Watch {
     pub(crate) range: TimeChoice,
     #[command(flatten)]
     pub(crate) playback: Playback,
+    #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
     #[command(flatten)]
     pub(crate) format: FormatOptions,
 }

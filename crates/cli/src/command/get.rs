@@ -44,7 +44,7 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         return ended(&log, Reasons::of(get.format.form()));
     }
     let mut hosts = hosts::of_paths(common, &get.paths)?;
-    if hosts.len() > 1 {
+    if hosts.len() > 1 || get.fleet.is_used() {
         return several(common, get, hosts);
     }
     let location = hosts.pop().map_or_else(|| paths::here(common), |host| Ok(host.location))?;
@@ -92,11 +92,12 @@ fn several(common: &Common, get: &Get, hosts: Vec<HostPaths>) -> Result<(), Fail
         return Err(Failure::new(Kind::Usage, words));
     }
     let format = Format { cap100: get.format.cap, ..Format::default() };
+    let asked = hosts.len();
     let (readings, outcome) =
         hosts::collect_once(common, hosts, get.interval, (format, Reasons::of(get.format.form())))?;
     if !readings.is_empty() {
         let mut rows = Rows::to_stdout(&get.format, "", false).with_errors(get.verbose);
-        rows.row(now(), RowValues::Hosts(&readings))?;
+        rows.row(now(), RowValues::Hosts(&get.fleet.apply(readings, asked)))?;
     }
     outcome.result()
 }

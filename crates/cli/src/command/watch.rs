@@ -12,7 +12,7 @@ use tallymon::record::format_of;
 use tallymon::{Location, RowValues};
 
 use super::relog::in_range;
-use crate::arguments::{Common, Watch};
+use crate::arguments::{Common, Form, Watch};
 use crate::exit::{Failure, Kind};
 use crate::hosts::{self, HostPaths, Outcome, Sampled};
 use crate::log_hosts::LogHosts;
@@ -34,7 +34,7 @@ pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
     }
     let interval = watch.interval.unwrap_or(Duration::from_secs(1));
     let mut hosts = hosts::of_paths(common, &watch.paths)?;
-    if hosts.len() > 1 {
+    if hosts.len() > 1 || watch.fleet.is_used() {
         return several(common, watch, hosts, interval);
     }
     let location = hosts.pop().map_or_else(|| paths::here(common), |host| Ok(host.location))?;
@@ -90,8 +90,15 @@ fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Dura
         let words = "--output records one host: name one with --host";
         return Err(Failure::new(Kind::Usage, words));
     }
+    let has_fixed_columns = matches!(watch.format.form(), Form::Csv | Form::Tsv);
+    if has_fixed_columns && watch.fleet.top_hosts.is_some_and(|most| most > 0) {
+        let words = "CSV and TSV have the columns of the first row, and the hosts with the largest values \
+                     change: leave out --top-hosts, or print JSON";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let format = Format { cap100: watch.format.cap, ..Format::default() };
     let stop = Stop::on_signals()?;
+    let asked = hosts.len();
     let mut hosts = Sampled::start(common, hosts, format)?;
     let mut outcome = Outcome::default();
     let mut rows = Rows::to_stdout(&watch.format, "", true).with_lines(lines(watch, interval));
@@ -109,7 +116,7 @@ fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Dura
             return hosts.end(outcome);
         }
         if any_values && !needs_two {
-            rows.row(now(), RowValues::Hosts(&hosts.readings()))?;
+            rows.row(now(), RowValues::Hosts(&watch.fleet.apply(hosts.readings(), asked)))?;
             done += 1;
         }
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {

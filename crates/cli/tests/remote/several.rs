@@ -153,3 +153,53 @@ fn fifty_hosts_answer_beside_one_that_hangs() {
     let ran = net.tally(&words);
     assert_eq!(ran.out.matches("Available MBytes").count(), 100, "{}\n{}", ran.out, ran.err);
 }
+
+/// The commit limit of a machine is the same in every sample.
+#[test]
+fn values_are_computed_over_all_hosts() {
+    const LIMIT: &str = r"\Memory\Commit Limit";
+    let net = Net::new(&[("good*", &good()), ("dead", "exit 255")]);
+    let hosts = ["-H", "ssh://good1", "-H", "ssh://good2", "-H", "ssh://good3"];
+    let cells = |text: &str| -> Vec<(String, f64)> {
+        let row: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let cells = row["values"].as_array().unwrap_or_else(|| panic!("{row}"));
+        let of = |cell: &serde_json::Value| {
+            (cell["path"].as_str().unwrap().into(), cell["value"].as_f64().unwrap())
+        };
+        cells.iter().map(of).collect()
+    };
+    let run = |words: &[&str]| net.tally(&[words, &hosts[..]].concat());
+    let all = cells(&run(&["get", LIMIT, "--json", "--fleet", "sum,mean,p95"]).data());
+    let limit = all[0].1;
+    let named: Vec<(&str, f64)> = all.iter().map(|(path, value)| (path.as_str(), *value)).collect();
+    assert_eq!(
+        named,
+        [
+            (r"\\good1\Memory\Commit Limit", limit),
+            (r"\\good2\Memory\Commit Limit", limit),
+            (r"\\good3\Memory\Commit Limit", limit),
+            (r"\\_Fleet.sum\Memory\Commit Limit", 3.0 * limit),
+            (r"\\_Fleet.mean\Memory\Commit Limit", limit),
+            (r"\\_Fleet.p95\Memory\Commit Limit", limit),
+        ]
+    );
+    // Without the hosts, and with the largest one only.
+    let only = cells(&run(&["get", LIMIT, "--json", "--fleet", "max", "--top-hosts", "0"]).data());
+    assert_eq!(only, [(r"\\_Fleet.max\Memory\Commit Limit".to_string(), limit)]);
+    let top =
+        cells(&run(&["watch", r"\Process(*)\ID Process", "--json", "--top-hosts", "1", "-c", "1"]).data());
+    let own = format!("({})", "tally");
+    assert!(top.iter().filter(|(path, _)| path.contains(&own)).count() == 1, "{top:?}");
+    // What a host that is gone lacks is said beside the value.
+    let gone = net.tally(&[&["get", LIMIT, "--fleet", "sum", "-H", "ssh://dead"][..], &hosts].concat());
+    assert_eq!(gone.code, Some(3), "{}", gone.err);
+    has(&gone.out, &["_Fleet.sum", "1 of 4 missing"]);
+    for (words, part) in [
+        (&["get", LIMIT, "--fleet", "median"][..], "none of sum, mean, min, max"),
+        (&["watch", LIMIT, "--csv", "--top-hosts", "2"], "leave out --top-hosts"),
+    ] {
+        let ran = run(words);
+        assert_eq!(ran.code, Some(2), "{words:?}");
+        has(&ran.err, &[part]);
+    }
+}
