@@ -1,5 +1,8 @@
 //! The command line as a whole: every command with its arguments.
 
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::arguments::{
@@ -9,6 +12,7 @@ use crate::arguments::{
 use crate::command::analyze::arguments as analyze;
 use crate::command::log::arguments as log;
 use crate::command::prof::arguments as prof;
+use crate::help;
 
 const AFTER_HELP: &str = r"Examples:
   tally get '\Processor(_Total)\% Processor Time'
@@ -46,8 +50,17 @@ impl Arguments {
 
     /// Parses the command line of this process.
     pub(crate) fn parse_line() -> Result<Arguments, clap::Error> {
+        let line: Vec<OsString> = std::env::args_os().collect();
         let mut command = Arguments::whole_command();
-        let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        let mut matches = command.try_get_matches_from_mut(&line).map_err(|error| match error.kind() {
+            // Only who reads the help waits for its words.
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                let own = help::translated(Arguments::whole_command(), &line);
+                let own = own.map(|mut command| command.try_get_matches_from_mut(&line));
+                own.and_then(Result::err).unwrap_or(error)
+            }
+            _ => error,
+        })?;
         Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
 }

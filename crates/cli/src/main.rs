@@ -10,6 +10,7 @@ mod command;
 mod command_line;
 mod exit;
 mod fleet;
+mod help;
 mod hosts;
 mod log_hosts;
 mod missing_values;

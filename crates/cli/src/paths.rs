@@ -74,10 +74,14 @@ fn language(common: &Common) -> Result<Language, Failure> {
             Failure::new(Kind::Usage, words)
         });
     }
+    Ok(of_locale())
+}
+
+/// The language of the locale. The locale C and locales without texts mean English.
+pub(crate) fn of_locale() -> Language {
     let variables = ["LC_ALL", "LC_MESSAGES", "LANG"];
     let set = variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    // The locale C and locales without texts mean English.
-    Ok(set.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH))
+    set.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH)
 }
 
 /// Adds a path to a query. Reports on standard error if a shell had damaged the path.

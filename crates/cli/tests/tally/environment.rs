@@ -309,6 +309,45 @@ fn the_language_comes_from_option_and_environment() {
     has(&tally(&["list", "--lang", "klingon"]).words(2), &["klingon", "ko"]);
 }
 
+/// The help follows the same choice as the names of counters; what is typed stays.
+#[test]
+fn the_help_is_in_the_language_of_the_user() {
+    let help = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let ran = tally_with(arguments, |command| {
+            command.envs(variables.iter().copied());
+        });
+        // A command that lacks its subcommand shows its help as a message.
+        format!("{}{}", ran.out, ran.err)
+    };
+    let korean = [("LANG", "ko_KR.UTF-8")];
+    for (arguments, variables, words) in [
+        (&["get", "--help"][..], &[][..], ["Print the values", "Usage: tally get", "[default: 1s]"]),
+        (&["get", "--help"], &korean, ["카운터 값을 한 번 출력", "사용법: tally get", "[기본값: 1s]"]),
+        (&["get", "-h"], &[("TALLY_LANG", "ru")], ["Вывести значения", "Использование: tally get", "Ключи:"]),
+        (
+            &["help", "get"],
+            &[("LC_ALL", "ja_JP.UTF-8")],
+            ["値を一度表示", "使い方: tally get", "--prometheus"],
+        ),
+        (&["--lang=ja", "get", "--help"], &korean, ["値を一度表示", "使い方: tally get", "例:"]),
+        (&["get", "--help", "--lang", "ru"], &korean, ["Вывести значения", "Примеры:", "--openmetrics"]),
+        (&["get", "--help", "--lang", "en"], &korean, ["Print the values", "Usage: tally get", "Examples:"]),
+        (&["--help"], &korean, ["사용법: tally", "종료 코드: 0 정상", "  watch "]),
+        (&["log"], &korean, ["사용법: tally log", "명령:", "snapshot"]),
+        (&["stat", "--help"], &korean, ["- cpu: 프로세서", "sar -u", "가능한 값:"]),
+        (&["--help"], &[("LANG", "de_DE.UTF-8")], ["Usage: tally", "Exit codes: 0 ok", "  watch "]),
+    ] {
+        let text = help(arguments, variables);
+        has(&text, &words);
+        for line in text.lines().filter(|line| !line.starts_with("  tally ")) {
+            let wide = unicode_width::UnicodeWidthStr::width(line);
+            assert!(wide <= 100, "{arguments:?} {variables:?}: {wide} columns: {line}");
+        }
+    }
+    // A manual page says in its own words what it is of, and they are English everywhere.
+    assert_eq!(help(&["man", "get"], &korean), help(&["man", "get"], &[]));
+}
+
 #[test]
 fn output_has_no_colour_without_a_terminal() {
     for arguments in
