@@ -44,6 +44,12 @@ const SORT: [&str; 4] = [
     "сортировать процессы иначе",
 ];
 const TREE: [&str; 4] = ["processes as a tree", "프로세스 트리", "プロセスのツリー", "процессы деревом"];
+const ARRANGE: [&str; 4] = [
+    "processes as a list, a tree, by service",
+    "프로세스: 목록, 트리, 서비스별",
+    "プロセス: 一覧、ツリー、サービス別",
+    "процессы: список, дерево, по службам",
+];
 const SORT_BRIEF: [&str; 4] = ["sort", "정렬", "並べ替え", "порядок"];
 const TABLE: &[Context] = &[Context::Table];
 const FAULT: &[Context] = &[Context::Fault];
@@ -192,7 +198,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         OVERVIEW SortNext [Char('s')] also [Char('n')]: SORT brief SORT_BRIEF;
         OVERVIEW SortPrevious [] also [Char('S'), Char('N')]: SORT;
         OVERVIEW Reverse [] also [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"];
-        OVERVIEW Tree [] also [Char('H')]: TREE;
+        OVERVIEW Tree [] also [Char('H')]: ARRANGE;
         OVERVIEW ShowPane [Panes]: ["hide or show a pane", "창 숨김, 표시", "枠を隠す、表示", "скрыть, показать панель"]
             brief ["panes", "창", "枠", "панели"];
         OVERVIEW Preset [] also [Char('p')]:

@@ -300,7 +300,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::Switches;
-    use crate::model::overview::{Pane, ProcessMetric};
+    use crate::model::overview::{Arrangement, Pane, ProcessMetric};
 
     #[test]
     fn settings_survive_writing_and_reading() {
@@ -340,7 +340,7 @@ mod tests {
                 panes: vec![Pane::Memory, Pane::Processes],
                 order: ProcessMetric::InputOutput,
                 ascending: true,
-                tree: true,
+                arrangement: Arrangement::Groups,
                 presets: vec![vec![Pane::Disks], vec![Pane::Processors, Pane::Network]],
             }),
             left_out: Vec::new(),
@@ -368,6 +368,7 @@ mod tests {
             ("overview = 7", "overview: needed a table"),
             ("[overview]\npanes = ['gpu']", "panes: needed some of processors, memory"),
             ("[overview]\norder = 'age'", "order: needed one of cpu, memory"),
+            ("[overview]\ntree = true\ngroups = true", "groups: needed false"),
             ("[overview]\npresets = ['disks']", "presets: needed lists"),
             ("[[line]]\nscale = 2", "needed a path"),
             ("[[line]]\npath = 'a'\nscale = true", "scale: needed a power of ten"),

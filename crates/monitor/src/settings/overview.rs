@@ -4,7 +4,7 @@ use std::fmt;
 
 use toml::{Table, Value};
 
-use crate::model::overview::{ORDERS, OverviewLook, Pane};
+use crate::model::overview::{Arrangement, ORDERS, OverviewLook, Pane};
 use crate::settings::{flag_of, list_of, quoted, text_of, wrong};
 
 /// The overview, when the file has one; missing keys have their defaults then.
@@ -25,7 +25,13 @@ pub(super) fn parse(table: &Table) -> Result<Option<OverviewLook>, String> {
             found.map(|(_, order)| *order).ok_or(format!("order: needed one of {known}, found {order}"))?;
     }
     look.ascending = flag_of(own, "ascending")?.unwrap_or(false);
-    look.tree = flag_of(own, "tree")?.unwrap_or(false);
+    let is_tree = flag_of(own, "tree")?.unwrap_or(false);
+    look.arrangement = match (is_tree, flag_of(own, "groups")?.unwrap_or(false)) {
+        (false, false) => Arrangement::List,
+        (true, false) => Arrangement::Tree,
+        (false, true) => Arrangement::Groups,
+        (true, true) => return Err("groups: needed false beside tree = true, found true".into()),
+    };
     if own.contains_key("presets") {
         let lists = list_of(own, "presets")?.iter();
         let lists = lists.map(|list| panes(list.as_array().ok_or_else(|| wrong("presets", "lists", list))?));
@@ -63,7 +69,9 @@ pub(super) fn write(look: &OverviewLook, f: &mut fmt::Formatter<'_>) -> fmt::Res
     };
     let order = ORDERS.iter().find(|(_, order)| *order == look.order).map_or("cpu", |(name, _)| name);
     writeln!(f, "\n[overview]\npanes = {}\norder = {}", list(&look.panes), quoted(order))?;
-    writeln!(f, "ascending = {}\ntree = {}", look.ascending, look.tree)?;
+    let is_tree = look.arrangement == Arrangement::Tree;
+    writeln!(f, "ascending = {}\ntree = {is_tree}", look.ascending)?;
+    writeln!(f, "groups = {}", look.arrangement == Arrangement::Groups)?;
     let presets: Vec<String> = look.presets.iter().map(|panes| list(panes)).collect();
     writeln!(f, "presets = [{}]", presets.join(", "))
 }

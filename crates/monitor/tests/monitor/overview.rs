@@ -10,6 +10,7 @@ use tallymon::process::{
 };
 use tallymon::{Log, Query};
 use tallymon_monitor::chart::Glyphs;
+use tallymon_monitor::model::overview::Arrangement;
 use tallymon_monitor::settings::Settings;
 use tallymon_monitor::{App, Colours, Options};
 use tallymon_testkit::{shared, skip};
@@ -245,14 +246,14 @@ fn processes_stand_below_those_that_started_them() {
     assert_eq!(names, ["systemd", "postgres", "nginx", "nginx#1", "sh", "java"], "{screen}");
     assert_eq!(depths, [0, 1, 1, 2, 1, 2].map(|depth| depth + depths[0]), "{screen}");
     // The choice follows the order of the screen; without the tree, that of the processor.
-    overview.bench.key(KeyCode::Down).key(KeyCode::Down).types("H");
+    overview.bench.key(KeyCode::Down).key(KeyCode::Down).types("HH");
     let screen = overview.bench.screen();
     assert_eq!(tree(&screen)[0].trim(), "java", "{screen}");
     // It is kept in the settings.
     overview.bench.types("H");
     let saved = overview.bench.app.settings().to_string();
     has(&saved, &["tree = true"]);
-    assert!(Settings::parse(&saved).unwrap().overview.unwrap().tree);
+    assert!(Settings::parse(&saved).unwrap().overview.unwrap().arrangement == Arrangement::Tree);
 }
 
 #[test]
@@ -610,6 +611,73 @@ fn facts_and_details_of_a_process() {
     overview.run(2);
     let chosen = overview.bench.app.monitor().chosen().map(|series| series.path.clone());
     assert_eq!(chosen.as_deref(), Some(r"\Process(java)\% Processor Time"));
+}
+
+fn line_of_java(screen: &str) -> String {
+    screen.lines().find(|line| line.contains("program-1204")).unwrap_or_default().to_string()
+}
+
+#[test]
+fn processes_of_a_service_are_one_line_that_opens() {
+    let people = Arc::new(People::default());
+    let mut overview = Overview::with(Language::ENGLISH, |options| options.processes = Some(people.clone()));
+    overview.run(10);
+    overview.bench.resize(120, 40).types("HH");
+    overview.draw();
+    let screen = check("overview-groups", &mut overview.bench);
+    let line = |screen: &str, word: &str| -> String {
+        screen.lines().find(|line| line.contains(word)).unwrap_or_default().to_string()
+    };
+    let number = |text: &str, nth: usize| -> f64 {
+        text.split_whitespace().nth(nth).and_then(|word| word.parse().ok()).unwrap_or_default()
+    };
+    let folded = line(&screen, "▸ nginx.service");
+    has(&folded, &["www-data", "(2)"]);
+    assert!(!screen.contains("program-812"), "{screen}");
+    // One that is alone keeps its own line.
+    has(&screen, &["/usr/bin/program-1204 --serve"]);
+    // Enter opens the group; the choice moves through its processes, which have details.
+    let at = screen.lines().skip_while(|line| !line.trim_start().starts_with("PID"));
+    let at = at.skip(1).position(|line| line.contains("nginx.service (")).unwrap();
+    for _ in 0..=at {
+        overview.bench.key(KeyCode::Down);
+    }
+    overview.bench.key(KeyCode::Enter);
+    let screen = overview.draw();
+    has(&screen, &["▾ nginx.service (2)"]);
+    let column = |text: &str| text.split("/usr/bin").next().map(|before| before.chars().count());
+    let members: Vec<&str> = screen.lines().filter(|line| line.contains("/usr/bin/program-81")).collect();
+    assert!(members.iter().all(|line| column(line) > column(&line_of_java(&screen))), "{screen}");
+    assert_eq!(members.len(), 2, "{screen}");
+    let sum: f64 = members.iter().map(|line| number(line, 2)).sum();
+    let of_group = number(&line(&screen, "▾ nginx.service"), 1);
+    assert!((sum - of_group).abs() < 0.2, "{sum} {of_group}: {screen}");
+    // Nothing can be done to a whole group; a click folds it again.
+    overview.bench.types("K");
+    assert_eq!(overview.bench.screen(), screen);
+    let row = screen.lines().position(|line| line.contains("▾ nginx.service")).unwrap() as u16;
+    let click = Event::Mouse(MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 60,
+        row,
+        modifiers: KeyModifiers::NONE,
+    });
+    overview.bench.app.event(&click);
+    has(&overview.bench.screen(), &["▸ nginx.service (2)"]);
+    let saved = overview.bench.app.settings().to_string();
+    assert_eq!(Settings::parse(&saved).unwrap().overview.unwrap().arrangement, Arrangement::Groups);
+}
+
+#[test]
+fn without_facts_the_processes_of_a_program_are_one_line() {
+    for (columns, rows) in SIZES {
+        let mut overview = Overview::new();
+        overview.bench.resize(columns, rows);
+        overview.run(10).bench.types("HH");
+        let screen = overview.bench.screen();
+        has(&screen, &["java", "▸ nginx (2)"]);
+        assert!(!screen.contains("nginx#1"), "{screen}");
+    }
 }
 
 #[test]

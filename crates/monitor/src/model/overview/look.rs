@@ -11,6 +11,28 @@ pub const ORDERS: [(&str, ProcessMetric); 5] = [
     ("pid", ProcessMetric::Id),
 ];
 
+/// How the processes stand: a key goes through these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrangement {
+    /// One below the other.
+    List,
+    /// Each process below the one that started it.
+    Tree,
+    /// Those of a service, a container or a program as one line.
+    Groups,
+}
+
+impl Arrangement {
+    /// The one after this, and after the last one the first.
+    pub const fn next(self) -> Arrangement {
+        match self {
+            Arrangement::List => Arrangement::Tree,
+            Arrangement::Tree => Arrangement::Groups,
+            Arrangement::Groups => Arrangement::List,
+        }
+    }
+}
+
 /// The panes, the order of the processes, and the presets that a key goes through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverviewLook {
@@ -20,8 +42,8 @@ pub struct OverviewLook {
     pub order: ProcessMetric,
     /// Smallest first.
     pub ascending: bool,
-    /// Each process below the one that started it.
-    pub tree: bool,
+    /// How the processes stand.
+    pub arrangement: Arrangement,
     /// Sets of panes to switch to.
     pub presets: Vec<Vec<Pane>>,
 }
@@ -33,7 +55,7 @@ impl Default for OverviewLook {
             panes: all.clone(),
             order: ProcessMetric::Processor,
             ascending: false,
-            tree: false,
+            arrangement: Arrangement::List,
             presets: vec![
                 all,
                 vec![Pane::Processors, Pane::Processes],

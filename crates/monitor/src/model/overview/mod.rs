@@ -31,7 +31,7 @@ pub use counters::{
     COUNTERS, Metric, OverviewCounter, PROCESS_COUNTERS, PROCESS_OBJECT, Pane, ProcessMetric, process_counter,
 };
 pub use level::{Level, Limits};
-pub use look::{ORDERS, OverviewLook};
+pub use look::{Arrangement, ORDERS, OverviewLook};
 pub use processes::{ProcessHistory, ProcessRow};
 pub use view::{
     Container, Disk, FileSystem, Folded, Gauge, Graphics, Interface, Memory, OverviewView, Pressure,

@@ -9,7 +9,8 @@ use tallymon::process::{ProcessAction, ProcessId, Processes};
 
 use crate::keys::binding::{Command, Context, Label};
 use crate::keys::lookup::{command, moved};
-use crate::screens::overview::processes::{id_of, visible};
+use crate::screens::overview::lines::id_of;
+use crate::screens::overview::processes::visible;
 use crate::screens::screen::{Action, Layer, Screen};
 use crate::term::frame::frame;
 use crate::term::text::{cut, put};

@@ -10,11 +10,13 @@ pub(crate) mod details;
 mod draw;
 mod graphics;
 mod layout;
+mod lines;
 mod processes;
 mod sensors;
 mod storage;
 mod words;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,10 +28,11 @@ use tallymon::process::{ProcessFacts, ProcessId, Processes};
 
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, typed};
-use crate::model::overview::{Pane, ProcessRow};
+use crate::model::overview::{Arrangement, Pane, ProcessRow};
 use crate::screens::overview::draw::Painter;
 use crate::screens::overview::layout::{Counts, Room, areas};
-use crate::screens::overview::processes::{KnownFacts, ListState, ProcessKey, id_of, ordered};
+use crate::screens::overview::lines::{KnownFacts, LineKey, Shown, id_of};
+use crate::screens::overview::processes::ListState;
 use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick};
 use crate::screens::slider;
 use crate::term::task::Task;
@@ -49,6 +52,8 @@ pub(super) enum Target {
     Chart(String),
     /// The details of this process.
     Process(ProcessRow),
+    /// The processes of this group, below it.
+    Group(Arc<str>),
 }
 
 /// Something on the screen that can be chosen.
@@ -65,7 +70,9 @@ pub(crate) struct OverviewScreen {
     /// The pane in front, and the place of its chosen item; none at first.
     pane: Pane,
     at: Option<usize>,
-    chosen: Option<ProcessKey>,
+    chosen: Option<LineKey>,
+    /// The groups whose processes are shown.
+    opened: HashSet<Arc<str>>,
     /// The first process in view.
     top: usize,
     /// The text that a process has to contain, in lower case.
@@ -90,6 +97,7 @@ impl OverviewScreen {
             pane: Pane::Processes,
             at: None,
             chosen: None,
+            opened: HashSet::new(),
             top: 0,
             filter: String::new(),
             facts: KnownFacts::new(),
@@ -112,18 +120,20 @@ impl OverviewScreen {
         state.zip(time).and_then(|(state, time)| state.model.processes.at(time)).unwrap_or_default()
     }
 
+    fn shown<'s>(&'s self, workspace: &'s Workspace) -> Shown<'s> {
+        let look = &workspace.overview_look;
+        Shown { look, filter: &self.filter, facts: &self.facts, opened: &self.opened }
+    }
+
     /// Moves the choice in the pane in front.
     fn move_choice(&mut self, by: isize, workspace: &Workspace) {
         if self.pane == Pane::Processes {
             let rows = OverviewScreen::rows(workspace);
-            let shown = ordered(rows, &workspace.overview_look, &self.filter, &self.facts);
-            let at = self
-                .chosen
-                .as_ref()
-                .and_then(|chosen| shown.iter().position(|(row, _)| ProcessKey::of(row) == *chosen));
+            let shown = self.shown(workspace).lines(rows);
+            let at = self.chosen.as_ref().and_then(|chosen| shown.iter().position(|line| chosen.is(line)));
             let at = at.map_or(self.top.saturating_add_signed(by.min(0)), |at| at.saturating_add_signed(by));
-            let row = shown.get(at.min(shown.len().saturating_sub(1)));
-            self.chosen = row.map(|(row, _)| ProcessKey::of(row));
+            let chosen = shown.get(at.min(shown.len().saturating_sub(1))).map(LineKey::of);
+            self.chosen = chosen;
         } else {
             let last = self.own().count().saturating_sub(1);
             self.at = Some(self.at.map_or(0, |at| at.saturating_add_signed(by).min(last)));
@@ -151,31 +161,43 @@ impl OverviewScreen {
         }
     }
 
-    /// The process that is chosen, else the first one.
+    /// The process that is chosen, else the first one; `None` while a group is chosen.
     fn process(&self, workspace: &Workspace) -> Option<ProcessRow> {
         let rows = OverviewScreen::rows(workspace);
         match &self.chosen {
-            Some(chosen) => rows.iter().find(|row| ProcessKey::of(row) == *chosen).cloned(),
+            Some(chosen) => rows.iter().find(|row| chosen.is_row(row)).cloned(),
             None => {
-                let shown = ordered(rows, &workspace.overview_look, &self.filter, &self.facts);
-                shown.first().map(|(row, _)| (*row).clone())
+                let shown = self.shown(workspace).lines(rows);
+                shown.into_iter().find(|line| line.group.is_none()).map(|line| line.row.into_owned())
             }
         }
     }
 
+    /// Shows the processes of a group below it, or hides them.
+    fn toggle_group(&mut self, name: &Arc<str>) -> Action {
+        if !self.opened.remove(name) {
+            self.opened.insert(name.clone());
+        }
+        Action::Done
+    }
+
     /// Opens the chosen item: its chart, or the details of a process.
-    fn open_chosen(&self, workspace: &mut Workspace) -> Action {
+    fn open_chosen(&mut self, workspace: &mut Workspace) -> Action {
         if self.pane == Pane::Processes {
+            if let Some(group) = self.chosen.as_ref().and_then(LineKey::group_name).cloned() {
+                return self.toggle_group(&group);
+            }
             return self.open_process(workspace, Opens::Process);
         }
         let target = self.own().nth(self.at.unwrap_or(0)).map(|item| item.target.clone());
         self.open_target(target, workspace)
     }
 
-    fn open_target(&self, target: Option<Target>, workspace: &mut Workspace) -> Action {
+    fn open_target(&mut self, target: Option<Target>, workspace: &mut Workspace) -> Action {
         match target {
             Some(Target::Chart(path)) => workspace.chart_of_overview(&path),
             Some(Target::Process(_)) => return self.open_process(workspace, Opens::Process),
+            Some(Target::Group(name)) => return self.toggle_group(&name),
             None => {}
         }
         Action::Done
@@ -207,21 +229,20 @@ impl OverviewScreen {
         }
     }
 
-    /// Starts to read the facts of processes that have none yet.
-    fn ask(&mut self, rows: &[ProcessRow]) {
+    /// Starts to read the facts of processes in view that have none yet, or those of all.
+    fn ask(&mut self, rows: &[ProcessRow], of_all: bool) {
         let Some(reader) = self.reader.clone().filter(|_| self.requested.is_none()) else { return };
         if self.facts.len() > MOST_FACTS {
             self.facts.clear();
         }
         let in_view = self.items.iter().filter_map(|item| match &item.target {
             Target::Process(row) => id_of(row),
-            Target::Chart(_) => None,
+            Target::Chart(_) | Target::Group(_) => None,
         });
         let is_old = self.age >= FACTS_AGE;
         let mut wanted: Vec<ProcessId> =
             in_view.filter(|id| is_old || !self.facts.contains_key(id)).collect();
-        if !self.filter.is_empty() {
-            // A filter looks into the commands of all.
+        if of_all {
             let unknown = rows.iter().filter_map(id_of).filter(|id| !self.facts.contains_key(id));
             wanted.extend(unknown);
         }
@@ -295,7 +316,10 @@ impl Screen for OverviewScreen {
             Command::Reverse => {
                 workspace.overview_look.ascending = !workspace.overview_look.ascending;
             }
-            Command::Tree => workspace.overview_look.tree = !workspace.overview_look.tree,
+            Command::Tree => {
+                let look = &mut workspace.overview_look;
+                look.arrangement = look.arrangement.next();
+            }
             Command::ShowPane => self.toggle_pane(key, workspace),
             Command::Preset => {
                 workspace.overview_look.next_preset();
@@ -325,8 +349,12 @@ impl Screen for OverviewScreen {
                     return Action::Done;
                 };
                 self.pane = item.pane;
-                if let Target::Process(row) = &item.target {
-                    let key = ProcessKey::of(row);
+                let key = match &item.target {
+                    Target::Process(row) => Some(LineKey::process(row)),
+                    Target::Group(name) => Some(LineKey::group(name)),
+                    Target::Chart(_) => None,
+                };
+                if let Some(key) = key {
                     // A second click opens.
                     if self.chosen.replace(key.clone()) == Some(key) {
                         return self.open_target(Some(item.target), workspace);
@@ -448,9 +476,7 @@ impl OverviewScreen {
                 Pane::Processes => match rows {
                     Some(rows) => {
                         let list = ListState {
-                            look,
-                            filter: &self.filter,
-                            facts: &self.facts,
+                            shown: self.shown(workspace),
                             chosen: self.chosen.as_ref(),
                             top: self.top,
                             is_past: state.model.processes.newest().len() != rows.len(),
@@ -463,7 +489,9 @@ impl OverviewScreen {
         }
         self.items = painter.items;
         if let Some(rows) = rows {
-            self.ask(rows);
+            // A filter looks into the commands of all, and every process has a group.
+            let of_all = !self.filter.is_empty() || look.arrangement == Arrangement::Groups;
+            self.ask(rows, of_all);
         }
     }
 }

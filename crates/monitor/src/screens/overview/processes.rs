@@ -1,92 +1,16 @@
 //! The processes of the overview: sorted, filtered, with who runs them.
 
-use std::collections::HashMap;
-
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use tallymon::core::time::FileTime;
 use tallymon::human::Unit;
-use tallymon::process::{ProcessFacts, ProcessId};
 
-use crate::model::overview::{Level, Limits, OverviewLook, Pane, ProcessMetric, ProcessRow};
-use crate::model::{DEEPEST, Numbers, tree};
+use crate::model::DEEPEST;
+use crate::model::overview::{Arrangement, Level, Limits, OverviewLook, Pane, ProcessMetric, ProcessRow};
 use crate::screens::overview::draw::Painter;
 use crate::screens::overview::layout::Room;
+use crate::screens::overview::lines::{KnownFacts, Line, LineKey, Shown, id_of};
 use crate::screens::overview::{Item, Target, words};
 use crate::term::text::{cut, put, put_right, width};
-
-/// Which process a row is: the same in every second where the source has ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ProcessKey {
-    name: std::sync::Arc<str>,
-    identity: Option<(u32, u64)>,
-}
-
-impl ProcessKey {
-    pub(super) fn of(row: &ProcessRow) -> ProcessKey {
-        ProcessKey { name: row.name.clone(), identity: row.identity() }
-    }
-
-    fn is(&self, row: &ProcessRow) -> bool {
-        match self.identity {
-            Some(identity) => row.identity() == Some(identity),
-            None => *self.name == *row.name,
-        }
-    }
-}
-
-/// The facts that are known, by process.
-pub(super) type KnownFacts = HashMap<ProcessId, Option<ProcessFacts>>;
-
-/// The id of a row for the facts of its process.
-pub(super) fn id_of(row: &ProcessRow) -> Option<ProcessId> {
-    let (id, start) = row.identity()?;
-    Some(ProcessId { id, start: FileTime(start) })
-}
-
-/// The rows in the order of the look that pass a filter, each with its depth in the tree.
-pub(super) fn ordered<'r>(
-    rows: &'r [ProcessRow],
-    look: &OverviewLook,
-    filter: &str,
-    facts: &KnownFacts,
-) -> Vec<(&'r ProcessRow, usize)> {
-    let known = |row: &ProcessRow| id_of(row).and_then(|id| facts.get(&id)?.as_ref());
-    let passes = |row: &&ProcessRow| {
-        filter.is_empty()
-            || row.name.to_lowercase().contains(filter)
-            || row.id.is_some_and(|id| id.to_string() == filter)
-            || known(row).is_some_and(|facts| {
-                let unit = facts.unit.as_deref().unwrap_or_default();
-                [facts.command.as_str(), &facts.user, unit]
-                    .iter()
-                    .any(|text| text.to_lowercase().contains(filter))
-            })
-    };
-    let mut shown: Vec<&ProcessRow> = rows.iter().filter(passes).collect();
-    shown.sort_by(|one, other| {
-        let number = |row: &ProcessRow| row.number(look.order);
-        let order = match (number(one), number(other)) {
-            (Some(one), Some(other)) => one.total_cmp(&other),
-            // Rows without a value go to the end.
-            (one, other) => return other.is_some().cmp(&one.is_some()),
-        };
-        let order = if look.ascending { order } else { order.reverse() };
-        // Equal rows keep their places between two samples.
-        order
-            .then_with(|| other.processor.unwrap_or(0.0).total_cmp(&one.processor.unwrap_or(0.0)))
-            .then_with(|| other.memory.unwrap_or(0.0).total_cmp(&one.memory.unwrap_or(0.0)))
-            .then_with(|| one.id.cmp(&other.id))
-            .then_with(|| one.name.cmp(&other.name))
-    });
-    if !look.tree {
-        return shown.into_iter().map(|row| (row, 0)).collect();
-    }
-    let numbers: Vec<Numbers> =
-        shown.iter().map(|row| (row.id.map(u64::from), row.parent.map(u64::from))).collect();
-    let order = tree(&numbers).into_iter();
-    order.filter_map(|(position, depth)| Some((*shown.get(position)?, depth))).collect()
-}
 
 /// A column of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,10 +23,8 @@ enum Column {
 
 /// What a list of processes shows beside the rows.
 pub(super) struct ListState<'l> {
-    pub(super) look: &'l OverviewLook,
-    pub(super) filter: &'l str,
-    pub(super) facts: &'l KnownFacts,
-    pub(super) chosen: Option<&'l ProcessKey>,
+    pub(super) shown: Shown<'l>,
+    pub(super) chosen: Option<&'l LineKey>,
     /// The first row in view.
     pub(super) top: usize,
     /// Per cent of one processor are many on a machine with many.
@@ -112,49 +34,58 @@ pub(super) struct ListState<'l> {
 impl Painter<'_> {
     /// Draws the list; returns its first row in view.
     pub(super) fn processes(&mut self, area: Rect, rows: &[ProcessRow], state: &ListState<'_>) -> usize {
-        let shown = ordered(rows, state.look, state.filter, state.facts);
+        let Shown { look, filter, .. } = state.shown;
+        let passing = state.shown.passing(rows);
+        let count = passing.len();
+        let shown = state.shown.arranged(passing);
         let theme = self.theme;
-        let mut parts = vec![(shown.len().to_string(), theme.plain())];
+        let mut parts = vec![(count.to_string(), theme.plain())];
         if state.is_past {
-            parts = vec![(format!("{} {}", self.word(words::LARGEST), shown.len()), theme.plain())];
+            parts = vec![(format!("{} {count}", self.word(words::LARGEST)), theme.plain())];
         }
-        if !state.filter.is_empty() {
-            parts.push((format!("/{}", state.filter), theme.warning()));
+        if look.arrangement == Arrangement::Groups {
+            let groups = shown.iter().filter(|line| line.depth == 0).count();
+            parts.push((format!("{} {groups}", self.word(words::GROUPS)), theme.plain()));
+        }
+        if !filter.is_empty() {
+            parts.push((format!("/{filter}"), theme.warning()));
         }
         let mut body = area;
         // On a small screen a process more is worth more than the heading.
-        let least = if self.room == Room::Lines && state.filter.is_empty() { 5 } else { 4 };
+        let least = if self.room == Room::Lines && filter.is_empty() { 5 } else { 4 };
         if area.height >= least {
             self.heading(Pane::Processes, area, &parts);
             body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
         }
         let columns = self.columns_of(rows, state, body.width);
-        self.headings(body, &columns, state);
+        self.headings(body, &columns, look);
         let lines = usize::from(body.height.saturating_sub(1));
-        let at = state.chosen.and_then(|chosen| shown.iter().position(|(row, _)| chosen.is(row)));
+        let at = state.chosen.and_then(|chosen| shown.iter().position(|line| chosen.is(line)));
         let mut top = state.top.min(shown.len().saturating_sub(lines));
         if let Some(at) = at {
             top = top.min(at).max(at.saturating_add(1).saturating_sub(lines));
         }
-        if shown.is_empty() && !state.filter.is_empty() {
+        if shown.is_empty() && !filter.is_empty() {
             let y = body.y.saturating_add(1);
             put(self.buffer, body.x, y, body.width, self.word(words::NO_SUCH), theme.dim());
         }
-        for (line, (nth, (row, depth))) in body.rows().skip(1).zip(shown.iter().enumerate().skip(top)) {
-            let is_chosen = at == Some(nth);
-            self.process(line, (row, *depth), &columns, state, is_chosen);
-            self.items.push(Item {
-                pane: Pane::Processes,
-                area: line,
-                target: Target::Process((*row).clone()),
-            });
+        for (area, (nth, line)) in body.rows().skip(1).zip(shown.iter().enumerate().skip(top)) {
+            self.process(area, line, &columns, state.shown.facts);
+            if at == Some(nth) {
+                self.buffer.set_style(area, theme.selected());
+            }
+            let target = match &line.group {
+                Some(_) => Target::Group(line.row.name.clone()),
+                None => Target::Process(line.row.clone().into_owned()),
+            };
+            self.items.push(Item { pane: Pane::Processes, area, target });
         }
         top
     }
 
     /// The columns that fit, each with its width. Columns that no process has are left out.
     fn columns_of(&self, rows: &[ProcessRow], state: &ListState<'_>, room: u16) -> Vec<(Column, u16)> {
-        let facts = || state.facts.values().flatten();
+        let facts = || state.shown.facts.values().flatten();
         let has = |metric: ProcessMetric| rows.iter().any(|row| row.number(metric).is_some());
         let longest = |texts: &mut dyn Iterator<Item = u16>, least: u16, most: u16| {
             texts.fold(least, u16::max).min(most)
@@ -184,17 +115,17 @@ impl Painter<'_> {
         columns
     }
 
-    fn headings(&mut self, area: Rect, columns: &[(Column, u16)], state: &ListState<'_>) {
+    fn headings(&mut self, area: Rect, columns: &[(Column, u16)], look: &OverviewLook) {
         let theme = self.theme;
         let mut x = area.x;
         for (column, wide) in columns {
             let (label, right, is_order) = match column {
-                Column::Number(metric) => (words::heading(*metric), true, *metric == state.look.order),
+                Column::Number(metric) => (words::heading(*metric), true, *metric == look.order),
                 Column::User => (words::USER_COLUMN, false, false),
                 Column::Unit => (words::UNIT_COLUMN, false, false),
                 Column::Command => (words::COMMAND_COLUMN, false, false),
             };
-            let arrow = match (is_order, state.look.ascending) {
+            let arrow = match (is_order, look.ascending) {
                 (false, _) => "",
                 (true, true) => theme.either("▲", "^"),
                 (true, false) => theme.either("▼", "v"),
@@ -210,35 +141,45 @@ impl Painter<'_> {
         }
     }
 
-    fn process(
-        &mut self,
-        area: Rect,
-        (row, depth): (&ProcessRow, usize),
-        columns: &[(Column, u16)],
-        state: &ListState<'_>,
-        is_chosen: bool,
-    ) {
+    fn process(&mut self, area: Rect, line: &Line<'_>, columns: &[(Column, u16)], known: &KnownFacts) {
         let theme = self.theme;
-        let facts = id_of(row).and_then(|id| state.facts.get(&id)?.as_ref());
+        let row = &*line.row;
+        let own = id_of(row).filter(|_| line.group.is_none());
+        let facts = own.and_then(|id| known.get(&id)?.as_ref());
         let mut x = area.x;
         for (column, wide) in columns {
             let (text, right, style) = match column {
+                // A group has no id.
+                Column::Number(ProcessMetric::Id) if line.group.is_some() => {
+                    (String::new(), true, theme.plain())
+                }
                 Column::Number(metric) => {
                     let (text, style) = self.number(row, *metric);
                     (text, true, style)
                 }
-                Column::User => (facts.map_or("", |facts| &facts.user).to_string(), false, theme.plain()),
+                Column::User => {
+                    let of_group = line.group.as_ref().and_then(|group| group.user);
+                    let user = facts.map(|facts| facts.user.as_str()).or(of_group);
+                    (user.unwrap_or_default().to_string(), false, theme.plain())
+                }
                 Column::Unit => {
                     let unit = facts.and_then(|facts| facts.unit.clone());
                     (unit.unwrap_or_default(), false, theme.dim())
                 }
-                Column::Command => {
-                    let command = facts.map(|facts| facts.command.as_str());
-                    // "System" is all threads of the kernel, not only the one with its id.
-                    let command = command.filter(|text| !text.is_empty() && *row.name != *"System");
-                    let indent = "  ".repeat(depth.min(DEEPEST));
-                    (indent + command.unwrap_or(&row.name), false, theme.plain())
-                }
+                Column::Command => match &line.group {
+                    Some(group) => {
+                        let mark =
+                            if group.is_open { theme.either("▾", "-") } else { theme.either("▸", "+") };
+                        (format!("{mark} {} ({})", row.name, group.members), false, theme.bold())
+                    }
+                    None => {
+                        let command = facts.map(|facts| facts.command.as_str());
+                        // "System" is all threads of the kernel, not only the one with its id.
+                        let command = command.filter(|text| !text.is_empty() && *row.name != *"System");
+                        let indent = "  ".repeat(line.depth.min(DEEPEST));
+                        (indent + command.unwrap_or(&row.name), false, theme.plain())
+                    }
+                },
             };
             let text = cut(&visible(&text), *wide);
             if right {
@@ -247,9 +188,6 @@ impl Painter<'_> {
                 put(self.buffer, x, area.y, *wide, &text, style);
             }
             x = x.saturating_add(*wide).saturating_add(1);
-        }
-        if is_chosen {
-            self.buffer.set_style(area, theme.selected());
         }
     }
 

@@ -50,6 +50,7 @@ pub(super) const NO_SUCH: Label = [
     "фильтр не прошёл ни один",
 ];
 pub(super) const LARGEST: Label = ["the largest", "가장 큰", "最大の", "крупнейшие"];
+pub(super) const GROUPS: Label = ["groups", "그룹", "グループ", "групп"];
 
 /// The title of a pane, and a shorter one.
 pub(super) const fn title(pane: Pane) -> (Label, Label) {
