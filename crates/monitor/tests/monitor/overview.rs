@@ -681,6 +681,33 @@ fn without_facts_the_processes_of_a_program_are_one_line() {
 }
 
 #[test]
+fn values_of_the_table_have_the_colour_of_their_load() {
+    use ratatui::style::Color;
+    let mut overview = Overview::with(Language::ENGLISH, |options| {
+        options.paths = vec![r"\Process(java)\% Processor Time".to_string()];
+    });
+    overview.bench.resize(200, 50);
+    overview.run(3).bench.types("T");
+    overview.run(3);
+    let screen = overview.bench.screen();
+    let value = |name: &str| {
+        let line = screen.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.split_whitespace().nth(1).unwrap_or_default().to_string()
+    };
+    for (name, least, most, colour) in
+        [("java", 50.0, 80.0, Color::Yellow), ("nginx ", 5.0, 50.0, Color::Green)]
+    {
+        let text = value(name);
+        let number: f64 = text.parse().unwrap_or_default();
+        assert!((least..most).contains(&number), "{name} {text}: {screen}");
+        assert_eq!(overview.bench.style_of(&text).fg, Some(colour), "{name} {text}: {screen}");
+    }
+    // The sum of all processes is no load of one.
+    let sum = overview.bench.style_of(&value("_Total")).fg;
+    assert!(sum.is_none_or(|colour| colour == Color::Reset), "{sum:?}");
+}
+
+#[test]
 fn nothing_is_done_to_a_process_without_a_question_and_the_right() {
     let people = Arc::new(People::default());
     let known = Arc::clone(&people);

@@ -30,7 +30,7 @@ pub use addresses::{Addresses, NetworkAddresses};
 pub use counters::{
     COUNTERS, Metric, OverviewCounter, PROCESS_COUNTERS, PROCESS_OBJECT, Pane, ProcessMetric, process_counter,
 };
-pub use level::{Level, Limits};
+pub use level::{Level, Limits, load_of};
 pub use look::{Arrangement, ORDERS, OverviewLook};
 pub use processes::{ProcessHistory, ProcessRow};
 pub use view::{

@@ -4,13 +4,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tallymon::core::flow::NoValue;
+use tallymon::core::title::TitleIndex;
 
-use crate::model::DEEPEST;
+use crate::model::overview::load_of;
+use crate::model::{DEEPEST, PROCESS};
 use crate::screens::table::instances::{Table, TableRow};
 use crate::term::text::{cut, put, put_right, width, wrap};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
 
+/// The object of threads.
+const THREAD: TitleIndex = TitleIndex(232);
 /// Columns of a value.
 const WIDE: u16 = 14;
 
@@ -153,11 +157,33 @@ fn instance(
     for (number, column) in table.columns.iter().enumerate().skip(layout.first).take(layout.count) {
         let Some(cell) = row.cells.get(number) else { continue };
         let (text, own): (String, Style) = match cell {
-            Ok(value) => (words.numbers().value(value, column.counter_type), style),
+            Ok(value) => {
+                let own = style.patch(load_style(table, row, column.counter, value.as_f64(), theme));
+                (words.numbers().value(value, column.counter_type), own)
+            }
             Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), style),
             Err(_) => (theme.either("–", "-").to_string(), theme.dim().patch(style)),
         };
         put_right(buffer, layout.x(number), y, WIDE, &cut(&text, WIDE), own);
+    }
+}
+
+/// The colour of a value: by load where its counter means load. What is 0 is dim.
+fn load_style(
+    table: &Table,
+    row: &TableRow,
+    counter: TitleIndex,
+    number: Option<f64>,
+    theme: Theme,
+) -> Style {
+    let Some(number) = number else { return theme.plain() };
+    // Of processes and threads the sum, and the processor's idle time, are no load of one of them.
+    let is_of_tasks = [PROCESS, THREAD].contains(&table.object);
+    let is_sum = row.key.name == "_Total" || row.key.name.eq_ignore_ascii_case("idle");
+    match load_of(counter, number).filter(|_| !(is_of_tasks && is_sum)) {
+        Some(level) => theme.level(level),
+        None if number == 0.0 => theme.dim(),
+        None => theme.plain(),
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Table {
 }
 
 pub(super) struct TableColumn {
-    counter: TitleIndex,
+    pub(super) counter: TitleIndex,
     pub(super) name: String,
     pub(super) counter_type: CounterType,
 }
