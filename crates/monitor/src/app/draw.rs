@@ -185,14 +185,15 @@ fn footer(workspace: &Workspace, front: Option<Context>, hint: bool, buffer: &mu
         None if workspace.replay.is_some() => Context::Log,
         None => Context::Chart,
     };
+    let columns = area.width.saturating_sub(1);
+    let room = columns.saturating_sub(1);
     let (text, style) = match progress.as_ref().or(workspace.message.as_ref()) {
         Some(message) => (message.clone(), theme.warning()),
         None if hint && workspace.monitor.window.is_live() && workspace.view == View::Graph => {
-            (show::hint(words, ascii), theme.bold())
+            (show::hint(words, ascii, room), theme.bold())
         }
-        None => (show::footer(keys, words, ascii), theme.dim()),
+        None => (show::footer_in(keys, words, ascii, room), theme.dim()),
     };
-    let columns = area.width.saturating_sub(1);
     let x = area.left().saturating_add(1);
-    put(buffer, x, y, columns, &cut(&text, columns.saturating_sub(1)), style);
+    put(buffer, x, y, columns, &cut(&text, room), style);
 }

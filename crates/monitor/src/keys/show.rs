@@ -6,6 +6,7 @@ use crate::keys::binding::{Context, Group, Key, KeyBinding};
 use crate::keys::footers::{FOOTERS, Footer, HINT};
 use crate::keys::table::{bindings, groups};
 use crate::keys::tour::{Line, Page};
+use crate::term::text::width;
 use crate::words::Words;
 
 /// The lines of the help screen: keys, and what they do.
@@ -50,16 +51,21 @@ pub(crate) fn tour_page(page: &Page, words: Words, ascii: bool) -> (&'static str
 
 /// The footer of a screen; nothing where it has none.
 pub(crate) fn footer(context: Context, words: Words, ascii: bool) -> String {
+    footer_in(context, words, ascii, u16::MAX)
+}
+
+/// As [`footer`], for so many columns: the keys of help and quit stand last, and stay in view.
+pub(crate) fn footer_in(context: Context, words: Words, ascii: bool, room: u16) -> String {
     let footer = FOOTERS.iter().find(|footer| footer.context == context);
-    footer.map(|footer| footer_text(footer, words, ascii)).unwrap_or_default()
+    footer.map(|footer| footer_text(footer, words, ascii, room)).unwrap_or_default()
 }
 
 /// The first keys, until one was pressed.
-pub(crate) fn hint(words: Words, ascii: bool) -> String {
-    footer_text(&HINT, words, ascii)
+pub(crate) fn hint(words: Words, ascii: bool, room: u16) -> String {
+    footer_text(&HINT, words, ascii, room)
 }
 
-fn footer_text(footer: &Footer, words: Words, ascii: bool) -> String {
+fn footer_text(footer: &Footer, words: Words, ascii: bool, room: u16) -> String {
     let entries = footer.entries.iter().map(|(commands, label)| {
         let known = commands.iter().filter_map(|command| {
             let of_command = || bindings().filter(|binding| binding.command == *command);
@@ -70,7 +76,15 @@ fn footer_text(footer: &Footer, words: Words, ascii: bool) -> String {
         let keys = joined(keys, if commands.len() > 2 { "/" } else { " " }, ascii);
         format!("{keys} {}", words.pick(label)).trim_end().to_string()
     });
-    entries.collect::<Vec<_>>().join(footer.between)
+    let mut entries: Vec<String> = entries.collect();
+    let mut text = entries.join(footer.between);
+    while width(&text) > room
+        && let Some(place) = entries.len().checked_sub(3)
+    {
+        entries.remove(place);
+        text = entries.join(footer.between);
+    }
+    text
 }
 
 /// Names of keys, one behind the other; arrows need no space between them.

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use tallymon::core::title::Language;
 
+use super::binding::Context;
 use super::footers::{FOOTERS, HINT};
 use super::manual::manual;
-use super::show::{footer, help_lines, tour_page};
+use super::show::{footer, footer_in, help_lines, tour_page};
 use super::table::bindings;
 use super::tour::PAGES;
 use crate::words::Words;
@@ -59,6 +60,23 @@ fn a_footer_names_keys_of_the_table() {
         assert!(text.is_ascii() || known.between == " · ", "{text}");
         for (commands, label) in known.entries {
             assert!(!commands.is_empty() && text.contains(label[0]), "{text}");
+        }
+    }
+}
+
+/// Who does not know the program yet finds help, and the way out, on every terminal.
+#[test]
+fn a_narrow_footer_keeps_help_and_quit() {
+    for language in [Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN] {
+        let words = Words::of(language);
+        for context in [Context::Chart, Context::Log, Context::Table, Context::Overview] {
+            for (room, least) in [(78, 5), (38, 3), (24, 2)] {
+                let text = footer_in(context, words, false, room);
+                assert!(crate::term::text::width(&text) <= room, "{room}: {text}");
+                assert!(text.contains("? ") && text.contains("q "), "{text}");
+                let parts = text.split("  ").count();
+                assert!(parts >= least, "{parts} of {room}: {text}");
+            }
         }
     }
 }

@@ -251,8 +251,10 @@ impl Painter<'_> {
         let (x, y) = (area.x, area.y);
         let title = self.word(words::title(pane).1);
         put(self.buffer, x, y, 6, &cut(title, 6), self.theme.bold());
-        let x = x.saturating_add(7);
-        let end = put(self.buffer, x, y, area.right().saturating_sub(x), text, style);
+        let x = x.saturating_add(LINE_LABEL);
+        let room = area.right().saturating_sub(x);
+        // Half a unit would be another one.
+        let end = put(self.buffer, x, y, room, &cut(text, room), style);
         let x = end.max(x.saturating_add(6)).saturating_add(1);
         let left = area.right().saturating_sub(x);
         if left >= 6 {
@@ -505,16 +507,20 @@ impl Painter<'_> {
             })
             .collect();
         if self.room == Room::Lines {
-            let text = texts.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(" ");
-            return self.line(
-                Pane::Pressure,
-                area,
-                &text,
-                self.theme.plain(),
-                None,
-                None,
-                &pressure.processor.path,
-            );
+            let mut text = texts.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join(" ");
+            if width(&text) > area.width.saturating_sub(LINE_LABEL) {
+                let short = |pane, gauge| {
+                    format!("{} {}", self.word(words::title(pane).1), self.text(gauge, Unit::Percent))
+                };
+                let (memory, disks) = (&pressure.memory[0], &pressure.disk[0]);
+                let processor = texts.first().map_or("", |(text, _)| text.as_str());
+                text = [processor, &short(Pane::Memory, memory), &short(Pane::Disks, disks)].join(" ");
+            }
+            let number = |gauge: &Gauge| gauge.number().unwrap_or(0.0);
+            let gauges = rows.iter().map(|(_, gauge, _)| *gauge);
+            let worst = gauges.max_by(|one, other| number(one).total_cmp(&number(other)));
+            let style = worst.map_or(self.theme.plain(), |one| self.percent_style(one, Limits::PRESSURE));
+            return self.line(Pane::Pressure, area, &text, style, None, None, &pressure.processor.path);
         }
         let waited = (self.word(words::WAITED_FOR).to_string(), self.theme.dim());
         self.heading(Pane::Pressure, area, &[waited]);
@@ -548,6 +554,9 @@ impl Painter<'_> {
         }
     }
 }
+
+/// Columns of the title of a pane in one line.
+pub(super) const LINE_LABEL: u16 = 7;
 
 /// The longest short history: more columns would change with every sample.
 pub(super) const MOST_HISTORY: u16 = 24;

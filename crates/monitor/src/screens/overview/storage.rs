@@ -6,10 +6,10 @@ use tallymon::human::{self, Unit};
 use crate::keys::binding::Label;
 use crate::model::overview::{Disk, FileSystem, Folded, Gauge, Limits, Pane};
 use crate::screens::overview::bars::{self, Scale};
-use crate::screens::overview::draw::Painter;
+use crate::screens::overview::draw::{LINE_LABEL, Painter};
 use crate::screens::overview::layout::Room;
 use crate::screens::overview::words;
-use crate::term::text::{cut, cut_middle, put, put_right};
+use crate::term::text::{cut, cut_middle, put, put_right, width};
 
 impl Painter<'_> {
     pub(super) fn disks(&mut self, area: Rect) {
@@ -26,7 +26,13 @@ impl Painter<'_> {
             let Some(busiest) = busiest else {
                 return self.line(Pane::Disks, area, &rates, self.theme.plain(), None, None, "");
             };
-            let text = format!("{} {rates}", self.text(&busiest.busy, Unit::Percent));
+            let busy = self.text(&busiest.busy, Unit::Percent);
+            let mut text = format!("{busy} {rates}");
+            if width(&text) > area.width.saturating_sub(LINE_LABEL) {
+                let (from, to) = (self.theme.either("↓", "r"), self.theme.either("↑", "w"));
+                let (read, write) = (human::bytes_per_second(read), human::bytes_per_second(write));
+                text = format!("{busy} {from}{read} {to}{write}");
+            }
             let style = self.percent_style(&busiest.busy, Limits::BUSY);
             return self.line(Pane::Disks, area, &text, style, None, None, &busiest.busy.path);
         }
