@@ -1,5 +1,5 @@
 //! Any bytes as text of another collector: reports of vmstat, iostat, mpstat, pidstat, sar, atop and
-//! collectl, files of nmon, and samples of Prometheus. An error, or records whose values can all be computed.
+//! collectl, perf, files of nmon, and samples of Prometheus. An error, or records whose values can all be computed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,6 +15,7 @@ fuzz_target!(|data: &[u8]| {
                 | Format::Nmon
                 | Format::Atop
                 | Format::Collectl
+                | Format::Perf
                 | Format::OpenMetrics
         )
     );

@@ -48,6 +48,8 @@ pub enum Format {
     Atop,
     /// Output of `collectl -P`.
     Collectl,
+    /// Output of `perf stat -I`.
+    Perf,
     /// Samples of Prometheus as text.
     OpenMetrics,
 }
@@ -217,6 +219,16 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: true,
         writes: false,
         detect: crate::import::text::is_collectl,
+    },
+    FormatInfo {
+        format: Format::Perf,
+        name: "perf",
+        aliases: &[],
+        extension: "perf",
+        description: "output of perf stat -I MS -x, -o FILE",
+        reads: true,
+        writes: false,
+        detect: crate::import::text::is_perf,
     },
     FormatInfo {
         format: Format::OpenMetrics,

@@ -62,6 +62,7 @@ fn damaged_files_of_other_collectors() {
         "atop-2.8.1.txt",
         "collectl.txt",
         "collectl-processes.txt",
+        "perf.csv",
     ];
     for name in names {
         let whole = fixture(name);

@@ -161,7 +161,7 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     formats.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     formats.extend(cfg!(feature = "parquet").then_some("parquet"));
     // Of other collectors, as they wrote them.
-    const IMPORTED: [&str; 11] = [
+    const IMPORTED: [&str; 12] = [
         "sysstat-12.6.1.sa",
         "vmstat.txt",
         "iostat.txt",
@@ -171,6 +171,7 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
         "atop-2.8.1.txt",
         "collectl.txt",
         "collectl-processes.txt",
+        "perf.csv",
         "promtool.txt",
         "pcp-v3.meta",
     ];

@@ -12,7 +12,7 @@
 //! | `reader` | the reader of an imported log, around any decoder |
 //! | `atop` | the output of `atop -P` |
 //! | `sysstat` | binary files of `sadc` |
-//! | `text` | reports of vmstat, iostat, mpstat, pidstat, sar and collectl, and files of nmon |
+//! | `text` | reports of vmstat, iostat, mpstat, pidstat, sar, collectl and perf, and files of nmon |
 //! | `openmetrics` | samples of Prometheus as text |
 //! | `lines` | lines of a bounded length |
 //! | `pcp` | archives of Performance Co-Pilot |
@@ -49,6 +49,7 @@ pub(crate) fn open<'a>(
         Format::OpenMetrics => Some(openmetrics::OpenMetricsDecoder::open(input).and_then(boxed)),
         Format::Atop => Some(atop::AtopDecoder::open(input).and_then(boxed)),
         Format::Collectl => Some(text::CollectlDecoder::open(input, options.bias).and_then(boxed)),
+        Format::Perf => Some(text::PerfDecoder::open(input, options.bias).and_then(boxed)),
         Format::Nmon => Some(text::NmonDecoder::open(input, options.bias).and_then(boxed)),
         _ => None,
     }

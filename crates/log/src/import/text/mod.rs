@@ -1,10 +1,11 @@
-//! Text reports with times: `vmstat -t`, `iostat -t`, `mpstat`, `pidstat -h`, `sar`, `collectl -P`, and the
-//! files of nmon.
+//! Text reports with times: `vmstat -t`, `iostat -t`, `mpstat`, `pidstat -h`, `sar`, `collectl -P`,
+//! `perf stat -I`, and the files of nmon.
 //!
 //! These programs print computed values, so every counter is a `PERF_DOUBLE_RAW`.
 
 mod collectl;
 mod nmon;
+mod perf;
 mod reports;
 mod tables;
 pub(crate) mod times;
@@ -12,6 +13,7 @@ mod vmstat;
 
 pub(crate) use collectl::{CollectlDecoder, is_collectl};
 pub(crate) use nmon::NmonDecoder;
+pub(crate) use perf::{PerfDecoder, is_perf};
 pub(crate) use reports::ReportDecoder;
 #[cfg(test)]
 pub(crate) use tables::tables;

@@ -91,7 +91,7 @@ impl<R: BufRead + Send> NmonDecoder<R> {
 }
 
 /// A number for the only field of a record.
-fn hash(text: &str) -> u64 {
+pub(super) fn hash(text: &str) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
