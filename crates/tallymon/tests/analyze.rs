@@ -2,13 +2,14 @@
 // A test that can not go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tallymon::analyze::{Analysis, FindingKind, RuleSet, Severity, analyze, why};
 use tallymon::clock::parse_rfc3339;
+use tallymon::core::path::CounterPath;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions, Selection};
 use tallymon_testkit::{Scratch, peer, shared};
@@ -312,6 +313,68 @@ fn a_level_that_shifts_once_is_found_without_a_rule() {
     let at = parse_rfc3339("2026-11-21T00:33:20Z").unwrap();
     let off = range.from.0.abs_diff(at.0) / tallymon::core::time::UNITS_PER_SECOND;
     assert!(findings[0].kind == FindingKind::Shift && off <= 60, "{range:?}");
+}
+
+#[test]
+fn counts_since_a_start_are_used_by_their_growth() {
+    let folder = Scratch::new();
+    let log = folder.join("errors.csv");
+    // 1,000 errors are old. Two a second come for ten minutes; then the count begins anew, which is no
+    // growth.
+    let count = |second: u64| match second {
+        second if second < 1200 => 1000,
+        second if second < 1800 => 1000 + (second - 1200) * 2,
+        _ => 0,
+    };
+    let columns: Columns = vec![
+        (
+            r"\Network Interface(eth0)\Packets Received Errors",
+            Box::new(move |second, _| count(second) as f64),
+        ),
+        (r"\Network Interface(eth0)\Packets Outbound Errors", Box::new(|_, _| 7.0)),
+    ];
+    Machine { seed: 8, seconds: 3600 }.write(&log, columns);
+    let findings = found(&log, rules()).findings;
+    let ids: Vec<&FindingKind> = findings.iter().map(|finding| &finding.kind).collect();
+    assert!(matches!(ids.as_slice(), [FindingKind::Rule { id, .. }] if id == "interface-errors"), "{ids:?}");
+    let evidence = &findings[0].instances[0];
+    assert!((590.0..=600.0).contains(&evidence.seconds) && evidence.worst == 2.0, "{evidence:?}");
+    assert_eq!(evidence.ranges.len(), 1);
+}
+
+#[test]
+fn counters_of_built_in_rules_exist_by_name() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    // The names of our own counters, and those of PAL for the products of Windows.
+    let mut known = BTreeSet::new();
+    for page in ["linux-counters.md", "dotnet-counters.md"] {
+        let text = std::fs::read_to_string(docs.join(page)).unwrap();
+        let mut object = String::new();
+        for line in text.lines() {
+            if let Some(heading) = line.strip_prefix("## ") {
+                object = heading.split(" (").next().unwrap().trim_matches('`').to_lowercase();
+            }
+            for cell in line.split('|') {
+                known.insert((object.clone(), cell.trim().trim_matches('`').to_lowercase()));
+            }
+        }
+    }
+    let folder = Scratch::new();
+    let Some(files) = thresholds(&folder) else { return };
+    for file in files {
+        let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).replace("&gt;", ">");
+        for path in text.split('"').filter(|text| text.starts_with('\\')) {
+            let Ok(parsed) = CounterPath::parse(path) else { continue };
+            let (object, counter) = (parsed.path.object.to_string(), parsed.path.counter.to_string());
+            known.insert((object.to_lowercase(), counter.to_lowercase()));
+        }
+    }
+    for rule in RuleSet::built_in().unwrap().rules {
+        for (_, path) in &rule.counters {
+            let names = (path.object.to_string().to_lowercase(), path.counter.to_string().to_lowercase());
+            assert!(known.contains(&names), "{}: {path}", rule.id);
+        }
+    }
 }
 
 #[test]

@@ -279,6 +279,7 @@ fn rule(
         },
         resource: Resource::Other,
         each: 0,
+        growth: Vec::new(),
         except: source.except.clone(),
         value: parsed("value")?,
         low_is_bad: when.is_below(0),

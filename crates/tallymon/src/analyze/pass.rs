@@ -280,6 +280,7 @@ impl Pass {
             inputs.clear();
             let latest = |column: &Option<usize>| column.and_then(|column| self.courses.get(column)?.latest);
             inputs.extend(watch.columns.iter().map(latest));
+            watch.growth(rule, near.map_or(0.0, |near| seconds_between(near, time)), &mut inputs);
             inputs.extend(self.rules.parameters.iter().map(|(_, value)| *value));
             watch.record(rule, near.unwrap_or(time), time, &inputs);
         }
@@ -358,6 +359,10 @@ fn machine(path: &Path, rules: &mut RuleSet, options: &ReadOptions) -> Result<()
                 ("memory", "available bytes") => value / 1_048_576.0,
                 ("numa node memory", "total mbytes") if is_total(parts) => {
                     total = Some(value);
+                    continue;
+                }
+                ("memory extended", "total physical bytes") => {
+                    total = Some(value / 1_048_576.0);
                     continue;
                 }
                 _ => continue,

@@ -70,6 +70,8 @@ pub struct Rule {
     pub counters: Vec<(String, CounterPath)>,
     /// The counter whose instances are looked at one by one.
     pub each: usize,
+    /// Counters of which the growth per second is used instead of the value: what counts since a start.
+    pub growth: Vec<usize>,
     /// Instances that are left out, as patterns.
     pub except: Vec<String>,
     /// The number that is shown and charted.
@@ -169,11 +171,12 @@ impl Resource {
     }
 }
 
-/// The rules that come with the library: for any system, for Linux, for .NET.
-const BUILT_IN: [(&str, &str); 3] = [
+/// The rules that come with the library: for any system, for Linux, for .NET, for roles of Windows servers.
+const BUILT_IN: [(&str, &str); 4] = [
     ("machine", include_str!("rules/machine.toml")),
     ("linux", include_str!("rules/linux.toml")),
     ("dotnet", include_str!("rules/dotnet.toml")),
+    ("roles", include_str!("rules/roles.toml")),
 ];
 
 /// How long a file of rules may be.
@@ -369,8 +372,8 @@ impl RuleSet {
 
     fn rule_of(&self, table: &toml::Table, path: &Path) -> Result<Rule, String> {
         let known = [
-            "id", "title", "severity", "resource", "counters", "each", "except", "value", "when", "until",
-            "for", "means", "next",
+            "id", "title", "severity", "resource", "counters", "each", "growth", "except", "value", "when",
+            "until", "for", "means", "next",
         ];
         known_keys(table, &known)?;
         let text = |key: &str| match table.get(key) {
@@ -389,16 +392,18 @@ impl RuleSet {
             Expression::parse(text, &names)
                 .map_err(|error: ExpressionError| format!("{key} {text:?}, {error}"))
         };
+        let slot = |key: &str, wanted: &str| {
+            let found = counters.iter().position(|(name, _)| name == wanted);
+            found.ok_or_else(|| format!("{key} is {wanted:?}, which is none of its counters"))
+        };
         let each = match text("each")? {
-            Some(each) => counters
-                .iter()
-                .position(|(name, _)| name == each)
-                .ok_or_else(|| format!("each is {each:?}, which is none of its counters"))?,
+            Some(each) => slot("each", each)?,
             None if counters.len() == 1 => 0,
             None => {
                 return Err("each is missing: it names the counter whose instances are looked at".to_owned());
             }
         };
+        let growing = texts(table.get("growth"), "growth")?;
         let each_name = counters.get(each).map(|(name, _)| name.clone()).unwrap_or_default();
         let when = expression("when", needed("when")?)?;
         Ok(Rule {
@@ -407,6 +412,7 @@ impl RuleSet {
             severity: of(&SEVERITIES, "severity", needed("severity")?)?,
             resource: of(&RESOURCES, "resource", text("resource")?.unwrap_or("other"))?,
             each,
+            growth: growing.iter().map(|name| slot("growth", name)).collect::<Result<_, _>>()?,
             except: texts(table.get("except"), "except")?,
             value: expression("value", text("value")?.unwrap_or(&each_name))?,
             until: text("until")?.map(|until| expression("until", until)).transpose()?,

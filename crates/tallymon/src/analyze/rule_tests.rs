@@ -57,6 +57,7 @@ fn faults_say_where_and_what_is_expected() {
             "severity = \"bad\"",
             "severity is \"bad\"; it can be note, warning, critical",
         ),
+        ("for = \"2m\"", "growth = [\"errors\"]", "growth is \"errors\", which is none of its counters"),
         ("resource = \"disk\"", "resource = \"disc\"", "resource is \"disc\"; it can be processor, memory"),
         ("for = \"2m\"", "for = \"2 minutes\"", "for is \"2 minutes\"; write 30s, 5m or 1h"),
         ("title", "titel", "\"titel\" is not known; there are id, title"),

@@ -31,6 +31,8 @@ pub(super) struct Watch {
     pub(super) instance: String,
     /// The column of each of its counters.
     pub(super) columns: Vec<Option<usize>>,
+    /// The last value of each counter of which the growth is used.
+    before: Vec<Option<f64>>,
     open: Option<Range>,
     pub(super) ranges: Vec<Range>,
     pub(super) more_ranges: u64,
@@ -50,6 +52,7 @@ impl Watch {
             host: host.to_owned(),
             instance: instance.to_owned(),
             columns: vec![None; counters],
+            before: Vec::new(),
             open: None,
             ranges: Vec::new(),
             more_ranges: 0,
@@ -98,6 +101,20 @@ impl Watch {
             },
             None => Range { from: before, to: time, seconds, worst: value, records: 1 },
         });
+    }
+
+    /// Makes the growth per second of the values of one record, for those counters of which the rule uses
+    /// it. It is unknown after a gap, and where a count began anew.
+    pub(super) fn growth(&mut self, rule: &Rule, seconds: f64, values: &mut [Option<f64>]) {
+        self.before.resize(rule.growth.len(), None);
+        for (slot, before) in rule.growth.iter().zip(&mut self.before) {
+            let Some(place) = values.get_mut(*slot) else { continue };
+            let previous = std::mem::replace(before, *place);
+            *place = previous
+                .zip(*place)
+                .map(|(previous, now)| (now - previous) / seconds)
+                .filter(|growth| *growth >= 0.0 && growth.is_finite());
+        }
     }
 
     /// Ends the range that is open: the condition does not hold any more, or records are missing.
