@@ -31,6 +31,7 @@
 //! | [`native`] | the native log, `.tally`, read and written |
 //! | [`csv`] | PDH-CSV and PDH-TSV, read and written |
 //! | [`json`] | JSON lines, read and written |
+//! | [`exposition`] | lines of metrics as text |
 //! | `import` | logs of other collectors, such as sysstat |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files; with the feature `parquet` |
@@ -57,6 +58,7 @@ mod column_list;
 pub mod compare;
 pub mod csv;
 pub mod error;
+pub mod exposition;
 mod file;
 pub mod format;
 mod import;

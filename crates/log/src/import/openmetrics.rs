@@ -13,6 +13,7 @@ use super::lines::Lines;
 use super::reader::Decoder;
 use super::table::{Field, Number, RATE, Table, VALUE};
 use crate::error::{LogError, LogErrorKind};
+use crate::exposition::{self, Sample as Parsed};
 use crate::format::Format;
 use crate::reader::About;
 use crate::zone::Zone;
@@ -42,66 +43,10 @@ pub(crate) struct OpenMetricsDecoder {
     samples: std::iter::Peekable<std::vec::IntoIter<Sample>>,
 }
 
-/// The parts of a line: metric, labels in their order, value, time.
-struct Parsed<'a> {
-    name: String,
-    labels: String,
-    value: f64,
-    time: Option<&'a str>,
-}
-
-/// Reads the labels between braces; the rest of the line behind them.
-fn labels(text: &str) -> Option<(Vec<(String, String)>, &str)> {
-    let mut rest = text;
-    let mut found = Vec::new();
-    loop {
-        rest = rest.trim_start_matches([' ', ',']);
-        if let Some(behind) = rest.strip_prefix('}') {
-            return Some((found, behind));
-        }
-        let (name, value) = rest.split_once("=\"")?;
-        let mut text = String::new();
-        let mut letters = value.char_indices();
-        let end = loop {
-            match letters.next()? {
-                (at, '"') => break at,
-                (_, '\\') => match letters.next()?.1 {
-                    'n' => text.push('\n'),
-                    letter => text.push(letter),
-                },
-                (_, letter) => text.push(letter),
-            }
-        };
-        found.push((name.trim().to_owned(), text));
-        rest = value.get(end..)?.strip_prefix('"')?;
-    }
-}
-
-fn parse(line: &str) -> Option<Parsed<'_>> {
-    let brace = line.find('{').filter(|at| !line.get(..*at).is_some_and(|name| name.contains(' ')));
-    let (mut name, labels, rest) = match brace {
-        Some(at) => {
-            let (labels, rest) = labels(line.get(at..)?.strip_prefix('{')?)?;
-            (line.get(..at)?.to_owned(), labels, rest)
-        }
-        None => {
-            let (name, rest) = line.split_once(' ')?;
-            (name.to_owned(), Vec::new(), rest)
-        }
-    };
-    // An exemplar follows behind a hash.
-    let rest = rest.split(" # ").next()?;
-    let mut words = rest.split_whitespace();
-    let value = words.next()?.parse().ok()?;
-    let mut texts = Vec::new();
-    for (label, text) in labels {
-        if label == "__name__" {
-            name = text;
-        } else {
-            texts.push(format!("{label}={text}"));
-        }
-    }
-    (!name.is_empty()).then(|| Parsed { name, labels: texts.join(","), value, time: words.next() })
+/// The labels as the instance.
+fn labels_of(parsed: &Parsed<'_>) -> String {
+    let texts: Vec<String> = parsed.labels.iter().map(|(label, text)| format!("{label}={text}")).collect();
+    texts.join(",")
 }
 
 /// Nanoseconds since 1970. OpenMetrics has seconds, Prometheus' own text and its dump milliseconds.
@@ -131,25 +76,26 @@ impl OpenMetricsDecoder {
         let mut samples: Vec<Sample> = Vec::new();
         let mut without_time = 0u64;
         while let Some(line) = lines.next()? {
-            let text = line.text.trim();
-            if let Some(words) = text.strip_prefix("# TYPE ") {
-                if let Some((name, kind)) = words.split_once(' ') {
-                    types.insert(name.to_owned(), matches!(kind.trim(), "counter"));
+            let parsed = match exposition::parse(&line.text) {
+                Some(exposition::Line::Sample(sample)) => sample,
+                Some(exposition::Line::Type { name, kind }) => {
+                    types.insert(name.to_owned(), kind == "counter");
+                    continue;
                 }
-                continue;
-            }
-            if text.is_empty() || text.starts_with('#') {
-                continue;
-            }
-            let Some(Parsed { name, labels, value, time }) = parse(text) else {
-                let words = "this is no sample like name{label=\"text\"} value time; it is left out";
-                columns.damage_line(line.byte, line.number, words.to_owned());
-                continue;
+                Some(_) => continue,
+                None => {
+                    let words = "this is no sample like name{label=\"text\"} value time; it is left out";
+                    columns.damage_line(line.byte, line.number, words.to_owned());
+                    continue;
+                }
             };
-            let Some(time) = time.and_then(nanoseconds) else {
+            let value = parsed.number();
+            let Some(time) = parsed.time.and_then(nanoseconds) else {
                 without_time = without_time.saturating_add(1);
                 continue;
             };
+            let labels = labels_of(&parsed);
+            let name = parsed.name;
             let counted = ["_total", "_count", "_sum", "_bucket"].iter().any(|end| name.ends_with(end));
             let family = name.strip_suffix("_total").unwrap_or(&name);
             let counts_up =
