@@ -38,6 +38,8 @@ pub enum SendError {
     Timeout(Duration),
     /// The connection broke, or what came is no HTTP.
     Http(hyper::Error),
+    /// The answer is longer than this many bytes, which are read at most.
+    TooLong(usize),
 }
 
 impl fmt::Display for SendError {
@@ -45,6 +47,9 @@ impl fmt::Display for SendError {
         match self {
             SendError::Connect(error) => write!(f, "no connection: {error}"),
             SendError::Timeout(time) => write!(f, "no answer within {} s", time.as_secs_f64()),
+            SendError::TooLong(most) => {
+                write!(f, "the answer has more than {most} bytes, which are read at most")
+            }
             SendError::Http(error) => {
                 write!(f, "no answer: {error}")?;
                 match std::error::Error::source(error) {
@@ -69,17 +74,37 @@ pub(crate) async fn post(
 ) -> Result<Answer, SendError> {
     // Of the body of an answer.
     let patience = endpoint.timeout.mul_f64(0.5);
+    let talk = Talk { most: MOST_ANSWER, patience, needs_body: false };
+    converse(endpoint, request(endpoint, content_type, encoding, more, body), talk).await
+}
+
+/// How an answer is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Talk {
+    /// The longest body.
+    pub(crate) most: usize,
+    /// How long the body may take.
+    pub(crate) patience: Duration,
+    /// Whether an answer without its whole body is none.
+    pub(crate) needs_body: bool,
+}
+
+/// Sends a request on a connection of its own, and reads the answer within the timeout of the endpoint.
+pub(crate) async fn converse(
+    endpoint: &Endpoint,
+    request: Request<Full<Bytes>>,
+    talk: Talk,
+) -> Result<Answer, SendError> {
     let exchange = async {
         let address = (endpoint.host.as_str(), endpoint.port);
         let stream = TcpStream::connect(address).await.map_err(SendError::Connect)?;
         let _ = stream.set_nodelay(true);
-        let request = request(endpoint, content_type, encoding, more, body);
         match &endpoint.tls {
-            None => exchange(stream, request, patience).await,
+            None => exchange(stream, request, talk).await,
             Some((configuration, name)) => {
                 let connector = tokio_rustls::TlsConnector::from(configuration.clone());
                 let stream = connector.connect(name.clone(), stream).await.map_err(SendError::Connect)?;
-                exchange(stream, request, patience).await
+                exchange(stream, request, talk).await
             }
         }
     };
@@ -94,15 +119,8 @@ fn request(
     more: &[(&'static str, &'static str)],
     body: Vec<u8>,
 ) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(Bytes::from(body)));
-    *request.method_mut() = Method::POST;
-    // Both were read from an address.
-    *request.uri_mut() = endpoint.target.parse().unwrap_or_default();
+    let mut request = bare(endpoint, Method::POST, body);
     let headers = request.headers_mut();
-    if let Ok(host) = HeaderValue::from_str(&endpoint.authority) {
-        headers.insert(HOST, host);
-    }
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("tallymon/", env!("CARGO_PKG_VERSION"))));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     if let Some(encoding) = encoding {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
@@ -110,17 +128,35 @@ fn request(
     for (name, value) in more {
         headers.insert(*name, HeaderValue::from_static(value));
     }
+    with_own_headers(endpoint, request)
+}
+
+/// A request with the headers that every one has.
+pub(crate) fn bare(endpoint: &Endpoint, method: Method, body: Vec<u8>) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(Bytes::from(body)));
+    *request.method_mut() = method;
+    // Both were read from an address.
+    *request.uri_mut() = endpoint.target.parse().unwrap_or_default();
+    let headers = request.headers_mut();
+    if let Ok(host) = HeaderValue::from_str(&endpoint.authority) {
+        headers.insert(HOST, host);
+    }
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("tallymon/", env!("CARGO_PKG_VERSION"))));
+    request
+}
+
+/// The request with the headers that the user has given, which come last, so that they replace ours.
+pub(crate) fn with_own_headers(
+    endpoint: &Endpoint,
+    mut request: Request<Full<Bytes>>,
+) -> Request<Full<Bytes>> {
     for (name, value) in &endpoint.headers {
-        headers.insert(name.clone(), value.clone());
+        request.headers_mut().insert(name.clone(), value.clone());
     }
     request
 }
 
-async fn exchange<S>(
-    stream: S,
-    request: Request<Full<Bytes>>,
-    patience: Duration,
-) -> Result<Answer, SendError>
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>, talk: Talk) -> Result<Answer, SendError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -138,10 +174,23 @@ where
     let response = sender.send_request(request).await.map_err(SendError::Http)?;
     let (head, body) = response.into_parts();
     // The status counts; what the receiver says beyond it may be broken, endless or slow.
-    let body = tokio::time::timeout(patience, Limited::new(body, MOST_ANSWER).collect()).await;
-    let body = body.ok().and_then(Result::ok).map_or_else(Vec::new, |body| body.to_bytes().to_vec());
+    let body = tokio::time::timeout(talk.patience, Limited::new(body, talk.most).collect()).await;
+    let body = match body {
+        Ok(Ok(body)) => body.to_bytes().to_vec(),
+        _ if !talk.needs_body => Vec::new(),
+        Ok(Err(error)) => return Err(broken_body(error, talk.most)),
+        Err(_) => return Err(SendError::Timeout(talk.patience)),
+    };
     let retry_after = retry_after(&head.headers, SystemTime::now());
     Ok(Answer { status: head.status.as_u16(), retry_after, body })
+}
+
+/// Why a body can not be read to its end.
+fn broken_body(error: Box<dyn std::error::Error + Send + Sync>, most: usize) -> SendError {
+    match error.downcast::<hyper::Error>() {
+        Ok(error) => SendError::Http(*error),
+        Err(_) => SendError::TooLong(most),
+    }
 }
 
 struct Abort(tokio::task::AbortHandle);

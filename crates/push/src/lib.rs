@@ -11,6 +11,7 @@
 //! | `queue` | what waits, on disk, within a limit |
 //! | `sender` | the thread that sends, and when it tries again |
 //! | `once` | one request without a queue, with a few tries |
+//! | `fetch` | the other way round: one GET and its whole answer |
 //! | `otel` | the environment variables of OpenTelemetry |
 //!
 //! What a request contains is the matter of `tallymon-export`.
@@ -20,6 +21,7 @@
 
 mod client;
 mod endpoint;
+mod fetch;
 mod once;
 pub mod otel;
 mod queue;
@@ -27,6 +29,7 @@ mod sender;
 
 pub use client::{Answer, SendError};
 pub use endpoint::{Endpoint, EndpointError, Tls};
+pub use fetch::{FetchError, fetch};
 pub use once::{Undelivered, deliver};
 pub use queue::{Dropped, Encoding, Item, Queue, QueueError};
 pub use sender::{Event, Protocol, Sender};
