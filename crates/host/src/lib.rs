@@ -140,6 +140,13 @@ impl Host {
         Host { reports_health: true, ..self }
     }
 
+    /// The same host with one more provider, whose objects come behind those of the others.
+    #[must_use]
+    pub fn with_provider(mut self, provider: Box<dyn Provider>) -> Host {
+        self.providers.push(provider);
+        self
+    }
+
     /// The same host with the names that are installed in these registries.
     #[must_use]
     pub fn with_registry(self, roots: Roots) -> Host {

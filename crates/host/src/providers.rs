@@ -41,6 +41,11 @@ impl Providers {
         Providers { providers: providers.into_iter().map(entry).collect() }
     }
 
+    /// Adds a provider behind the others.
+    pub(crate) fn push(&mut self, provider: Box<dyn Provider>) {
+        self.providers.push(Entry { provider, failures: 0, failure: None });
+    }
+
     fn iter(&self) -> impl Iterator<Item = &dyn Provider> {
         self.providers.iter().map(|entry| &*entry.provider)
     }
@@ -133,7 +138,8 @@ impl Providers {
     pub(crate) fn trouble(&self, object: TitleIndex) -> Option<String> {
         let failures = self.providers.iter().filter_map(|entry| entry.failure.as_ref());
         let mut failed = failures.filter(|failure| failure.objects.contains(&object));
-        failed.next().map(|failure| failure.message.clone())
+        let failed = failed.next().map(|failure| failure.message.clone());
+        failed.or_else(|| self.iter().find_map(|provider| provider.trouble(object)))
     }
 
     /// What the providers found out about this machine.

@@ -104,6 +104,12 @@ pub trait Provider: Send {
         out: &mut ObjectsWriter<'_>,
     ) -> Result<(), ProviderError>;
 
+    /// Why an object that it was to write is missing from its last answer; `None` when the answer had it.
+    fn trouble(&self, object: TitleIndex) -> Option<String> {
+        let _ = object;
+        None
+    }
+
     /// Looks for new and removed objects. Called before each request and before the names are read; a
     /// provider whose objects never change has nothing to do.
     fn refresh(&mut self) {}
