@@ -1,6 +1,6 @@
 //! Reports of paths without a value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tallymon::core::flow::{Absence, NoValue, PartialSum};
 use tallymon::{CounterHandle, Query, nearest_words};
@@ -106,6 +106,7 @@ impl Report<'_> {
         });
         let mut first = None;
         let mut curable = false;
+        let mut told = HashSet::new();
         for handle in handles {
             let path = query.path(*handle);
             let prefix = if path.starts_with("\\\\") || path.starts_with("//") { "" } else { self.prefix };
@@ -120,7 +121,7 @@ impl Report<'_> {
             let is_shown = values.is_some() && self.reasons == Reasons::InTable;
             let has = values.map_or(Err(NoValue::NoInstance), |values| values.has);
             let Some(why) = has.err().filter(|_| !(self.had_value)(*handle)) else { continue };
-            let advice = nearest(query, *handle, why);
+            let advice = advice(query, *handle, why, &mut told);
             match (is_shown, advice.trim_start_matches("; ")) {
                 (false, _) => say(format_args!("{prefix}{path}: {why}{advice}")),
                 (true, "") => {}
@@ -144,9 +145,15 @@ pub(crate) const fn is_curable(why: NoValue) -> bool {
     matches!(why, NoValue::NoData(Absence::NotInThisKernel | Absence::AccessDenied | Absence::ReadFailed))
 }
 
-fn nearest(query: &Query, handle: CounterHandle, why: NoValue) -> String {
-    if why != NoValue::NoInstance {
-        return String::new();
+/// What helps with a missing value: names like the one that is wrong, or what the source says about its fault,
+/// which is `told` once.
+fn advice(query: &Query, handle: CounterHandle, why: NoValue, told: &mut HashSet<String>) -> String {
+    match why {
+        NoValue::NoInstance => nearest_words(&query.nearest_instances(handle)),
+        NoValue::NoData(Absence::ReadFailed) => {
+            let trouble = query.trouble(handle).filter(|words| told.insert(words.clone()));
+            trouble.map_or_else(String::new, |words| format!("; {words}"))
+        }
+        _ => String::new(),
     }
-    nearest_words(&query.nearest_instances(handle))
 }
