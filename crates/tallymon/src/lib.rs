@@ -38,6 +38,8 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod analyze;
+#[cfg_attr(not(feature = "bridges"), path = "bridges_absent.rs")]
+mod bridges;
 mod catalog;
 pub mod clock;
 pub mod events;
@@ -63,6 +65,7 @@ mod source_info;
 mod timer;
 mod toml_fault;
 
+pub use bridges::with_bridges;
 pub use catalog::{Catalog, CatalogObject};
 pub use explain::{Explanation, explain};
 pub use exports::{core, log};

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::bridges::with_bridges;
 use crate::hosts::{keys, passwords};
 use tallymon_core::block::Snapshot;
 use tallymon_core::counter::CounterType;
@@ -49,8 +50,8 @@ pub enum Location {
 /// reached with the first request only, which fails then.
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
     match location {
-        Location::Local => Ok(Box::new(Host::open()?)),
-        Location::Machine { tier, profile } => Ok(Box::new(Host::open_as(*tier, *profile)?)),
+        Location::Local => Ok(Box::new(with_bridges(Host::open()?))),
+        Location::Machine { tier, profile } => Ok(Box::new(with_bridges(Host::open_as(*tier, *profile)?))),
         Location::File(path) => Ok(Box::new(FileSource::open(path.clone())?)),
         Location::Remote { name, address: Address::Tls(address), timeout } => {
             keys::open(address, name, *timeout)

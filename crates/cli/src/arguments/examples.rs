@@ -293,7 +293,8 @@ const NESTED: [(&str, &str, &str); 40] = [
         "provider",
         "add",
         "  tally provider add myservice.ini
-  tally provider add myservice.ini --library /usr/lib/libmyservice.so",
+  tally provider add myservice.ini --library /usr/lib/libmyservice.so
+  tally provider add --metrics http://localhost:9100/metrics --name node",
     ),
     ("provider", "remove", "  tally provider remove MyService"),
     (

@@ -99,15 +99,44 @@ pub(crate) struct ProviderSet {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProviderFiles {
-    /// INI files with names, manifests (.man), or .reg files with registrations.
-    #[arg(required = true, value_name = "FILE")]
+    /// INI files with names, manifests (.man), .reg files with registrations, or files that declare bridges
+    /// (.toml).
+    #[arg(required_unless_present = "metrics", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) bridge: BridgeOptions,
     /// Code page of files that are neither UTF-16 nor UTF-8, such as 949, 932 or 1251. Default: 1252.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) code_page: Option<u32>,
     /// Program of a manifest, or its folder, when the manifest does not give the full path.
     #[arg(long, value_name = "PATH")]
     pub(crate) binary: Option<PathBuf>,
+}
+
+/// Metrics of another program, as objects and counters.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Bridge")]
+pub(crate) struct BridgeOptions {
+    /// Address of an endpoint with Prometheus' text format or OpenMetrics, such as
+    /// http://localhost:9100/metrics.
+    #[arg(long, value_name = "URL")]
+    pub(crate) metrics: Option<String>,
+    /// Name of the bridge, which its objects begin with. Default: host and port of the address.
+    #[arg(long, value_name = "NAME", requires = "metrics")]
+    pub(crate) name: Option<String>,
+    /// Labels whose values make an instance. Series that then have the same instance are summed. Default:
+    /// all labels.
+    #[arg(long, value_name = "LABEL", value_delimiter = ',', requires = "metrics")]
+    pub(crate) labels: Option<Vec<String>>,
+    /// File with headers to send, one on each line, that only its user can read.
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub(crate) headers: Option<PathBuf>,
+    /// File with certificates to trust (PEM). Default: those that the system trusts.
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub(crate) certificate: Option<PathBuf>,
+    /// Milliseconds that reading the endpoint may take; 10,000 by default.
+    #[arg(long, value_name = "MS", requires = "metrics")]
+    pub(crate) timeout: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -144,7 +173,8 @@ pub(crate) struct ProviderAdd {
     /// process.
     #[arg(long)]
     pub(crate) in_process: bool,
-    /// Milliseconds that a request waits for data before it returns the last values; 50 by default.
+    /// Milliseconds that a request waits for data before it returns the last values; 50 by default. For a
+    /// bridge 1,000, and without data its objects are missing.
     #[arg(long, value_name = "MS")]
     pub(crate) deadline: Option<u32>,
     /// Milliseconds that Open may take; 10,000 by default.

@@ -26,7 +26,7 @@ pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, "doctor checks the running system; leave out --file"));
     }
     let (tier, profile) = paths::machine(common)?;
-    let mut host = Host::open_as(tier, profile)?;
+    let mut host = tallymon::with_bridges(Host::open_as(tier, profile)?);
     let findings = host.findings();
     let mut out = border::stdout();
     if doctor.json {

@@ -2,6 +2,7 @@
 //! killed.
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
+mod bridges;
 mod kills;
 mod known_bugs;
 mod options;

@@ -46,6 +46,8 @@ const READ: &[&str] = &[
     "log import @",
     "provider add @",
     "provider check @",
+    "provider check --metrics http://127.0.0.1:9 --headers @",
+    "provider check --metrics https://127.0.0.1:9 --certificate @",
     "provider translate @",
     "prof tree @",
     "prof report @ -o OUT",

@@ -1,5 +1,6 @@
 //! `tally provider`: installs, removes and configures counter providers.
 
+mod bridge;
 mod set;
 
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ use tallymon::registry::{
     ValidationCode, Writer, read_reg,
 };
 use tallymon::{LibraryOptions, LibraryTrial, try_library};
+use tallymon_bridge::Declared;
 
 use crate::arguments::{Provider, ProviderAction, ProviderAdd, ProviderFiles, ScopeOptions};
 use crate::border;
@@ -27,7 +29,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
     let writer = || Writer::open(&roots, scope);
     let writer_of = |service: &str| Writer::of_service(&roots, scope, service);
     match &provider.action {
-        ProviderAction::Add(add) => add_files(writer()?, add),
+        ProviderAction::Add(add) => add_files(&roots, writer()?, add),
         ProviderAction::Check(files) => check(&roots, &writer()?, files),
         ProviderAction::Remove { services } => {
             for service in services {
@@ -38,7 +40,19 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
                         say_removed(&removed);
                     }
                 } else {
-                    say_removed(&writer_of(service)?.reporting(&log()).remove(service)?);
+                    let writer = writer_of(service)?;
+                    let scope = writer.scope();
+                    match writer.reporting(&log()).remove(service) {
+                        Ok(removed) => {
+                            bridge::remove(&roots, scope, &removed.service)?;
+                            say_removed(&removed);
+                        }
+                        // After a rollback there may be a bridge without names.
+                        Err(_) if bridge::remove(&roots, scope, service)? => {
+                            say(format_args!("{service} is removed; it had no names"));
+                        }
+                        Err(error) => return Err(error.into()),
+                    }
                 }
             }
             Ok(())
@@ -101,15 +115,19 @@ enum Input {
     Names(Package),
     Manifest(Manifest),
     Registrations(Vec<Service>),
+    Bridge(Declared),
 }
 
 /// Reads all files before the first is installed. Registrations come first, because names need them.
 fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
     let code_page = files.code_page.map(CodePage);
     let mut inputs = Vec::new();
+    inputs.extend(bridge::of_arguments(files)?.map(Input::Bridge));
     for file in &files.files {
         if has_extension(file, "reg") {
             inputs.insert(0, Input::Registrations(read_reg(file, code_page)?));
+        } else if has_extension(file, "toml") {
+            inputs.extend(bridge::of_file(file)?.into_iter().map(Input::Bridge));
         } else if is_manifest(file) {
             inputs.push(Input::Manifest(Manifest::read(file, files.binary.as_deref())?));
         } else {
@@ -123,34 +141,15 @@ fn read(files: &ProviderFiles) -> Result<Vec<Input>, Failure> {
     Ok(inputs)
 }
 
-fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
-    let library = add.library.as_deref().map(in_full);
-    let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
-    if add.in_process && validation_code.is_none() {
-        let words =
-            "--in-process needs --library with the full path of the library, to detect changes of the file";
-        return Err(Failure::new(Kind::Usage, words));
-    }
-    let registration = Service {
-        library,
-        trusted: add.in_process,
-        in_process: add.in_process,
-        validation_code,
-        deadline: add.deadline,
-        open: add.open.clone(),
-        collect: add.collect.clone(),
-        close: add.close.clone(),
-        open_timeout: add.open_timeout,
-        collect_timeout: add.collect_timeout,
-        as_nobody: add.as_nobody,
-        as_caller: add.as_caller,
-        unprotected: add.unprotected,
-        wrapped_objects: add.wraps.iter().copied().map(TitleIndex).collect(),
-        ..Service::default()
-    };
+fn add_files(roots: &Roots, writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
+    let registration = registration_of(add)?;
     let inputs = read(&add.files)?;
     let packages = inputs.iter().filter(|input| matches!(input, Input::Names(_))).count();
-    if registration != Service::default() && packages != 1 {
+    let has_bridges = inputs.iter().any(|input| matches!(input, Input::Bridge(_)));
+    // Of all that is said about a library only the deadline means something for a bridge.
+    let for_bridges = Service { deadline: add.deadline, ..Service::default() };
+    let is_right = registration == Service::default() || (has_bridges && registration == for_bridges);
+    if !is_right && packages != 1 {
         let words = format!("--library and its functions need exactly one INI file, found {packages}");
         return Err(Failure::new(Kind::Usage, words));
     }
@@ -159,6 +158,11 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
     let writer = writer.reporting(&log);
     for input in &inputs {
         match input {
+            Input::Bridge(declared) => {
+                let range = bridge::add(roots, &writer, declared, add.deadline)?;
+                let (name, range) = (&declared.name, words(range));
+                say(format_args!("{name} is installed in the {scope} registry: {range}"));
+            }
             Input::Registrations(services) => {
                 writer.writer().register(services)?;
                 for service in services {
@@ -186,6 +190,34 @@ fn add_files(writer: Writer, add: &ProviderAdd) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What the options say about the library of a service.
+fn registration_of(add: &ProviderAdd) -> Result<Service, Failure> {
+    let library = add.library.as_deref().map(in_full);
+    let validation_code = library.as_deref().filter(|_| add.in_process).and_then(ValidationCode::of);
+    if add.in_process && validation_code.is_none() {
+        let words =
+            "--in-process needs --library with the full path of the library, to detect changes of the file";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(Service {
+        library,
+        trusted: add.in_process,
+        in_process: add.in_process,
+        validation_code,
+        deadline: add.deadline,
+        open: add.open.clone(),
+        collect: add.collect.clone(),
+        close: add.close.clone(),
+        open_timeout: add.open_timeout,
+        collect_timeout: add.collect_timeout,
+        as_nobody: add.as_nobody,
+        as_caller: add.as_caller,
+        unprotected: add.unprotected,
+        wrapped_objects: add.wraps.iter().copied().map(TitleIndex).collect(),
+        ..Service::default()
+    })
 }
 
 /// Warns of what keeps a library from being loaded. It is no error: names may be installed before their
@@ -240,12 +272,22 @@ fn check(roots: &Roots, writer: &Writer, files: &ProviderFiles) -> Result<(), Fa
         installed.services().find(same).map(|(_, service)| service)
     };
     let services: Option<Vec<&Service>> = files.files.iter().map(|file| service(file)).collect();
-    if let Some(services) = services {
-        return services.into_iter().try_for_each(try_out);
+    if let Some(services) = services.filter(|services| !services.is_empty()) {
+        let scope_of = |service: &Service| {
+            let same = |(_, known): &(Scope, &Service)| known.name == service.name;
+            installed.services().find(same).map_or(Scope::User, |(scope, _)| scope)
+        };
+        return services.into_iter().try_for_each(|service| {
+            match bridge::try_out(roots, scope_of(service), &service.name)? {
+                true => Ok(()),
+                false => try_out(service),
+            }
+        });
     }
     let mut out = border::stdout();
     for input in read(files)? {
         match input {
+            Input::Bridge(declared) => bridge::show(roots, writer, &declared)?,
             Input::Registrations(services) => {
                 for service in services {
                     writeln!(out, "service {}", visible(&service.name))?;
@@ -433,6 +475,7 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
                 "open_timeout": service.open_timeout,
                 "collect_timeout": service.collect_timeout,
                 "file": service.ini,
+                "bridge": bridge::address(roots, of, &service.name),
             }));
             continue;
         }
@@ -448,6 +491,9 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
             None => writeln!(out, "{} ({}{state})", visible(&service.name), of.word())?,
         }
         registration(&mut out, service)?;
+        if let Some(address) = bridge::address(roots, of, &service.name) {
+            writeln!(out, "  address  {}", visible(&address))?;
+        }
         match service.titles {
             Some(range) => writeln!(out, "  indexes  {}", words(range))?,
             None => writeln!(out, "  indexes  none; 'tally provider add FILE.ini' installs its names")?,

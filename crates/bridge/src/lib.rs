@@ -1,0 +1,35 @@
+//! Bridges: metrics of other programs as objects and counters.
+//!
+//! A bridge reads one endpoint that speaks Prometheus' text format or OpenMetrics. When it is added, its
+//! endpoint is scraped once, and its metrics get names and indexes in the registry, as those of any service;
+//! they stay the same until the bridge is removed. After that, the endpoint is scraped only for a request
+//! that names one of its objects, and all requests at one time share one scrape.
+//!
+//! | module | does |
+//! |---|---|
+//! | `metrics` | what an endpoint says, read within limits |
+//! | `catalog` | which objects and counters the metrics become |
+//! | `settings` | the file of a bridge, and files that declare bridges |
+//! | `install` | what is added to a registry |
+//! | `scrape` | one scrape at a time for each endpoint |
+//! | `values` | writes the values of a scrape |
+//! | `provider` | the provider of all bridges |
+//!
+//! An answer is hostile input: its length, families, series, names and labels have limits, and a sick
+//! endpoint costs only its own objects, within the deadline of its bridge.
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod catalog;
+mod install;
+mod metrics;
+mod provider;
+mod scrape;
+mod settings;
+mod values;
+
+pub use install::{Inspection, Plan, address_of, forget, inspect};
+pub use metrics::Metrics;
+pub use provider::Bridges;
+pub use settings::{Declared, ReadSecret, Settings, check_name, read_declared, usual_name};

@@ -1,0 +1,120 @@
+//! Bridges: metrics of other programs, added by their address or by a file that declares them.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use tallymon::private_file::read_secret;
+use tallymon::registry::{ReportingWriter, Roots, Scope, Service, TitleRange, Writer};
+use tallymon_bridge::{Declared, Plan, Settings, check_name, forget, inspect, usual_name};
+
+use crate::arguments::ProviderFiles;
+use crate::border;
+use crate::exit::{Failure, Kind};
+use crate::words::{say, visible};
+
+/// The bridge of `--metrics`.
+pub(super) fn of_arguments(files: &ProviderFiles) -> Result<Option<Declared>, Failure> {
+    let bridge = &files.bridge;
+    let Some(url) = &bridge.metrics else { return Ok(None) };
+    let full = |path: &Path| std::path::absolute(path).map_err(|error| Failure::file(path, &error));
+    let settings = Settings {
+        url: url.clone(),
+        timeout: bridge.timeout.map(Duration::from_millis),
+        headers: bridge.headers.as_deref().map(full).transpose()?,
+        certificate: bridge.certificate.as_deref().map(full).transpose()?,
+        labels: bridge.labels.clone(),
+    };
+    let name = bridge.name.clone().unwrap_or_else(|| usual_name(&settings));
+    check_name(&name).map_err(|words| Failure::new(Kind::Usage, words))?;
+    Ok(Some(Declared { name, settings }))
+}
+
+/// The bridges that a file declares.
+pub(super) fn of_file(file: &Path) -> Result<Vec<Declared>, Failure> {
+    tallymon_bridge::read_declared(file).map_err(|words| Failure::new(Kind::BadFile, words))
+}
+
+fn plan(roots: &Roots, scope: Scope, declared: &Declared) -> Result<Plan, Failure> {
+    let plan = Plan::new(roots, scope, declared, read_secret);
+    let plan = plan.map_err(|words| Failure::new(Kind::Unreachable, visible(&words)))?;
+    if let Some(words) = plan.omission() {
+        say(format_args!("{}: {words}", declared.name));
+    }
+    Ok(plan)
+}
+
+/// Adds a bridge: its file first, and then its names. Returns their indexes.
+pub(super) fn add(
+    roots: &Roots,
+    writer: &ReportingWriter<'_>,
+    declared: &Declared,
+    deadline: Option<u32>,
+) -> Result<TitleRange, Failure> {
+    let scope = writer.writer().scope();
+    let plan = plan(roots, scope, declared)?;
+    writer.writer().check(&plan.package)?;
+    plan.save().map_err(|error| Failure::file(&plan.package.path, &error))?;
+    match writer.install(&plan.package, &Service { deadline, ..Service::default() }) {
+        Ok(range) => Ok(range),
+        Err(error) => {
+            forget(roots, scope, &declared.name)?;
+            Err(error.into())
+        }
+    }
+}
+
+/// Prints what a bridge would add.
+pub(super) fn show(roots: &Roots, writer: &Writer, declared: &Declared) -> Result<(), Failure> {
+    let plan = plan(roots, writer.scope(), declared)?;
+    let range = writer.check(&plan.package)?;
+    let mut out = border::stdout();
+    let address = declared.settings.address();
+    writeln!(out, "bridge {}: {}", declared.name, super::words(range))?;
+    writeln!(out, "  address  {}, {} series", visible(&address), plan.series())?;
+    for (object, labels, counters) in plan.objects() {
+        let instances = if labels.is_empty() { "" } else { " (instances)" };
+        writeln!(out, "  object   {}{instances}", visible(object))?;
+        for counter in counters {
+            writeln!(out, "  counter    {}", visible(&counter))?;
+        }
+    }
+    Ok(())
+}
+
+/// Scrapes the endpoint of an installed bridge and prints what is new or missing; `false` for a service that
+/// is no bridge.
+pub(super) fn try_out(roots: &Roots, scope: Scope, name: &str) -> Result<bool, Failure> {
+    let Some(inspection) = inspect(roots, scope, name, read_secret) else { return Ok(false) };
+    let inspection = inspection.map_err(|words| Failure::new(Kind::Unreachable, visible(&words)))?;
+    let mut out = border::stdout();
+    writeln!(out, "bridge {}", visible(name))?;
+    writeln!(out, "  address  {}, {} series", visible(&inspection.address), inspection.series)?;
+    for (word, counters) in [("new", &inspection.new), ("missing", &inspection.missing)] {
+        for (object, counter) in counters {
+            writeln!(out, "  {word:8} {}: {}", visible(object), visible(counter))?;
+        }
+    }
+    if let Some(words) = &inspection.omission {
+        say(format_args!("{name}: {words}"));
+    }
+    if !inspection.new.is_empty() {
+        say(format_args!(
+            "new metrics become counters when the bridge is removed and added again; its indexes may change \
+             then"
+        ));
+    }
+    say(format_args!("no errors found"));
+    Ok(true)
+}
+
+/// The address of a bridge for the list; `None` for a service that is no bridge.
+pub(super) fn address(roots: &Roots, scope: Scope, service: &str) -> Option<String> {
+    let address = tallymon_bridge::address_of(roots, scope, service)?;
+    Some(address.unwrap_or_else(|words| format!("not used: {words}")))
+}
+
+/// Removes the file of a bridge; `false` when there is none.
+pub(super) fn remove(roots: &Roots, scope: Scope, service: &str) -> Result<bool, Failure> {
+    Ok(forget(roots, scope, service)?)
+}

@@ -1,0 +1,131 @@
+//! Metrics of other programs are added, listed, read, checked and removed like other providers.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use crate::support::Place;
+
+const TEXT: &str = "\
+# HELP web_requests_total Requests that were answered.
+# TYPE web_requests_total counter
+web_requests_total{code=\"200\"} 41
+web_requests_total{code=\"500\"} 2
+# TYPE web_heat gauge
+web_heat 20.5
+web_cold 1
+";
+
+/// A server that says one text, and its address.
+fn server(text: &str) -> (SocketAddr, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (at, text) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(text.to_owned())));
+    let kept = Arc::clone(&text);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap_or(0) > 2 {
+                line.clear();
+            }
+            let text = kept.lock().unwrap().clone();
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+        }
+    });
+    (at, text)
+}
+
+/// A request waits as long as a loaded machine needs.
+const DEADLINE: [&str; 2] = ["--deadline", "100000"];
+
+#[test]
+fn a_bridge_is_added_read_checked_and_removed() {
+    let (place, (at, text)) = (Place::new(), server(TEXT));
+    let url = format!("http://{at}/metrics?key=hidden");
+    let add = ["provider", "add", "--metrics", &url, "--name", "web"];
+    let shown = place.ok(&["provider", "check", "--metrics", &url, "--name", "web"]);
+    assert!(shown.starts_with("bridge web: names 1848 to "), "{shown}");
+    assert!(shown.contains("  object   web by code (instances)\n"), "{shown}");
+    assert_eq!(place.ok(&["provider", "list"]), "", "a check installs nothing");
+    place.ok(&[&add[..], &DEADLINE].concat());
+    let list = place.ok(&["provider", "list"]);
+    assert!(list.contains("web (system)\n") && list.contains("web by code"), "{list}");
+    assert!(
+        list.contains(&format!("  address  http://{at}/metrics\n")) && !list.contains("hidden"),
+        "{list}"
+    );
+    let (code, _, err) = place.run(&add);
+    assert!(code != 0 && err.contains("installed already"), "{err}");
+    // Its objects are like those of this machine.
+    let value = place.ok(&["get", r"\web\web_heat"]);
+    assert!(value.contains("20.5"), "{value}");
+    let values = place.ok(&["get", r"\web by code(*)\*"]);
+    for code in ["200", "500"] {
+        assert!(values.contains(&format!(r"\web by code({code})\web_requests_total")), "{values}");
+    }
+    let objects = place.ok(&["list"]);
+    assert!(objects.contains("web by code"), "{objects}");
+    let help = place.ok(&["explain", r"\web by code(200)\web_requests_total"]);
+    assert!(help.contains("Requests that were answered."), "{help}");
+    // What is new and what is missing.
+    *text.lock().unwrap() = TEXT.replace("web_heat", "web_hot");
+    let checked = place.ok(&["provider", "check", "web"]);
+    assert!(checked.contains("  new      web: web_hot\n"), "{checked}");
+    assert!(checked.contains("  missing  web: web_heat\n"), "{checked}");
+    let (code, _, err) = place.run(&["get", r"\web\web_heat"]);
+    assert!(code != 0 && !err.contains("hidden"), "{err}");
+    place.ok(&["provider", "remove", "web"]);
+    assert_eq!(place.ok(&["provider", "list"]), "");
+    let (code, _, _) = place.run(&["get", r"\web\web_cold"]);
+    assert_ne!(code, 0);
+    place.ok(&[&add[..], &DEADLINE].concat());
+}
+
+#[test]
+fn a_file_declares_several_bridges() {
+    let (place, (one, _), (two, _)) = (Place::new(), server("a 1\n"), server("b{l=\"x\"} 2\n"));
+    let file = place.file(
+        "bridges.toml",
+        format!(
+            "[[bridge]]\nname = \"one\"\nurl = \"http://{one}/\"\n\
+             [[bridge]]\nname = \"two\"\nurl = \"http://{two}\"\n"
+        ),
+    );
+    place.ok(&["provider", "add", &file, DEADLINE[0], DEADLINE[1]]);
+    let json = place.ok(&["provider", "list", "--json"]);
+    assert!(json.contains(&format!("http://{one}/")) && json.contains("two b by l"), "{json}");
+    let value = place.ok(&["get", r"\two b by l(x)\b"]);
+    assert!(value.contains('2'), "{value}");
+    for (words, said) in [
+        (&["provider", "add", "--metrics", "ftp://a/", "--name", "x"][..], "http://"),
+        (&["provider", "add", "--metrics", "http://u:hidden@a/", "--name", "x"], "Authorization"),
+        (&["provider", "add", "--metrics", "http://127.0.0.1:1/", "--name", "../x"], "can not be the name"),
+        (&["provider", "add", "--name", "x"], "--metrics"),
+    ] {
+        let (code, _, err) = place.run(words);
+        assert!(code != 0 && err.contains(said) && !err.contains("hidden"), "{words:?}: {err}");
+    }
+}
+
+#[test]
+fn an_endpoint_that_is_gone_names_itself() {
+    let (place, (at, text)) = (Place::new(), server(TEXT));
+    place.ok(&[
+        "provider",
+        "add",
+        "--metrics",
+        &format!("http://{at}"),
+        "--name",
+        "web",
+        "--deadline",
+        "100000",
+    ]);
+    *text.lock().unwrap() = "<html>nothing here</html>".to_owned();
+    let (code, _, err) = place.run(&["get", r"\web\web_heat"]);
+    assert!(code != 0 && err.contains(&at.to_string()) && err.contains("no metrics"), "{err}");
+    let (code, out, _) = place.run(&["get", r"\Memory\Available Bytes"]);
+    assert!(code == 0 && !out.is_empty());
+    let (code, _, err) = place.run(&["provider", "check", "web"]);
+    assert!(code != 0 && err.contains("no metrics"), "{err}");
+}
