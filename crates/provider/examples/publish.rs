@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p tallymon-provider --example publish` runs until it is stopped.
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     use tallymon_provider::CounterType;
     use tallymon_provider::shm::{CounterSet, NewInstance, Publisher};
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn main() {
-    eprintln!("publishing needs Linux: published files name their process by what /proc tells of it");
+    eprintln!("publishing needs Linux or Windows");
 }

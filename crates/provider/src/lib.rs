@@ -7,7 +7,7 @@
 //! [`library::author`] declares a shared library with NT's functions Open, Collect and Close.
 //!
 //! A program with counters of its own that is not a provider publishes them through the module `shm` (on
-//! Linux).
+//! Linux and Windows).
 //!
 //! ```
 //! use tallymon_provider::*;
@@ -45,7 +45,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod library;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod shm;
 
 pub mod environment;

@@ -1,5 +1,5 @@
 //! Sets that are declared by derive are those that are declared by hand.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 use tallymon_core::title::Language;

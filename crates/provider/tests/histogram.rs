@@ -1,5 +1,5 @@
 //! Histograms and fractions, and what is said about them in several languages.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Very many instances that come and go while somebody reads.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

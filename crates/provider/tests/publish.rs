@@ -1,5 +1,5 @@
 //! Publishing and reading, in one process and between two.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 use std::io::{BufRead, BufReader};

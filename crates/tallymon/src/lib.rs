@@ -92,7 +92,7 @@ pub use tallymon_host::{
 pub use tallymon_provider::environment;
 pub use tallymon_provider::library;
 pub use tallymon_provider::process;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use tallymon_provider::shm;
 pub use tallymon_remote as remote;
 

@@ -7,12 +7,11 @@
 #![allow(unsafe_code, reason = "addresses in the mapping")]
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-
-use rustix::io::Errno;
 
 use super::protocol::SharedMemory;
 use super::rseq::Area;
@@ -35,7 +34,7 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps a file of `length` bytes with room to grow up to `reserved`.
-    pub(crate) fn new(file: File, length: usize, reserved: usize) -> Result<Mapping, Errno> {
+    pub(crate) fn new(file: File, length: usize, reserved: usize) -> io::Result<Mapping> {
         let reserved = reserved.max(length).max(1);
         let mapping =
             Mapping { segment: Segment::new(file, reserved)?, reserved, length: AtomicUsize::new(0) };
@@ -45,9 +44,9 @@ impl Mapping {
 
     /// Makes the file at least `length` bytes long, and allocates the memory: a full file system is an error
     /// here, not a signal later.
-    pub(crate) fn grow(&self, length: usize) -> Result<(), Errno> {
+    pub(crate) fn grow(&self, length: usize) -> io::Result<()> {
         if length > self.reserved {
-            return Err(Errno::FBIG);
+            return Err(io::ErrorKind::FileTooLarge.into());
         }
         let old = self.length();
         if length <= old {
@@ -69,8 +68,7 @@ impl Mapping {
         if end > self.length() || !offset.is_multiple_of(8) {
             return None;
         }
-        // SAFETY: offset is inside of the mapping, since the length never exceeds what is reserved.
-        let address = unsafe { self.segment.base().add(offset) };
+        let address = self.segment.address(offset, 8)?;
         // SAFETY: the address is a multiple of 8 (the base is that of a page), mapped as long as `self`
         // lives, backed by the file, and everybody in this process uses it as an atomic only.
         Some(unsafe { address.cast::<AtomicU64>().as_ref() })
@@ -148,8 +146,7 @@ impl Words {
         let last = n.checked_sub(1)?.checked_mul(8)?.checked_add(offset)?;
         mapping.word(offset)?;
         mapping.word(last)?;
-        // SAFETY: offset is inside of the mapping, as the word there is.
-        let first = unsafe { mapping.segment.base().add(offset) };
+        let first = mapping.segment.address(offset, n.checked_mul(8)?)?;
         Some(Words { first: first.cast(), n, _mapping: Arc::clone(mapping) })
     }
 }
@@ -203,8 +200,8 @@ impl Lanes {
         if !stride.is_multiple_of(8) || length >= stride || usize::try_from(processors).ok()? > n {
             return None;
         }
-        // SAFETY: offset is inside of the mapping, as the word there is.
-        let first = unsafe { mapping.segment.base().add(offset) };
+        let all = last.checked_sub(offset)?.checked_add(8)?;
+        let first = mapping.segment.address(offset, all)?;
         Some(Lanes { first, stride, n, width, processors, _mapping: Arc::clone(mapping) })
     }
 
@@ -284,7 +281,7 @@ mod tests {
         for (width, stride) in [(0, 32), (5, 32), (5, 40), (usize::MAX, 32)] {
             assert!(Lanes::new(&mapping, 0, 2, width, stride, 0).is_none(), "{width} words, {stride} bytes");
         }
-        assert_eq!(mapping.grow(4097), Err(Errno::FBIG));
+        assert_eq!(mapping.grow(4097).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         mapping.grow(4096).unwrap();
         assert!(Word::new(&mapping, 4088).is_some());
     }
@@ -310,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(not(miri))]
+    #[cfg(all(target_os = "linux", not(miri)))]
     fn a_cut_file_does_not_end_its_writer() {
         let cut = file("cut");
         let mapping = Arc::new(Mapping::new(cut.try_clone().unwrap(), 1 << 15, 1 << 16).unwrap());

@@ -7,7 +7,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let directory = std::env::temp_dir().join(format!("tallymon-doc-{}", std::process::id()));
-//! let set = CounterSet::new("Behemoth").instances().counter("Meals/sec", CounterType::PERF_COUNTER_BULK_COUNT);
+//! let set = CounterSet::new("Behemoth").instances().counter("Meals/sec",
+//! CounterType::PERF_COUNTER_BULK_COUNT);
 //! # let start = |name, sets: &[CounterSet]| Publisher::start_in(&directory, name, sets);
 //! # /*
 //! let publisher = Publisher::start("behemoths", &[set])?;
@@ -29,8 +30,8 @@
 //! [`Counter`]. A [`Reader`] finds what is published and copies it. Between them is one file per publisher in
 //! a run directory, see [`directories`]; `docs/formats/shm.md` describes its format.
 //!
-//! Publishing needs no registration and no rights, and never waits. It needs Linux: the files name their
-//! process by its id and start time, which `/proc` provides.
+//! Publishing needs no registration and no rights, and never waits. It works on Linux and on Windows; the
+//! files name their process by its id and start time.
 
 mod bytes;
 mod check;
@@ -42,23 +43,32 @@ mod histogram;
 mod layout;
 mod map;
 mod name;
+#[cfg_attr(windows, path = "process_windows.rs")]
 mod process;
 mod protocol;
 mod publisher;
 mod reader;
-#[cfg(all(target_arch = "x86_64", target_pointer_width = "64", target_env = "gnu", not(miri)))]
+#[cfg_attr(
+    not(all(
+        target_arch = "x86_64",
+        target_pointer_width = "64",
+        target_os = "linux",
+        target_env = "gnu",
+        not(miri)
+    )),
+    path = "rseq_absent.rs"
+)]
 mod rseq;
-#[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", target_env = "gnu", not(miri))))]
-#[path = "rseq_absent.rs"]
-mod rseq;
-#[cfg(not(miri))]
-mod segment;
-#[cfg(miri)]
-#[path = "segment_heap.rs"]
+#[cfg(windows)]
+mod security;
+#[cfg_attr(miri, path = "segment_heap.rs")]
+#[cfg_attr(all(windows, not(miri)), path = "segment_windows.rs")]
 mod segment;
 mod set;
 mod shared;
 mod shared_average;
+#[cfg_attr(windows, path = "system_windows.rs")]
+mod system;
 mod writer;
 
 pub use bytes::FormatError;

@@ -1,7 +1,9 @@
 //! Whether the process that wrote a file still exists, and which user it belongs to.
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -37,11 +39,34 @@ pub(crate) fn belongs_to(pid: u32, user: u32) -> bool {
     users.is_some_and(|users| users.split_ascii_whitespace().any(|one| one.parse() == Ok(user)))
 }
 
+/// Whether the process that wrote a file at its start time still runs.
+pub(crate) fn is_running(pid: u32, start: u64, _file: &Path) -> bool {
+    start_time(pid) == Some(start)
+}
+
+/// Whether nobody writes a file any more that names a process.
+pub(crate) fn is_abandoned(pid: u32, _file: &Path) -> bool {
+    start_time(pid).is_none()
+}
+
+/// Which of the watched processes have ended; `None` when that could not be asked.
+pub(crate) fn ended(watched: &[&Watch]) -> Option<Vec<bool>> {
+    let mut asked: Vec<PollFd<'_>> =
+        watched.iter().map(|watch| PollFd::new(&watch.0, PollFlags::IN)).collect();
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&now)).ok()?;
+    Some(asked.iter().map(|asked| !asked.revents().is_empty()).collect())
+}
+
+/// A process that is watched for its end.
+#[derive(Debug)]
+pub(crate) struct Watch(OwnedFd);
+
 /// A descriptor that becomes readable when the process ends; `None` when there is no such process, or too old
 /// a kernel (before 5.3), or there are too many open files.
-pub(crate) fn watch(pid: u32) -> Option<OwnedFd> {
+pub(crate) fn watch(pid: u32) -> Option<Watch> {
     let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
-    pidfd_open(pid, PidfdFlags::empty()).ok()
+    pidfd_open(pid, PidfdFlags::empty()).ok().map(Watch)
 }
 
 /// Now, in units of 100 ns since the machine started, sleep included: the performance clock.

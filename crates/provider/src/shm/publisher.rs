@@ -4,22 +4,20 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::io::Errno;
-
 use super::definition::{ObjectDefinition, encode, version};
 use super::directory::{MAX_FILES, SUFFIX, writable};
 use super::layout::{MAX_DEFINITIONS, MAX_FILE, VERSION_2, extent, header, instance};
 use super::map::{Lanes, Mapping, Word, Words};
-use super::process::{perf_time, start_time};
+use super::process::{is_abandoned, perf_time, start_time};
 use super::protocol::{self, NewUse, SharedMemory, both};
 use super::reader::kept_name;
 use super::set::{CounterSet, DeclareError};
+use super::system::{create_file, create_folders, own_user, owner, remove};
 
 /// The format is little-endian, and so are the words that programs share.
 const IS_BIG_ENDIAN: bool = cfg!(target_endian = "big");
@@ -227,8 +225,7 @@ impl Publisher {
             return Err(DeclareError::TooLarge { set, needed, most: MAX_DEFINITIONS }.into());
         }
         let at_path = |path: &Path, error: io::Error| PublishError::File { path: path.to_path_buf(), error };
-        let mut make = std::fs::DirBuilder::new();
-        make.recursive(true).mode(0o755).create(directory).map_err(|error| at_path(directory, error))?;
+        create_folders(directory).map_err(|error| at_path(directory, error))?;
         remove_dead(directory, name);
         let pid = std::process::id();
         let (temporary, path, file) = create(directory, pid).map_err(|error| at_path(directory, error))?;
@@ -256,7 +253,7 @@ impl Publisher {
     ) -> Result<Shared, PublishError> {
         let failed = |error: io::Error| PublishError::File { path: path.clone(), error };
         let start = start_time(pid)
-            .ok_or_else(|| failed(io::Error::other("/proc/PID/stat of this process is not readable")))?;
+            .ok_or_else(|| failed(io::Error::other("the start time of this process can not be read")))?;
         let mut bytes = head(name, pid, start, encoded.len(), &definitions);
         bytes.extend_from_slice(encoded);
         bytes.resize(bytes.len().next_multiple_of(extent::VALUES), 0);
@@ -265,7 +262,7 @@ impl Publisher {
             *field = wide(used).to_le_bytes();
         }
         file.write_all(&bytes).map_err(failed)?;
-        let mapping = Mapping::new(file, used, MAX_FILE).map_err(|errno| failed(errno.into()))?;
+        let mapping = Mapping::new(file, used, MAX_FILE).map_err(failed)?;
         let objects = definitions.iter().map(|_| Slots::default()).collect();
         let shared = Shared {
             mapping: Arc::new(mapping),
@@ -364,9 +361,9 @@ impl Shared {
         }
         let (names, length) = lengths(n);
         let end = at.saturating_add(length);
-        self.mapping.grow(end).map_err(|errno| match errno {
-            Errno::FBIG => PublishError::Full { needed: end },
-            errno => PublishError::File { path: self.path.clone(), error: errno.into() },
+        self.mapping.grow(end).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => PublishError::Full { needed: end },
+            _ => PublishError::File { path: self.path.clone(), error },
         })?;
         let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         self.put(at.saturating_add(extent::MAGIC), both(extent::MAGIC_NUMBER, narrow(object)));
@@ -458,7 +455,7 @@ impl Drop for Shared {
         // The child of a fork has the same publisher, but does not own the file.
         if std::process::id() == self.pid && !*self.keep.get_mut() {
             // Readers drop the file when the process ends; there is no one to report a failed removal to.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = remove(&self.path);
         }
     }
 }
@@ -577,14 +574,8 @@ fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{pid}-{}-{number}", perf_time());
         let path = directory.join(format!(".{name}.new"));
-        let mut options = File::options();
-        options.read(true).write(true).create_new(true).mode(0o644);
-        match options.open(&path) {
-            Ok(file) => {
-                // The mask of the process must not keep readers out.
-                rustix::fs::fchmod(&file, rustix::fs::Mode::from_raw_mode(0o644))?;
-                return Ok((path, directory.join(format!("{name}{SUFFIX}")), file));
-            }
+        match create_file(&path) {
+            Ok(file) => return Ok((path, directory.join(format!("{name}{SUFFIX}")), file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -594,7 +585,7 @@ fn create(directory: &Path, pid: u32) -> io::Result<(PathBuf, PathBuf, File)> {
 /// Removes files of this user whose process was killed; files with kept values only if they belong to the
 /// program of this name.
 fn remove_dead(directory: &Path, program: &str) {
-    let user = rustix::process::geteuid().as_raw();
+    let user = own_user();
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.take(MAX_FILES).flatten() {
         let name = entry.file_name();
@@ -602,12 +593,13 @@ fn remove_dead(directory: &Path, program: &str) {
         let ours = name.ends_with(SUFFIX) || (name.starts_with('.') && name.ends_with(".new"));
         let pid = name.trim_start_matches('.').split('-').next().and_then(|pid| pid.parse::<u32>().ok());
         let Some(pid) = pid.filter(|_| ours) else { continue };
-        let owned = entry.metadata().is_ok_and(|about| about.is_file() && about.uid() == user);
+        let is_file = entry.metadata().is_ok_and(|about| about.is_file());
+        let owned = is_file && owner(&entry).is_ok_and(|(owner, _)| owner == user);
         // A number that another process has by now is found out by readers, which see the start time.
         let others = || kept_name(&entry.path()).is_some_and(|name| name != cut(program));
-        if owned && start_time(pid).is_none() && !others() {
+        if owned && is_abandoned(pid, &entry.path()) && !others() {
             // Another process may have removed it already.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = remove(&entry.path());
         }
     }
 }

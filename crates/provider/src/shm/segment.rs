@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "mmap")]
 
 use std::fs::File;
+use std::io;
 use std::ptr::NonNull;
 
 use rustix::fs::FallocateFlags;
@@ -24,7 +25,7 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// Maps the first `reserved` bytes of a file, whether they exist or not.
-    pub(crate) fn new(file: File, reserved: usize) -> Result<Segment, Errno> {
+    pub(crate) fn new(file: File, reserved: usize) -> io::Result<Segment> {
         // SAFETY: the address is chosen by the kernel, so no memory that somebody has is mapped over.
         let base = unsafe {
             mmap(
@@ -44,21 +45,26 @@ impl Segment {
         Ok(Segment { base, reserved, file, protected })
     }
 
-    /// Its start, at the beginning of a page. It stays valid as long as this exists; memory after the end of
-    /// the file must not be touched.
-    pub(crate) const fn base(&self) -> NonNull<u8> {
-        self.base
+    /// The address of some bytes: that of the start of a page, with the same offset. It stays valid as long
+    /// as this exists; memory after the end of the file must not be touched. `None` outside of what is
+    /// mapped.
+    pub(crate) fn address(&self, offset: usize, length: usize) -> Option<NonNull<u8>> {
+        if offset.checked_add(length)? > self.reserved {
+            return None;
+        }
+        // SAFETY: the offset is inside of the mapping.
+        Some(unsafe { self.base.add(offset) })
     }
 
     /// Makes the file longer and allocates the memory.
-    pub(crate) fn lengthen(&self, from: usize, to: usize) -> Result<(), Errno> {
+    pub(crate) fn lengthen(&self, from: usize, to: usize) -> io::Result<()> {
         let wide = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         loop {
             let more = wide(to.saturating_sub(from));
             match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), wide(from), more) {
                 Err(Errno::INTR) => {}
-                Err(Errno::OPNOTSUPP) => return self.write_zeros(from, to),
-                result => return result,
+                Err(Errno::OPNOTSUPP) => return Ok(self.write_zeros(from, to)?),
+                result => return Ok(result?),
             }
         }
     }

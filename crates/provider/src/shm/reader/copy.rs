@@ -4,11 +4,8 @@
 //! [`crate::shm::check`]. The use number, at both ends of a slot, shows whether the slot belonged to one
 //! instance during the whole copy; slots wait between two uses.
 
-use std::os::fd::OwnedFd;
-
-use rustix::io::Errno;
-
 use super::RefusalReason;
+use super::file::SharedFile;
 use crate::shm::check::check;
 use crate::shm::definition::{GroupPlace, ObjectDefinition, Storage};
 use crate::shm::layout::text_value;
@@ -19,7 +16,7 @@ pub(super) const MAX_AGAIN: u32 = 4096;
 
 /// The copy of one slot of values.
 pub(super) struct Copied<'c> {
-    pub(super) file: &'c OwnedFd,
+    pub(super) file: &'c SharedFile,
     pub(super) image: &'c mut [u8],
     pub(super) at: usize,
     pub(super) stride: usize,
@@ -89,24 +86,14 @@ fn take(attempts: &mut u32, length: usize) -> bool {
 }
 
 /// Copies a part of the file to the same place of its copy.
-pub(super) fn copy(file: &OwnedFd, image: &mut [u8], at: usize, length: usize) -> Result<(), RefusalReason> {
+pub(super) fn copy(
+    file: &SharedFile,
+    image: &mut [u8],
+    at: usize,
+    length: usize,
+) -> Result<(), RefusalReason> {
     let part = image.get_mut(at..at.saturating_add(length)).unwrap_or_default();
-    read_exact(file, part, at)
-}
-
-/// Fills a buffer from a place in a file.
-pub(super) fn read_exact(file: &OwnedFd, buffer: &mut [u8], at: usize) -> Result<(), RefusalReason> {
-    let mut done = 0usize;
-    while done < buffer.len() {
-        let offset = u64::try_from(at.saturating_add(done)).unwrap_or(u64::MAX);
-        match rustix::io::pread(file, buffer.get_mut(done..).unwrap_or_default(), offset) {
-            Ok(0) => return Err(RefusalReason::Truncated),
-            Ok(read) => done = done.saturating_add(read),
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-    }
-    Ok(())
+    file.read_exact(part, at)
 }
 
 /// A slot of values in the copy of the file.

@@ -2,10 +2,13 @@
 //!
 //! A file belongs to another program, which may crash, stop, cut the file short or write anything at any
 //! time. So the reader maps nothing: it copies everything by `pread`, which reports when a file has become
-//! shorter, and checks the copy only. Each reading copies the values; it copies the names of instances when a
-//! use number shows that they are new.
+//! shorter, and checks the copy only (on Windows, where no mapped file can become shorter, from a view of
+//! it). Each reading copies the values; it copies the names of instances when a use number shows that they
+//! are new.
 //!
 mod copy;
+#[cfg_attr(windows, path = "file_windows.rs")]
+mod file;
 mod instance;
 mod parse;
 mod publication;
@@ -16,13 +19,12 @@ mod slots;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem;
-use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rustix::event::{PollFd, Timespec, poll};
-
-use super::directory::{MAX_FILES, SUFFIX, directories, is_safe};
+use super::directory::{MAX_FILES, SUFFIX, directories};
+use super::process::{Watch, ended};
+use super::system::{is_safe, last_change, owner, thread_time};
 #[cfg(all(test, loom))]
 pub(super) use copy::{agrees, settled_use};
 pub use instance::{InstanceRef, ParentRef, Published};
@@ -54,7 +56,7 @@ pub struct Reader {
 }
 
 /// Number, length and time of the last change of a file.
-type Identity = (u64, u64, i64, i64);
+pub(super) type Identity = (u64, u64, i64, i64);
 
 /// A file in a directory.
 #[derive(Debug)]
@@ -74,13 +76,6 @@ struct Directory {
     was_there: bool,
     /// When it is listed again, after a listing that took long.
     next: Option<Instant>,
-}
-
-/// Processor time of this thread: a thread that waits for a processor has not worked.
-fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 impl Reader {
@@ -134,20 +129,16 @@ impl Reader {
             return false;
         }
         let before = self.publications.len();
-        let watched = self.publications.iter().filter_map(Publication::watch);
-        let mut asked: Vec<PollFd<'_>> = watched.collect();
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let answered = poll(&mut asked, Some(&now)).is_ok();
-        let mut ended = asked.iter().map(|asked| !asked.revents().is_empty());
+        let watched: Vec<&Watch> = self.publications.iter().filter_map(Publication::watch).collect();
+        let mut answers = ended(&watched).unwrap_or_default().into_iter();
         let gone: Vec<bool> = self
             .publications
             .iter()
             .map(|publication| {
-                let watched = publication.watch().and_then(|_| ended.next()).filter(|_| answered);
-                watched.unwrap_or_else(|| publication.is_gone())
+                let answer = publication.watch().and_then(|_| answers.next());
+                answer.unwrap_or_else(|| publication.is_gone())
             })
             .collect();
-        drop(ended);
         let mut gone = gone.into_iter();
         let refusals = &mut self.refusals;
         self.publications.retain_mut(|publication| {
@@ -168,13 +159,14 @@ impl Reader {
         if !is_there && !was_there {
             return false;
         }
-        let time = about.ok().map(|about| (about.mtime(), about.mtime_nsec()));
+        let time = about.ok().and_then(|about| last_change(&about));
         let start = Instant::now();
         if time.is_some() && time == directory.settled || directory.next.is_some_and(|next| start < next) {
             return false;
         }
         let path = directory.path.clone();
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
         // Clocks of file systems stand still for some milliseconds; a change within them does not change the
         // time.
         directory.settled = time.filter(|(seconds, _)| now > seconds.saturating_add(1));
@@ -303,10 +295,9 @@ fn list(directory: &Path) -> Result<(Vec<Candidate>, bool), RefusalReason> {
         if !name.ends_with(SUFFIX.as_bytes()) || name.starts_with(b".") {
             continue;
         }
-        // Of the name itself: a link is not followed. A file that is gone by now is none.
-        let Ok(about) = entry.metadata() else { continue };
-        let identity = (entry.ino(), about.len(), about.ctime(), about.ctime_nsec());
-        found.push(Candidate { path: entry.path(), user: about.uid(), identity });
+        // A file that is gone by now is none.
+        let Ok((user, identity)) = owner(&entry) else { continue };
+        found.push(Candidate { path: entry.path(), user, identity });
     }
     Ok((found, entries.next().is_some()))
 }

@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
-
-use super::copy::read_exact;
+use super::file::SharedFile;
 use super::slots::Slot;
 use crate::shm::bytes::{FormatError, Part};
 use crate::shm::definition::ObjectDefinition;
@@ -15,10 +13,9 @@ use crate::shm::layout::{
 
 /// The name of the program, if a file says that its values stay after the program has ended.
 pub(crate) fn kept_name(path: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let (file, _) = SharedFile::open(path).ok()?;
     let mut bytes = vec![0; header::SIZE];
-    read_exact(&file, &mut bytes, 0).ok()?;
+    file.read_exact(&mut bytes, 0).ok()?;
     let head = Part::new(&bytes, 0);
     if check_header(head).ok()?.keep { program_name(head).ok() } else { None }
 }

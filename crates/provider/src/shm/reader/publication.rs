@@ -1,15 +1,11 @@
 //! A publication: the objects of one program, and the copy of its values.
 
 use std::ops::Range;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
-
-use super::copy::{Copied, MAX_AGAIN, copy, read_exact};
+use super::copy::{Copied, MAX_AGAIN, copy};
+use super::file::SharedFile;
 use super::instance::{InstanceRef, Instances};
 use super::parse::{Extent, Head, check_header, parse_extent, parse_instance, program_name};
 use super::refusal::RefusalReason;
@@ -18,7 +14,7 @@ use super::slots::{Live, Slots};
 use crate::shm::bytes::{FormatError, Part};
 use crate::shm::definition::{ObjectDefinition, decode};
 use crate::shm::layout::{MAX_FILE, extent, header, instance};
-use crate::shm::process::{belongs_to, perf_time, start_time, watch};
+use crate::shm::process::{Watch, belongs_to, is_running, perf_time, watch};
 
 /// Two ranges that are nearer than this are copied as one: a system call costs more than the bytes between.
 const MERGE: usize = 8192;
@@ -31,9 +27,9 @@ const NAMES_AT_ONCE: usize = 64;
 pub struct Publication {
     path: PathBuf,
     directory: usize,
-    file: OwnedFd,
-    /// Becomes readable when the process ends.
-    watch: Option<OwnedFd>,
+    file: SharedFile,
+    /// Tells when the process ends.
+    watch: Option<Watch>,
     /// Owner of the file, and one of the users of its process.
     user: u32,
     /// The memory that it may take.
@@ -87,33 +83,22 @@ impl Publication {
         rooms: &mut Rooms,
     ) -> Result<Publication, RefusalReason> {
         let start_of_reading = Instant::now();
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-            Errno::LOOP => RefusalReason::NotAFile,
-            errno => errno.into(),
-        })?;
-        let about = rustix::fs::fstat(&file)?;
-        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
-            return Err(RefusalReason::NotAFile);
-        }
-        if about.st_mode & 0o022 != 0 {
-            return Err(RefusalReason::Writable);
-        }
+        let (mut file, owner) = SharedFile::open(path)?;
         let mut image = vec![0; header::SIZE];
-        read_exact(&file, &mut image, 0)?;
+        file.read_exact(&mut image, 0)?;
         let head = Part::new(&image, 0);
         let Head { version, keep, pid, start, definitions: length, objects: n_objects, used } =
             check_header(head)?;
         // Open the descriptor first, then compare the start time: the id can not pass to another process in
         // between.
         let watch = watch(pid);
-        let has_ended = || start_time(pid) != Some(start);
+        let has_ended = || !is_running(pid, start, path);
         let mut ended = has_ended();
-        if !ended && !belongs_to(pid, about.st_uid) {
+        if !ended && !belongs_to(pid, owner) {
             // Or it has ended between the two questions, and has no users any more.
             ended = has_ended();
             if !ended {
-                return Err(RefusalReason::WrongOwner { pid, owner: about.st_uid });
+                return Err(RefusalReason::WrongOwner { pid, owner });
             }
         }
         if ended && !keep {
@@ -121,10 +106,10 @@ impl Publication {
         }
         let name = program_name(head)?;
         // Read again: the file may have grown since it was opened, and the header is newer.
-        let size = usize::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
+        let size = file.length()?;
         let end = header::SIZE.saturating_add(length);
         let first_extent = end.next_multiple_of(extent::VALUES);
-        let mut share = rooms.share(about.st_uid);
+        let mut share = rooms.share(owner);
         if first_extent > used || used > size.min(MAX_FILE) {
             let found = u64::try_from(used).unwrap_or(u64::MAX);
             let needed = "at least the definitions, at most the length of the file";
@@ -132,10 +117,10 @@ impl Publication {
         }
         // Nothing more is read before there is room for all that the file says it has.
         if !share.reach(used) {
-            return Err(RefusalReason::TooLarge { bytes: used, user: about.st_uid });
+            return Err(RefusalReason::TooLarge { bytes: used, user: owner });
         }
         image.resize(first_extent, 0);
-        read_exact(&file, image.get_mut(header::SIZE..).unwrap_or_default(), header::SIZE)?;
+        file.read_exact(image.get_mut(header::SIZE..).unwrap_or_default(), header::SIZE)?;
         let definitions = Part::new(&image, 0).part(header::SIZE, length, "definitions")?;
         let objects = decode(definitions, n_objects, version)?;
         let slots = objects.iter().map(Slots::new).collect();
@@ -144,7 +129,7 @@ impl Publication {
             directory,
             file,
             watch: watch.filter(|_| !ended),
-            user: about.st_uid,
+            user: owner,
             share,
             ended,
             pid,
@@ -241,15 +226,14 @@ impl Publication {
         self.slots.get(object)
     }
 
-    /// A descriptor to poll for the end of the process; `None` when that is not possible, or when the end is
-    /// known.
-    pub(super) fn watch(&self) -> Option<PollFd<'_>> {
-        self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN))
+    /// To ask for the end of the process; `None` when that is not possible, or when the end is known.
+    pub(super) const fn watch(&self) -> Option<&Watch> {
+        self.watch.as_ref()
     }
 
-    /// Whether `/proc` says that the process has ended.
+    /// Whether the system says that the process has ended.
     pub(super) fn is_gone(&self) -> bool {
-        start_time(self.pid) != Some(self.start)
+        !is_running(self.pid, self.start, &self.path)
     }
 
     /// Stores whether the process has ended, and returns whether the publication is still to be read.
@@ -287,7 +271,7 @@ impl Publication {
         loop {
             for range in &self.ranges {
                 let part = self.image.get_mut(range.clone()).unwrap_or_default();
-                read_exact(&self.file, part, range.start)?;
+                self.file.read_exact(part, range.start)?;
             }
             self.time = perf_time();
             let used = Part::new(&self.image, 0).long(header::USED, "used length")?;
@@ -301,7 +285,7 @@ impl Publication {
 
     /// Adds new extents.
     fn follow(&mut self, used: usize) -> Result<(), RefusalReason> {
-        let size = usize::try_from(rustix::fs::fstat(&self.file)?.st_size).unwrap_or(0);
+        let size = self.file.length()?;
         if used < self.used || used > size.min(MAX_FILE) {
             let found = u64::try_from(used).unwrap_or(u64::MAX);
             let needed = "never less than before, at most the length of the file";
@@ -315,12 +299,12 @@ impl Publication {
             // The head first: a file that is one large hole costs the reading of one head.
             let head = at.saturating_add(extent::VALUES).min(used);
             self.image.resize(head, 0);
-            read_exact(&self.file, self.image.get_mut(at..).unwrap_or_default(), at)?;
+            self.file.read_exact(self.image.get_mut(at..).unwrap_or_default(), at)?;
             let part = Part::new(&self.image, 0).after(at, "extent")?;
             let n_known = |object: usize| self.slots.get(object).map(|slots| slots.known.len());
             let extent = parse_extent(part, at, used.saturating_sub(at), &self.objects, n_known)?;
             self.image.resize(extent.end, 0);
-            read_exact(&self.file, self.image.get_mut(head..).unwrap_or_default(), head)?;
+            self.file.read_exact(self.image.get_mut(head..).unwrap_or_default(), head)?;
             if let Some(slots) = self.slots.get_mut(extent.object) {
                 slots.add(extent);
             }
@@ -373,7 +357,7 @@ impl Publication {
 
 /// Sees which slots of an extent have an instance.
 fn look_at_extent(
-    file: &OwnedFd,
+    file: &SharedFile,
     image: &mut [u8],
     slots: &mut Slots,
     extent: &Extent,

@@ -4,8 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use rustix::io::Errno;
-
 use super::room::{MAX_OTHERS, MAX_OWN, MAX_USER, is_own};
 use super::{MAX_FILES_OF_OTHERS, MAX_FILES_OF_USER, MAX_NAMES};
 use crate::shm::bytes::FormatError;
@@ -128,8 +126,8 @@ impl From<FormatError> for RefusalReason {
     }
 }
 
-impl From<Errno> for RefusalReason {
-    fn from(errno: Errno) -> RefusalReason {
-        RefusalReason::Io(errno.into())
+impl From<io::Error> for RefusalReason {
+    fn from(error: io::Error) -> RefusalReason {
+        RefusalReason::Io(error)
     }
 }

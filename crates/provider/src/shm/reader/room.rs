@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::shm::system::own_user;
+
 /// Bytes for all publications of root and of this user.
 pub(super) const MAX_OWN: usize = 256 << 20;
 /// Bytes for the publications of one other user.
@@ -102,7 +104,7 @@ impl Rooms {
 
 /// Whether a user is root or this one.
 pub fn is_own(user: u32) -> bool {
-    user == 0 || user == rustix::process::geteuid().as_raw()
+    user == 0 || user == own_user()
 }
 
 #[cfg(test)]
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn nobody_uses_up_the_room_of_others() {
         let mut rooms = Rooms::new();
-        let user = rustix::process::geteuid().as_raw().wrapping_add(1).max(1);
+        let user = own_user().wrapping_add(1).max(1);
         let mut shares: Vec<Share> = (user..user + 10).map(|user| rooms.share(user)).collect();
         let full: usize = shares.iter_mut().map(|share| usize::from(share.reach(MAX_USER))).sum();
         assert_eq!(full, MAX_OTHERS / MAX_USER);
