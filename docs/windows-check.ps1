@@ -35,6 +35,19 @@ Try-Command "get-costly" $Tally @("get", "\Thread Details(*)\User PC")
 Try-Command "dump-global" $Tally @("dump", "Global", "--raw", (Join-Path $folder "global.bin"))
 Try-Command "dump-costly" $Tally @("dump", "Costly", "--raw", (Join-Path $folder "costly.bin"))
 Try-Command "dump-names" $Tally @("dump", "Counter 009")
+# A program that publishes: `cargo build --target x86_64-pc-windows-gnu -p tallymon-provider --example publish` beside tally.
+$publisher = Join-Path (Split-Path (Get-Command $Tally).Source) "publish.exe"
+if (Test-Path $publisher) {
+    $where = Join-Path $folder "published-where.txt"
+    $process = Start-Process $publisher -PassThru -WindowStyle Hidden -RedirectStandardOutput $where
+    for ($i = 0; $i -lt 50 -and -not ((Test-Path $where) -and (Get-Item $where).Length); $i++) { Start-Sleep -Milliseconds 100 }
+    Try-Command "published" $Tally @("get", "\Behemoth(*)\*", "\System\Threads")
+    Try-Command "published-list" $Tally @("list", "Behemoth")
+    Try-Command "published-doctor" $Tally @("doctor", "--verbose")
+    Get-Content $where | ForEach-Object { icacls $_; icacls (Split-Path $_) } | Out-File (Join-Path $folder "published-access.txt")
+    Stop-Process -Id $process.Id
+    Try-Command "published-gone" $Tally @("list", "Behemoth")
+}
 foreach ($kind in "csv", "blg", "tally") {
     $log = Join-Path $folder "watch.$kind"
     Try-Command "watch-$kind" $Tally (@("watch", "--interval", "1s", "--count", "4", "-o", $log) + $paths)

@@ -12,6 +12,7 @@
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod beside;
 mod builtin;
 mod dispatch;
 pub mod events;
@@ -21,7 +22,7 @@ mod libraries;
 mod library;
 mod provider_object;
 mod providers;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod publishers;
 pub mod registry;
 pub mod titles;
@@ -44,7 +45,7 @@ pub use libraries::try_library;
 use libraries::{Answers, Libraries};
 pub use library::{LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial};
 use providers::{Providers, write_definitions};
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub use publishers::Publishers;
 use registry::Roots;
 
@@ -52,7 +53,8 @@ use registry::Roots;
 pub struct Host {
     system_name: String,
     providers: Providers,
-    /// Answers every request itself, on a system that runs the providers: Windows.
+    /// Answers requests itself, on a system that runs the providers: Windows. The objects of `providers` are
+    /// added to its answers.
     system: Option<Box<dyn Source>>,
     /// The registries with the names of services; `None` when these names are not wanted.
     roots: Option<Roots>,
@@ -174,8 +176,8 @@ impl Host {
     }
 
     /// The addresses of the network interfaces of this machine with the lengths of their prefixes, such as
-    /// `192.0.2.7/24`, by the instances of Network Interface; those that other machines can reach first. Empty
-    /// where the system does not tell.
+    /// `192.0.2.7/24`, by the instances of Network Interface; those that other machines can reach first.
+    /// Empty where the system does not tell.
     pub fn interface_addresses() -> HashMap<String, Vec<String>> {
         builtin::interface_addresses()
     }
@@ -195,7 +197,9 @@ impl Host {
     /// What the providers found out about this machine.
     pub fn findings(&mut self) -> Vec<Finding> {
         if let Some(system) = &mut self.system {
-            return builtin::findings(system.as_mut());
+            let mut findings = builtin::findings(system.as_mut());
+            findings.extend(self.providers.findings());
+            return findings;
         }
         let mut findings = self.providers.findings();
         if self.reports_health {
@@ -382,15 +386,17 @@ impl Host {
 
 impl Source for Host {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        if let Some(system) = &mut self.system {
-            return system.snapshot(request);
-        }
-        self.answer(request, true)
+        let Some(mut system) = self.system.take() else { return self.answer(request, true) };
+        let answer = self.answer_beside(system.as_mut(), request);
+        self.system = Some(system);
+        answer
     }
 
     fn definitions(&mut self, costly: bool) -> Result<Snapshot, SourceError> {
-        if let Some(system) = &mut self.system {
-            return system.definitions(costly);
+        if let Some(mut system) = self.system.take() {
+            let answer = self.definitions_beside(system.as_mut(), costly);
+            self.system = Some(system);
+            return answer;
         }
         if let Some(libraries) = &mut self.libraries {
             libraries.refresh();
@@ -419,6 +425,7 @@ impl Source for Host {
             let is_own = system.languages().contains(&language);
             let (mut all, others) = if is_own { (table, nt) } else { (nt, table) };
             all.merge(&others);
+            self.providers.add_titles(language, &mut all);
             return Ok(all);
         }
         let mut all = titles::installed_titles(self.roots.as_ref(), language)?;
@@ -432,7 +439,7 @@ impl Source for Host {
 
     fn trouble(&self, object: TitleIndex) -> Option<String> {
         if let Some(system) = &self.system {
-            return system.trouble(object);
+            return self.providers.trouble(object).or_else(|| system.trouble(object));
         }
         let of_library = || self.libraries.as_ref()?.trouble(object);
         self.providers.trouble(object).or_else(of_library)

@@ -6,7 +6,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `key` | the registry's functions; all unsafe code |
+//! | `clock` | the performance clock |
+//! | `key` | the registry's functions |
 //! | `source` | requests as values of the performance key |
 //! | `services` | what is registered, and what is wrong with it |
 #![cfg(windows)]
@@ -14,9 +15,11 @@
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod clock;
 mod key;
 mod services;
 mod source;
 
+pub use clock::performance_clock;
 pub use services::{Registration, registrations};
 pub use source::WindowsSource;

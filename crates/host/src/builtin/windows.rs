@@ -1,19 +1,55 @@
 //! Windows: its registry answers every request, and runs the providers itself.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_provider::{Finding, FindingState, Profile, Provider, TierChoice};
-use tallymon_win32::{Registration, WindowsSource, registrations};
+use tallymon_win32::{Registration, WindowsSource, performance_clock, registrations};
 
-pub(crate) use super::portable::{clocks, interface_addresses, processes, system_name};
+use super::Clocks;
+pub(crate) use super::portable::{interface_addresses, processes, system_name};
+use crate::publishers::Publishers;
+use crate::titles;
 
-/// None: what Windows counts, it has itself.
-#[expect(clippy::unnecessary_wraps, reason = "it can fail on other systems")]
+/// What Windows counts, it has itself; what programs publish comes beside it.
 pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
-    Ok(Vec::new())
+    // Objects of other programs must not take the name of one of Windows, in any language.
+    let objects: BTreeSet<TitleIndex> =
+        titles::counter_helps()?.into_keys().map(|(object, _)| object).collect();
+    let mut taken = Vec::new();
+    for language in titles::languages() {
+        let titles = titles::nt_titles(language)?;
+        taken.extend(objects.iter().filter_map(|object| titles.name(*object).map(str::to_owned)));
+    }
+    let publishers = Publishers::system(taken.iter().map(String::as_str)).except_later(object_names);
+    Ok(vec![Box::new(publishers)])
+}
+
+/// The names that Windows has for its objects now.
+fn object_names() -> Vec<String> {
+    let mut registry = WindowsSource::new();
+    let mut objects = Vec::new();
+    for costly in [false, true] {
+        // A registry that can not be read has no object that a program could be taken for.
+        if let Ok(definitions) = registry.definitions(costly) {
+            objects.extend(definitions.objects().map(|object| object.header().name));
+        }
+    }
+    let mut names = Vec::new();
+    for language in registry.languages() {
+        let titles = registry.titles(language).unwrap_or_default();
+        names.extend(objects.iter().filter_map(|object| titles.name(*object).map(str::to_owned)));
+    }
+    names
+}
+
+/// The clocks that the blocks of the registry have.
+pub(crate) fn clocks() -> Clocks {
+    let (perf_time, perf_freq) = performance_clock();
+    Clocks { perf_time, perf_freq, ..super::portable::clocks() }
 }
 
 /// The registry.

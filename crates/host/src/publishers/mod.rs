@@ -44,6 +44,8 @@ pub struct Publishers {
     reader: Reader,
     /// Names that belong to others, as [`folded`].
     taken: BTreeSet<String>,
+    /// Finds more of these when the first program publishes.
+    names: Option<Names>,
     objects: Vec<PublishedObject>,
     /// Which object each publication has at a position: an index of `objects`.
     positions: HashMap<PathBuf, Vec<Option<usize>>>,
@@ -107,6 +109,9 @@ impl Known {
     }
 }
 
+/// Finds the names of the objects that the system has.
+type Names = Box<dyn FnOnce() -> Vec<String> + Send>;
+
 /// Index, type, scale, detail level and size of a counter.
 type CounterKey = (u32, u32, i32, u32, Option<u32>);
 
@@ -118,11 +123,19 @@ impl Publishers {
         Publishers::of(Reader::system(), taken)
     }
 
+    /// The same, where objects have names that cost much to find: they are asked for when the first program
+    /// publishes.
+    #[must_use]
+    pub fn except_later(self, names: impl FnOnce() -> Vec<String> + Send + 'static) -> Publishers {
+        Publishers { names: Some(Box::new(names)), ..self }
+    }
+
     /// Everything that a reader finds.
     pub fn of<'t>(reader: Reader, taken: impl IntoIterator<Item = &'t str>) -> Publishers {
         Publishers {
             reader,
             taken: taken.into_iter().map(folded).collect(),
+            names: None,
             objects: Vec::new(),
             positions: HashMap::new(),
             specs: Vec::new(),
@@ -140,6 +153,11 @@ impl Publishers {
         self.specs.clear();
         self.full = false;
         self.troubles.keep(self.reader.publications());
+        if !self.reader.publications().is_empty()
+            && let Some(names) = self.names.take()
+        {
+            self.taken.extend(names().iter().map(|name| folded(name)));
+        }
         let mut names = self.taken.clone();
         // By user and name, the objects that a set of that user may join.
         let mut mergeable: HashMap<(u32, String), Vec<usize>> = HashMap::new();
