@@ -8,6 +8,9 @@
 #ifndef TALLYMON_H
 #define TALLYMON_H
 
+#ifdef _WIN32
+#include <windows.h> /* what winperf.h of Windows needs before it */
+#endif
 #include "windef.h"
 #include "winerror.h"
 #include "winperf.h"
@@ -21,7 +24,7 @@ extern "C" {
  * sample may be larger than the last one, so a program asks again in a loop all the same. */
 BOOL WINAPI TallymonSetNeededSize(BOOL wanted);
 
-/* Publishing (on Linux).
+/* Publishing.
  *
  * A program declares its counter sets in a table and starts a publisher; from then on every reader of performance counters
  * on the machine sees them, without registration, rights or a service. They are gone when the program ends in any way.

@@ -42,7 +42,7 @@ mod memory;
 mod names;
 mod other_hosts;
 mod paths;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod publish;
 mod query;
 mod recordings;

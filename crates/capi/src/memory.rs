@@ -163,7 +163,7 @@ impl<T: Copy> Buf<T> {
     }
 
     /// Reads one of the values that the program promises; zero for NULL.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     #[inline(always)]
     pub(crate) fn at(self, position: usize) -> T
     where
@@ -201,22 +201,22 @@ pub(crate) type Address<L> = *mut L;
 ///
 /// A parameter of this type was made by [`Owned::new`] and was not given back yet. Several threads may use
 /// it at once, so it has to be `Sync`.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Owned<T>(*mut T);
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 impl<T> Clone for Owned<T> {
     fn clone(&self) -> Owned<T> {
         *self
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 impl<T> Copy for Owned<T> {}
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 impl<T: Send + Sync> Owned<T> {
     /// Gives an object to the program.
     pub(crate) fn new(object: T) -> Owned<T> {
@@ -252,7 +252,7 @@ mod tests {
         assert!(Buf::<u8>(std::ptr::null_mut()).read(3).is_empty());
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     #[test]
     fn owned_objects_come_back() {
         assert_eq!(Owned::<u32>(std::ptr::null_mut()).get(), None);

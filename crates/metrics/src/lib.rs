@@ -32,7 +32,7 @@
 //! look up their handle with every call, which takes a lock for all metrics: in a hot path, keep the handle.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 
 mod cell;
 mod recorder;

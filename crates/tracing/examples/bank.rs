@@ -3,7 +3,7 @@
 //! `cargo run -p tallymon-tracing --example bank` runs until its input ends; `tally watch '\bank Spans(*)\*'`
 //! shows it.
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 #[tracing::instrument]
 fn pay(amount: u32) {
     std::thread::sleep(std::time::Duration::from_millis(5));
@@ -12,7 +12,7 @@ fn pay(amount: u32) {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 fn main() -> Result<(), tallymon_tracing::InstallError> {
     tallymon_tracing::install("bank")?;
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), tallymon_tracing::InstallError> {
     Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn main() {
-    eprintln!("publishing needs Linux");
+    eprintln!("publishing needs Linux or Windows");
 }

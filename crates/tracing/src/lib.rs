@@ -28,7 +28,7 @@
 //! The end of a span locks its place in the source, for as long as it takes to write six numbers.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 
 mod layer;
 

@@ -1,5 +1,5 @@
 //! Tests: a program that knows `tracing` only, read through a query.
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 use std::path::Path;

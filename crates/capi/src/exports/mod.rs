@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::status::{self, Done};
 
 mod pdh;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 mod publish;
 // Windows has these functions itself, and a second `Sleep` in a program would be the one that everything
 // calls.
