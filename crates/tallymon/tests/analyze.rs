@@ -316,6 +316,85 @@ fn a_level_that_shifts_once_is_found_without_a_rule() {
 }
 
 #[test]
+fn spikes_periods_and_knees_are_found_without_a_rule() {
+    let spike: Columns = vec![(
+        r"\Processor(_Total)\% Processor Time",
+        Box::new(|second, noise| if (1808..1836).contains(&second) { 97.0 } else { 12.0 } + 2.0 * noise),
+    )];
+    let period: Columns = vec![(
+        r"\Pressure\% IO Pressure Some",
+        Box::new(|second, noise| if second % 300 < 25 { 80.0 } else { 3.0 } + noise),
+    )];
+    // The load goes up and down; from 200 a second on requests wait.
+    let load = |second: u64| ((second as f64 / 400.0).sin() + 1.0) * 150.0;
+    let knee: Columns = vec![
+        (
+            r"\PhysicalDisk(sda)\Disk Transfers/sec",
+            Box::new(move |second, noise| load(second) + 10.0 + noise),
+        ),
+        (
+            r"\PhysicalDisk(sda)\Avg. Disk sec/Transfer",
+            Box::new(move |second, noise| 0.004 + (load(second) - 200.0).max(0.0) * 0.002 + 0.002 * noise),
+        ),
+    ];
+    let cases: [(&str, Columns, FindingKind, &str, f64); 3] = [
+        ("spike", spike, FindingKind::Spike, "% Processor Time of _Total rises for a moment", 24.0),
+        ("period", period, FindingKind::Period, "% IO Pressure Some rises every 5 min", 3600.0),
+        ("knee", knee, FindingKind::Knee, "Avg. Disk sec/Transfer of sda grows beyond", 1950.0),
+    ];
+    let folder = Scratch::new();
+    for (name, columns, kind, title, seconds) in cases {
+        let log = folder.join(format!("{name}.csv"));
+        Machine { seed: 21, seconds: 3600 }.write(&log, columns);
+        let findings = found(&log, rules()).findings;
+        let titles: Vec<&str> = findings.iter().map(|finding| finding.title.as_str()).collect();
+        let finding = findings.iter().find(|finding| finding.kind == kind);
+        let finding = finding.unwrap_or_else(|| panic!("{name}: {titles:?}"));
+        assert!(finding.title.starts_with(title), "{titles:?}");
+        let off = (finding.instances[0].seconds - seconds).abs();
+        assert!(off <= 0.15 * seconds + 15.0, "{name}: {:?}", finding.instances[0].ranges);
+        assert_eq!(finding.severity, Severity::Note);
+    }
+}
+
+/// Writes a log of some days with a record every five minutes: busy from 8 to 18 o'clock, and in the hours
+/// that are given with their value.
+fn write_days(path: &Path, seed: u64, days: u64, other: &[(u64, f64)]) {
+    let machine = Machine { seed, seconds: 0 };
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+    text.push_str(",\"\\\\box\\Network Interface(eth0)\\Bytes Total/sec\"\r\n");
+    for at in 0..days * 288 {
+        let (day, hour, minute) = (at / 288, at / 12 % 24, at % 12 * 5);
+        let usual = if (8..18).contains(&hour) { 5e6 } else { 4e5 };
+        let value = other.iter().find(|(hour, _)| *hour == at / 12).map_or(usual, |(_, value)| *value);
+        let value = value * (1.0 + 0.1 * machine.noise(1, at));
+        write!(text, "\"11/{:02}/2026 {hour:02}:{minute:02}:00.000\",\"{value}\"\r\n", day + 2).unwrap();
+    }
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn an_hour_that_is_unlike_the_same_hour_of_other_days_is_found() {
+    let folder = Scratch::new();
+    let log = folder.join("days.csv");
+    // On the fourth day much is sent at three o'clock at night: as much as usually at day.
+    write_days(&log, 3, 7, &[(3 * 24 + 3, 5e6)]);
+    let findings = found(&log, rules()).findings;
+    let titles: Vec<&str> = findings.iter().map(|finding| finding.title.as_str()).collect();
+    assert_eq!(titles, ["Bytes Total/sec of eth0 is higher than in the same hour of other days"]);
+    let range = findings[0].instances[0].ranges[0];
+    let at = |text: &str| parse_rfc3339(text).unwrap();
+    assert_eq!((range.from, range.to), (at("2026-11-05T03:00:00Z"), at("2026-11-05T04:00:00Z")));
+    let usual = findings[0].instances[0].usual.unwrap();
+    assert!((3e5..5e5).contains(&usual), "{usual}");
+    // Quiet weeks have none.
+    for seed in 1..=20 {
+        write_days(&log, seed, 7, &[]);
+        assert!(found(&log, rules()).findings.is_empty(), "seed {seed}");
+    }
+}
+
+#[test]
 fn counts_since_a_start_are_used_by_their_growth() {
     let folder = Scratch::new();
     let log = folder.join("errors.csv");

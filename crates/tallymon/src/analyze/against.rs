@@ -160,7 +160,7 @@ pub fn against(
 fn without<'f>(findings: &'f [Finding], others: &[Finding]) -> Vec<&'f Finding> {
     let name = |finding: &Finding| match &finding.kind {
         FindingKind::Rule { id, origin, .. } => (id.clone(), origin.clone()),
-        FindingKind::Shift | FindingKind::Trend => {
+        _ => {
             let path = finding.instances.first().map(|evidence| evidence.instance.clone());
             (finding.title.clone(), path.unwrap_or_default())
         }

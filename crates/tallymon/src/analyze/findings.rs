@@ -10,7 +10,7 @@ use super::rule::{Rule, Severity};
 use super::shape::{self, correlation};
 use super::track::Axis;
 use super::watch::{Range, Watch, seconds_between};
-use super::{Analysis, Evidence, Finding, FindingKind, Together};
+use super::{Analysis, Evidence, Finding, FindingKind, Together, unusual};
 
 /// How far a level must shift, in standard deviations of its noise.
 const SHIFT_DEVIATIONS: f64 = 6.0;
@@ -112,7 +112,7 @@ fn middle(values: &[Option<f64>]) -> Option<f64> {
 }
 
 /// The course of a counter and its usual value outside some ranges.
-fn evidence_of(pass: &Pass, course: &Course, ranges: &[Range]) -> Evidence {
+pub(super) fn evidence_of(pass: &Pass, course: &Course, ranges: &[Range]) -> Evidence {
     let buckets = pass.axis.map_or(0, |axis| axis.buckets);
     let means: Vec<Option<f64>> = (0..buckets).map(|at| course.track.buckets().get(at)?.mean()).collect();
     let means = means.chunks(pass.stretch()).map(middle).collect();
@@ -134,7 +134,7 @@ fn evidence_of(pass: &Pass, course: &Course, ranges: &[Range]) -> Evidence {
 }
 
 /// Long matters less than much: a tenth of the time hurts a third as much as all of it.
-fn hurt(severity: Severity, share: f64) -> f64 {
+pub(super) fn hurt(severity: Severity, share: f64) -> f64 {
     let weight = match severity {
         Severity::Note => 1.0,
         Severity::Warning => 3.0,
@@ -170,9 +170,14 @@ fn by_shape(pass: &Pass, known: &[Finding]) -> Vec<Finding> {
             let found = trend.or_else(|| {
                 if headline.is_process { None } else { shift(pass, axis, headline, course, &points) }
             });
+            let is_alone = found.is_none();
             findings.extend(found);
+            if is_alone {
+                findings.extend(unusual::of_course(pass, axis, headline, course, &points));
+            }
         }
     }
+    findings.extend(unusual::knees(pass));
     findings
 }
 
@@ -197,11 +202,7 @@ fn trend(pass: &Pass, headline: &Headline, course: &Course, points: &[(usize, f6
     let width = pass.span() / values.len().max(1) as f64;
     let until_limit = headline.limit.map(|limit| ((limit - last) / found.slope * width).max(0.0));
     let range = Range { from: pass.first?, to: pass.last?, seconds: pass.span(), worst: last, records: 0 };
-    let name = if course.instance().is_empty() {
-        headline.counter.to_owned()
-    } else {
-        format!("{} of {}", headline.counter, course.instance())
-    };
+    let name = name_of(headline, course);
     let title = if change > 0.0 {
         format!("{name} grows all the time")
     } else {
@@ -233,6 +234,16 @@ fn trend(pass: &Pass, headline: &Headline, course: &Course, points: &[(usize, f6
         next: "Look at a longer log: does it go on like this, or does it level off after a start?".to_owned(),
         certainty: found.tau.abs(),
     })
+}
+
+/// A headline counter with its instance.
+pub(super) fn name_of(headline: &Headline, course: &Course) -> String {
+    let instance = course.instance();
+    if instance.is_empty() {
+        headline.counter.to_owned()
+    } else {
+        format!("{} of {instance}", headline.counter)
+    }
 }
 
 /// Whether nearly all of the change happens at one place: that is a shift, not a trend.
@@ -273,11 +284,7 @@ fn shift(
     let range = Range { from, to, seconds: seconds_between(from, to), worst, records: 0 };
     let share = if pass.span() > 0.0 { range.seconds / pass.span() } else { 0.0 };
     let way = if change > 0.0 { "rises" } else { "falls" };
-    let name = if course.instance().is_empty() {
-        headline.counter.to_owned()
-    } else {
-        format!("{} of {}", headline.counter, course.instance())
-    };
+    let name = name_of(headline, course);
     let evidence = Evidence { seconds: range.seconds, worst, ..evidence_of(pass, course, &[range]) };
     Some(Finding {
         kind: FindingKind::Shift,

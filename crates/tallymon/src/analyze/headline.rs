@@ -24,52 +24,60 @@ pub(super) struct Headline {
     pub(super) limit: Option<f64>,
     /// A level, which a leak makes grow; rates are only searched for shifts.
     pub(super) is_level: bool,
+    /// What is worth a word at least, even if it is far above the usual; rates of work never are.
+    pub(super) matters: f64,
     /// Instances are processes: only trends are looked for, since they come and go.
     pub(super) is_process: bool,
 }
 
 const fn rate(object: &'static str, counter: &'static str, resource: Resource, bad: Bad) -> Headline {
-    Headline { object, counter, resource, bad, limit: None, is_level: false, is_process: false }
-}
-
-const fn level(object: &'static str, counter: &'static str, resource: Resource, bad: Bad) -> Headline {
-    Headline { object, counter, resource, bad, limit: None, is_level: true, is_process: false }
-}
-
-const fn stock(object: &'static str, counter: &'static str, resource: Resource) -> Headline {
-    Headline { object, counter, resource, bad: Bad::Low, limit: Some(0.0), is_level: true, is_process: false }
-}
-
-const fn process(counter: &'static str, resource: Resource) -> Headline {
     Headline {
-        object: "Process",
+        object,
         counter,
         resource,
-        bad: Bad::High,
+        bad,
         limit: None,
-        is_level: true,
-        is_process: true,
+        is_level: false,
+        matters: f64::INFINITY,
+        is_process: false,
     }
 }
 
+/// A rate that is bad from a value on.
+const fn bad(object: &'static str, counter: &'static str, resource: Resource, matters: f64) -> Headline {
+    Headline { matters, ..rate(object, counter, resource, Bad::High) }
+}
+
+const fn level(object: &'static str, counter: &'static str, resource: Resource, bad: Bad) -> Headline {
+    Headline { is_level: true, ..rate(object, counter, resource, bad) }
+}
+
+const fn stock(object: &'static str, counter: &'static str, resource: Resource) -> Headline {
+    Headline { limit: Some(0.0), is_level: true, ..rate(object, counter, resource, Bad::Low) }
+}
+
+const fn process(counter: &'static str, resource: Resource) -> Headline {
+    Headline { is_process: true, ..level("Process", counter, resource, Bad::High) }
+}
+
 pub(super) const HEADLINES: [Headline; 25] = [
-    rate("Processor", "% Processor Time", Resource::Processor, Bad::High),
-    rate("System", "Processor Queue Length", Resource::Processor, Bad::High),
+    bad("Processor", "% Processor Time", Resource::Processor, 85.0),
+    bad("System", "Processor Queue Length", Resource::Processor, 10.0),
     rate("System", "Context Switches/sec", Resource::Processor, Bad::Neither),
-    rate("Pressure", "% Processor Pressure Some", Resource::Processor, Bad::High),
+    bad("Pressure", "% Processor Pressure Some", Resource::Processor, 50.0),
     stock("Memory", "Available MBytes", Resource::Memory),
     level("Memory", "Committed Bytes", Resource::Memory, Bad::High),
     level("Memory", "Pool Nonpaged Bytes", Resource::Memory, Bad::High),
     level("Memory", "Pool Paged Bytes", Resource::Memory, Bad::High),
-    rate("Memory", "Pages/sec", Resource::Memory, Bad::High),
-    rate("Pressure", "% Memory Pressure Some", Resource::Memory, Bad::High),
-    rate("PhysicalDisk", "Avg. Disk sec/Transfer", Resource::Disk, Bad::High),
+    bad("Memory", "Pages/sec", Resource::Memory, 1000.0),
+    bad("Pressure", "% Memory Pressure Some", Resource::Memory, 20.0),
+    bad("PhysicalDisk", "Avg. Disk sec/Transfer", Resource::Disk, 0.1),
     rate("PhysicalDisk", "Disk Transfers/sec", Resource::Disk, Bad::Neither),
     rate("PhysicalDisk", "Disk Bytes/sec", Resource::Disk, Bad::Neither),
-    rate("Pressure", "% IO Pressure Some", Resource::Disk, Bad::High),
+    bad("Pressure", "% IO Pressure Some", Resource::Disk, 50.0),
     stock("LogicalDisk", "Free Megabytes", Resource::Disk),
     rate("Network Interface", "Bytes Total/sec", Resource::Network, Bad::Neither),
-    rate("TCPv4", "Segments Retransmitted/sec", Resource::Network, Bad::High),
+    bad("TCPv4", "Segments Retransmitted/sec", Resource::Network, 20.0),
     level("TCPv4", "Connections Established", Resource::Network, Bad::Neither),
     level("System", "Processes", Resource::Handles, Bad::Neither),
     level("System", "Threads", Resource::Handles, Bad::Neither),

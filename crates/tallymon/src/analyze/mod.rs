@@ -9,6 +9,7 @@
 //! | `rule`, `expression`, `pal` | rules as data: TOML, and threshold files of PAL |
 //! | `pass` | reads the logs, and runs every rule on every instance (`watch`) |
 //! | `track`, `shape` | the course of a counter: medians, shifts, trends, correlation |
+//! | `rhythm`, `unusual` | spikes, periodic load, knees, hours unlike those of other days; findings of them |
 //! | `findings` | makes findings of both, and ranks them |
 //! | `cause` | which instances were busiest at that time |
 //! | `moment` | one moment in words: what was unlike the rest |
@@ -22,9 +23,11 @@ mod headline;
 mod moment;
 mod pal;
 mod pass;
+mod rhythm;
 mod rule;
 mod shape;
 mod track;
+mod unusual;
 mod watch;
 
 use std::path::PathBuf;
@@ -95,6 +98,14 @@ pub enum FindingKind {
     Shift,
     /// It grows or falls all the time.
     Trend,
+    /// It is far above the usual for a short time.
+    Spike,
+    /// It rises again and again in the same distance.
+    Period,
+    /// It grows from one load on, and not below.
+    Knee,
+    /// In one hour it is unlike the same hour of other days.
+    Hour,
 }
 
 /// Something that is wrong, or unusual.

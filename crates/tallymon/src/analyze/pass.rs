@@ -8,10 +8,12 @@ use tallymon_core::flow::{NoValue, Value};
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_log::select::is_meant;
+use tallymon_log::zone::add_minutes;
 use tallymon_log::{Column, Cooker, LogClock, LogError, Notes, ReadOptions, Selection, TimeRange, open};
 
+use super::headline::{HEADLINES, Headline};
 use super::rule::RuleSet;
-use super::track::{Axis, Track};
+use super::track::{Axis, HOUR, Hours, Track};
 use super::watch::{Watch, seconds_between};
 
 /// How many records at the start of the first log are looked at for what the machine is.
@@ -23,6 +25,8 @@ pub(super) struct Course {
     pub(super) parts: Option<CounterPath>,
     pub(super) counter_type: CounterType,
     pub(super) track: Track,
+    /// Of headline counters: what it was in each hour.
+    pub(super) hours: Option<Hours>,
     latest: Option<f64>,
 }
 
@@ -71,13 +75,16 @@ impl Course {
 
     /// Whether it is this counter, whatever its instance.
     pub(super) fn is(&self, object: &str, counter: &str) -> bool {
-        self.parts.as_ref().is_some_and(|parts| {
-            let is = |part: &tallymon_core::path::Part, name: &str| {
-                part.name().is_some_and(|part| part.eq_ignore_ascii_case(name))
-            };
-            is(&parts.object, object) && is(&parts.counter, counter)
-        })
+        self.parts.as_ref().is_some_and(|parts| is_counter(parts, object, counter))
     }
+}
+
+/// Whether a path is of this counter, whatever its instance.
+fn is_counter(parts: &CounterPath, object: &str, counter: &str) -> bool {
+    let is = |part: &tallymon_core::path::Part, name: &str| {
+        part.name().is_some_and(|part| part.eq_ignore_ascii_case(name))
+    };
+    is(&parts.object, object) && is(&parts.counter, counter)
 }
 
 impl Pass {
@@ -156,7 +163,8 @@ impl Pass {
                 places.push(self.course(column, nth, columns.len(), selection));
             }
             cooker.cook_into(&record, &mut values);
-            self.record(record.time, &mut before, &places, &values, columns.len());
+            let hour = add_minutes(record.time, record.local_minutes).0 / HOUR;
+            self.record((record.time, hour), &mut before, &places, &values, columns.len());
         }
         for watch in &mut self.watches {
             if let Some(rule) = self.rules.rules.get(watch.rule) {
@@ -179,12 +187,17 @@ impl Pass {
             return Some(*course);
         }
         let course = self.courses.len();
+        let is_headline = |of: &Headline| {
+            let parts = column.parts.as_ref();
+            !of.is_process && parts.is_some_and(|parts| is_counter(parts, of.object, of.counter))
+        };
         self.by_path.insert((column.path.clone(), nth), course);
         self.courses.push(Course {
             path: column.path.clone(),
             parts: column.parts.clone(),
             counter_type: column.counter_type,
             track: Track::default(),
+            hours: HEADLINES.iter().any(is_headline).then(Hours::default),
             latest: None,
         });
         self.courses.reserve(columns.saturating_sub(course));
@@ -242,7 +255,7 @@ impl Pass {
 
     fn record(
         &mut self,
-        time: FileTime,
+        (time, hour): (FileTime, u64),
         before: &mut Option<FileTime>,
         places: &[Option<usize>],
         values: &[Result<Value, NoValue>],
@@ -267,6 +280,9 @@ impl Pass {
             };
             if let Some(value) = course.latest {
                 course.track.add(bucket, value);
+                if let Some(hours) = &mut course.hours {
+                    hours.add(hour, time, value);
+                }
             }
         }
         let previous = before.replace(time).filter(|previous| *previous <= time);

@@ -25,6 +25,8 @@ pub struct Trend {
     pub tau: f64,
 }
 
+/// The share of the points on each side of a shift that are nearer to the level of their side.
+const STAYS: f64 = 0.8;
 /// How many points of a trend are compared with each other.
 const TREND_POINTS: usize = 128;
 
@@ -103,7 +105,8 @@ pub(super) fn change_points(values: &[f64], noise: f64, penalty: f64, least: usi
 
 /// The largest shift of a course, if it is beyond the noise.
 ///
-/// It must last at least a tenth of the course on both sides, and be at least `deviations` times the noise.
+/// It must last at least a tenth of the course on both sides, stay until its end, and be at least
+/// `deviations` times the noise.
 pub fn shift(values: &[f64], deviations: f64) -> Option<Shift> {
     let least = values.len().div_ceil(10).max(5);
     let noise = noise(values)?.max(floor_of_noise(values));
@@ -118,6 +121,15 @@ pub fn shift(values: &[f64], deviations: f64) -> Option<Shift> {
         let &[from, at, to] = three else { continue };
         let (Some(before), Some(after)) = (level(from, at), level(at, to)) else { continue };
         let distance = (after - before).abs() / noise;
+        let stays = |range: std::ops::Range<usize>, level: f64, other: f64| {
+            let part = values.get(range).unwrap_or_default();
+            let near = part.iter().filter(|value| (*value - level).abs() < (*value - other).abs()).count();
+            near as f64 >= STAYS * part.len() as f64
+        };
+        // A level that comes and goes, such as that of days and nights, is no shift.
+        if !stays(0..at, before, after) || !stays(at..values.len(), after, before) {
+            continue;
+        }
         if distance >= deviations && largest.is_none_or(|largest| distance > largest.deviations) {
             largest = Some(Shift { at, before, after, deviations: distance });
         }

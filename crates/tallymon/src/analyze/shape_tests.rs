@@ -55,6 +55,16 @@ fn finds_shifts_where_they_are() {
 }
 
 #[test]
+fn levels_that_come_and_go_are_no_shift() {
+    for (from, to) in [(100, 200), (200, 380)] {
+        let course = Noise::course(4, 500, |at| if (from..to).contains(&at) { 60.0 } else { 20.0 });
+        assert_eq!(shift(&course, 4.0), None, "from {from} to {to}");
+    }
+    // Days and nights, each of a quarter.
+    assert_eq!(shift(&Noise::course(4, 480, |at| if at / 60 % 2 == 0 { 60.0 } else { 20.0 }), 4.0), None);
+}
+
+#[test]
 fn quiet_courses_have_no_shift_and_no_trend() {
     // Independent noise, noise that depends on its neighbours (as real counters do), single spikes, a
     // constant.

@@ -1,9 +1,15 @@
 //! The course of a counter over a whole log in bounded memory: one bucket for each stretch of time.
 
+use std::collections::VecDeque;
+
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 /// The buckets of a track at most; when time goes on, two become one.
 const BUCKETS: usize = 512;
+/// The hours of a course at most: sixty days. Older ones are forgotten.
+const MOST_HOURS: usize = 60 * 24;
+/// An hour in units of 100 ns.
+pub(super) const HOUR: u64 = 3600 * UNITS_PER_SECOND;
 /// The memory of all tracks together that decides how many buckets each has.
 const MEMORY: usize = 64 << 20;
 
@@ -36,6 +42,52 @@ pub struct Bucket {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Track {
     buckets: Vec<Bucket>,
+}
+
+/// The values of a counter in each local hour that has some.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hours {
+    hours: VecDeque<HourOfCourse>,
+}
+
+/// One local hour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HourOfCourse {
+    /// Hours since 1601, local time.
+    pub(super) hour: u64,
+    /// The first record in it, UTC.
+    pub(super) first: FileTime,
+    sum: f64,
+    count: u32,
+}
+
+impl Hours {
+    pub(super) fn add(&mut self, hour: u64, time: FileTime, value: f64) {
+        match self.hours.back_mut().filter(|last| last.hour == hour) {
+            Some(last) => {
+                last.sum += value;
+                last.count = last.count.saturating_add(1);
+            }
+            None => {
+                if self.hours.len() >= MOST_HOURS {
+                    self.hours.pop_front();
+                }
+                self.hours.push_back(HourOfCourse { hour, first: time, sum: value, count: 1 });
+            }
+        }
+    }
+
+    /// The hours in the order of their records.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &HourOfCourse> {
+        self.hours.iter()
+    }
+}
+
+impl HourOfCourse {
+    /// The mean of its values.
+    pub(super) fn mean(&self) -> f64 {
+        self.sum / f64::from(self.count.max(1))
+    }
 }
 
 impl Axis {

@@ -114,7 +114,7 @@ pub(super) fn details(
         FindingKind::Rule { id, origin, condition } => {
             writeln!(out, "   rule {} ({}): {}", visible(id), visible(origin), visible(condition))
         }
-        FindingKind::Shift | FindingKind::Trend => {
+        _ => {
             writeln!(out, "   found without a rule, {:.0} % sure", finding.certainty * 100.0)
         }
     }
