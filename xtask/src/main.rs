@@ -106,7 +106,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "sick",
-        summary: "sick on purpose, and what 'tally analyze' finds (2 minutes; root for control groups)",
+        summary: "sick on purpose, and what 'analyze' finds (12 minutes, root) [WORD... | --quiet MINUTES]",
         run: sick::run,
     },
     Task {
