@@ -115,6 +115,10 @@ pub(crate) enum Command {
     /// Convert performance logs, or copy a selection of counters and times.
     #[command(after_help = examples::RELOG)]
     Relog(Relog),
+    /// Keep a lake in order: few large parts instead of many, no files that nobody needs.
+    #[cfg(feature = "parquet")]
+    #[command(after_help = examples::LAKE)]
+    Lake(crate::command::lake::Lake),
     /// Summarize a performance log: format, times, hosts, counters, damage.
     #[command(after_help = examples::INFO)]
     Info(Info),

@@ -187,6 +187,9 @@ impl From<SettingsFault> for Failure {
             SettingsFault::NothingToRecord => {
                 "nothing to record: give counters with -c, or --all-objects".into()
             }
+            SettingsFault::RingOfLake => {
+                "a lake keeps everything: it takes neither --segments nor --max-size".to_owned()
+            }
             SettingsFault::RingWithoutRotation => {
                 "--segments: say when a new log begins, with --rotate-time or --rotate-size".into()
             }

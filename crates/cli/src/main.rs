@@ -150,6 +150,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::Explain(explain)) => command::explain::run(common, explain),
         Some(Command::Dump(dump)) => command::dump::run(common, dump),
         Some(Command::Relog(relog)) => command::relog::run(common, relog),
+        #[cfg(feature = "parquet")]
+        Some(Command::Lake(lake)) => command::lake::run(common, lake),
         Some(Command::Info(info)) => command::info::run(common, info),
         Some(Command::Stats(stats)) => command::stats::run(common, stats),
         Some(Command::Compare(compare)) => command::compare::run(common, compare),

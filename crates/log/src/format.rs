@@ -15,6 +15,7 @@ use crate::names::{NameTable, Translated};
 use crate::native::NativeReader;
 use crate::processes::{ByProcess, ProcessNames};
 use crate::reader::LogReader;
+use crate::select::Selection;
 
 /// A format of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,6 +33,8 @@ pub enum Format {
     Sqlite,
     /// Parquet file.
     Parquet,
+    /// Folder of Parquet files that is a table of Delta Lake.
+    Lake,
     /// JSON lines: one object a row.
     Json,
     /// Binary file of sysstat.
@@ -139,6 +142,17 @@ pub const FORMATS: &[FormatInfo] = &[
         reads: cfg!(feature = "parquet"),
         writes: cfg!(feature = "parquet"),
         detect: |head| head.starts_with(b"PAR1"),
+    },
+    FormatInfo {
+        format: Format::Lake,
+        name: "lake",
+        aliases: &["delta"],
+        extension: "lake",
+        description: "lake: a folder that is a table of Delta Lake, for many logs",
+        reads: cfg!(feature = "parquet"),
+        writes: cfg!(feature = "parquet"),
+        // It is no file.
+        detect: |_| false,
     },
     FormatInfo {
         format: Format::Json,
@@ -284,6 +298,9 @@ pub struct ReadOptions {
     pub processes: Option<ProcessNames>,
     /// Compute shares above 100 % as 100. Windows does not do so when it writes logs.
     pub cap: bool,
+    /// What the reader of the log needs of it. Where a format finds that faster than everything, such as
+    /// the parts of a lake, other counters and records may be left out; else it changes nothing.
+    pub needed: Selection,
     /// Counts the bytes that are read, for a progress bar.
     pub bytes_read: BytesRead,
 }
@@ -356,6 +373,10 @@ fn translated<'r>(log: Box<dyn LogReader + 'r>, options: &ReadOptions) -> Box<dy
 }
 
 fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
+    #[cfg(feature = "parquet")]
+    if crate::lake::is_table(path) {
+        return Ok(Box::new(crate::lake::LakeReader::open(path, options)?));
+    }
     let file = match log_file(path) {
         // The name of an archive of several files is not that of a file.
         Err(error) => match crate::import::pcp::metadata_of(path) {

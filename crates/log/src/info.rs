@@ -128,6 +128,15 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
     info_of(path, &Selection::default(), options)
 }
 
+/// The length of a log in bytes.
+fn bytes_of(path: &Path) -> Result<u64, LogError> {
+    #[cfg(feature = "parquet")]
+    if crate::lake::is_table(path) {
+        return crate::lake::bytes_of(path);
+    }
+    Ok(std::fs::metadata(path).map_err(|error| LogError::from(error).in_file(path))?.len())
+}
+
 /// As [`info()`], of the records in a range; the counters of the selection do not matter.
 ///
 /// # Errors
@@ -135,7 +144,7 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
 /// As [`open`], and a range without records.
 pub fn info_of(path: &Path, selection: &Selection, options: &ReadOptions) -> Result<Info, LogError> {
     let range = selection.range_of(&[path.to_path_buf()], options)?;
-    let bytes = std::fs::metadata(path).map_err(|error| LogError::from(error).in_file(path))?.len();
+    let bytes = bytes_of(path)?;
     let mut log = open(path, options)?;
     let mut times: Vec<FileTime> = Vec::new();
     let mut minutes = None;

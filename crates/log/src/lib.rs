@@ -35,6 +35,7 @@
 //! | `import` | logs of other collectors, such as sysstat |
 //! | `sqlite` | SQLite databases in Windows' schema, read and written; with the feature `sqlite` |
 //! | `parquet` | Parquet files; with the feature `parquet` |
+//! | `lake` | folders of Parquet files that are tables of Delta Lake; with the feature `parquet` |
 //! | [`names`] | tables of names in other languages, and logs translated with them |
 //! | [`zone`] | local times of logs and UTC |
 //! | [`clock`] | times by the clock of a log |
@@ -78,6 +79,8 @@ mod utf16;
 pub mod zone;
 
 #[cfg(feature = "parquet")]
+pub mod lake;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -86,7 +89,7 @@ pub use clock::{LogClock, LogTime, Moment, TimeRange};
 pub use compare::{Comparison, compare};
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use file::open_regular;
-pub use format::{BytesRead, FORMATS, Format, FormatInfo, ReadOptions, open, read_bytes};
+pub use format::{BytesRead, FORMATS, Format, FormatInfo, HEAD, ReadOptions, open, read_bytes};
 pub use import::open_pcp;
 pub use info::{Info, info};
 pub use processes::{ProcessNames, with_process_id};

@@ -7,7 +7,7 @@ use tallymon_core::counter::{CounterType, average};
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
-use crate::clock::{LogClock, TimeRange};
+use crate::clock::{LogClock, LogTime, TimeRange};
 use crate::error::{LogError, Notes};
 use crate::format::{ReadOptions, open};
 use crate::processes::ProcessNames;
@@ -122,7 +122,12 @@ pub(crate) fn gather(
 ) -> Result<Stats, LogError> {
     // The numbers of two processes do not belong into one line.
     let processes = Some(options.processes.unwrap_or(ProcessNames::OnChange));
-    let by_process = ReadOptions { processes, ..options.clone() };
+    let needed = Selection {
+        counters: selection.counters.clone(),
+        from: range.from.map(LogTime::Utc),
+        to: range.to.map(LogTime::Utc),
+    };
+    let by_process = ReadOptions { processes, needed, ..options.clone() };
     let mut gathered: Vec<Accumulator> = Vec::new();
     let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
     let mut search = PathMatcher::new(selection);

@@ -49,7 +49,8 @@ pub(crate) fn convert(
     parameters: &Parameters,
 ) -> Result<Converted, Refused> {
     let wanted = parameters.needed("format")?;
-    let format = Format::from_name(wanted).filter(|format| format.info().writes);
+    // A lake is no file that could be sent.
+    let format = Format::from_name(wanted).filter(|format| format.info().writes && *format != Format::Lake);
     let format =
         format.ok_or_else(|| Refused::bad_request(format!("no format {:?} is written", visible(wanted))))?;
     let mut counters = Vec::new();

@@ -69,8 +69,8 @@ pub mod log {
     pub use tallymon_log::info::info;
     pub use tallymon_log::relog::{Report, relog, relog_to};
     pub use tallymon_log::{
-        BytesRead, Column, FORMATS, Format, FormatInfo, LogClock, LogError, LogErrorKind, LogReader, LogTime,
-        Moment, Notes, ProcessNames, ReadOptions, Record, Selection, open, open_regular,
+        BytesRead, Column, FORMATS, Format, FormatInfo, HEAD, LogClock, LogError, LogErrorKind, LogReader,
+        LogTime, Moment, Notes, ProcessNames, ReadOptions, Record, Selection, open, open_regular,
     };
 
     /// Windows' binary logs.
@@ -101,6 +101,12 @@ pub mod log {
     /// Descriptions of logs.
     pub mod info {
         pub use tallymon_log::info::{Info, info, info_of};
+    }
+
+    /// Lakes.
+    #[cfg(feature = "parquet")]
+    pub mod lake {
+        pub use tallymon_log::lake::{Compacted, Vacuumed, compact, is_table, vacuum};
     }
 
     /// The native log.

@@ -83,7 +83,22 @@ pub(crate) const DUMP: &str = r"Examples:
 pub(crate) const RELOG: &str = r"Examples:
   tally relog yesterday.blg -o yesterday.csv
   tally relog *.blg -o week.parquet -c '\Processor(*)\*'
+  tally relog /var/log/customers -f lake -o counters.lake
   tally relog yesterday.blg -o morning.tally --to '2026-11-21 12:00'";
+
+#[cfg(feature = "parquet")]
+pub(crate) const LAKE: &str = r"Examples:
+  tally lake compact counters.lake
+  tally lake vacuum counters.lake --older-than 24h";
+
+#[cfg(feature = "parquet")]
+pub(crate) const LAKE_COMPACT: &str = r"Examples:
+  tally lake compact counters.lake";
+
+#[cfg(feature = "parquet")]
+pub(crate) const LAKE_VACUUM: &str = r"Examples:
+  tally lake vacuum counters.lake
+  tally lake vacuum counters.lake --older-than 24h";
 
 pub(crate) const INFO: &str = r"Examples:
   tally info yesterday.blg

@@ -13,15 +13,16 @@ use super::writing::Replacing;
 
 #[derive(Debug, Args)]
 pub(crate) struct Relog {
-    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, JSON, native. Several are joined in the
-    /// order of their first records.
+    /// Logs of any format: BLG, PDH-CSV, PDH-TSV, SQLite, Parquet, JSON, native, or lakes. Several are joined in
+    /// the order of their first records. Into a lake each is put alone, and folders of logs are taken, too.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// File to write. Without it, text goes to standard output.
+    /// File to write; for a lake its folder, which may have logs in it. Without it, text goes to standard
+    /// output.
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Output format: blg, csv, tsv, json, tally (native), sqlite or parquet. Default: by file name, else
-    /// csv.
+    /// Output format: blg, csv, tsv, json, tally (native), sqlite, parquet or lake. Default: by file name,
+    /// else csv.
     #[arg(long, short, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<String>,
     #[command(flatten)]

@@ -13,6 +13,8 @@ pub(crate) mod explain;
 pub(crate) mod find;
 pub(crate) mod get;
 pub(crate) mod info;
+#[cfg(feature = "parquet")]
+pub(crate) mod lake;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;

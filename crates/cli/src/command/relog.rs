@@ -47,6 +47,9 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         overwrite: arguments.replacing.overwrite(),
     };
     say_unused(arguments, options.format);
+    if options.format == Format::Lake {
+        return into_lake(arguments, &options);
+    }
     // Each input is read for its columns, and then for its records.
     let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);
     let report = match &arguments.output {
@@ -60,6 +63,19 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     say_report(&report, arguments.output.as_deref(), options.utc)?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     ended(damaged, &report.not_found)
+}
+
+#[cfg(feature = "parquet")]
+fn into_lake(arguments: &Relog, options: &Options) -> Result<(), Failure> {
+    let output = arguments.output.as_deref();
+    let output = output.ok_or_else(|| Failure::new(Kind::Usage, "a lake is a folder: name it (-o)"))?;
+    without_half_files()?;
+    super::lake::put(&arguments.inputs, output, options)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn into_lake(_: &Relog, _: &Options) -> Result<(), Failure> {
+    Err(Failure::new(Kind::Usage, "this program was built without the feature that writes a lake"))
 }
 
 /// Names the options that the format has no use for.

@@ -108,7 +108,7 @@ pub(crate) fn target(settings: &SessionSettings, host: &str) -> Result<Target, F
 
 /// Where samples wait: beside the logs of the session, which nobody else sends from.
 fn queue_folder(settings: &SessionSettings) -> PathBuf {
-    settings.folder.join(format!("{}_otlp", settings.base))
+    settings.log_folder().join(format!("{}_otlp", settings.base))
 }
 
 /// Nothing panics while it is locked that would leave half a change.

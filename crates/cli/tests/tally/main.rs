@@ -18,6 +18,8 @@ mod forms;
 mod full;
 mod hostile;
 mod killed;
+#[cfg(feature = "parquet")]
+mod lake;
 mod languages;
 mod log_times;
 mod logman;

@@ -3,9 +3,12 @@
 use super::bytes::{Bad, Input, STRUCT};
 use super::{BIAS_KEY, ZONE_KEY};
 
-/// What the columns of our files are called.
-pub(super) const NAMES: [&str; 9] =
-    ["time", "path", "type", "value", "first", "second", "frequency", "multi_count", "missing"];
+/// What the columns of our files are called. Only the parts of a lake have the last one.
+pub(super) const NAMES: [&str; 10] =
+    ["time", "path", "type", "value", "first", "second", "frequency", "multi_count", "missing", "scale"];
+
+/// The columns that every file must have.
+const NEEDED: usize = 9;
 
 /// One column of the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +38,8 @@ pub(super) struct Group {
 /// What is read of the footer.
 #[derive(Debug)]
 pub(super) struct Footer {
-    /// Columns in the order of [`NAMES`].
-    pub(super) leaves: [Leaf; NAMES.len()],
+    /// Columns in the order of [`NAMES`]; `None` for one that the file does not have.
+    pub(super) leaves: [Option<Leaf>; NAMES.len()],
     pub(super) groups: Vec<Group>,
     /// Rows of all row groups, by the file's own sum.
     pub(super) rows: u64,
@@ -101,18 +104,17 @@ impl Footer {
         if let Some(nested) = columns.iter().find(|element| element.children > 0 || element.repeated) {
             return Err(format!("the column {:?} has other columns or lists in it", nested.name));
         }
-        let mut places = [0usize; NAMES.len()];
-        let mut leaves = [Leaf { physical: 0, optional: false, units: 0 }; NAMES.len()];
-        for ((name, place), leaf) in NAMES.iter().zip(&mut places).zip(&mut leaves) {
-            *place = at(name)?;
-            if let Some(element) = columns.get(*place) {
-                *leaf = element.leaf;
-            }
+        let mut places: [Option<usize>; NAMES.len()] = [None; NAMES.len()];
+        let mut leaves = [None; NAMES.len()];
+        for (nth, ((name, place), leaf)) in NAMES.iter().zip(&mut places).zip(&mut leaves).enumerate() {
+            *place = if nth < NEEDED { Some(at(name)?) } else { at(name).ok() };
+            *leaf = place.and_then(|place| columns.get(place)).map(|element| element.leaf);
         }
         let groups = groups.into_iter().map(|(rows, chunks)| {
             let mut group = Group { rows, chunks: [Chunk::default(); NAMES.len()] };
             for ((place, chunk), name) in places.iter().zip(&mut group.chunks).zip(NAMES) {
-                *chunk = *chunks.get(*place).ok_or_else(|| format!("a row group has no column {name:?}"))?;
+                let Some(place) = *place else { continue };
+                *chunk = *chunks.get(place).ok_or_else(|| format!("a row group has no column {name:?}"))?;
             }
             Ok(group)
         });

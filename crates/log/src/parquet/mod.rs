@@ -19,17 +19,21 @@
 //! The footer has the zone of the log's local times, as the keys `ZONE_KEY` and `BIAS_KEY`.
 //!
 //! The reader takes files with these columns, also when another program wrote them again, as long as it used
-//! no compression but Snappy. It has a decoder of its own: the `parquet` crate reserves up to 2 GiB on the
-//! word of one page header, and this decoder holds one row group of at most `MOST_ROWS` values.
+//! no compression but Snappy and zstd. It has a decoder of its own: the `parquet` crate reserves up to 2 GiB
+//! on the word of one page header, and this decoder holds one row group of at most `MOST_ROWS` values.
 
 mod bytes;
 mod decode;
 mod footer;
+mod group;
 mod pages;
 mod read;
+mod table;
 mod write;
 
-pub(crate) use read::ParquetReader;
+pub(crate) use group::{Groups, Rows};
+pub(crate) use read::{MOST_COLUMNS, ParquetReader};
+pub(crate) use table::{Names, OneValue, Shape, TableWriter, into_io, microseconds};
 pub use write::ParquetSink;
 
 /// The first and last bytes of a file.

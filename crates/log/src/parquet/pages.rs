@@ -1,6 +1,7 @@
 //! Decodes one column of a row group, page by page.
 
 use std::collections::HashMap;
+use std::io::Read;
 
 use super::bytes::{Bad, Input, STRUCT, TRUE};
 use super::decode::{deltas, hybrid};
@@ -8,6 +9,9 @@ use super::footer::Leaf;
 
 /// The largest page that is read, decompressed. Writers make pages of about 1 MB.
 const MOST_OF_PAGE: usize = 1 << 26;
+
+/// The largest window of a page in zstd, as a power of two: 8 MB, which its highest level uses.
+const LARGEST_WINDOW: u32 = 23;
 
 /// The values of a column.
 #[derive(Debug, Default)]
@@ -139,11 +143,23 @@ fn expand(stored: &[u8], length: usize, codec: i64) -> Result<Vec<u8>, Bad> {
             }
             snap::raw::Decoder::new().decompress_vec(stored).map_err(|error| error.to_string())
         }
+        6 => {
+            let mut decoder = zstd::stream::read::Decoder::new(stored).map_err(|error| error.to_string())?;
+            decoder.window_log_max(LARGEST_WINDOW).map_err(|error| error.to_string())?;
+            // It grows with what is there, not by what the page says.
+            let mut bytes = Vec::new();
+            let most = (length as u64).saturating_add(1);
+            decoder.take(most).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+            if bytes.len() != length {
+                return Err(format!("a page of {length} bytes has {} bytes or more", bytes.len()));
+            }
+            Ok(bytes)
+        }
         other => {
             const NAMES: [&str; 8] =
                 ["UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW"];
             let name = usize::try_from(other).ok().and_then(|at| NAMES.get(at)).unwrap_or(&"unknown");
-            Err(format!("the compression {name} is not read here; write the file again with SNAPPY"))
+            Err(format!("the compression {name} is not read here; write the file again with SNAPPY or ZSTD"))
         }
     }
 }

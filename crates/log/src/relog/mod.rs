@@ -21,7 +21,7 @@ use crate::format::{Format, FormatInfo, ReadOptions};
 use crate::new_file::{NewFile, Overwrite, is_same_file};
 use crate::select::Selection;
 
-use plan::Plan;
+pub(crate) use plan::Plan;
 
 /// The options of [`relog()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,8 @@ pub struct Report {
     pub not_found: Vec<String>,
     /// What could not be copied exactly, in words.
     pub remarks: Vec<String>,
+    /// The output is a lake that has the inputs already, so that nothing was written.
+    pub is_known: bool,
 }
 
 /// One input of [`relog()`].
@@ -127,6 +129,10 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
         && let Some(input) = inputs.iter().find(|input| is_same_file(input, output))
     {
         return Err(LogError::new(LogErrorKind::OutputIsInput(input.clone())).in_file(output));
+    }
+    #[cfg(feature = "parquet")]
+    if options.format == Format::Lake {
+        return crate::lake::put(inputs, output, options).map_err(|error| error.in_file(output));
     }
     // An output that can not be written is an error before anything is read.
     let begun = NewFile::create(output, options.overwrite).map_err(LogError::from);
@@ -180,10 +186,11 @@ const fn needs_file(format: Format) -> Option<&'static str> {
         }
         Format::Sqlite => Some("a SQLite database can be written to a file only"),
         Format::Parquet => Some("a Parquet file can be written to a file only"),
+        Format::Lake => Some("a lake is a folder: name it (-o)"),
         Format::Csv | Format::Tsv | Format::Json => None,
         _ => Some(
-            "logs of other collectors are read, but not written; write csv, tsv, json, blg, tally, sqlite or \
-             parquet",
+            "logs of other collectors are read, but not written; write csv, tsv, json, blg, tally, sqlite, \
+             parquet or lake",
         ),
     }
 }
@@ -227,12 +234,13 @@ where
 fn not_written(format: Format) -> LogError {
     let FormatInfo { description, writes, .. } = format.info();
     LogError::new(LogErrorKind::Request(match (format, writes) {
-        (Format::Sqlite | Format::Parquet, false) => {
+        (Format::Sqlite | Format::Parquet | Format::Lake, false) => {
             format!("this program was built without the feature that writes a {description}")
         }
         _ => {
             format!(
-                "a {description} is read, but not written; write csv, tsv, json, blg, tally, sqlite or parquet"
+                "a {description} is read, but not written; write csv, tsv, json, blg, tally, sqlite, \
+                 parquet or lake"
             )
         }
     }))

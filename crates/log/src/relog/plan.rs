@@ -9,7 +9,7 @@ use tallymon_core::flow::{Column, NoValue, Row, Sink, Value};
 use super::{InputReport, Options, Report};
 use crate::clock::{LogClock, TimeRange};
 use crate::error::LogError;
-use crate::format::open;
+use crate::format::{ReadOptions, open};
 use crate::native::WriteOptions;
 use crate::reader::{Cooker, ScannedRecord, table_order};
 use crate::select::{PathMatcher, nothing_found};
@@ -25,8 +25,8 @@ pub(super) struct Chosen {
 
 /// What must be known before the first record is written.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) report: Report,
+pub(crate) struct Plan {
+    pub(crate) report: Report,
     pub(super) chosen: Vec<Chosen>,
     pub(super) zone: Zone,
     /// The distance from UTC of the first kept record.
@@ -41,12 +41,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(inputs: &[PathBuf], options: &Options) -> Result<Plan, LogError> {
+    pub(crate) fn new(inputs: &[PathBuf], options: &Options) -> Result<Plan, LogError> {
         let mut clock = LogClock::default();
         let range = options.select.range_of(inputs, &options.read)?;
+        let read = ReadOptions { needed: options.select.clone(), ..options.read.clone() };
         let mut scanned = Vec::new();
         for path in inputs {
-            scanned.push(scan(path, options, range, &mut clock)?);
+            scanned.push(scan(path, &read, range, &mut clock)?);
         }
         scanned.sort_by_key(|scanned| scanned.report.first);
         let mut search = PathMatcher::new(&options.select);
@@ -121,7 +122,7 @@ impl Plan {
     }
 
     /// Reads the records of the inputs and writes the chosen ones into `sink`.
-    pub(super) fn copy<S: Sink>(&mut self, sink: &mut S, options: &Options) -> Result<(), LogError>
+    pub(crate) fn copy<S: Sink>(&mut self, sink: &mut S, options: &Options) -> Result<(), LogError>
     where
         LogError: From<S::Error>,
     {
@@ -131,8 +132,9 @@ impl Plan {
         let texts: Vec<usize> = texts.map(|(at, _)| at).collect();
         let with_values = sink.needs_values();
         let mut cells = Vec::new();
+        let read = ReadOptions { needed: options.select.clone(), ..options.read.clone() };
         for (nth, input) in self.report.inputs.iter_mut().enumerate() {
-            let mut log = open(&input.path, &options.read)?;
+            let mut log = open(&input.path, &read)?;
             let mut in_range = 0u32;
             // Rates start again with each input.
             let mut cooker = Cooker::capped(options.read.cap);
@@ -198,11 +200,11 @@ struct ScannedInput {
 
 fn scan(
     path: &Path,
-    options: &Options,
+    read: &ReadOptions,
     range: TimeRange,
     clock: &mut LogClock,
 ) -> Result<ScannedInput, LogError> {
-    let mut log = open(path, &options.read)?;
+    let mut log = open(path, read)?;
     let (mut first, mut last, mut minutes) = (None, None, None);
     let mut of_log = LogClock::default();
     let mut note = |passed: ScannedRecord| {

@@ -118,7 +118,8 @@ pub(crate) struct SessionOptions {
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or
-    /// parquet. With otlp the samples are sent, and no logs are written.
+    /// parquet; or lake: each log is put into the lake of the folder when it is complete, after an hour unless
+    /// --rotate-time or --rotate-size says otherwise. With otlp the samples are sent, and no logs are written.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
     /// Send each sample to this receiver of OTLP over HTTP, such as http://localhost:4318, beside writing the

@@ -55,7 +55,10 @@ impl SessionSettings {
             let log = self.segment(number);
             if log.exists() { log } else { while_recording(&log, self.format) }
         };
-        numbers.into_iter().map(input).collect()
+        // A lake has what is complete, of this session and maybe of others.
+        let lake = (self.format == Format::Lake && self.folder.join("_delta_log").is_dir())
+            .then(|| self.folder.clone());
+        lake.into_iter().chain(numbers.into_iter().map(input)).collect()
     }
 
     fn check_readable(&self) -> Result<(), SessionError> {

@@ -32,6 +32,8 @@ pub enum SettingsFault {
     NotBuilt(Format),
     /// A ring needs to know when a new log begins.
     RingWithoutRotation,
+    /// A lake keeps what was put into it: it takes no ring, and no limit of size.
+    RingOfLake,
     /// A size, or the number of logs, is 0.
     Zero,
     /// The end is not after the begin.
@@ -72,6 +74,9 @@ impl fmt::Display for SettingsFault {
             SettingsFault::NotBuilt(format) => {
                 write!(f, "this program was built without {}", format.info().description)
             }
+            SettingsFault::RingOfLake => f.write_str(
+                "a lake keeps everything: it takes no number of logs, and no most bytes of all logs",
+            ),
             SettingsFault::RingWithoutRotation => {
                 f.write_str("a ring of logs needs a time or a size at which a new log begins")
             }

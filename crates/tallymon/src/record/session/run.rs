@@ -263,8 +263,8 @@ impl Run<'_> {
         if !self.settings.records() {
             return Ok((counters, None));
         }
-        let folder = &self.settings.folder;
-        fs::create_dir_all(folder).map_err(|error| SessionError::file(folder, error))?;
+        let folder = self.settings.log_folder();
+        fs::create_dir_all(&folder).map_err(|error| SessionError::file(&folder, error))?;
         self.convert_leftovers(unfinished);
         let mut recorder = self.recorder(unfinished);
         recorder.choose(&counters.found.query);
@@ -495,7 +495,11 @@ impl Run<'_> {
     }
 
     fn convert(&mut self, recording: PathBuf, number: u32) {
-        let (output, format) = (self.settings.segment(number), self.settings.format);
+        let format = self.settings.format;
+        let output = match format {
+            Format::Lake => self.settings.folder.clone(),
+            _ => self.settings.segment(number),
+        };
         if format != Format::Tally {
             // A recorder that was killed may have converted it already, and not removed the recording.
             let job = move || convert(&recording, &output, format, Overwrite::Replace).map(drop);

@@ -13,6 +13,9 @@ use super::alert::Alerts;
 use crate::names::InstanceNames;
 use crate::record::{Rotation, SYNC};
 
+/// How long a log that is put into a lake is, unless the settings say it.
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// The settings of a recording session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSettings {
@@ -139,6 +142,8 @@ impl SessionSettings {
             fault
         } else if !self.format.info().writes {
             SettingsFault::NotBuilt(self.format)
+        } else if self.format == Format::Lake && (self.segments.is_some() || self.max_size.is_some()) {
+            SettingsFault::RingOfLake
         } else if self.segments.is_some() && self.rotate_size.is_none() && self.rotate_time.is_none() {
             SettingsFault::RingWithoutRotation
         } else if self.segments == Some(0) || self.rotate_size == Some(0) || self.max_size == Some(0) {
@@ -214,11 +219,13 @@ impl SessionSettings {
     }
 
     /// When a new log begins, and how many stay.
-    pub const fn rotation(&self) -> Rotation {
+    pub fn rotation(&self) -> Rotation {
+        // What is recorded is in a lake when its log is complete.
+        let is_lake = self.format == Format::Lake && self.rotate_size.is_none();
         Rotation {
             size: self.rotate_size,
             records: None,
-            time: self.rotate_time,
+            time: self.rotate_time.or(is_lake.then_some(HOUR)),
             interval: self.interval,
             segments: self.segments,
         }
@@ -229,10 +236,19 @@ impl SessionSettings {
         self.end.is_some_and(|end| now >= end)
     }
 
+    /// The folder of the logs. Those that are put into a lake are in a folder of it that no reader of the
+    /// lake looks at.
+    pub fn log_folder(&self) -> PathBuf {
+        match self.format {
+            Format::Lake => self.folder.join("_recordings"),
+            _ => self.folder.clone(),
+        }
+    }
+
     /// The logs that are there and their numbers, in order. A recording is listed beside the log that is
     /// made of it until that is complete.
     pub fn logs(&self) -> Vec<(u32, PathBuf)> {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(self.log_folder()) else { return Vec::new() };
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let numbered = |path: PathBuf| Some((self.number_of(&path)?, path));
         let mut found: Vec<(u32, PathBuf)> = paths.filter_map(numbered).collect();
@@ -242,7 +258,7 @@ impl SessionSettings {
 
     /// The log of a number.
     pub fn segment(&self, number: u32) -> PathBuf {
-        self.folder.join(format!("{}_{number:06}.{}", self.base, self.format.info().extension))
+        self.log_folder().join(format!("{}_{number:06}.{}", self.base, self.format.info().extension))
     }
 
     /// The number of a file that is a log of this session, or a recording that becomes one.

@@ -1,0 +1,256 @@
+//! Makes few large parts of many small ones, and removes files that no version needs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::Column;
+
+use super::action::Part;
+use super::commit::Table;
+use super::part::{Added, PartWriter, ranks};
+use super::read::rows_of;
+use super::{path, times};
+use crate::column_list::ColumnList;
+use crate::error::LogError;
+use crate::parquet::{Names, OneValue, Rows, microseconds};
+
+/// A part of this size stays as it is.
+const LARGE: u64 = 1 << 26;
+
+/// The most values of parts that are made one, about 400 MB of memory.
+const MOST_VALUES: u64 = 1 << 22;
+
+/// How deep folders of partitions may lie in each other.
+const DEEPEST: u32 = 8;
+
+/// What [`compact`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Compacted {
+    /// Parts that were made into others, and their bytes.
+    pub removed: u64,
+    /// Bytes of them.
+    pub removed_bytes: u64,
+    /// Parts that were made of them.
+    pub added: u64,
+    /// Bytes of these.
+    pub added_bytes: u64,
+    /// Parts that stay as they are, because they can not be read or another writer removed them, and why.
+    pub remarks: Vec<String>,
+}
+
+/// What [`vacuum`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Vacuumed {
+    /// Files that were removed.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that no version needs, but are too young.
+    pub kept: u64,
+}
+
+/// Makes one part of the small ones of each object and day. Values stay as they are. The old files stay for
+/// readers of earlier versions, see [`vacuum`].
+///
+/// # Errors
+///
+/// The table can not be read or written. What was made before stays.
+pub fn compact(root: &Path) -> Result<Compacted, LogError> {
+    let mut table = Table::open(root)?;
+    table.state.check_writable().map_err(|words| table.unusable(words))?;
+    let mut partitions: BTreeMap<(Option<String>, Option<String>), Vec<Part>> = BTreeMap::new();
+    for part in table.state.parts.values().filter(|part| part.size < LARGE) {
+        partitions.entry((part.day.clone(), part.object.clone())).or_default().push(part.clone());
+    }
+    let mut done = Compacted::default();
+    for ((day, object), mut parts) in partitions {
+        let Some(day) = day else { continue };
+        parts.sort_by_key(|part| part.least);
+        let (mut chosen, mut values): (Vec<Part>, u64) = (Vec::new(), 0);
+        for part in parts {
+            let rows = part.rows.unwrap_or(MOST_VALUES);
+            if values.saturating_add(rows) > MOST_VALUES {
+                merge(&mut table, &day, object.as_deref(), &std::mem::take(&mut chosen), &mut done)?;
+                values = 0;
+            }
+            values = values.saturating_add(rows);
+            chosen.push(part);
+        }
+        merge(&mut table, &day, object.as_deref(), &chosen, &mut done)?;
+    }
+    Ok(done)
+}
+
+/// Makes one part of several.
+fn merge(
+    table: &mut Table,
+    day: &str,
+    object: Option<&str>,
+    parts: &[Part],
+    done: &mut Compacted,
+) -> Result<(), LogError> {
+    if parts.len() < 2 {
+        return Ok(());
+    }
+    let root = table.root.clone();
+    let mut merged = Merged::default();
+    for part in parts {
+        // What can not be read whole stays where it is.
+        if let Err(error) = rows_of(&root, part, |rows| merged.add(rows)) {
+            done.remarks.push(format!("day={day} {}: {error}", object.unwrap_or_default()));
+            return Ok(());
+        }
+    }
+    let failed = |error: io::Error| LogError::from(error).in_file(&root);
+    let added = merged.write(&root, day, object).map_err(failed)?;
+    let committed = table.commit(|state| {
+        if parts.iter().any(|part| !state.parts.contains_key(&part.path)) {
+            return None;
+        }
+        let mut actions = vec![json!({"commitInfo": {
+            "timestamp": added.milliseconds,
+            "operation": "OPTIMIZE",
+            "operationParameters": {},
+            "engineInfo": concat!("tallymon ", env!("CARGO_PKG_VERSION")),
+        }})];
+        actions.extend(parts.iter().map(|part| removal(part, added.milliseconds)));
+        actions.push(added.action(false));
+        Some(actions)
+    });
+    match committed {
+        Ok(Some(_)) => {
+            done.removed = done.removed.saturating_add(parts.len() as u64);
+            done.removed_bytes =
+                parts.iter().fold(done.removed_bytes, |sum, part| sum.saturating_add(part.size));
+            done.added = done.added.saturating_add(1);
+            done.added_bytes = done.added_bytes.saturating_add(added.part.size);
+            Ok(())
+        }
+        Ok(None) => {
+            added.discard(&root);
+            done.remarks.push(format!("day={day} {}: another writer changed it", object.unwrap_or_default()));
+            Ok(())
+        }
+        Err(error) => {
+            table.discard_unnamed(std::slice::from_ref(&added));
+            Err(error)
+        }
+    }
+}
+
+/// The action that removes a part.
+fn removal(part: &Part, milliseconds: u64) -> serde_json::Value {
+    json!({"remove": {
+        "path": part.path,
+        "deletionTimestamp": milliseconds,
+        "dataChange": false,
+        "extendedFileMetadata": true,
+        "partitionValues": {"day": part.day, "object": part.object},
+        "size": part.size,
+    }})
+}
+
+/// The values of several parts.
+#[derive(Default)]
+struct Merged {
+    list: ColumnList,
+    columns: Vec<Column>,
+    values: Vec<OneValue>,
+}
+
+impl Merged {
+    fn add(&mut self, rows: &Rows) {
+        let mut places: HashMap<(usize, CounterType), usize> = HashMap::new();
+        for row in 0..rows.count() {
+            let Some(time) = rows.time(row) else { continue };
+            let (path, counter_type) = (rows.path(row), rows.counter_type(row));
+            let place = *places.entry((path, counter_type)).or_insert_with(|| {
+                let key = (rows.path_text(path).to_owned(), counter_type, 0);
+                self.list
+                    .find(&key)
+                    .unwrap_or_else(|| self.list.add(&mut self.columns, key, rows.base_and_scale(row), None))
+            });
+            let sample = rows.has_raw(row).then(|| rows.sample(row, counter_type, time).ok()).flatten();
+            let microseconds = microseconds(time);
+            self.values.push(OneValue { column: place, microseconds, sample, value: rows.value(row) });
+        }
+    }
+
+    fn write(mut self, root: &Path, day: &str, object: Option<&str>) -> io::Result<Added> {
+        let names: Vec<Names> = self.columns.iter().map(Names::new).collect();
+        let mut part = PartWriter::new(root, day, object)?;
+        part.write(&mut self.values, &names, &ranks(&names))?;
+        part.close()
+    }
+}
+
+/// Removes files below a table that no version needs: parts of writers that were killed, and parts that were
+/// removed from the table. `now` is the time, and `age` how long they stay for readers and writers that are
+/// at work.
+///
+/// # Errors
+///
+/// The table can not be read, or a file not removed.
+pub fn vacuum(root: &Path, now: SystemTime, age: Duration) -> Result<Vacuumed, LogError> {
+    let table = Table::open(root)?;
+    table.state.check_writable().map_err(|words| table.unusable(words))?;
+    let mut sweep = Sweep { table: &table, before: now.checked_sub(age), done: Vacuumed::default() };
+    let failed = |error: io::Error| LogError::from(error).in_file(root);
+    sweep.folder(root, "", 0).map_err(failed)?;
+    Ok(sweep.done)
+}
+
+/// A walk through the folders of a table.
+struct Sweep<'t> {
+    table: &'t Table,
+    before: Option<SystemTime>,
+    done: Vacuumed,
+}
+
+impl Sweep<'_> {
+    fn folder(&mut self, folder: &Path, below: &str, depth: u32) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if name.starts_with(['_', '.']) {
+                continue;
+            }
+            let path = if below.is_empty() { name } else { format!("{below}/{name}") };
+            // A link is neither.
+            let kind = entry.file_type()?;
+            if kind.is_dir() && depth < DEEPEST {
+                self.folder(&entry.path(), &path, depth.saturating_add(1))?;
+            } else if kind.is_file() && (path.ends_with(".parquet") || path.ends_with(".part")) {
+                self.file(&entry.path(), &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, file: &Path, below: &str) -> io::Result<()> {
+        let is_same = |spelled: &&String| path::meant(spelled).is_ok_and(|meant| meant == Path::new(below));
+        let state = &self.table.state;
+        let spelled = path::spelled(below);
+        // Others spell paths in other ways.
+        let is_needed = state.parts.contains_key(&spelled) || state.parts.keys().any(|path| is_same(&path));
+        if is_needed {
+            return Ok(());
+        }
+        let about = fs::symlink_metadata(file)?;
+        let removed = state.removed.get(&spelled).copied().unwrap_or_default();
+        let since = times::unix_milliseconds(about.modified()?).max(removed);
+        if self.before.is_none_or(|before| since >= times::unix_milliseconds(before)) {
+            self.done.kept = self.done.kept.saturating_add(1);
+            return Ok(());
+        }
+        fs::remove_file(file)?;
+        self.done.files = self.done.files.saturating_add(1);
+        self.done.bytes = self.done.bytes.saturating_add(about.len());
+        Ok(())
+    }
+}

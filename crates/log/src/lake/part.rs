@@ -1,0 +1,222 @@
+//! Writes parts.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use parquet::data_type::ByteArray;
+use serde_json::{Map, Value as Json, json};
+use tallymon_core::time::FileTime;
+
+use super::action::Part;
+use super::commit::random;
+use super::{ROWS_OF_A_GROUP, path, times};
+use crate::new_file::{NewFile, Overwrite};
+use crate::parquet::{Names, OneValue, Shape, TableWriter, into_io};
+
+/// Texts up to this length are statistics; longer ones would have to be cut.
+const LONGEST_BOUND: usize = 32;
+
+/// A part that is being written. Dropping it removes it.
+pub(super) struct PartWriter {
+    file: NewFile,
+    table: TableWriter<BufWriter<File>>,
+    /// Its path below the table.
+    below: String,
+    day: String,
+    object: Option<String>,
+    rows: u64,
+    least: i64,
+    largest: i64,
+    /// Bounds of texts, and the number of NULLs.
+    texts: [Bounds; 3],
+}
+
+/// The least and the largest text of a column, and how many values are NULL.
+#[derive(Default)]
+struct Bounds {
+    least: Option<ByteArray>,
+    largest: Option<ByteArray>,
+    nulls: u64,
+}
+
+/// A complete part, and when it was complete: milliseconds since 1970.
+pub(super) struct Added {
+    pub(super) part: Part,
+    stats: String,
+    pub(super) milliseconds: u64,
+}
+
+impl PartWriter {
+    /// Begins a part of a partition.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system.
+    pub(super) fn new(root: &Path, day: &str, object: Option<&str>) -> io::Result<PartWriter> {
+        let folder = path::folder(day, object);
+        let name = format!("part-{:032x}.parquet", random());
+        let target = path::create_folder(root, &folder)?.join(&name);
+        let file = NewFile::create(&target, Overwrite::Never)?;
+        let out = BufWriter::with_capacity(1 << 16, file.file()?);
+        Ok(PartWriter {
+            table: TableWriter::new(out, Shape::Part).map_err(into_io)?,
+            file,
+            below: format!("{folder}/{name}"),
+            day: day.to_owned(),
+            object: object.map(str::to_owned),
+            rows: 0,
+            least: i64::MAX,
+            largest: i64::MIN,
+            texts: Default::default(),
+        })
+    }
+
+    /// Writes values as row groups that follow each other in time, each sorted by `rank` of its columns.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file.
+    pub(super) fn write(
+        &mut self,
+        values: &mut [OneValue],
+        columns: &[Names],
+        rank: &[usize],
+    ) -> io::Result<()> {
+        let rank_of = |value: &OneValue| rank.get(value.column).copied().unwrap_or(usize::MAX);
+        values.sort_by_key(|value| value.microseconds);
+        for group in values.chunks_mut(ROWS_OF_A_GROUP) {
+            group.sort_by_key(|value| (rank_of(value), value.microseconds));
+            let rows: Vec<(&Names, &OneValue)> =
+                group.iter().filter_map(|value| Some((columns.get(value.column)?, value))).collect();
+            self.note(&rows);
+            self.table.group(&rows).map_err(into_io)?;
+        }
+        Ok(())
+    }
+
+    /// Takes rows into the statistics.
+    fn note(&mut self, rows: &[(&Names, &OneValue)]) {
+        self.rows = self.rows.saturating_add(rows.len() as u64);
+        let mut last = None;
+        for (names, value) in rows {
+            self.least = self.least.min(value.microseconds);
+            self.largest = self.largest.max(value.microseconds);
+            // Rows are sorted by column.
+            let is_new = last.replace(value.column) != Some(value.column);
+            let texts = [&names.host, &Some(names.counter.clone()), &names.instance];
+            for (bounds, text) in self.texts.iter_mut().zip(texts) {
+                match text {
+                    None => bounds.nulls = bounds.nulls.saturating_add(1),
+                    Some(text) if is_new => bounds.note(text),
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Completes the part.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file, which is removed then.
+    pub(super) fn close(self) -> io::Result<Added> {
+        let time = |microseconds: i64| {
+            let nanoseconds = i128::from(microseconds).saturating_mul(1000);
+            FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
+        };
+        let (least, largest) = (time(self.least), time(self.largest));
+        let mut least_of = Map::new();
+        let mut largest_of = Map::new();
+        let mut nulls = Map::new();
+        least_of.insert("time".to_owned(), times::bound(least, false).into());
+        largest_of.insert("time".to_owned(), times::bound(largest, true).into());
+        nulls.insert("time".to_owned(), 0.into());
+        for (name, bounds) in ["host", "counter", "instance"].into_iter().zip(&self.texts) {
+            nulls.insert(name.to_owned(), bounds.nulls.into());
+            if let Some((one, other)) = text(bounds.least.as_ref()).zip(text(bounds.largest.as_ref())) {
+                least_of.insert(name.to_owned(), one);
+                largest_of.insert(name.to_owned(), other);
+            }
+        }
+        let stats = json!({
+            "numRecords": self.rows,
+            "minValues": least_of,
+            "maxValues": largest_of,
+            "nullCount": nulls,
+        });
+        self.table.close().map_err(into_io)?;
+        let about = self.file.file()?.metadata()?;
+        self.file.keep()?;
+        let part = Part {
+            path: path::spelled(&self.below),
+            size: about.len(),
+            day: Some(self.day),
+            object: self.object,
+            rows: Some(self.rows),
+            least: Some(least),
+            largest: Some(largest),
+        };
+        let milliseconds = times::unix_milliseconds(about.modified()?);
+        Ok(Added { part, stats: stats.to_string(), milliseconds })
+    }
+}
+
+/// A bound, if it need not be cut.
+fn text(bound: Option<&ByteArray>) -> Option<Json> {
+    let text = std::str::from_utf8(bound?.data()).ok()?;
+    (text.chars().count() <= LONGEST_BOUND).then(|| text.into())
+}
+
+impl Bounds {
+    fn note(&mut self, text: &ByteArray) {
+        if self.least.as_ref().is_none_or(|least| text.data() < least.data()) {
+            self.least = Some(text.clone());
+        }
+        if self.largest.as_ref().is_none_or(|largest| text.data() > largest.data()) {
+            self.largest = Some(text.clone());
+        }
+    }
+}
+
+impl Added {
+    /// The action that adds the part. `is_new` says whether its values are new to the table.
+    pub(super) fn action(&self, is_new: bool) -> Json {
+        let Part { path, size, day, object, .. } = &self.part;
+        json!({"add": {
+            "path": path,
+            "partitionValues": {"day": day, "object": object},
+            "size": size,
+            "modificationTime": self.milliseconds,
+            "dataChange": is_new,
+            "stats": self.stats,
+        }})
+    }
+
+    /// Removes the file of a part that no version names.
+    pub(super) fn discard(&self, root: &Path) {
+        if let Ok(below) = path::meant(&self.part.path) {
+            // One that stays is removed by the next vacuum.
+            let _ = std::fs::remove_file(root.join(below));
+        }
+    }
+}
+
+/// The order of columns by counter, instance and host: the rank of each.
+pub(super) fn ranks(columns: &[Names]) -> Vec<usize> {
+    let key = |at: &usize| {
+        let bytes = |text: &Option<ByteArray>| text.as_ref().map(|text| text.data().to_vec());
+        columns
+            .get(*at)
+            .map(|names| (names.counter.data().to_vec(), bytes(&names.instance), bytes(&names.host)))
+    };
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    order.sort_by_cached_key(key);
+    let mut ranks = vec![0; columns.len()];
+    for (rank, at) in order.into_iter().enumerate() {
+        if let Some(place) = ranks.get_mut(at) {
+            *place = rank;
+        }
+    }
+    ranks
+}

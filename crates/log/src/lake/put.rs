@@ -1,0 +1,54 @@
+//! Puts logs into a table.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::commit::Table;
+use super::hash::name_of;
+use super::sink::LakeSink;
+use crate::error::LogError;
+use crate::relog::{Options, Plan, Report};
+
+/// Puts `inputs` into the table of a folder, which is begun if there is none, as one version. Logs that are
+/// in the table already are not put in again, see [`Report::is_known`].
+pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<Report, LogError> {
+    let mut table = Table::to_write(root)?;
+    let name = name_of(inputs, options)?;
+    let known = || Report { is_known: true, ..Report::default() };
+    if table.state.logs.contains(&name) {
+        return Ok(known());
+    }
+    let mut plan = Plan::new(inputs, options)?;
+    let mut sink = LakeSink::new(root);
+    plan.copy(&mut sink, options).map_err(|error| error.in_file(root))?;
+    let parts = sink.into_parts();
+    let milliseconds = parts.iter().map(|part| part.milliseconds).max().unwrap_or_default();
+    let values = parts.iter().filter_map(|part| part.part.rows).fold(0u64, u64::saturating_add);
+    let committed = table.commit(|state| {
+        if state.logs.contains(&name) {
+            return None;
+        }
+        let mut actions = vec![json!({"commitInfo": {
+            "timestamp": milliseconds,
+            "operation": "WRITE",
+            "operationParameters": {"mode": "Append"},
+            "operationMetrics": {"numOutputRows": values, "numFiles": parts.len()},
+            "engineInfo": concat!("tallymon ", env!("CARGO_PKG_VERSION")),
+        }})];
+        actions.push(json!({"txn": {"appId": name, "version": 0, "lastUpdated": milliseconds}}));
+        actions.extend(parts.iter().map(|part| part.action(true)));
+        Some(actions)
+    });
+    match committed {
+        Ok(Some(_)) => Ok(plan.report),
+        Ok(None) => {
+            parts.iter().for_each(|part| part.discard(root));
+            Ok(known())
+        }
+        Err(error) => {
+            table.discard_unnamed(&parts);
+            Err(error)
+        }
+    }
+}
