@@ -72,7 +72,8 @@ fn whole(command: Command, look_up: LookUp<'_>) -> Command {
     let style = style.get_usage();
     let usage = word("Usage", look_up);
     let template = format!(
-        "{{before-help}}{{about-with-newline}}\n{style}{usage}:{style:#} {{usage}}\n\n{{all-args}}{{after-help}}"
+        "{{before-help}}{{about-with-newline}}\n{style}{usage}:{style:#} {{usage}}\n\n\
+         {{all-args}}{{after-help}}"
     );
     let about = command.get_about().map(|text| text_of(&text.to_string(), look_up));
     let long = command.get_long_about().map(|text| paragraphs(&text.to_string(), 0, look_up));

@@ -108,7 +108,7 @@ impl<'s> Shown<'s> {
     }
 
     /// The rows that pass the filter, in the order of the look.
-    pub(super) fn passing<'r>(self, rows: &'r [ProcessRow]) -> Vec<&'r ProcessRow> {
+    pub(super) fn passing(self, rows: &[ProcessRow]) -> Vec<&ProcessRow> {
         let filter = self.filter;
         let passes = |row: &&ProcessRow| {
             filter.is_empty()
@@ -217,8 +217,8 @@ fn program(instance: &str) -> &str {
     own.map_or(instance, |(name, _)| name)
 }
 
-/// The sums of processes; a number that none of them has stays absent. Its smallest id gives it its place when
-/// processes are sorted by id.
+/// The sums of processes; a number that none of them has stays absent. Its smallest id gives it its place
+/// when processes are sorted by id.
 fn sum(name: &str, members: &[&ProcessRow]) -> ProcessRow {
     let total = |metric: ProcessMetric| {
         let numbers = members.iter().filter_map(|row| row.number(metric));
