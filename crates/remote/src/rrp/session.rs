@@ -132,8 +132,9 @@ fn within<T>(
 ) -> Result<T, SourceError> {
     match runtime.block_on(async { tokio::time::timeout(left, work).await }) {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(failed)) => Err(failed.at(step.get())),
-        Err(_) => {
+        Ok(Err(failed)) if !failed.is_timeout() => Err(failed.at(step.get())),
+        // The connection's own timer has the same length, and may be the first.
+        Ok(Err(_)) | Err(_) => {
             let words = format!("no answer within {whole:?} while {}; --timeout waits longer", step.get());
             Err(SourceError::new(SourceErrorKind::Unreachable, words))
         }
@@ -279,6 +280,10 @@ impl Pipe {
 }
 
 impl Failed {
+    fn is_timeout(&self) -> bool {
+        matches!(self, Failed::Smb(smb2::Error::Timeout))
+    }
+
     /// As an error, with the step at which it happened.
     fn at(self, step: &'static str) -> SourceError {
         use smb2::ErrorKind as Smb;
