@@ -94,7 +94,7 @@ fn check_nt_reads_everything_it_can_ask_for() {
         ),
         (vec!["-v", "PROCSTATE", "-l", "tally,no-such-process"], 2, vec!["no-such-process: not running"]),
         (
-            vec!["-v", "COUNTER", "-l", r"\System\Processes,%.0f run", "-w", "0", "-c", "1e9"],
+            vec!["-v", "COUNTER", "-l", r"\System\Processes,%.0f run", "-w", "0", "-c", "1000000"],
             1,
             vec![" run |"],
         ),
