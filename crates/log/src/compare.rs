@@ -104,9 +104,26 @@ pub fn compare(
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Comparison, LogError> {
+    compare_beside(paths, &[], align, selection, options)
+}
+
+/// As [`compare`], but over the time that the logs `beside` cover, too: what is known of each pair of several
+/// logs is then of one part of the first log.
+///
+/// # Errors
+///
+/// As [`compare`].
+pub fn compare_beside(
+    paths: [&Path; 2],
+    beside: &[&Path],
+    align: Align,
+    selection: &Selection,
+    options: &ReadOptions,
+) -> Result<Comparison, LogError> {
     let [one, other] = paths;
     let ranges = [range(one, selection, options)?, range(other, selection, options)?];
-    let [of_one, of_other] = aligned(paths, ranges, align)?;
+    let others = beside.iter().map(|path| range(path, selection, options)).collect::<Result<Vec<_>, _>>()?;
+    let [of_one, of_other] = aligned(paths, ranges, &others, align)?;
     let first = gather(&[one.to_path_buf()], selection, of_one, options)?;
     let second = gather(&[other.to_path_buf()], selection, of_other, options)?;
     let not_found: Vec<String> =
@@ -155,26 +172,33 @@ fn range(
     range.ok_or_else(|| clock.no_records(wanted).in_file(path))
 }
 
-/// The part of each log to compare.
+/// The part of each log to compare, for which there must be records in the others, too.
 fn aligned(
     paths: [&Path; 2],
     [one, other]: [(FileTime, FileTime); 2],
+    others: &[(FileTime, FileTime)],
     align: Align,
 ) -> Result<[TimeRange; 2], LogError> {
     let select = |from: FileTime, to: FileTime| TimeRange { from: Some(from), to: Some(to) };
     match align {
         Align::Start => {
             let length = |(first, last): (FileTime, FileTime)| last.0.saturating_sub(first.0);
-            let shorter = length(one).min(length(other));
+            let shorter =
+                others.iter().map(|range| length(*range)).fold(length(one).min(length(other)), u64::min);
             let until = |first: FileTime| FileTime(first.0.saturating_add(shorter));
             Ok([select(one.0, until(one.0)), select(other.0, until(other.0))])
         }
         Align::Clock => {
-            let (from, to) = (one.0.max(other.0), one.1.min(other.1));
+            let common = |(from, to): (FileTime, FileTime), other: &(FileTime, FileTime)| {
+                (from.max(other.0), to.min(other.1))
+            };
+            let (from, to) = others.iter().fold(common(one, &other), common);
             if from > to {
                 let [path, other_path] = paths.map(Path::display);
+                let beside = if others.is_empty() { "" } else { " and the logs beside them" };
                 let words = format!(
-                    "{path} and {other_path} have no time in common; compare them by their starts instead"
+                    "{path} and {other_path}{beside} have no time in common; compare them by their \
+                     starts instead"
                 );
                 return Err(LogError::new(LogErrorKind::NoRecords(words)));
             }
@@ -267,6 +291,16 @@ mod tests {
         // A log of two seconds is compared with the first two seconds of the other.
         assert_eq!(found.sides[0].records, 2);
         assert_eq!(found.differences[1].deviations(), None);
+
+        // Beside a log of one second only its time is compared.
+        let short = log("short", "web3", 30, &[("E", &[1.0, 2.0])]);
+        let (select, read) = (&all.0, &all.1);
+        let found = compare_beside([&one, &one], &[&short], Align::Start, select, read).unwrap();
+        assert_eq!((found.sides[0].records, found.sides[1].records), (2, 2));
+        let error =
+            compare_beside([&one, &one], &[&short], Align::Clock, select, read).unwrap_err().to_string();
+        assert!(error.contains("and the logs beside them have no time in common"), "{error}");
+        std::fs::remove_file(short).unwrap();
 
         let error = compare([&one, &other], Align::Clock, &all.0, &all.1).unwrap_err().to_string();
         assert!(error.contains("no time in common"), "{error}");

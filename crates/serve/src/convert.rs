@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tallymon::PathError;
 use tallymon::core::path::CounterPath;
 use tallymon::core::visible::visible;
-use tallymon::log::compare::{Align, Comparison, Difference, compare};
+use tallymon::log::compare::{Align, Comparison, Difference, compare_beside};
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::stats::Summary;
 use tallymon::log::{Format, LogError, ReadOptions, Selection};
@@ -66,7 +66,8 @@ pub(crate) fn convert(
     // The name of a file on this machine is nobody's business.
     let options =
         Options { format, select, every, strip_path: true, read: read.clone(), ..Options::default() };
-    relog(&[path.to_path_buf()], kept.path(), &options).map_err(|error| refused(&error, &[log, log]))?;
+    relog(&[path.to_path_buf()], kept.path(), &options)
+        .map_err(|error| refused(&error, [log].into_iter()))?;
     let file = File::open(kept.path())
         .map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the new log: {error}")))?;
     let stem = Path::new(&log.name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -91,9 +92,11 @@ impl Converted {
     }
 }
 
-/// The counters of two logs, those that differ most first.
+/// The counters of two logs, those that differ most first, over the time that the logs beside them cover,
+/// too.
 pub(crate) fn differences(
     logs: [&LogHost; 2],
+    beside: &[Arc<LogHost>],
     read: &ReadOptions,
     parameters: &Parameters,
 ) -> Result<Value, Refused> {
@@ -106,8 +109,10 @@ pub(crate) fn differences(
     };
     let top = usize::try_from(parameters.number("top")?.unwrap_or(USUAL).min(MOST)).unwrap_or_default();
     let [first, second] = [logs[0].file()?, logs[1].file()?];
-    let found = compare([first, second], align, &Selection::default(), read);
-    Ok(comparison(&found.map_err(|error| refused(&error, &logs))?, logs, top))
+    let others = beside.iter().map(|log| log.file()).collect::<Result<Vec<_>, _>>()?;
+    let found = compare_beside([first, second], &others, align, &Selection::default(), read);
+    let known = || logs.into_iter().chain(beside.iter().map(|log| &**log));
+    Ok(comparison(&found.map_err(|error| refused(&error, known()))?, logs, top))
 }
 
 fn comparison(found: &Comparison, logs: [&LogHost; 2], top: usize) -> Value {
@@ -141,7 +146,7 @@ fn difference(one: &Difference) -> Value {
 }
 
 /// What is wrong with a log, by the name that the user knows.
-fn refused(error: &LogError, logs: &[&LogHost; 2]) -> Refused {
+fn refused<'l>(error: &LogError, logs: impl Iterator<Item = &'l LogHost>) -> Refused {
     let mut words = error.to_string();
     for log in logs {
         if let Ok(path) = log.file() {

@@ -57,6 +57,8 @@ pub(crate) struct Service {
     control: Semaphore,
     /// The password of a server for other machines.
     login: Option<Arc<Login>>,
+    /// Whether every connection has shown a certificate that an authority of the user has signed.
+    is_certified: bool,
     /// One password is hashed at a time.
     hashing: Semaphore,
     /// Whether browsers should come by TLS only from now on.
@@ -70,6 +72,17 @@ pub(crate) struct Local {
     pub(crate) events: Option<Roots>,
 }
 
+/// How browsers of other machines come in.
+#[derive(Debug, Default)]
+pub(crate) struct Entrance {
+    /// The password that they are asked for.
+    pub(crate) login: Option<Login>,
+    /// Whether they have shown a certificate.
+    pub(crate) is_certified: bool,
+    /// Whether they should come by TLS only from now on.
+    pub(crate) is_strict: bool,
+}
+
 impl Service {
     /// A service over a hub.
     pub(crate) fn new(
@@ -79,7 +92,7 @@ impl Service {
         usual: Vec<String>,
         metrics: Option<Arc<Metrics>>,
         local: Local,
-        (login, is_strict): (Option<Login>, bool),
+        entrance: Entrance,
     ) -> Service {
         Service {
             gate,
@@ -92,9 +105,10 @@ impl Service {
             metrics,
             local,
             control: Semaphore::new(1),
-            login: login.map(Arc::new),
+            login: entrance.login.map(Arc::new),
+            is_certified: entrance.is_certified,
             hashing: Semaphore::new(1),
-            is_strict,
+            is_strict: entrance.is_strict,
         }
     }
 
@@ -145,12 +159,13 @@ impl Service {
         {
             return Ok(response);
         }
-        if path == "/"
-            && is_reading
-            && let Some(login) = &self.login
-            && self.gate.token_of(request.headers()).is_err()
-        {
-            return self.log_in(login, request.headers(), from).await;
+        if path == "/" && is_reading && self.gate.token_of(request.headers()).is_err() {
+            match &self.login {
+                Some(login) => return self.log_in(login, request.headers(), from).await,
+                // Who came so far has shown a certificate.
+                None if self.is_certified => return self.welcome(),
+                None => {}
+            }
         }
         let is_metrics = path == "/metrics" && is_reading;
         let is_open = |metrics: &Arc<Metrics>| metrics.access() == MetricsAccess::Local;
@@ -363,7 +378,9 @@ impl Service {
             "/api/v1/compare" => {
                 let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
                 let logs = [self.hub.log(first)?, self.hub.log(second)?];
-                convert::differences([&logs[0], &logs[1]], self.hub.options(), parameters)
+                let beside: Vec<_> =
+                    parameters.all("beside").map(|id| self.hub.log(id)).collect::<Result<_, _>>()?;
+                convert::differences([&logs[0], &logs[1]], &beside, self.hub.options(), parameters)
             }
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {

@@ -26,6 +26,29 @@ pub(crate) struct Statistics {
     values: Vec<f64>,
 }
 
+/// The numbers of the values of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// How many values there are.
+    pub count: u64,
+    /// The last one.
+    pub last: f64,
+    /// Their mean.
+    pub avg: f64,
+    /// The smallest one.
+    pub min: f64,
+    /// The largest one.
+    pub max: f64,
+    /// Their sum.
+    pub sum: f64,
+    /// The sample deviation; `None` for one value.
+    pub stddev: Option<f64>,
+    /// The smallest value that 95 % of the values do not exceed; `None` if there are too many values.
+    pub p95: Option<f64>,
+    /// How much the straight line through the values rises in a minute; `None` if all have one time.
+    pub slope: Option<f64>,
+}
+
 impl Statistics {
     /// Takes a value; NaN is none.
     pub(crate) fn push(&mut self, time: FileTime, value: f64) {
@@ -54,16 +77,32 @@ impl Statistics {
         }
     }
 
-    /// As JSON; `null` where a number does not exist: no values, or too many for a percentile.
-    pub(crate) fn json(&mut self) -> Value {
+    /// The numbers; `None` if there are no values.
+    pub(crate) fn figures(&mut self) -> Option<Figures> {
         if self.count == 0 {
-            return json!({ "count": 0 });
+            return None;
         }
         let deviation = (self.count > 1).then(|| (self.squares / self.count.saturating_sub(1) as f64).sqrt());
         let slope = (self.time_squares > 0.0).then(|| self.products / self.time_squares * 60.0);
+        Some(Figures {
+            count: self.count,
+            last: self.last,
+            avg: self.mean,
+            min: self.least,
+            max: self.most,
+            sum: self.sum,
+            stddev: deviation,
+            p95: self.percentile(0.95),
+            slope,
+        })
+    }
+
+    /// As JSON; `null` where a number does not exist: no values, or too many for a percentile.
+    pub(crate) fn json(&mut self) -> Value {
+        let Some(found) = self.figures() else { return json!({ "count": 0 }) };
         json!({
-            "count": self.count, "last": self.last, "avg": self.mean, "min": self.least, "max": self.most,
-            "sum": self.sum, "stddev": deviation, "p95": self.percentile(0.95), "slope": slope,
+            "count": found.count, "last": found.last, "avg": found.avg, "min": found.min, "max": found.max,
+            "sum": found.sum, "stddev": found.stddev, "p95": found.p95, "slope": found.slope,
         })
     }
 

@@ -80,7 +80,7 @@ pub mod log {
 
     /// Which counters of two logs differ most.
     pub mod compare {
-        pub use tallymon_log::compare::{Align, Comparison, Difference, Side, compare};
+        pub use tallymon_log::compare::{Align, Comparison, Difference, Side, compare, compare_beside};
     }
 
     /// The clock of a log.

@@ -1,4 +1,4 @@
-// Two logs beside each other: what differs most, and both over each other in a chart.
+// Logs beside each other: what differs most, and all of them over each other in a chart.
 import { signal } from "@preact/signals";
 import { get, type Chart as ChartAnswer, type Comparison } from "./api";
 import { Chart, powerOf } from "./chart";
@@ -8,36 +8,63 @@ import { Swatch } from "./monitor";
 import { fail, hosts, said, theme } from "./state";
 import { t } from "./words";
 
+const MOST = 8;
+const LETTERS = "ABCDEFGH";
 const chosen = signal(["", ""]);
 const align = signal<"start" | "clock">("start");
-const answer = signal<Comparison | null>(null);
+/** Of the first log with each of the others; all have one part of the first log. */
+const answers = signal<Comparison[]>([]);
 const overlay = signal<{ path: string; data: Data } | null>(null);
+
+type Difference = Comparison["differences"][number];
+/** A counter in all logs; its numbers in each of them. */
+type Line = { one: Difference; all: (Difference["first"] | undefined)[]; most: number };
+
+const parts = () => [answers.value[0]?.sides[0], ...answers.value.map((one) => one.sides[1])];
 
 async function compare(sides: string[]): Promise<void> {
   overlay.value = null;
   try {
-    answer.value = await get<Comparison>("compare", { first: sides[0], second: sides[1], align: align.value });
-    const most = answer.value.differences[0];
-    if (most) await lay(most.path, sides);
-  } catch (error) { answer.value = null; fail(error); }
+    const [first, ...others] = sides;
+    // One after the other: each reads two logs.
+    const found: Comparison[] = [];
+    for (const second of others) {
+      found.push(await get<Comparison>("compare", { first, second, beside: others.filter((one) => one !== second), align: align.value, top: others.length > 1 ? 2000 : null }));
+    }
+    answers.value = found;
+    const most = lines()[0];
+    if (most) await lay(most.one.path, sides);
+  } catch (error) { answers.value = []; fail(error); }
 }
 
-/** Lays the second log over the first one: by their starts, or by the clock. */
+function lines(): Line[] {
+  const known = new Map<string, Line>();
+  answers.value.forEach(({ differences }, nth) => differences.forEach((one) => {
+    const line = known.get(one.path) ?? { one, all: [one.first], most: 0 };
+    line.all[nth + 1] = one.second;
+    line.most = Math.max(line.most, Math.abs(one.relative));
+    known.set(one.path, line);
+  }));
+  // A pair is in the order of the server.
+  return answers.value.length < 2 ? [...known.values()] : [...known.values()].sort((left, right) => right.most - left.most).slice(0, 100);
+}
+
+/** Lays the other logs over the first one: by their starts, or by the clock. */
 async function lay(path: string, sides: string[]): Promise<void> {
-  const parts = answer.value?.sides ?? [];
+  const all = parts();
   try {
-    const [one, other] = await Promise.all(sides.map((host, nth) => get<ChartAnswer>("query", { host, path, from: parts[nth]?.first, to: parts[nth]?.last, points: 600 })));
-    const shift = align.value === "start" ? (parts[0]?.first ?? 0) - (parts[1]?.first ?? 0) : 0;
+    const charts = await Promise.all(sides.map((host, nth) => get<ChartAnswer>("query", { host, path, from: all[nth]?.first, to: all[nth]?.last, points: 600 }).catch((error) => { if (sides.length < 3) throw error; return null; })));
     const rows = new Map<number, (number | null | undefined)[]>();
-    const put = (chart: ChartAnswer, nth: number, by: number) => chart.times.forEach((time, row) => {
-      const cells = rows.get(time + by) ?? [];
+    charts.forEach((chart, nth) => chart?.times.forEach((time, row) => {
+      const at = time + (align.value === "start" ? (all[0]?.first ?? 0) - (all[nth]?.first ?? 0) : 0);
+      const cells = rows.get(at) ?? [];
       cells[nth] = chart.series[0]?.values[row];
-      rows.set(time + by, cells);
-    });
-    put(one, 0, 0);
-    put(other, 1, shift);
+      rows.set(at, cells);
+    }));
     const times = [...rows.keys()].sort((left, right) => left - right);
-    const series = [one, other].map((chart, nth) => ({ ...chart.series[0], instance: parts[nth]?.name ?? "", values: times.map((time) => rows.get(time)?.[nth] as number | null) }));
+    const info = charts.find((one) => one)?.series[0];
+    if (!info) return;
+    const series = charts.map((_, nth) => ({ ...info, statistics: undefined, instance: all[nth]?.name ?? "", values: times.map((time) => rows.get(time)?.[nth] as number | null) }));
     overlay.value = { path, data: { times, series, decimated: false, rows: times.length } };
   } catch (error) { fail(error); }
 }
@@ -45,37 +72,46 @@ async function lay(path: string, sides: string[]): Promise<void> {
 export function Compare() {
   const logs = hosts.value.filter((one) => one.kind === "log" && one.state === "ready");
   if (logs.length < 2) return null;
-  const sides = chosen.value.map((id, nth) => (logs.some((one) => one.id === id) ? id : logs[nth].id));
-  const found = answer.value;
+  const sides = chosen.value.slice(0, logs.length).map((id, nth) => (logs.some((one) => one.id === id) ? id : logs[nth].id));
+  const choose = (to: string[]) => { chosen.value = to; answers.value = []; overlay.value = null; };
+  const [first] = answers.value;
   const both = overlay.value?.data;
   void theme.value;
   const power = both ? powerOf(both.series.flatMap((one) => one.values), both.series[0].unit) : 0;
+  const other = logs.find((one) => !sides.includes(one.id));
   return (
     <section class="card compare"><h2>{t("compare")}</h2>
       <div class="toolbar">
-        {sides.map((id, nth) => <label>{"AB"[nth]} <select value={id} onChange={(event) => { const to = event.currentTarget.value; chosen.value = sides.map((one, at) => (at === nth ? to : one)); }}>
+        {sides.map((id, nth) => <label>{LETTERS[nth]} <select value={id} onChange={(event) => { const to = event.currentTarget.value; choose(sides.map((one, at) => (at === nth ? to : one))); }}>
           {logs.map((one) => <option value={one.id}>{one.name}</option>)}</select></label>)}
+        {other && sides.length < MOST && <button aria-label={`${t("compare")} +`} onClick={() => choose([...sides, other.id])}>+</button>}
+        {sides.length > 2 && <button aria-label={t("remove")} onClick={() => choose(sides.slice(0, -1))}>−</button>}
         <label>{t("align")} <select value={align.value} onChange={(event) => { align.value = event.currentTarget.value as "start" | "clock"; }}>
           <option value="start">{t("byStart")}</option><option value="clock">{t("byClock")}</option></select></label>
-        <button class="main" disabled={sides[0] === sides[1]} onClick={() => void compare(sides)}>{t("compare")}</button>
+        <button class="main" disabled={new Set(sides).size < sides.length} onClick={() => void compare(sides)}>{t("compare")}</button>
       </div>
       {both && <><h3>{overlay.value?.path} × {10 ** power}</h3>
-        <Chart data={both} powers={[power, power]} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
+        <Chart data={both} powers={both.series.map(() => power)} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
           label={`${t("compare")}: ${overlay.value?.path}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onSelect={() => {}} say={(words) => { said.value = words; }} />
       </>}
-      {found && <>
-        <p>{found.sides.map((side, nth) => <><Swatch nth={nth} /> {"AB"[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>
+      {first && <>
+        <p>{parts().map((side, nth) => side && <><Swatch nth={nth} /> {LETTERS[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>
         <div class="scroll"><table>
-          <thead><tr><th>{t("counter")}</th>{(["avg", "p95", "max"] as const).flatMap((word) => [<th class="num">{t(word)} A</th>, <th class="num">B</th>])}<th class="num">B − A</th><th class="num">%</th></tr></thead>
-          <tbody>{found.differences.map((one) => (
+          <thead><tr><th>{t("counter")}</th>{(["avg", "p95", "max"] as const).flatMap((word) => parts().map((_, nth) => <th class="num">{nth ? "" : `${t(word)} `}{LETTERS[nth]}</th>))}
+            {answers.value.map((_, nth) => <><th class="num">{LETTERS[nth + 1]} − A</th><th class="num">%</th></>)}</tr></thead>
+          <tbody>{lines().map(({ one, all }) => (
             <tr key={one.path} aria-selected={one.path === overlay.value?.path}>
               <th scope="row"><button class="link" aria-pressed={one.path === overlay.value?.path} onClick={() => void lay(one.path, sides)}>{one.shown}</button></th>
-              {(["mean", "p95", "max"] as const).flatMap((key) => [<td class="num">{number(one.first[key])}</td>, <td class="num">{number(one.second[key])}</td>])}
-              <td class="num">{number(one.absolute)} {one.unit}</td><td class="num">{one.first.mean ? number(one.absolute / Math.abs(one.first.mean) * 100) : "–"}</td>
+              {(["mean", "p95", "max"] as const).flatMap((key) => parts().map((_, nth) => <td class="num">{number(all[nth]?.[key])}</td>))}
+              {answers.value.map((_, nth) => {
+                const mean = all[nth + 1]?.mean;
+                const by = mean == null ? null : mean - one.first.mean;
+                return <><td class="num">{number(by)} {one.unit}</td><td class="num">{by !== null && one.first.mean ? number(by / Math.abs(one.first.mean) * 100) : "–"}</td></>;
+              })}
             </tr>))}</tbody>
         </table></div>
-        {found.all > found.differences.length && <p class="soft">+ {number(found.all - found.differences.length)}</p>}
-        {[found.onlyFirst, found.onlySecond].map((paths, nth) => paths.length > 0 && <details><summary>{t("only")} {"AB"[nth]} ({number(paths.length)})</summary>
+        {first.all > 100 && <p class="soft">+ {number(first.all - 100)}</p>}
+        {answers.value.length < 2 && [first.onlyFirst, first.onlySecond].map((paths, nth) => paths.length > 0 && <details><summary>{t("only")} {LETTERS[nth]} ({number(paths.length)})</summary>
           <ul>{paths.map((path) => <li><code>{path}</code></li>)}</ul></details>)}
       </>}
     </section>

@@ -103,7 +103,10 @@ fn what_differs_most_between_two_logs_is_first() {
     }
     let second = scratch.join("later.csv");
     std::fs::write(&second, later).unwrap();
-    let server = Running::start(false, &[first, second]);
+    let third = scratch.join("short.csv");
+    let short: Vec<&str> = text.lines().take(11).collect();
+    std::fs::write(&third, short.join("\r\n")).unwrap();
+    let server = Running::start(false, &[first, second, third.clone()]);
     server.wait("/api/v1/hosts", is_ready);
     let found = server.get("/api/v1/compare?first=log1&second=log2");
     let paths: Vec<_> =
@@ -122,6 +125,13 @@ fn what_differs_most_between_two_logs_is_first() {
         (&found["sides"][0]["records"], &found["sides"][1]["records"]),
         (&4_000.into(), &4_000.into())
     );
+    // Beside a log of 10 rows only their time is compared.
+    let text = std::fs::read_to_string(&third).unwrap();
+    assert_eq!(text.lines().count(), 11);
+    let found = server.get("/api/v1/compare?first=log1&second=log2&beside=log3");
+    for side in 0..2 {
+        assert_eq!(found["sides"][side]["records"], 10, "{found}");
+    }
     // The path is known in each log.
     for host in ["log1", "log2"] {
         let target = format!(
