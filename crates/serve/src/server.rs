@@ -12,7 +12,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
 use rustls::crypto::ring;
-use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use tallymon::core::flow::SourceError;
 use tallymon::log::ReadOptions;
 use tallymon::registry::Roots;
@@ -32,7 +36,7 @@ use crate::hub::Hub;
 use crate::live::Live;
 use crate::login::Login;
 use crate::metrics::{Metrics, MetricsAccess};
-use crate::route::{Local, Service};
+use crate::route::{Entrance, Local, Service};
 use crate::sessions::SessionAccess;
 use crate::upload::Uploads;
 
@@ -64,7 +68,7 @@ pub struct Options {
     pub metrics: Option<MetricsAccess>,
     /// The token of requests; `None` makes a new one.
     pub token: Option<String>,
-    /// TLS and the password, for other machines.
+    /// TLS and the password or the certificates of browsers, for other machines.
     pub secure: Option<Secure>,
     /// The recording sessions of this machine; `None` shows none.
     pub sessions: Option<SessionAccess>,
@@ -79,8 +83,11 @@ pub struct Secure {
     pub identity: Identity,
     /// The names by which others know this machine; the first one is in the printed address.
     pub names: Vec<String>,
-    /// The password that browsers are asked for.
-    pub password: String,
+    /// The password that browsers are asked for, unless they need a certificate only.
+    pub password: Option<String>,
+    /// The authorities (PEM) of which browsers need a certificate, and their lists of revoked ones. With a
+    /// password, both are needed.
+    pub authorities: Option<String>,
 }
 
 /// Why a server does not start.
@@ -91,6 +98,10 @@ pub enum ServeError {
     Exposed(SocketAddr),
     /// The password is too short.
     Password,
+    /// There is neither a password nor an authority for certificates of browsers.
+    Unprotected,
+    /// The authorities for certificates of browsers can not be used, in words.
+    Authorities(String),
     /// Metrics for everybody, on a server for other machines.
     Metrics,
     /// The key of this machine can not be used.
@@ -111,13 +122,19 @@ impl fmt::Display for ServeError {
             ServeError::Exposed(address) => write!(
                 f,
                 "{address}: other machines could look and listen in. --password-file FILE serves the page \
-                 over TLS with a password; or use 127.0.0.1, and from another machine 'ssh -L \
-                 PORT:127.0.0.1:PORT HOST'"
+                 over TLS with a password, --client-authority FILE to browsers with a certificate; or use \
+                 127.0.0.1, and from another machine 'ssh -L PORT:127.0.0.1:PORT HOST'"
             ),
             ServeError::Metrics => f.write_str(
                 "metrics for every user of this machine would be for every machine here: use --metrics, which \
                  needs the token",
             ),
+            ServeError::Unprotected => {
+                f.write_str("a server for other machines needs a password or an authority for certificates")
+            }
+            ServeError::Authorities(words) => {
+                write!(f, "the authorities for certificates of browsers: {words}")
+            }
             ServeError::Password => f.write_str("the password is too short; it needs 10 letters or more"),
             ServeError::Key(error) => write!(f, "the key of this machine: {error}"),
             ServeError::Token => f.write_str(
@@ -169,7 +186,7 @@ impl Server {
             None => (None, None),
             Some(secure) => {
                 let (tls, login) = secured(secure)?;
-                (Some(tls), Some(login))
+                (Some(tls), login)
             }
         };
         if options.token.as_ref().is_some_and(|token| !Gate::is_possible(token)) {
@@ -186,7 +203,11 @@ impl Server {
             Some(name) => format!("{name}:{}", address.port()),
             None => address.to_string(),
         };
-        let login = (login, tls.is_some() && !is_loopback);
+        let entrance = Entrance {
+            login,
+            is_certified: options.secure.as_ref().is_some_and(|secure| secure.authorities.is_some()),
+            is_strict: tls.is_some() && !is_loopback,
+        };
         let metrics = options.metrics.zip(options.live.clone());
         let metrics = metrics.map(|(access, source)| Metrics::new(access, source).map(Arc::new)).transpose();
         let metrics = metrics.map_err(|error| ServeError::System("a thread for scrapes", error))?;
@@ -207,7 +228,7 @@ impl Server {
             .map_err(|error| ServeError::System("a folder for uploaded logs", error))?;
         let local = Local { sessions: options.sessions, events: options.events };
         let service =
-            Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local, login));
+            Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local, entrance));
         Ok(Server { listener, service, hub, tls, host })
     }
 
@@ -303,21 +324,51 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(stream: S, service: Arc<Servi
     let _ = http.serve_connection(Impatient::new(stream, WRITE_TIME), answer).await;
 }
 
-/// TLS 1.3 with the key of this machine, and the password.
-fn secured(secure: &Secure) -> Result<(TlsAcceptor, Login), ServeError> {
-    if !Login::is_possible(&secure.password) {
+/// TLS 1.3 with the key of this machine, and the password or the certificates of browsers.
+fn secured(secure: &Secure) -> Result<(TlsAcceptor, Option<Login>), ServeError> {
+    if secure.password.is_none() && secure.authorities.is_none() {
+        return Err(ServeError::Unprotected);
+    }
+    if secure.password.as_ref().is_some_and(|password| !Login::is_possible(password)) {
         return Err(ServeError::Password);
     }
     let (certificates, key) = secure.identity.parts();
     let settings = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
-        .map(ConfigBuilder::<ServerConfig, WantsVerifier>::with_no_client_auth)
-        .and_then(|settings| settings.with_single_cert(certificates, key));
-    let mut settings = settings.map_err(ServeError::Key)?;
+        .map_err(ServeError::Key)?;
+    let settings = match &secure.authorities {
+        None => settings.with_no_client_auth(),
+        Some(pem) => settings.with_client_cert_verifier(verifier(pem)?),
+    };
+    let mut settings = settings.with_single_cert(certificates, key).map_err(ServeError::Key)?;
     settings.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let login = Login::new(&secure.password)
-        .ok_or_else(|| ServeError::System("random numbers", io::Error::other("the system has none")))?;
+    let login = |password: &String| {
+        Login::new(password)
+            .ok_or_else(|| ServeError::System("random numbers", io::Error::other("the system has none")))
+    };
+    let login = secure.password.as_ref().map(login).transpose()?;
     Ok((TlsAcceptor::from(Arc::new(settings)), login))
+}
+
+/// What checks the certificates of browsers: they are signed by one of the authorities, are for clients, and
+/// are not revoked, if the authority has a list of revoked ones.
+fn verifier(pem: &str) -> Result<Arc<dyn ClientCertVerifier>, ServeError> {
+    let bad = |words: String| ServeError::Authorities(words);
+    let mut roots = RootCertStore::empty();
+    for (nth, certificate) in CertificateDer::pem_slice_iter(pem.as_bytes()).enumerate() {
+        let nth = nth.saturating_add(1);
+        let certificate = certificate.map_err(|error| bad(format!("certificate {nth}: {error}")))?;
+        roots.add(certificate).map_err(|error| bad(format!("certificate {nth}: {error}")))?;
+    }
+    if roots.is_empty() {
+        return Err(bad("the file has no certificate; it must have those of the authorities in PEM".into()));
+    }
+    let lists = CertificateRevocationListDer::pem_slice_iter(pem.as_bytes()).collect::<Result<Vec<_>, _>>();
+    let lists = lists.map_err(|error| bad(format!("a list of revoked certificates: {error}")))?;
+    let provider = Arc::new(ring::default_provider());
+    let checks = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let checks = if lists.is_empty() { checks } else { checks.with_crls(lists) };
+    checks.build().map_err(|error| bad(error.to_string()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use tallymon::Locale;
 use tallymon::hosts::keys::{self, KeyFolder};
 use tallymon::log::ReadOptions;
@@ -32,6 +32,7 @@ use crate::session::stored::StoredSessions;
 use crate::words::say;
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("secure").args(["password_file", "client_authority"]).multiple(true)))]
 pub(crate) struct Serve {
     /// Performance logs of any format to show. Without one, the page shows this machine.
     #[arg(value_name = "LOG")]
@@ -73,7 +74,7 @@ pub(crate) struct Serve {
     #[arg(long, short)]
     port: Option<u16>,
     /// Address to listen on, and its port. Default: 127.0.0.1; with --tls 0.0.0.0, which is every address of
-    /// version 4. For other machines the page needs --password-file.
+    /// version 4. For other machines the page needs --password-file or --client-authority.
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<Listen>,
     /// Time between samples, such as 500ms, 2s, 1m or 00:00:05.
@@ -99,9 +100,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["stdio", "samba", "tls"])]
     #[arg(conflicts_with = "allow_control")]
     password_file: Option<PathBuf>,
+    /// Serve the page over TLS to browsers with a certificate that an authority in this file (PEM) has
+    /// signed; with --password-file they need both. The file may have lists of revoked certificates, too.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdio", "samba", "tls"])]
+    #[arg(conflicts_with = "allow_control")]
+    client_authority: Option<PathBuf>,
     /// A name by which browsers know this machine, besides its own name and its addresses. Repeat for
     /// several; the first one is in the printed address.
-    #[arg(long, value_name = "HOST", requires = "password_file")]
+    #[arg(long, value_name = "HOST", requires = "secure")]
     name: Vec<String>,
     #[command(flatten)]
     naming: Naming,
@@ -201,7 +207,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
             Who::Local => MetricsAccess::Local,
         }),
         token: wanted.token_file.as_deref().map(token).transpose()?,
-        secure: wanted.password_file.as_deref().map(|file| secure(file, &wanted.name)).transpose()?,
+        secure: secure(wanted)?,
         sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
         events: is_live.then(Roots::of_environment),
     });
@@ -210,6 +216,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
             ServeError::Exposed(_) | ServeError::Token | ServeError::Password | ServeError::Metrics => {
                 Kind::Usage
             }
+            ServeError::Authorities(_) => Kind::BadFile,
             _ => Kind::Other,
         };
         Failure::new(kind, error)
@@ -235,17 +242,26 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
 }
 
-/// The key of this machine, its names, and the password in a file.
-fn secure(file: &Path, names: &[String]) -> Result<Secure, Failure> {
-    let text = tallymon::private_file::read_secret(file).map_err(|error| Failure::file(file, &error))?;
+/// The key of this machine, its names, and who may come in; `None` if only this machine may.
+fn secure(wanted: &Serve) -> Result<Option<Secure>, Failure> {
+    let (password, authority) = (wanted.password_file.as_deref(), wanted.client_authority.as_deref());
+    if password.is_none() && authority.is_none() {
+        return Ok(None);
+    }
+    let read = |file: Option<&Path>, read: fn(&Path) -> io::Result<String>| {
+        file.map(|file| read(file).map_err(|error| Failure::file(file, &error))).transpose()
+    };
+    let password = read(password, tallymon::private_file::read_secret)?;
+    let authorities = read(authority, tallymon::private_file::read_own)?;
     let identity = KeyFolder::of_environment().make_identity()?;
     say(format_args!(
         "browsers warn, because this machine has signed its certificate itself; the key in it is {}",
         identity.hash()
     ));
-    let mut names = names.to_vec();
+    let mut names = wanted.name.clone();
     names.push(keys::host_name());
-    Ok(Secure { identity, names, password: text.trim_end_matches(['\r', '\n']).to_string() })
+    let password = password.map(|text| text.trim_end_matches(['\r', '\n']).to_string());
+    Ok(Some(Secure { identity, names, password, authorities }))
 }
 
 /// A flag that Ctrl-C sets.

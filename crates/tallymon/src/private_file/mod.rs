@@ -50,6 +50,16 @@ pub fn read_shared_secret(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
+/// The text of a file that everybody may read, and only root and this user can change: whoever changes it
+/// would decide who is trusted.
+///
+/// # Errors
+///
+/// The file can not be read or is no plain file; others can change it or a folder above it.
+pub fn read_own(path: &Path) -> io::Result<String> {
+    read(path).map(|(text, _)| text)
+}
+
 /// The text of a file that only this user can read, and only root and this user can change.
 ///
 /// # Errors
