@@ -1,28 +1,52 @@
 //! The page in a real browser: every screen, in themes and languages, checked by axe, and without any request
 //! to another server. `page/shots.mjs` does it; it needs node, Chromium and what `npm ci` installs.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tallymon_serve::{ReportOptions, report};
 use tallymon_testkit::{Scratch, peer, skip};
 
 use crate::answers::log;
 use crate::client::Running;
 use crate::machine::{Kept, machine};
 
-/// Runs the script with these arguments; it must have looked at a screen without finding a fault.
-fn look(arguments: &[&std::ffi::OsStr], last: &str) {
+/// Looks with Chromium.
+fn look(arguments: &[&OsStr], last: &str) {
+    look_with(("shots.mjs", "chromium", "CHROMIUM"), arguments, last);
+}
+
+/// Looks with Firefox.
+fn look_with_firefox(arguments: &[&OsStr], last: &str) {
+    look_with(("firefox.mjs", "firefox-esr", "FIREFOX"), arguments, last);
+}
+
+/// Runs a script with these arguments; it must have looked at a screen without finding a fault.
+fn look_with((script, browser, variable): (&str, &str, &str), arguments: &[&OsStr], last: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
-    let (Some(node), Some(chromium)) = (peer("node"), peer("chromium")) else { return };
+    let (Some(node), Some(browser)) = (peer("node"), peer(browser)) else { return };
     if !page.join("node_modules/playwright-core").is_dir() {
         skip("the packages of crates/serve/page are not installed: 'npm ci' there");
         return;
     }
-    let looked =
-        Command::new(node).arg(page.join("shots.mjs")).args(arguments).env("CHROMIUM", chromium).output();
+    let looked = Command::new(node).arg(page.join(script)).args(arguments).env(variable, browser).output();
     let looked = looked.unwrap();
     let (out, faults) = (String::from_utf8_lossy(&looked.stdout), String::from_utf8_lossy(&looked.stderr));
     assert!(looked.status.success() && out.contains(&format!("looked at {last}")), "{out}\n{faults}");
+}
+
+/// A report of some counters of logs.
+pub(crate) fn options(logs: Vec<PathBuf>, paths: Vec<String>) -> ReportOptions {
+    ReportOptions {
+        logs,
+        against: Vec::new(),
+        last: None,
+        paths,
+        usual: Vec::new(),
+        reading: tallymon::log::ReadOptions::default(),
+        locale: tallymon::core::title::Language::ENGLISH.into(),
+    }
 }
 
 #[test]
@@ -37,6 +61,22 @@ fn every_screen_in_a_browser() {
 }
 
 #[test]
+fn the_screens_in_firefox() {
+    let scratch = Scratch::new();
+    let usual = vec![r"\Processor(_Total)\% Processor Time".into(), r"\Memory\Available MBytes".into()];
+    let interval = std::time::Duration::from_millis(500);
+    let machine = machine(&Kept::new(), &scratch, true, &[]);
+    let server = Running::with(tallymon_serve::Options { usual, interval, ..machine });
+    let (shots, log) = (scratch.join("shots"), log(&scratch));
+    look_with_firefox(&[server.first.as_ref(), shots.as_ref(), log.as_ref()], "keys");
+    let made = report(&options(vec![log], vec![r"\Process(*)\% Processor Time".into()]));
+    let page = scratch.join("report.html");
+    std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
+    let address = format!("file://{}", page.display());
+    look_with_firefox(&[address.as_ref(), shots.as_ref()], "report-monitor");
+}
+
+#[test]
 fn attack_a_report_with_hostile_names() {
     let scratch = Scratch::new();
     let names = ["</script><img src=x onerror=alert(1)>", "<script>alert(2)</script>"];
@@ -48,18 +88,12 @@ fn attack_a_report_with_hostile_names() {
 "#;
     let file = scratch.join("</title><img src=x>.csv".replace('/', "_"));
     std::fs::write(&file, format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}{text}")).unwrap();
-    let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
-        logs: vec![file],
-        paths: vec![r"\Process(*)\% Processor Time".into()],
-        usual: Vec::new(),
-        reading: tallymon::log::ReadOptions::default(),
-        locale: tallymon::core::title::Language::ENGLISH.into(),
-    });
-    let made = made.unwrap();
+    let made = report(&options(vec![file], vec![r"\Process(*)\% Processor Time".into()]));
+    let html = made.unwrap().html().unwrap();
     // The data is compressed and in base64: no name is in the file as it is.
-    assert!(made.left_out == 0 && !made.html.contains("alert(") && !made.html.contains("<img"));
+    assert!(!html.contains("alert(") && !html.contains("<img"));
     let file = scratch.join("report.html");
-    std::fs::write(&file, &made.html).unwrap();
+    std::fs::write(&file, &html).unwrap();
     let (address, shots) = (format!("file://{}", file.display()), scratch.join("shots"));
     look(&[address.as_ref(), shots.as_ref()], "report-monitor");
     tallymon_testkit::attack(
@@ -68,6 +102,34 @@ fn attack_a_report_with_hostile_names() {
         "they are compressed data and shown as text; the report runs its own script only, \
          and requests nothing",
     );
+}
+
+/// A report of two logs has both in each chart, the table of what changed, and the names of both.
+#[test]
+fn a_report_that_compares_two_logs() {
+    let scratch = Scratch::new();
+    let log = |name: &str, hour: u32, load: u32| {
+        let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+        (0..3).for_each(|nth| text.push_str(&format!(",\"\\\\W\\Processor({nth})\\% Processor Time\"")));
+        for second in 0..600u32 {
+            let (minute, rest) = (second / 60, second % 60);
+            text.push_str(&format!("\r\n\"11/21/2026 {hour}:{minute:02}:{rest:02}.500\""));
+            (0..3).for_each(|nth| text.push_str(&format!(",\"{}\"", load + nth + second % 5)));
+        }
+        let file = scratch.join(name);
+        std::fs::write(&file, text + "\r\n").unwrap();
+        file
+    };
+    let (old, new) = (log("old.csv", 9, 20), log("new.csv", 12, 80));
+    let of_new = options(vec![new], vec![r"\Processor(*)\% Processor Time".into()]);
+    let made = report(&ReportOptions { against: vec![old], ..of_new });
+    let (page, shots) = (scratch.join("report.html"), scratch.join("shots"));
+    std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
+    let address = format!("file://{}", page.display());
+    let wanted = ["old.csv: Nov 21, 2026, 09:00:00", "worse", "≈ % Processor Time (2)", "0:09:59"];
+    let arguments: Vec<&OsStr> =
+        [address.as_ref(), shots.as_ref()].into_iter().chain(wanted.map(AsRef::as_ref)).collect();
+    look(&arguments, "report-monitor");
 }
 
 /// A sum that lacks parts says so below its counter.
@@ -80,16 +142,10 @@ fn a_partial_sum_says_what_it_lacks() {
         format!("{{\"time\":\"2026-03-01T00:00:0{second}Z\",\"values\":[{value}]}}\n")
     };
     std::fs::write(&file, (0..4).map(row).collect::<String>()).unwrap();
-    let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
-        logs: vec![file],
-        paths: vec![r"\Process(_Total)\IO Read Bytes/sec".into()],
-        usual: Vec::new(),
-        reading: tallymon::log::ReadOptions::default(),
-        locale: tallymon::core::title::Language::ENGLISH.into(),
-    });
-    let (report, shots) = (scratch.join("report.html"), scratch.join("shots"));
-    std::fs::write(&report, &made.unwrap().html).unwrap();
-    let address = format!("file://{}", report.display());
+    let made = report(&options(vec![file], vec![r"\Process(_Total)\IO Read Bytes/sec".into()]));
+    let (page, shots) = (scratch.join("report.html"), scratch.join("shots"));
+    std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
+    let address = format!("file://{}", page.display());
     look(&[address.as_ref(), shots.as_ref(), "partial sum: 1 of 117 refused".as_ref()], "report-monitor");
 }
 
@@ -106,16 +162,10 @@ fn a_report_has_the_clock_of_its_log() {
         let head = format!("\"(PDH-CSV 4.0){zone}\",\"\\\\W\\Memory\\Available MBytes\"");
         let row = |second: u32| format!("\r\n\"01/15/2020 10:07:{second:02}.000\",\"1\"");
         std::fs::write(&file, head + &(11..15).map(row).collect::<String>()).unwrap();
-        let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
-            logs: vec![file],
-            paths: vec![r"\Memory\Available MBytes".into()],
-            usual: Vec::new(),
-            reading: tallymon::log::ReadOptions::default(),
-            locale: tallymon::core::title::Language::ENGLISH.into(),
-        });
-        let (report, shots) = (scratch.join("report.html"), scratch.join("shots"));
-        std::fs::write(&report, &made.unwrap().html).unwrap();
-        let address = format!("file://{}", report.display());
+        let made = report(&options(vec![file], vec![r"\Memory\Available MBytes".into()]));
+        let (page, shots) = (scratch.join("report.html"), scratch.join("shots"));
+        std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
+        let address = format!("file://{}", page.display());
         let begin = "Jan 15, 2020, 10:07:11";
         look(&[address.as_ref(), shots.as_ref(), begin.as_ref(), said.as_ref()], "report-monitor");
     }
@@ -136,15 +186,10 @@ fn a_day_of_32_counters_is_less_than_a_megabyte() {
     }
     let file = scratch.join("day.csv");
     std::fs::write(&file, text + "\r\n").unwrap();
-    let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
-        logs: vec![file],
-        paths: vec![r"\Process(*)\% Processor Time".into()],
-        usual: Vec::new(),
-        reading: tallymon::log::ReadOptions::default(),
-        locale: tallymon::core::title::Language::ENGLISH.into(),
-    });
-    let made = made.unwrap();
-    assert!(made.html.len() < 1_000_000 && made.left_out == 0, "{} bytes", made.html.len());
+    let made = report(&options(vec![file], vec![r"\Process(*)\% Processor Time".into()]));
+    let mut made = made.unwrap();
+    let html = made.html().unwrap();
+    assert!(html.len() < 1_000_000 && made.left_out == 0, "{} bytes", html.len());
 }
 
 /// A report of a log with many hosts has counters of all of them, not of the first one only.
@@ -159,14 +204,9 @@ fn a_report_of_many_hosts_has_all_of_them() {
     std::fs::write(&file, text).unwrap();
     let memory = r"\Memory\Available MBytes".to_string();
     for paths in [Vec::new(), vec![memory.clone()]] {
-        let made = tallymon_serve::report(&tallymon_serve::ReportOptions {
-            logs: vec![file.clone()],
-            paths,
-            usual: vec![r"\Processor(_Total)\% Processor Time".into(), memory.clone()],
-            reading: tallymon::log::ReadOptions::default(),
-            locale: tallymon::core::title::Language::ENGLISH.into(),
-        });
+        let usual = vec![r"\Processor(_Total)\% Processor Time".into(), memory.clone()];
+        let made = report(&ReportOptions { usual, ..options(vec![file.clone()], paths) });
         let made = made.unwrap();
-        assert_eq!((made.series, made.left_out, made.not_found), (26, 0, Vec::new()));
+        assert_eq!((made.series(), made.left_out, made.not_found), (26, 0, Vec::new()));
     }
 }

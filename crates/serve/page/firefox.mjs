@@ -1,0 +1,151 @@
+// Looks at the screens in Debian's Firefox: node firefox.mjs ADDRESS FOLDER [LOG], or the address of a report in a
+// file. Playwright's own Firefox would have to be downloaded, so this speaks WebDriver BiDi with the installed
+// one. It fails when a screen lacks what it must show, when axe finds something, and when the browser reports an
+// error or a request to another server.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const require = createRequire(import.meta.url);
+// The WebSocket that comes with Playwright.
+const { ws: WebSocket } = require("playwright-core/lib/utilsBundle");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const [address, folder, log] = process.argv.slice(2);
+const origin = address.startsWith("file:") ? address : new URL(address).origin;
+const profile = mkdtempSync(join(tmpdir(), "tally-firefox-"));
+mkdirSync(folder, { recursive: true });
+const faults = [];
+const WAIT = 60_000;
+
+const browser = spawn(process.env.FIREFOX ?? "/usr/bin/firefox-esr", ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"],
+  { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, HOME: profile } });
+const endpoint = await new Promise((resolve, reject) => {
+  let text = "";
+  browser.stderr.on("data", (piece) => {
+    text += piece;
+    const found = /WebDriver BiDi listening on (ws:\S+)/.exec(text);
+    if (found) resolve(found[1]);
+  });
+  browser.on("exit", () => reject(new Error(`Firefox ended: ${text}`)));
+  setTimeout(() => reject(new Error(`Firefox does not listen: ${text}`)), WAIT).unref();
+});
+const socket = new WebSocket(`${endpoint}/session`);
+await new Promise((resolve, reject) => { socket.on("open", resolve); socket.on("error", reject); });
+
+const waiting = new Map();
+let number = 0;
+socket.on("message", (text) => {
+  const { id, type, result, error, message, method, params } = JSON.parse(text);
+  if (type === "event") return event(method, params);
+  const asked = waiting.get(id);
+  waiting.delete(id);
+  if (error) asked?.reject(new Error(`${error}: ${message}`)); else asked?.resolve(result);
+});
+
+function event(method, params) {
+  if (method === "log.entryAdded" && params.level === "error") faults.push(`error: ${params.text}`);
+  if (method !== "network.beforeRequestSent") return;
+  const { url } = params.request;
+  if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url)) faults.push(`request to ${url}`);
+}
+
+const send = (method, params) => new Promise((resolve, reject) => {
+  number += 1;
+  waiting.set(number, { resolve, reject });
+  socket.send(JSON.stringify({ id: number, method, params }));
+});
+
+await send("session.new", { capabilities: {} });
+await send("session.subscribe", { events: ["log.entryAdded", "network.beforeRequestSent"] });
+const { contexts: [{ context }] } = await send("browsingContext.getTree", {});
+await send("browsingContext.setViewport", { context, viewport: { width: 1280, height: 900 } });
+
+/** What an expression is in the page. */
+async function evaluate(expression) {
+  const { type, result, exceptionDetails } = await send("script.evaluate", { expression, target: { context }, awaitPromise: true });
+  if (type === "exception") throw new Error(exceptionDetails.text);
+  return result.value;
+}
+
+async function until(expression, what) {
+  for (const begin = Date.now(); !await evaluate(`Boolean(${expression})`); await new Promise((resolve) => setTimeout(resolve, 100))) {
+    if (Date.now() - begin > WAIT) throw new Error(`${what} is not there: ${await evaluate("document.body.innerText.slice(0, 600)")}`);
+  }
+}
+
+const there = (selector) => until(`document.querySelector(${JSON.stringify(selector)})`, selector);
+
+async function look(name) {
+  const { data } = await send("browsingContext.captureScreenshot", { context });
+  writeFileSync(`${folder}/firefox-${name}.png`, Buffer.from(data, "base64"));
+  await evaluate(axe);
+  const found = await evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => JSON.stringify(violations.map((one) => one.id + ": " + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | "))))`);
+  for (const one of JSON.parse(found)) faults.push(`${name}: ${one}`);
+  console.log(`looked at ${name}`);
+}
+
+/** Keys as a user types them. */
+const type = (...keys) => send("input.performActions", { context, actions: [{ type: "key", id: "keys", actions: keys.flatMap((value) => [{ type: "keyDown", value }, { type: "keyUp", value }]) }] });
+
+async function lookAtReport() {
+  await there(".paper h2");
+  await there(".paper .u-over");
+  await look("report");
+  await type("2");
+  await there("table.legend tbody tr");
+  await look("report-monitor");
+}
+
+async function lookAtServer() {
+  if (await evaluate(`location.href.includes("token")`)) faults.push("the token stays in the address");
+  await there(".processes tbody tr");
+  await look("overview");
+  await type("2");
+  await there("table.legend tbody tr");
+  await until(`document.querySelectorAll("details.table tbody tr").length > 2`, "rows of the stream");
+  await look("monitor");
+  // The line is on the canvas: it has colours, and not only those of its grid.
+  const colours = await evaluate(`(() => { const canvas = document.querySelector(".chart canvas"); const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let vivid = 0; for (let at = 0; at < data.length; at += 4) if (Math.max(data[at], data[at + 1], data[at + 2]) - Math.min(data[at], data[at + 1], data[at + 2]) > 60) vivid += 1; return vivid; })()`);
+  if (colours < 20) faults.push(`the chart has ${colours} points of a line`);
+  await type("a");
+  await there("dialog[open]");
+  await look("add");
+  await type("\uE00C");
+  await until(`!document.querySelector("dialog[open]")`, "the end of the dialog");
+  await evaluate(`document.querySelector('table.legend [aria-label^="Explain: "]').click()`);
+  await there(".explain h2");
+  await look("explain");
+  for (const [key, name, selector] of [["5", "sessions", "main"], ["6", "providers", "main tbody tr"], ["7", "events", "main"], ["3", "logs", ".drop"]]) {
+    await type(key);
+    await there(selector);
+    await look(name);
+  }
+  if (log) {
+    const { result } = await send("script.evaluate", { expression: `document.querySelector("input[type=file]")`, target: { context }, awaitPromise: false });
+    await send("input.setFiles", { context, element: { sharedId: result.sharedId }, files: [log] });
+    await until(`document.querySelector(".host select").value.startsWith("log")`, "the uploaded log");
+    await there("table.legend tbody tr");
+    await look("log");
+  }
+  await type("?");
+  await there("dialog[open]");
+  await look("keys");
+}
+
+try {
+  await send("browsingContext.navigate", { context, url: address, wait: "complete" });
+  await (address.startsWith("file:") ? lookAtReport() : lookAtServer());
+} catch (error) {
+  faults.push(String(error));
+} finally {
+  socket.close();
+  const ended = new Promise((resolve) => browser.once("exit", resolve));
+  browser.kill();
+  await ended;
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+}
+for (const fault of faults) console.error(fault);
+process.exit(faults.length > 0 ? 1 : 0);
