@@ -4,6 +4,7 @@
 mod compare;
 mod jobs;
 mod statistics;
+mod web;
 
 use crate::{cargo, root, run as execute};
 
@@ -12,6 +13,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         && option == "--compare"
     {
         return compare::run(rest);
+    }
+    if let Some((name, parts)) = arguments.split_first()
+        && name == "web"
+    {
+        return web::run(parts);
     }
     execute(cargo().args(["build", "--release", "--package", "tallymon-cli", "--package", "tallymon-clr"]))?;
     let mut bench = cargo();

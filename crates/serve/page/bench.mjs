@@ -1,0 +1,205 @@
+// Measures the page in a real browser, and its server: node bench.mjs TALLY. `cargo xtask bench web` runs it.
+// It prints lines of a table. The machine is noisy: times are medians, the processor's time is that of processes.
+import { spawn, spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { chromium } from "playwright-core";
+
+const [tally, ...parts] = process.argv.slice(2);
+const wants = (name) => parts.length === 0 || parts.includes(name);
+const folder = mkdtempSync(join(tmpdir(), "tally-bench-"));
+const running = [];
+const median = (numbers) => [...numbers].sort((left, right) => left - right)[Math.floor(numbers.length / 2)];
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+const row = (...cells) => console.log(`| ${cells.join(" | ")} |`);
+const milliseconds = (number) => `${number.toFixed(number < 10 ? 1 : 0)} ms`;
+
+/** A server, and the address of its page. */
+async function serve(...more) {
+  const child = spawn(tally, ["serve", "--port", "0", ...more], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, TALLY_ROOT: join(folder, "root") } });
+  running.push(child);
+  const address = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (piece) => { text += piece; if (text.includes("\n")) resolve(text.split("\n")[0]); });
+    child.on("exit", () => reject(new Error("the server ended")));
+  });
+  return { pid: child.pid, address, child };
+}
+
+/** Seconds of processor time that a process has used. */
+function used(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** The largest resident memory of a process, in MB. */
+const peak = (pid) => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1000;
+
+/** A log of CSV with so many counters and rows, at 1 s. */
+function csv(name, counters, rows) {
+  const path = join(folder, name);
+  const file = openSync(path, "w");
+  writeSync(file, `"(PDH-CSV 4.0) (UTC)(0)",${Array.from({ length: counters }, (_, nth) => `"\\\\WEB\\Process(p${nth})\\% Processor Time"`).join(",")}`);
+  for (let from = 0; from < rows; from += 1000) {
+    let text = "";
+    for (let second = from; second < Math.min(rows, from + 1000); second += 1) {
+      const time = new Date(Date.UTC(2026, 2, 1) + second * 1000).toISOString();
+      text += `\r\n"${time.slice(5, 7)}/${time.slice(8, 10)}/${time.slice(0, 4)} ${time.slice(11, 23)}"`;
+      for (let nth = 0; nth < counters; nth += 1) text += `,"${(50 + 40 * Math.sin(second / 60 + nth) + ((second * 7919 + nth * 104729) % 1000) / 100).toFixed(2)}"`;
+    }
+    writeSync(file, text);
+  }
+  writeSync(file, "\r\n");
+  closeSync(file);
+  return path;
+}
+
+const firstChart = () => new Promise((resolve) => {
+  // The chart is there when its canvas has a line that is not a line of the grid: the page tells it by the legend.
+  const look = () => (document.querySelector(".u-over") && document.querySelector("table.legend tbody tr")
+    ? requestAnimationFrame(() => resolve(performance.now())) : setTimeout(look, 1));
+  look();
+});
+
+/** From the begin of the navigation to the first chart, and what the page weighs. */
+async function first(browser) {
+  const server = await serve("--live");
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.address);
+  await page.evaluate(firstChart).catch(() => {});
+  const address = page.url().split("#")[0];
+  const times = [];
+  for (let nth = 0; nth < 9; nth += 1) {
+    const next = await context.newPage();
+    await next.goto(`${address}#monitor`, { waitUntil: "commit" });
+    times.push(await next.evaluate(firstChart));
+    await next.close();
+  }
+  const response = await (await context.request.get(address)).body();
+  row("first chart of the live machine, from the begin of the navigation", milliseconds(median(times)));
+  row("the page, compressed", `${(gzipSync(response, { level: 9 }).length / 1000).toFixed(1)} kB`);
+  await context.close();
+  server.child.kill();
+}
+
+/** Processor time of the server for one tab and for ten, with 50 counters at 1 Hz. */
+async function tabs(browser) {
+  const server = await serve("--live");
+  const asked = spawnSync(tally, ["list", "--instances", "--json"], { maxBuffer: 1 << 28 });
+  void asked;
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(server.address);
+  const found = await page.evaluate(async () => (await (await fetch("api/v1/counters?object=Process")).json()).map((one) => one.english));
+  const paths = found.slice(0, 25).flatMap((name) => ["_Total", "tally"].map((instance) => `\\Process(${instance})\\${name}`)).slice(0, 50);
+  const address = page.url().split("#")[0];
+  const search = new URLSearchParams(paths.map((path) => ["path", path]));
+  await page.close();
+  const open = [];
+  const measured = [];
+  for (const count of [0, 1, 10]) {
+    while (open.length < count) {
+      const next = await context.newPage();
+      await next.goto(`${address}#monitor?${search}`);
+      open.push(next);
+    }
+    await pause(4);
+    const before = used(server.pid);
+    await pause(20);
+    measured.push((used(server.pid) - before) / 20 * 100);
+  }
+  row("the server, no tab: of a core", `${measured[0].toFixed(2)} %`);
+  row(`one tab, ${paths.length} counters at 1 s`, `${measured[1].toFixed(2)} %`);
+  row("ten tabs", `${measured[2].toFixed(2)} %, ${(measured[2] / Math.max(measured[1], 0.01)).toFixed(1)} times one`);
+  await context.close();
+  server.child.kill();
+}
+
+/** Frames while the range moves over a log: each shows another part, from the server. */
+async function panning(browser) {
+  for (const [counters, points] of [[8, 600], [32, 600], [32, 1200], [64, 600], [64, 1200]]) {
+    const rows = points * 4;
+    const server = await serve(csv(`pan-${counters}-${points}.csv`, counters, rows));
+    const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+    const page = await context.newPage();
+    await page.goto(server.address);
+    await page.evaluate(firstChart).catch(() => {});
+    const begin = Date.UTC(2026, 2, 1);
+    const moved = await page.evaluate(async ({ counters, points, rows, begin }) => {
+      const search = new URLSearchParams(location.hash.split("?")[1]);
+      search.delete("path");
+      search.append("path", "\\Process(*)\\% Processor Time");
+      const at = (row) => { search.set("from", String(begin + row * 1000)); search.set("to", String(begin + (row + points - 1) * 1000)); return `#monitor?${search}`; };
+      location.hash = at(0);
+      while (document.querySelectorAll("table.legend tbody tr").length < counters) await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      const frames = [];
+      let drawn = 0;
+      // A chart that was drawn has called the context of its canvas.
+      const real = CanvasRenderingContext2D.prototype.clearRect;
+      CanvasRenderingContext2D.prototype.clearRect = function clear(...given) { drawn += 1; return real.apply(this, given); };
+      const until = performance.now() + 5000;
+      let last = performance.now();
+      for (let nth = 0; performance.now() < until; nth += 1) {
+        location.hash = at((nth * 3) % (rows - points));
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        frames.push(performance.now() - last);
+        last = performance.now();
+      }
+      CanvasRenderingContext2D.prototype.clearRect = real;
+      return { frames, drawn };
+    }, { counters, points, rows, begin });
+    const sorted = [...moved.frames].sort((left, right) => left - right);
+    row(`${counters} × ${points}`, `${(moved.frames.length / 5).toFixed(0)}`, milliseconds(median(sorted)), milliseconds(sorted[Math.floor(sorted.length * 0.95)]), `${(moved.drawn / 5).toFixed(0)}`);
+    await context.close();
+    server.child.kill();
+  }
+}
+
+/** A large BLG dropped on the page: until its first chart, and the memory of the server. */
+async function large(browser) {
+  const source = csv("large.csv", 100, 20_000);
+  const one = join(folder, "one.blg");
+  const made = spawnSync(tally, ["relog", source, "-o", one]);
+  if (made.status !== 0) throw new Error(String(made.stderr));
+  const times = Math.ceil(1e9 / statSync(one).size);
+  const path = join(folder, "large.blg");
+  // A longer log of the same counters: the rows again and again, each time later.
+  const long = spawnSync(tally, ["relog", csv("long.csv", 100, 20_000 * times), "-o", path]);
+  if (long.status !== 0) throw new Error(String(long.stderr));
+  const size = statSync(path).size / 1e6;
+  const server = await serve("--live", "--uploads", "4096");
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(300_000);
+  await page.goto(server.address);
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  const begin = performance.now();
+  const seconds = () => `${((performance.now() - begin) / 1000).toFixed(1)} s`;
+  await page.locator("input[type=file]").setInputFiles(path);
+  await page.locator(".host select option", { hasText: "large.blg" }).waitFor({ state: "attached" });
+  row(`a BLG of ${size.toFixed(0)} MB: uploaded after`, seconds());
+  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("large.blg"));
+  row("read after", seconds());
+  await page.locator(".u-over").waitFor();
+  await page.locator("table.legend tbody tr").first().waitFor();
+  row("first chart after", seconds());
+  row("most memory of the server", `${peak(server.pid).toFixed(0)} MB`);
+  await context.close();
+  server.child.kill();
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+try {
+  if (wants("first")) await first(browser);
+  if (wants("tabs")) await tabs(browser);
+  if (wants("panning")) { row("series × points", "frames a second", "median", "95 %", "charts drawn a second"); await panning(browser); }
+  if (wants("large")) await large(browser);
+} finally {
+  await browser.close();
+  for (const child of running) child.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
