@@ -20,18 +20,29 @@ const CUTS = [
   [/^\tconst _timeSeriesVal  = .*$/m, ""],
   [/isTime \? \(isStr\(sv\) \? .*? : sv \|\| _timeSeriesVal\) : sv \|\| numSeriesVal/, "sv || numSeriesVal"],
   [/isTime \? \(\s*\/\/ config array[^]*?av \|\| _timeAxisVals\s*\) : av \|\| numAxisVals/, "av || numAxisVals"],
+  // Series of other kinds, and what changes series and bands afterwards: the page makes another chart.
+  [/\bmode == 2\b/g, "false"],
+  [/\bmode == 1\b/g, "true"],
+  [/^\tself\.(?:addSeries|delSeries|addBand|setBand|delBand) = .*$/gm, ""],
+  [/^\tfunction (?:initLegendRow|addSeries|delSeries|setBand|addBand|delBand|syncLegend|setLegendValues)\([^]*?^\t\}$/gm, ""],
 ];
+const STYLE_CUTS = [[/\.u-(?:legend|inline|series|title)\b[^{}]*\{[^{}]*\}/g, ""]];
+/** Reads a file of uPlot without what CUTS names. */
+const without = (cuts, loader) => ({ path }) => {
+  let contents = readFileSync(path, "utf8");
+  for (const [from, to] of cuts) {
+    const cut = contents.replace(from, () => to);
+    if (cut === contents) throw new Error(`uPlot has no ${from} any longer: adapt CUTS`);
+    contents = cut;
+  }
+  return { contents, loader };
+};
 const cut = {
   name: "cut",
-  setup: (build) => build.onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
-    let contents = readFileSync(path, "utf8");
-    for (const [from, to] of CUTS) {
-      const without = contents.replace(from, () => to);
-      if (without === contents) throw new Error(`uPlot has no ${from} any longer: adapt CUTS`);
-      contents = without;
-    }
-    return { contents, loader: "js" };
-  }),
+  setup: (build) => {
+    build.onLoad({ filter: /uPlot\.esm\.js$/ }, without(CUTS, "js"));
+    build.onLoad({ filter: /uPlot\.min\.css$/ }, without(STYLE_CUTS, "css"));
+  },
 };
 const { outputFiles } = await build({
   plugins: [cut],

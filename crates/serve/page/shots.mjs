@@ -64,8 +64,17 @@ async function lookAtReport() {
   const seen = inReport + await page.locator("body").innerText();
   wanted.filter((text) => !seen.includes(text)).forEach((text) => faults.push(`"${text}" is on no screen: ${seen}`));
   await look(page, "report-monitor");
+  await page.keyboard.press("1");
+  // Paper is narrower than a screen: nothing of it may be cut off, and only what can be read is printed.
+  await page.setViewportSize({ width: 720, height: 1000 });
   await page.emulateMedia({ media: "print" });
+  await page.locator(".paper .u-over").first().waitFor();
+  const cut = await page.evaluate(() => [...document.querySelectorAll(".paper *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+    .map((one) => `${one.tagName} ${one.className} ${Math.round(one.getBoundingClientRect().right)}`));
+  if (cut.length > 0) faults.push(`wider than the paper: ${cut.slice(0, 5)}`);
+  if (await page.locator("button:visible").count() > 0) faults.push("buttons are printed");
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });
+  await page.pdf({ path: `${folder}/report.pdf`, format: "A4" });
 }
 
 /** Two logs of which one counter differs, and a part of one of them as a file. */
@@ -90,6 +99,30 @@ async function lookAtTwo(page) {
   if (download.suggestedFilename() !== "slower.tsv" || !text.startsWith('"(PDH-TSV 4.0)') || text.trim().split("\n").length !== 1000) {
     faults.push(`the download is ${download.suggestedFilename()}: ${text.slice(0, 80)}`);
   }
+}
+
+/** One more log is laid over the two, and has columns of its own. */
+async function lookAtThree(page) {
+  const slowest = readFileSync(log, "utf8").split("\r\n").slice(0, 500).map((line) => line.replace(/"1"$/, '"9"'));
+  await page.locator("input[type=file]").setInputFiles({ name: "slowest.csv", mimeType: "text/csv", buffer: Buffer.from(slowest.join("\r\n")) });
+  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("slowest.csv"));
+  await rowsIn(page, 2);
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  await page.getByRole("button", { name: "Compare +" }).click();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  const first = page.locator(".compare tbody tr").first();
+  await first.getByText("Process(sh)").waitFor();
+  // Three logs have three times three columns, and two differences with their shares: from 1 to 7, and to 9.
+  const cells = await first.locator("td").allTextContents();
+  if (cells.length !== 13 || !cells[10].includes("600") || !cells[12].includes("800")) faults.push(`three logs: ${cells}`);
+  const sides = await page.locator(".compare p").first().innerText();
+  // All of them over the time of the shortest one, which has a line of names and 499 rows.
+  if ((sides.match(/: 499,/g) ?? []).length !== 3) faults.push(`the parts of three logs: ${sides}`);
+  await page.locator(".compare .u-over").waitFor();
+  await page.locator(".compare").scrollIntoViewIfNeeded();
+  await look(page, "compare-three");
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  if (await page.locator(".compare label select").count() !== 3) faults.push("a log stays in the comparison");
 }
 
 /** A thousand instances: the cell of each value has the colour of its share of the largest one. */
@@ -270,6 +303,7 @@ if (log) {
   await page.getByRole("button", { name: "Show" }).first().waitFor();
   await look(page, "logs");
   await lookAtTwo(page);
+  await lookAtThree(page);
   await lookAtMany(page);
   await page.locator(".host select").selectOption({ index: 0 });
 }

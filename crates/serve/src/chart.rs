@@ -11,6 +11,7 @@ use tallymon_monitor::model::Series;
 use crate::decimate::Rows;
 use crate::http::Refused;
 use crate::parameters::{Parameters, milliseconds};
+use crate::report::Line;
 use crate::statistics::Statistics;
 
 /// How many points to send when the page does not say it.
@@ -119,6 +120,27 @@ impl SeriesInfo {
         self.object = format!("\\\\{host}\\{}", self.object);
     }
 
+    /// It as a line of a report, still without numbers.
+    pub(crate) fn line(&self) -> Line {
+        Line {
+            object: visible(&self.object).into_owned(),
+            counter: visible(&self.counter).into_owned(),
+            instance: self.full_instance(),
+            unit: self.counter_type.suffix().as_str(),
+            figures: None,
+            before: None,
+        }
+    }
+
+    /// The instance with its parent, as it may be shown.
+    fn full_instance(&self) -> Option<String> {
+        let instance = visible(self.instance.as_deref()?);
+        Some(match &self.parent {
+            Some(parent) => format!("{}/{instance}", visible(parent)),
+            None => instance.into_owned(),
+        })
+    }
+
     /// Names are as they may be shown; paths are as they must be asked for.
     pub(crate) fn json(&self) -> Value {
         json!({
@@ -148,9 +170,18 @@ pub(crate) struct Chart {
     pub(crate) statistics: Vec<Statistics>,
     /// For a live machine: the number of the row that comes next.
     pub(crate) next: Option<u64>,
+    /// Of a log: the times of the first and the last row in the range.
+    pub(crate) times: Option<(FileTime, FileTime)>,
 }
 
 impl Chart {
+    /// Keeps the first series only.
+    pub(crate) fn keep(&mut self, most: usize) {
+        self.series.truncate(most);
+        self.rows.columns.truncate(most);
+        self.statistics.truncate(most);
+    }
+
     /// Columns: times, and the values of each series; `null` where there is none.
     pub(crate) fn json(&mut self) -> Value {
         let times: Vec<f64> = self.rows.times.iter().map(|time| milliseconds(*time)).collect();

@@ -16,7 +16,7 @@
 //! | `metrics`, `scrape_format` | raw values for Prometheus; the formats of the answer |
 //! | `convert` | logs in other formats, and what differs between two |
 //! | `page` | the page, which `page/build.mjs` makes |
-//! | `report`, `pack` | the page with its data in it; columns in few bytes |
+//! | `report`, `pack` | the page with its data in it, or a picture; columns in few bytes |
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -47,6 +47,6 @@ mod stream;
 mod upload;
 
 pub use metrics::MetricsAccess;
-pub use report::{Report, ReportError, ReportOptions, report};
+pub use report::{Figures, Line, Logs, Report, ReportError, ReportOptions, report};
 pub use server::{Options, Secure, ServeError, Server};
 pub use sessions::SessionAccess;

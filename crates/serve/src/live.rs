@@ -500,7 +500,7 @@ impl State {
             rows.push(time, values.into_iter());
         }
         let series = series.into_iter().map(SeriesInfo::of).collect();
-        Chart { series, rows: rows.finish(), statistics, next: Some(next) }
+        Chart { series, rows: rows.finish(), statistics, next: Some(next), times: None }
     }
 }
 

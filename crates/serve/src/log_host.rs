@@ -206,11 +206,14 @@ impl LogHost {
         let (from, to) = (range.from.unwrap_or(summary.first), range.to.unwrap_or(summary.last));
         let mut rows = Decimator::new(columns.len(), from, to, range.points);
         let mut statistics: Vec<Statistics> = columns.iter().map(|_| Statistics::default()).collect();
+        let mut times: Option<(FileTime, FileTime)> = None;
         let each = |time: FileTime, row: LogRow<'_>| {
             // The clock of a log may have been set back: later rows are looked at, too.
             if time < from || time > to {
                 return true;
             }
+            let (first, last) = times.unwrap_or((time, time));
+            times = Some((first.min(time), last.max(time)));
             let value = |value: &Result<tallymon::core::flow::Value, _>| {
                 value.as_ref().ok().and_then(tallymon::core::flow::Value::as_f64).unwrap_or(f64::NAN)
             };
@@ -221,7 +224,7 @@ impl LogHost {
             true
         };
         log.read_from(&columns, from, || true, each)?;
-        Ok(Chart { series, rows: rows.finish(), statistics, next: None })
+        Ok(Chart { series, rows: rows.finish(), statistics, next: None, times })
     }
 
     /// The paths that the log has, and for the others the reason. Without one that it has, the first reason

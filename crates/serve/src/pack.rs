@@ -23,20 +23,37 @@ pub(crate) fn step(values: &[f64]) -> f64 {
     10f64.powi((most / MOST_STEPS).log10().ceil() as i32)
 }
 
-/// Adds a column: for each value 0 if there is none, else 1 and the difference of its steps, in zigzag form.
-pub(crate) fn column(values: &[f64], step: f64, into: &mut Vec<u8>) {
+/// A row of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cell {
+    /// A value; there is none if it is not finite.
+    Value(f64),
+    /// It is the row of another log.
+    Passed,
+}
+
+/// Adds a column: for each row 0 if there is no value, 1 if it is the row of another log, else 2 and the
+/// difference of its steps, in zigzag form.
+pub(crate) fn column(cells: impl Iterator<Item = Cell>, step: f64, into: &mut Vec<u8>) {
     let mut before = 0i64;
-    for value in values {
-        if !value.is_finite() {
-            into.push(0);
-            continue;
-        }
+    for cell in cells {
+        let value = match cell {
+            Cell::Value(value) if value.is_finite() => value,
+            Cell::Value(_) => {
+                into.push(0);
+                continue;
+            }
+            Cell::Passed => {
+                into.push(1);
+                continue;
+            }
+        };
         let steps = (value / step).round() as i64;
         let difference = steps.wrapping_sub(before);
         before = steps;
         let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
-        // One more than a zigzag of 64 bits could need is no value of a column: its steps are below 2^53.
-        varint(zigzag.saturating_add(1), into);
+        // Two more than a zigzag of 64 bits could need is no value of a column: its steps are below 2^53.
+        varint(zigzag.saturating_add(2), into);
     }
 }
 
@@ -106,8 +123,9 @@ mod tests {
     #[test]
     fn columns_are_differences() {
         let mut bytes = Vec::new();
-        column(&[1.0, 3.0, f64::NAN, 2.0, 302.0], 1.0, &mut bytes);
-        // Zigzag and 1: 1 is 3, 2 is 5, none is 0, -1 is 2, 300 is 601.
-        assert_eq!(bytes, [3, 5, 0, 2, 0xd9, 0x04]);
+        let values = [1.0, 3.0, f64::NAN, 2.0, 302.0].map(Cell::Value);
+        column(values.into_iter().chain([Cell::Passed]), 1.0, &mut bytes);
+        // Zigzag and 2: 1 is 4, 2 is 6, none is 0, -1 is 3, 300 is 602, the row of another log is 1.
+        assert_eq!(bytes, [4, 6, 0, 3, 0xda, 0x04, 1]);
     }
 }

@@ -14,8 +14,8 @@ From another machine: ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
 
 pub(crate) const REPORT: &str = r"Examples:
   tally report customer.blg -o customer.html
-  tally report monday.blg tuesday.blg -o week.html --force
-  tally report web.csv -o web.html --counter '\Process(*)\% Processor Time'";
+  tally report --last 30m -o now.html
+  tally report after.blg --against before.blg -o change.html";
 
 pub(crate) const GET: &str = r"Examples:
   tally get '\Processor(_Total)\% Processor Time'
@@ -82,13 +82,13 @@ pub(crate) const DUMP: &str = r"Examples:
 
 pub(crate) const RELOG: &str = r"Examples:
   tally relog yesterday.blg -o yesterday.csv
-  tally relog *.blg -o week.parquet -c '\Processor(*)\*'
   tally relog /var/log/customers -f lake -o counters.lake
   tally relog yesterday.blg -o morning.tally --to '2026-11-21 12:00'";
 
 #[cfg(feature = "parquet")]
 pub(crate) const LAKE: &str = r"Examples:
   tally lake compact counters.lake
+  tally lake vacuum counters.lake
   tally lake vacuum counters.lake --older-than 24h";
 
 #[cfg(feature = "parquet")]

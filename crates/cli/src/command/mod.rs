@@ -27,6 +27,7 @@ pub(crate) mod relog;
 pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod report_file;
+mod report_markdown;
 pub(crate) mod serve;
 mod serve_samba;
 mod serve_tls;

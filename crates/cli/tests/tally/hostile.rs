@@ -451,6 +451,8 @@ fn names_of_logs_are_shown_safely() {
             &["explain", every, "--log", log],
             &["stat", "proc", "--log", log],
             &["report", log, "--force", "-c", every, "-o", "page.html"],
+            &["report", log, "--against", log, "--md", "-c", every],
+            &["report", log, "--against", log, "--svg", "-c", every],
             &["relog", log, "--force", "-o", "copy.blg"],
             &["relog", log, "--force", "-o", "copy.sqlite"],
             &["relog", log, "--force", "-c", &format!(r"\x(*)\{HOSTILE}"), "-o", "copy.tally"],

@@ -8,7 +8,7 @@ use super::support::{TALLY, signal};
 use tallymon_testkit::shared;
 
 /// A sample log, as an argument.
-fn sample(name: &str) -> Option<String> {
+pub(crate) fn sample(name: &str) -> Option<String> {
     shared(&format!("logs/{name}")).map(|path| path.to_str().unwrap().to_string())
 }
 

@@ -36,6 +36,7 @@ mod processes;
 mod prof;
 mod push;
 mod record;
+mod reports;
 mod screens;
 mod sends;
 mod serve;

@@ -17,7 +17,7 @@ use crate::settings::EXTENSION;
 use crate::workspace::options::LocalTime;
 use crate::workspace::state::Workspace;
 
-pub use picture::{Other, Page, html, svg};
+pub use picture::{COLOURS, DASHES, Other, Page, escaped, html, svg};
 pub use text::csv;
 
 /// A file name with the current time.

@@ -10,11 +10,12 @@ use crate::term::chart::PATTERNS;
 use crate::words::{Word, Words};
 use crate::workspace::options::LocalTime;
 
-const COLOURS: [&str; 8] =
+/// The colours of lines.
+pub const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#c8a800", "#d55e00", "#cc79a7", "#5b5bd6", "#555555"];
 
-/// Each of [`PATTERNS`] in SVG.
-const DASHES: [&str; PATTERNS.len()] = ["", "6 3", "2 2", "8 3 2 3", "10 5", "1 4"];
+/// The patterns of lines, as `stroke-dasharray` of SVG has them.
+pub const DASHES: [&str; PATTERNS.len()] = ["", "6 3", "2 2", "8 3 2 3", "10 5", "1 4"];
 
 /// The pattern of a compared log.
 const DOTS: &str = "0 5";
@@ -260,7 +261,7 @@ pub fn html(page: &Page<'_>) -> String {
 }
 
 /// A text escaped for XML, without characters that XML does not allow.
-fn escaped(text: impl AsRef<str>) -> String {
+pub fn escaped(text: impl AsRef<str>) -> String {
     let mut safe = String::with_capacity(text.as_ref().len());
     for letter in text.as_ref().chars().filter(|letter| !letter.is_control()) {
         match letter {

@@ -55,7 +55,7 @@ export function Heat({ data, chosen, label, onCursor, onChoose, onPick, say }: P
       line.fill(NaN);
       one.values.forEach((value, nth) => {
         const span = of[nth];
-        if (value === null || !span) return;
+        if (value == null || !span) return;
         for (let at = span[0]; at < span[1] && at < width; at += 1) if (!(line[at] >= value)) line[at] = value;
       });
       const factor = 255 / (most.get(one.counter) ?? 1);

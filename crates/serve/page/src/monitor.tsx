@@ -42,7 +42,7 @@ export function statisticsOf(values: (number | null)[]): Statistics {
   let [count, sum, least, most] = [0, 0, Infinity, -Infinity];
   let last: number | undefined;
   for (const value of values) {
-    if (value === null) continue;
+    if (value == null) continue;
     count += 1; sum += value; last = value;
     least = Math.min(least, value); most = Math.max(most, value);
   }

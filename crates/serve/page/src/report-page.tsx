@@ -1,6 +1,6 @@
 // The report: what the logs are, what stands out, charts of each object, statistics.
 import { batch } from "@preact/signals";
-import { Chart, colour, powerOf } from "./chart";
+import { Chart, colour, dash, powerOf } from "./chart";
 import { duration, moment, number, percent } from "./format";
 import { StatisticsTable } from "./monitor";
 import { report, reportChart, type Finding } from "./report";
@@ -9,23 +9,35 @@ import { t } from "./words";
 
 const POINTS = 1000;
 
+/** The colours of series of which those of a log from before have the colour of the one they stand behind. */
+function inPairs(series: { path: string }[]): number[] {
+  let last = -1;
+  return series.map((one) => (one.path[0] === "≈" ? last + 8 : (last += 1)));
+}
+
 export function ReportPage() {
   const about = report;
   if (!about) return null;
+  const { before } = about;
   const objects = [...new Set(about.series.map((one) => one.object))];
   void theme.value;
   return (
     <main class="paper">
       <h2>{about.logs.join(", ")}</h2>
       <dl>
-        <dt>{t("source")}</dt><dd>{about.hosts.join(", ")}</dd>
+        <dt>{t("source")}</dt><dd>{about.hosts.join(", ")}{about.machine.length > 0 && <span class="soft"> {about.machine.join(", ")}</span>}</dd>
         <dt>{t("begin")}</dt><dd>{moment(about.first)}</dd>
         <dt>{t("zone")}</dt><dd>{about.clock.zone ?? t("zoneUnknown")}</dd>
         <dt>{t("duration")}</dt><dd>{duration((about.last - about.first) / 1000)}</dd>
+        {before && <><dt>≈</dt><dd>{before.logs.join(", ")}: {moment(before.first, before.clock)}, {duration((before.last - before.first) / 1000)}</dd></>}
         <dt>{t("records")}</dt><dd>{number(about.records)}</dd>
-        <dt>{t("counters")}</dt><dd>{number(about.columns)} ({t("chart")}: {number(about.series.length)})</dd>
+        <dt>{t("counters")}</dt><dd>{number(about.columns)} ({t("chart")}: {number(about.series.filter((one) => one.path[0] !== "≈").length)})</dd>
         {about.damage > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(about.damage)}</dd></>}
       </dl>
+      {before && <section><h2>{t("compare")} ({number(before.changes.length + before.more)} / {number(before.compared)})</h2>
+        <div class="scroll"><table><thead><tr><th>{t("counter")}</th><th class="num">≈</th><td /><td /></tr></thead>
+          <tbody>{before.changes.map((one) => <tr><th scope="row">{one.path}</th><td class="num">{number(one.before)}</td>
+            <td class="num">{number(one.after)} {one.unit}</td><td>{one.effect}</td></tr>)}</tbody></table></div></section>}
       <section><h2>{t("findings")}</h2>
         {about.findings.length === 0 && <p>{t("noFindings")}</p>}
         <ol class="findings">{about.findings.map((one) => <FindingItem one={one} />)}</ol>
@@ -35,12 +47,12 @@ export function ReportPage() {
         const shown = reportChart(own.map((one) => one.path), null, POINTS);
         return (
           <section class="block"><h2>{object}</h2>
-            <Chart data={shown} powers={shown.series.map((one) => powerOf(one.values, one.unit))} view="line" chosen={-1}
+            <Chart data={shown} powers={shown.series.map((one) => powerOf(one.values, one.unit))} view="line" chosen={-1} colours={before && inPairs(own)}
               highlight={false} sweep={null} theme={theme.value} label={`${t("chart")}: ${object}`}
               onCursor={() => {}} onPick={() => {}} onZoom={() => {}} say={() => {}}
               onSelect={(from, to) => { batch(() => { paths.value = own.map((one) => one.path); range.value = [from, to]; show("monitor"); }); }} />
             <ul class="key">{shown.series.map((one, nth) => (
-              <li><svg class="swatch" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke={colour(nth)} stroke-width="3" /></svg>
+              <li><svg class="swatch" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke={colour(before ? inPairs(own)[nth] : nth)} stroke-dasharray={before && dash(inPairs(own)[nth])?.join()} stroke-width="3" /></svg>
                 {one.counter}{one.instance === null ? "" : ` (${one.instance})`} × {10 ** powerOf(one.values, one.unit)}</li>))}</ul>
             <StatisticsTable rows={own.map((one) => ({ ...one, line: one.statistics }))} />
           </section>);

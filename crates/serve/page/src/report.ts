@@ -10,7 +10,9 @@ export type Finding = {
 };
 export type Report = {
   logs: string[]; hosts: string[]; records: number; columns: number; format: string; first: number; last: number;
-  clock: LogClock;
+  clock: LogClock; machine: string[];
+  before?: { logs: string[]; first: number; last: number; clock: LogClock; compared: number; more: number;
+    changes: { path: string; effect: string; before: number; after: number; unit: string }[] };
   damage: number; made: number; points: number; decimated: boolean; leftOut: number; moreFindings: number;
   findings: Finding[]; series: (Omit<Column, "values"> & { step: number; statistics: Statistics })[];
 };
@@ -33,8 +35,9 @@ export async function readReport(): Promise<void> {
       // Numbers of more than 32 bits: no shifts.
       let [number, factor, byte] = [0, 1, 0];
       do { byte = bytes[at]; at += 1; number += (byte & 127) * factor; factor *= 128; } while (byte & 128);
-      if (number === 0) { values.push(null); continue; }
-      const zigzag = number - 1;
+      // Without a value, or the row of another log, which a line passes.
+      if (number < 2) { values.push(number ? undefined as unknown as null : null); continue; }
+      const zigzag = number - 2;
       before += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
       values.push(step < 1 ? before / Math.round(1 / step) : before * step);
     }
@@ -69,7 +72,7 @@ export function reportChart(paths: string[], range: [number, number] | null, poi
       let [least, most, first]: [number | null, number | null, boolean] = [null, null, true];
       for (let row = cut(nth); row < cut(nth + 1); row += 1) {
         const value = values[rows[row]];
-        if (value === null) continue;
+        if (value == null) continue;
         if (least === null || most === null) { least = value; most = value; }
         else if (value < least) { least = value; first = false; }
         else if (value > most) { most = value; first = true; }

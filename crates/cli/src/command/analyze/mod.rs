@@ -3,7 +3,7 @@
 mod against;
 pub(crate) mod arguments;
 mod json;
-mod text;
+pub(crate) mod text;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use arguments::{Analyze, RuleChoice, Why};
 
 pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> {
     let rules = rules(&arguments.rules)?;
-    let logs = logs(arguments)?;
+    let logs = logs_of(&arguments.logs, arguments.session.as_deref())?;
     let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
     let mut selection = selection(&arguments.choice)?;
     if let Some(last) = arguments.last {
@@ -92,13 +92,13 @@ fn judged(arguments: &Analyze, worst: Option<Severity>, damaged: bool) -> Result
     Ok(())
 }
 
-/// The logs to analyze: the given ones, else those of a session.
-fn logs(arguments: &Analyze) -> Result<Vec<PathBuf>, Failure> {
-    if !arguments.logs.is_empty() {
-        return Ok(arguments.logs.clone());
+/// The logs to look at: the given ones, else those of a session; by default of the one that records now.
+pub(crate) fn logs_of(logs: &[PathBuf], session: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
+    if !logs.is_empty() {
+        return Ok(logs.to_vec());
     }
     let store = SessionStore::of_environment()?;
-    let settings = match &arguments.session {
+    let settings = match session {
         Some(name) => store.read(name)?,
         None => recording(&store)?,
     };

@@ -159,7 +159,7 @@ fn cause_of(cause: &Cause) -> String {
 }
 
 /// A number of a counter with its unit.
-pub(super) fn value(number: f64, path: &str, counter_type: CounterType) -> String {
+pub(crate) fn value(number: f64, path: &str, counter_type: CounterType) -> String {
     let name = path.rsplit('\\').next().unwrap_or(path);
     let (unit, factor) = Unit::of(name, counter_type);
     unit.text(number * factor)
@@ -196,11 +196,21 @@ fn chart(course: &[Option<f64>]) -> String {
 /// The findings as a Markdown document.
 pub(super) fn markdown(out: &mut impl Write, found: &Analysis, top: usize) -> io::Result<()> {
     writeln!(out, "# Findings\n\n{}\n", summary(found).replace('\n', "\n\n"))?;
+    findings_markdown(out, found, top, "##")
+}
+
+/// The findings as Markdown, each below a heading of a level.
+pub(crate) fn findings_markdown(
+    out: &mut impl Write,
+    found: &Analysis,
+    top: usize,
+    level: &str,
+) -> io::Result<()> {
     for (at, finding) in found.findings.iter().take(top).enumerate() {
         let on =
             if finding.host.is_empty() { String::new() } else { format!(" on {}", escaped(&finding.host)) };
         let (severity, title) = (finding.severity.name(), escaped(&finding.title));
-        writeln!(out, "## {}. {severity}: {title}{on}\n", at.saturating_add(1))?;
+        writeln!(out, "{level} {}. {severity}: {title}{on}\n", at.saturating_add(1))?;
         writeln!(out, "| counter | worst | usual | time | first seen |\n|---|---|---|---|---|")?;
         for evidence in &finding.instances {
             let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
@@ -224,7 +234,7 @@ pub(super) fn markdown(out: &mut impl Write, found: &Analysis, top: usize) -> io
 }
 
 /// Text that is not taken for Markdown or HTML.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for c in visible(text).chars() {
         if "\\`*_{}[]<>()#|!~".contains(c) {

@@ -1,0 +1,144 @@
+//! A report as Markdown: what the logs are, what changed, what stands out, statistics.
+
+use std::io::{self, Write};
+
+use tallymon::analyze::{Against, Effect, Finding, MACHINE_PARAMETERS};
+use tallymon_monitor::model::format::Numbers;
+use tallymon_serve::{Figures, Line, Report};
+
+use super::analyze::text;
+
+/// The most findings and changes.
+const MOST: usize = 30;
+
+pub(super) fn write(out: &mut impl Write, report: &mut Report) -> io::Result<()> {
+    let lines = report.lines();
+    writeln!(out, "# Performance report: {}\n", names(&report.logs.names))?;
+    about(out, report)?;
+    if let Some(against) = report.against() {
+        changes(out, report, against)?;
+    }
+    let found = report.findings();
+    let count = match found.findings.len() {
+        0 => "Nothing was found.".to_owned(),
+        1 => "One finding.".to_owned(),
+        count => format!("{count} findings, those that hurt most first."),
+    };
+    writeln!(out, "## Findings\n\n{count}\n")?;
+    text::findings_markdown(out, found, MOST, "###")?;
+    let mut objects: Vec<&str> = Vec::new();
+    for line in &lines {
+        if !objects.contains(&line.object.as_str()) {
+            objects.push(&line.object);
+        }
+    }
+    for object in objects {
+        let own: Vec<&Line> = lines.iter().filter(|line| line.object == object).collect();
+        statistics(out, object, &own, report.earlier.is_some())?;
+    }
+    Ok(())
+}
+
+fn names(names: &[String]) -> String {
+    text::escaped(&names.join(", "))
+}
+
+/// What the logs are.
+fn about(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let logs = &report.logs;
+    let clock = &logs.summary.clock;
+    let machine = report.findings().parameters.iter();
+    let machine = machine.filter(|(name, _)| MACHINE_PARAMETERS.contains(&name.as_str()));
+    let machine = machine.map(|(name, value)| match value {
+        Some(value) => format!("{name} {value:.0}"),
+        None => format!("{name} unknown"),
+    });
+    let system = logs.summary.recorded_on.clone();
+    let machine: Vec<String> = system.into_iter().chain(machine).collect();
+    let range = |first, last| format!("{} to {}", clock.text(first), clock.text(last));
+    writeln!(out, "| | |\n|---|---|")?;
+    for (title, words) in [
+        ("Hosts", text::escaped(&logs.summary.hosts.join(", "))),
+        ("Machine", text::escaped(&machine.join(", "))),
+        ("Time", range(logs.first, logs.last)),
+        ("Records", logs.records.to_string()),
+        ("Counters", format!("{}, of which {} are below", logs.columns, report.series())),
+        ("Damage", format!("{} places", logs.summary.notes.damage_count)),
+    ] {
+        if title != "Damage" || logs.summary.notes.damage_count > 0 {
+            writeln!(out, "| {title} | {words} |")?;
+        }
+    }
+    if let Some(earlier) = &report.earlier {
+        let clock = &earlier.summary.clock;
+        let (first, last) = (clock.text(earlier.first), clock.text(earlier.last));
+        writeln!(out, "| Compared with | {}, {first} to {last} |", names(&earlier.names))?;
+    }
+    writeln!(out)
+}
+
+/// What changed since the logs from before.
+fn changes(out: &mut impl Write, report: &Report, against: &Against) -> io::Result<()> {
+    let before = report.earlier.as_ref().map_or_else(String::new, |earlier| names(&earlier.names));
+    let count = |effect: Effect| against.changes.iter().filter(|change| change.effect == effect).count();
+    writeln!(
+        out,
+        "## Since {before}\n\nOf {} counters that were compared, {} became worse, {} better, and {} \
+         different beyond their noise.\n",
+        against.compared,
+        count(Effect::Worse),
+        count(Effect::Better),
+        count(Effect::Different)
+    )?;
+    if !against.changes.is_empty() {
+        writeln!(out, "| counter | before | after | |\n|---|--:|--:|---|")?;
+    }
+    for change in against.changes.iter().take(MOST) {
+        let shown = |number: f64| text::escaped(&text::value(number, &change.path, change.counter_type));
+        let (path, effect) = (text::escaped(&change.path), change.effect.name());
+        writeln!(out, "| {path} | {} | {} | {effect} |", shown(change.before), shown(change.after))?;
+    }
+    let hidden = against.changes.len().saturating_sub(MOST);
+    if hidden > 0 {
+        writeln!(out, "\n{hidden} more changed.")?;
+    }
+    writeln!(out)?;
+    let item = |out: &mut dyn Write, word: &str, one: &Finding| {
+        writeln!(out, "- {word}: {}: {}", one.severity.name(), text::escaped(&one.title))
+    };
+    let (new, gone) = (against.new_findings(), against.gone_findings());
+    new.iter().take(MOST).try_for_each(|one| item(out, "new", one))?;
+    gone.iter().take(MOST).try_for_each(|one| item(out, "gone", one))?;
+    writeln!(out)
+}
+
+fn statistics(out: &mut impl Write, object: &str, lines: &[&Line], is_compared: bool) -> io::Result<()> {
+    let numbers = Numbers::default();
+    let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |one| numbers.number(one));
+    writeln!(out, "## {}\n", text::escaped(object))?;
+    let before = if is_compared { " mean before |" } else { "" };
+    writeln!(out, "| counter | unit |{before} mean | min | max | last | 95 % | deviation | per minute |")?;
+    writeln!(out, "|---|---|{}--:|--:|--:|--:|--:|--:|--:|", if is_compared { "--:|" } else { "" })?;
+    for line in lines {
+        let instance = line.instance.as_ref().map_or_else(String::new, |one| format!(" ({one})"));
+        let name = text::escaped(&format!("{}{instance}", line.counter));
+        write!(out, "| {name} | {} |", line.unit)?;
+        if is_compared {
+            write!(out, " {} |", number(line.before.map(|before| before.avg)))?;
+        }
+        let columns: [fn(&Figures) -> Option<f64>; 7] = [
+            |found| Some(found.avg),
+            |found| Some(found.min),
+            |found| Some(found.max),
+            |found| Some(found.last),
+            |found| found.p95,
+            |found| found.stddev,
+            |found| found.slope,
+        ];
+        for column in columns {
+            write!(out, " {} |", number(line.figures.as_ref().and_then(column)))?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,254 @@
+//! A report of logs: the page with its data in it, one file that works without a server; or a picture; or the
+//! numbers, for other forms. With logs from before it says what differs, and has both in each chart.
+
+mod html;
+mod picture;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tallymon::analyze::{Against, Analysis, RuleSet, against, analyze};
+use tallymon::core::time::FileTime;
+use tallymon::core::visible::visible;
+use tallymon::log::{LogError, LogTime, ReadOptions, Selection};
+use tallymon::{Locale, Log, LogSummary};
+
+use crate::chart::{Chart, MOST_POINTS, Range};
+use crate::http::Refused;
+use crate::log_host::LogHost;
+pub use crate::statistics::Figures;
+
+/// The most series; each of a day at 15 s takes up to 25 kB.
+const MOST_SERIES: usize = 64;
+
+/// What goes into a report.
+#[derive(Debug, Clone)]
+pub struct ReportOptions {
+    /// The logs, on one time axis.
+    pub logs: Vec<PathBuf>,
+    /// Logs from before, to compare with; there may be none.
+    pub against: Vec<PathBuf>,
+    /// Only so much of the end of the logs, and of those from before.
+    pub last: Option<Duration>,
+    /// The counters; if there are none, `usual`.
+    pub paths: Vec<String>,
+    /// The counters to choose those from that the logs have.
+    pub usual: Vec<String>,
+    /// How logs are read.
+    pub reading: ReadOptions,
+    /// The language and the names of counters.
+    pub locale: Locale,
+}
+
+/// What a report has of logs, and what is not in it.
+#[derive(Debug)]
+pub struct Report {
+    /// The logs.
+    pub logs: Logs,
+    /// The logs from before.
+    pub earlier: Option<Logs>,
+    /// Series that were left out, because there are too many.
+    pub left_out: usize,
+    /// Requested counters that the logs do not have, with the reason.
+    pub not_found: Vec<String>,
+    chart: Chart,
+    before: Option<Chart>,
+    found: Findings,
+}
+
+/// Logs, and the part of them that a report is about.
+#[derive(Debug, Clone)]
+pub struct Logs {
+    /// The names of the files, as they may be shown.
+    pub names: Vec<String>,
+    /// What they are.
+    pub summary: LogSummary,
+    /// Counters in them, each instance by itself.
+    pub columns: usize,
+    /// The time of the first record of the part, UTC.
+    pub first: FileTime,
+    /// The time of the last one.
+    pub last: FileTime,
+    /// Records of the part.
+    pub records: u64,
+}
+
+/// What was found in the logs.
+#[derive(Debug)]
+enum Findings {
+    Of(Box<Analysis>),
+    Compared(Box<Against>),
+}
+
+/// A series in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its object, counter and instance, as they may be shown.
+    pub object: String,
+    /// The name of the counter.
+    pub counter: String,
+    /// The instance, if the object has any.
+    pub instance: Option<String>,
+    /// The unit, such as `%`; empty for plain numbers.
+    pub unit: &'static str,
+    /// The statistics of all its values.
+    pub figures: Option<Figures>,
+    /// Those of the logs from before.
+    pub before: Option<Figures>,
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// A log can not be read.
+    Log(LogError),
+    /// The rules for findings can not be read.
+    Rules(String),
+    /// A counter is not in the logs, or the system failed: in words.
+    Other(String),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReportError::Log(error) => error.fmt(f),
+            ReportError::Rules(words) | ReportError::Other(words) => f.write_str(words),
+        }
+    }
+}
+
+impl std::error::Error for ReportError {}
+
+impl From<Refused> for ReportError {
+    fn from(refused: Refused) -> ReportError {
+        ReportError::Other(refused.words)
+    }
+}
+
+/// Reads what a report of logs needs.
+///
+/// # Errors
+///
+/// A log can not be read, or has none of the counters.
+pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
+    let rules = RuleSet::built_in().map_err(|error| ReportError::Rules(error.to_string()))?;
+    let from = options.last.map(units).map(LogTime::BeforeEnd);
+    let (part, reading) = (Selection { from, ..Selection::default() }, &options.reading);
+    let found = match options.against.as_slice() {
+        [] => analyze(&options.logs, rules, &part, reading).map(|found| Findings::Of(Box::new(found))),
+        before => against(before, &options.logs, &rules, &part, reading)
+            .map(|found| Findings::Compared(Box::new(found))),
+    };
+    let found = found.map_err(ReportError::Log)?;
+    let log = Log::open_all(&options.logs, reading).map_err(ReportError::Log)?;
+    let summary = log.summary().clone();
+    let columns = log.columns().len();
+    let host = LogHost::of_log(log);
+    let usual: Vec<&str> = options.usual.iter().map(String::as_str).collect();
+    let paths = match options.paths.is_empty() {
+        true => host.usual_of_all(&usual)?,
+        false => of_every_host(&summary.hosts, &options.paths),
+    };
+    let (paths, not_found) = host.known(&paths, options.locale.language)?;
+    let mut chart = host.chart(None, &paths, &range(&summary, options), options.locale.language)?;
+    let most = if options.against.is_empty() { MOST_SERIES } else { MOST_SERIES / 2 };
+    let left_out = chart.series.len().saturating_sub(most);
+    chart.keep(most);
+    let logs = Logs::new(&options.logs, summary, columns, &chart);
+    let (earlier, before) = match options.against.is_empty() {
+        true => (None, None),
+        false => Some(earlier(options, &chart)?).unzip(),
+    };
+    Ok(Report { logs, earlier, left_out, not_found, chart, before, found })
+}
+
+/// The logs from before, with the same counters.
+fn earlier(options: &ReportOptions, chart: &Chart) -> Result<(Logs, Chart), ReportError> {
+    let log = Log::open_all(&options.against, &options.reading).map_err(ReportError::Log)?;
+    let (summary, columns) = (log.summary().clone(), log.columns().len());
+    let host = LogHost::of_log(log);
+    let paths: Vec<String> = chart.series.iter().map(|series| series.path.clone()).collect();
+    // Without any of them, the reason for the first one is the error.
+    let (paths, _) = host.known(&paths, options.locale.language).map_err(|refused| {
+        let words =
+            format!("the logs from before have none of the counters of the report: {}", refused.words);
+        ReportError::Other(words)
+    })?;
+    let before = host.chart(None, &paths, &range(&summary, options), options.locale.language)?;
+    Ok((Logs::new(&options.against, summary, columns, &before), before))
+}
+
+/// The part of logs that is wanted.
+fn range(summary: &LogSummary, options: &ReportOptions) -> Range {
+    let from = options.last.map(|last| FileTime(summary.last.0.saturating_sub(units(last))));
+    Range { from, to: None, points: usize::try_from(MOST_POINTS).unwrap_or(usize::MAX) }
+}
+
+/// A time in units of 100 ns.
+fn units(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX)
+}
+
+/// Paths of a log with several hosts: one without a host means each of them.
+fn of_every_host(hosts: &[String], paths: &[String]) -> Vec<String> {
+    let is_of_all = |path: &&String| hosts.len() > 1 && path.starts_with('\\') && !path.starts_with("\\\\");
+    let each = |path: &String| match is_of_all(&path) {
+        true => hosts.iter().map(|host| format!("\\\\{host}{path}")).collect(),
+        false => vec![path.clone()],
+    };
+    paths.iter().flat_map(each).collect()
+}
+
+impl Logs {
+    fn new(paths: &[PathBuf], summary: LogSummary, columns: usize, chart: &Chart) -> Logs {
+        let names = paths.iter().filter_map(|path| path.file_name());
+        let names = names.map(|name| visible(&name.to_string_lossy()).into_owned()).collect();
+        // The statistics know the times also where rows became stretches.
+        let times = chart.times.unwrap_or((summary.first, summary.last));
+        Logs { names, summary, columns, first: times.0, last: times.1, records: chart.rows.of }
+    }
+}
+
+impl Report {
+    /// How many series of the logs it has.
+    pub fn series(&self) -> usize {
+        self.chart.series.len()
+    }
+
+    /// What stands out in the logs.
+    pub fn findings(&self) -> &Analysis {
+        match &self.found {
+            Findings::Of(found) => found,
+            Findings::Compared(found) => &found.after,
+        }
+    }
+
+    /// What changed since the logs from before.
+    pub fn against(&self) -> Option<&Against> {
+        match &self.found {
+            Findings::Of(_) => None,
+            Findings::Compared(found) => Some(found),
+        }
+    }
+
+    /// Its series in numbers.
+    pub fn lines(&mut self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (series, statistics) in self.chart.series.iter().zip(&mut self.chart.statistics) {
+            let before = self.before.as_mut().and_then(|before| {
+                let at = before.series.iter().position(|one| one.path == series.path)?;
+                before.statistics.get_mut(at)?.figures()
+            });
+            lines.push(Line { figures: statistics.figures(), before, ..series.line() });
+        }
+        lines
+    }
+
+    /// How far the logs from before are moved so that they begin with the others, in units of 100 ns.
+    fn shift(&self) -> i64 {
+        let before = self.earlier.as_ref().map_or(self.logs.first, |earlier| earlier.first);
+        i64::try_from(i128::from(self.logs.first.0) - i128::from(before.0)).unwrap_or(0)
+    }
+}
