@@ -1,4 +1,5 @@
-//! Any bytes as lines of metrics: each is refused, or a sample that can be written and is then read as the same.
+//! Any bytes as lines of metrics: each is refused, or a sample that can be written and is then read as the
+//! same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

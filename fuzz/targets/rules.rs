@@ -1,5 +1,5 @@
-//! Any bytes as a file of rules, in TOML or as a threshold file of PAL: an error in words, or rules whose expressions
-//! can be evaluated.
+//! Any bytes as a file of rules, in TOML or as a threshold file of PAL: an error in words, or rules whose
+//! expressions can be evaluated.
 #![no_main]
 
 use std::fs;
