@@ -314,14 +314,19 @@ impl RuleSet {
     /// Adds a rule, unless one of the same severity has the same counters and condition: files of thresholds
     /// repeat those of others.
     pub(super) fn push_new(&mut self, rule: Rule) -> Result<(), String> {
-        if self.conditions.contains(&condition_of(&rule)) { Ok(()) } else { self.push(rule) }
+        let condition = condition_of(&rule);
+        if self.conditions.contains(&condition) { Ok(()) } else { self.push_as(rule, condition) }
     }
 
     fn push(&mut self, rule: Rule) -> Result<(), String> {
+        let condition = condition_of(&rule);
+        self.push_as(rule, condition)
+    }
+
+    fn push_as(&mut self, rule: Rule, condition: String) -> Result<(), String> {
         if self.rules.len() >= RULES {
             return Err(format!("there are more than {RULES} rules; use fewer files, or split this one"));
         }
-        let condition = condition_of(&rule);
         // The condition has the counters and the instances that are left out.
         self.charge(&[&condition, &rule.title, &rule.means, &rule.next, &rule.origin])?;
         self.conditions.insert(condition);
