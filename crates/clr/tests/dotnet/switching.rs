@@ -16,8 +16,8 @@ fn switching_while_methods_are_compiled_stops_nothing() {
         let program = bench.program("plugins", "plugins");
         let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
         let mut command = program.profiled(&settings);
-        // No other test that reads the counters of all .NET programs may attach: 9.0.5 was seen to stand still
-        // at its end, after such a reader had left.
+        // No test that reads the counters of all .NET programs is to attach: this one is about the profiler only,
+        // and a reader that is killed can make a young program stand still.
         command.env("DOTNET_EnableDiagnostics_IPC", "0");
         // Otherwise nothing is inlined before it was called often.
         command.env("COMPlus_TieredCompilation", "0").stderr(Stdio::inherit());

@@ -2,12 +2,13 @@
 //!
 //! A program is asked only while somebody reads these objects: the first request begins a session with each
 //! program, and a session ends two minutes after the last request or with the reader. The first request for a
-//! program waits for its first values, at most half a second for all programs together; later requests wait
+//! program waits for its first values, at most a second for all programs together; later requests wait
 //! for nothing. So a program that stands still costs only its own values.
 
 mod session;
 mod state;
 mod tables;
+mod totals;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -25,7 +26,7 @@ use state::State;
 use tables::{From, Row, TABLES};
 
 /// How long a request waits for programs that it asks for the first time.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
+const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// How often to look for new programs.
 const LOOK: Duration = Duration::from_secs(1);
 /// Ticks per second of the times of objects.

@@ -1,14 +1,15 @@
 //! The session with one program: a thread that reads its events as long as somebody asks.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::state::State;
+use super::totals;
 use crate::events::{self, meaning};
 use crate::nettrace::Trace;
-use crate::port::{EventProvider, PortError, Program, Session, StopStream, Stream};
+use crate::port::{EventProvider, PortError, Program, Session, Stream};
 
 /// Without a request for this long, a session ends.
 const IDLE: Duration = Duration::from_secs(120);
@@ -21,8 +22,14 @@ const SILENCE: Duration = Duration::from_secs(3);
 const BEGINNING: Duration = Duration::from_secs(5);
 /// A session that failed is tried again after this.
 const RETRY: Duration = Duration::from_secs(2);
+/// How often to look whether a stream is over.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a program may take to compute its first totals.
+const FIRST_TOTALS: Duration = Duration::from_secs(10);
+/// How long a reader that leaves waits for the first totals to be complete.
+const LEAVING: Duration = Duration::from_secs(1);
 /// Time between two sets of counters, in seconds.
-const INTERVAL: &str = "0.1";
+pub(super) const INTERVAL: &str = "0.1";
 
 /// What a session and its readers share.
 pub(super) struct Shared {
@@ -38,6 +45,15 @@ struct Inner {
     asked: Instant,
     /// Whether somebody waited for the first values already.
     waited: bool,
+    totals: Totals,
+    /// When [`Inner::totals`] changed.
+    totals_at: Instant,
+}
+
+impl Inner {
+    fn set_totals(&mut self, totals: Totals) {
+        (self.totals, self.totals_at) = (totals, Instant::now());
+    }
 }
 
 /// How far a session is.
@@ -53,6 +69,19 @@ pub(super) enum Phase {
     Failed,
     /// Nobody asked for a while.
     Idle,
+}
+
+/// How far the second session of a program is, which has its totals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Totals {
+    /// It has not begun.
+    Unasked,
+    /// The program computes the first ones. It may stand still for ever if the session ends now.
+    First,
+    /// They came at least once.
+    Known,
+    /// The session is over.
+    Over,
 }
 
 /// Whether the first request waits for the first values of a session.
@@ -97,6 +126,29 @@ impl Shared {
         self.lock().asked = Instant::now();
     }
 
+    /// Adds events to what is known, each with its time.
+    pub(super) fn add(&self, events: Vec<(u64, events::Meaning)>) {
+        let mut inner = self.lock();
+        for (time, event) in events {
+            inner.state.add(time, event);
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        self.lock().totals
+    }
+
+    /// Notes how far the totals are.
+    pub(super) fn set_totals(&self, totals: Totals) {
+        let mut inner = self.lock();
+        inner.set_totals(totals);
+        if totals == Totals::Over {
+            inner.state.forget_instruments();
+        }
+        drop(inner);
+        self.changed.notify_all();
+    }
+
     /// Waits until the session is no longer starting, at most until the deadline. Only the first call waits.
     pub(super) fn wait(&self, deadline: Instant) {
         let mut inner = self.lock();
@@ -104,12 +156,15 @@ impl Shared {
             return;
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        let starting = |inner: &mut Inner| inner.phase == Phase::Starting;
+        let starting = |inner: &mut Inner| inner.phase == Phase::Starting || inner.totals == Totals::First;
         drop(self.changed.wait_timeout_while(inner, left, starting));
     }
 
-    fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.lock().asked.elapsed() > IDLE
+    /// Whether nobody asks any more, and the program may be left.
+    pub(super) fn is_over(&self) -> bool {
+        let inner = self.lock();
+        let may_leave = inner.totals != Totals::First || inner.totals_at.elapsed() > FIRST_TOTALS;
+        may_leave && (self.stop.load(Ordering::Relaxed) || inner.asked.elapsed() > IDLE)
     }
 }
 
@@ -123,7 +178,15 @@ impl Live {
     pub(super) fn start(program: Program, begin: Begin) -> Live {
         let now = Instant::now();
         let waited = begin == Begin::Aside;
-        let inner = Inner { phase: Phase::Starting, state: State::default(), heard: now, asked: now, waited };
+        let inner = Inner {
+            phase: Phase::Starting,
+            state: State::default(),
+            heard: now,
+            asked: now,
+            waited,
+            totals: Totals::Unasked,
+            totals_at: now,
+        };
         let shared = Arc::new(Shared {
             state: Mutex::new(inner),
             changed: Condvar::new(),
@@ -149,39 +212,31 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
+        // The end of this process would end the second session too early.
+        let first = |inner: &mut Inner| inner.totals == Totals::First;
+        drop(self.shared.changed.wait_timeout_while(self.shared.lock(), LEAVING, first));
     }
 }
 
 /// Reads events until nobody asks any more. The error is that of the port, or none for a stream that ended.
-fn run(program: &Program, shared: &Shared) -> Result<(), Option<PortError>> {
-    let provider = |name: &str, keywords, level, arguments: String| EventProvider {
+fn run(program: &Program, shared: &Arc<Shared>) -> Result<(), Option<PortError>> {
+    let provider = |name: &str, keywords, arguments: String| EventProvider {
         name: name.into(),
         keywords,
-        level,
+        level: 4,
         arguments,
     };
-    let mut providers = vec![
-        provider(events::SYSTEM_RUNTIME, u64::MAX, 4, format!("EventCounterIntervalSec={INTERVAL}")),
-        provider(events::RUNTIME, events::GC, 4, String::new()),
+    let providers = vec![
+        provider(events::SYSTEM_RUNTIME, u64::MAX, format!("EventCounterIntervalSec={INTERVAL}")),
+        provider(events::RUNTIME, events::GC, String::new()),
     ];
-    // From .NET 9 on, the runtime has a meter with totals since the program began.
-    let version = program.info(PATIENCE).map(|info| info.version).unwrap_or_default();
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    if major.is_some_and(|major| major >= 9) {
-        // The runtime counts the readers of a shared session by their names: two of one name end together.
-        static SESSIONS: AtomicU64 = AtomicU64::new(0);
-        let (reader, number) = (std::process::id(), SESSIONS.fetch_add(1, Ordering::Relaxed));
-        let arguments = format!(
-            "SessionId=SHARED;ClientId={reader}-{number};Metrics=System.Runtime;RefreshInterval={INTERVAL};\
-             MaxTimeSeries=200;MaxHistograms=1"
-        );
-        providers.push(provider(events::METRICS, 3, 4, arguments));
-    }
+    let has_totals = totals::has_totals(program);
     let session = Session { providers, method_names: false, buffer: 4 };
     let stream = program.start(&session, PATIENCE).map_err(Some)?;
-    let (stop, clock) = (stream.stopper(), offset());
-    let mut trace =
-        Trace::new(UntilIdle { stream, stop, shared, began: Instant::now() }).map_err(|_| None)?;
+    let (began, clock) = (Instant::now(), offset());
+    let is_over =
+        || shared.is_over() || began.elapsed() > BEGINNING && shared.lock().phase == Phase::Starting;
+    let mut trace = Trace::new(Until { stream, is_over }).map_err(|_| None)?;
     let start = *trace.start();
     let time = |ticks: u64| {
         let units = u128::from(ticks).saturating_mul(10_000_000).checked_div(u128::from(start.frequency));
@@ -193,16 +248,21 @@ fn run(program: &Program, shared: &Shared) -> Result<(), Option<PortError>> {
         let more = trace.next(&mut |event| {
             read.extend(meaning(event).map(|meaning| (time(event.ticks).wrapping_add(shift), meaning)));
         });
+        let is_news = !read.is_empty();
+        shared.add(read);
         let mut inner = shared.lock();
-        if !read.is_empty() {
+        if is_news {
             inner.heard = Instant::now();
         }
-        for (time, event) in read {
-            inner.state.add(time, event);
-        }
-        if inner.phase == Phase::Starting && inner.state.newest().is_some() {
-            inner.phase = Phase::Running;
-            shared.changed.notify_all();
+        if inner.state.newest().is_some() {
+            if inner.totals == Totals::Unasked && has_totals && totals::is_safe(program) {
+                inner.set_totals(Totals::First);
+                totals::start(program.clone(), shared.clone());
+            }
+            if inner.phase == Phase::Starting {
+                inner.phase = Phase::Running;
+                shared.changed.notify_all();
+            }
         }
         drop(inner);
         match more {
@@ -222,25 +282,18 @@ fn offset() -> impl Fn(u64) -> u64 {
     move |begun| if now.abs_diff(begun) < 100_000_000 { 0 } else { now.wrapping_sub(begun) }
 }
 
-/// A stream that fails when nobody asks any more.
-struct UntilIdle<'s> {
-    stream: Stream,
-    stop: StopStream,
-    shared: &'s Shared,
-    began: Instant,
+/// A stream that fails when it is over for its reader.
+pub(super) struct Until<F> {
+    pub(super) stream: Stream,
+    pub(super) is_over: F,
 }
 
-impl Read for UntilIdle<'_> {
+impl<F: Fn() -> bool> Read for Until<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_patience(Duration::from_millis(500));
+        self.stream.set_patience(LOOK);
         loop {
-            if self.shared.is_over() {
-                self.stop.stop();
-                return Err(io::Error::other("nobody asks"));
-            }
-            if self.began.elapsed() > BEGINNING && self.shared.lock().phase == Phase::Starting {
-                self.stop.stop();
-                return Err(io::Error::other("no counters came"));
+            if (self.is_over)() {
+                return Err(io::Error::other("the reader leaves"));
             }
             match self.stream.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}

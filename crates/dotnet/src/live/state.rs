@@ -119,6 +119,11 @@ impl State {
         }
     }
 
+    /// Forgets the values of instruments, which come no more.
+    pub(crate) fn forget_instruments(&mut self) {
+        self.instruments.clear();
+    }
+
     /// When the newest whole set came: the one before the last, of which a part may still be on its way.
     /// `None` before the first.
     pub(crate) fn newest(&self) -> Option<u64> {

@@ -151,14 +151,15 @@ const MEMORY: &[Row] = &[
         0,
         From::Level(|state| collections(state, 1)),
         "Collections of generation 1 since the program began, with those of generation 2. Known from .NET \
-        9 on.",
+        9 on, in programs older than five seconds.",
     ),
     Row::new(
         "# Gen 2 Collections",
         COUNT,
         0,
         From::Level(|state| collections(state, 2)),
-        "Collections of generation 2 since the program began. Known from .NET 9 on.",
+        "Collections of generation 2 since the program began. Known from .NET 9 on, in programs older than \
+         five seconds.",
     ),
     Row::new(
         "Promoted Memory from Gen 0",
@@ -377,7 +378,8 @@ const LOCKS: &[Row] = &[
         LARGE,
         0,
         From::Level(|state| state.instrument("dotnet.monitor.lock_contentions", "")),
-        "How often threads had to wait for a lock since the program began. Known from .NET 9 on.",
+        "How often threads had to wait for a lock since the program began. Known from .NET 9 on, in programs \
+         older than five seconds.",
     ),
     Row::new(
         "Contention Rate / sec",

@@ -13,10 +13,10 @@ use tallymon_provider::{
 use crate::hosts::{Host, Running, hosts};
 
 /// Longer than anything takes, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One answer of a provider.
-fn snapshot(provider: &mut DotnetPrograms) -> Snapshot {
+pub(crate) fn snapshot(provider: &mut DotnetPrograms) -> Snapshot {
     let objects: Vec<TitleIndex> = provider.objects().iter().map(|object| object.name).collect();
     let header = WriteHeader {
         system_name: "test",
@@ -34,7 +34,12 @@ fn snapshot(provider: &mut DotnetPrograms) -> Snapshot {
 }
 
 /// A value of a program by the names that people use.
-fn value(snapshot: &Snapshot, running: &Running, object: &str, counter: &str) -> Result<u64, ValueState> {
+pub(crate) fn value(
+    snapshot: &Snapshot,
+    running: &Running,
+    object: &str,
+    counter: &str,
+) -> Result<u64, ValueState> {
     let titles = DotnetPrograms::default().titles(Language::ENGLISH);
     let index = titles.indexes_of(object).next().unwrap();
     let object = snapshot.object(index).unwrap();
@@ -52,7 +57,7 @@ fn value(snapshot: &Snapshot, running: &Running, object: &str, counter: &str) ->
 }
 
 /// Asks until a value is what is wanted; fails with the last value.
-fn until(
+pub(crate) fn until(
     provider: &mut DotnetPrograms,
     running: &Running,
     path: (&str, &str),
@@ -70,8 +75,8 @@ fn until(
     }
 }
 
-const MEMORY: &str = ".NET CLR Memory";
-const EXCEPTIONS: (&str, &str) = (".NET CLR Exceptions", "# of Exceps Thrown / sec");
+pub(crate) const MEMORY: &str = ".NET CLR Memory";
+pub(crate) const EXCEPTIONS: (&str, &str) = (".NET CLR Exceptions", "# of Exceps Thrown / sec");
 
 #[test]
 fn counters_agree_with_the_runtime() {

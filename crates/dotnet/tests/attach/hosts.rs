@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use tallymon_dotnet::port::{Program, find};
 use tallymon_testkit::Scratch;
@@ -48,12 +49,19 @@ fn fetch_the_runtimes() {
     }
 }
 
+/// The test program, compiled for a runtime, in a folder of its own.
+pub(crate) struct Compiled {
+    version: &'static str,
+    command: Vec<PathBuf>,
+    _folder: Scratch,
+}
+
 /// The test program, which does what it is told and answers each line with one.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    input: ChildStdin,
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    _folder: Scratch,
+    _compiled: Arc<Compiled>,
 }
 
 impl Host {
@@ -62,8 +70,13 @@ impl Host {
         self.beside
     }
 
-    /// Starts the program in a folder of its own.
+    /// Compiles and starts the program.
     pub(crate) fn start(&self) -> Running {
+        self.compile().start()
+    }
+
+    /// Compiles the program, to start it several times.
+    pub(crate) fn compile(&self) -> Arc<Compiled> {
         let folder = Scratch::new();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attach/attach.cs");
         let program = folder.join(if self.beside { bundle::PROGRAM } else { "attach.exe" });
@@ -71,21 +84,28 @@ impl Host {
         mcs.arg("-optimize+").arg(format!("-out:{}", program.display())).arg(source);
         let out = mcs.output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        let mut command = if self.beside {
+        let command = if self.beside {
             let host = folder.join("host");
             std::fs::copy(&self.dotnet, &host).unwrap();
-            Command::new(host)
+            vec![host]
         } else {
             let config = folder.join("program.runtimeconfig.json");
             let text = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":
                 {"name":"Microsoft.NETCore.App","version":"3.1.0"},
                 "configProperties":{"System.Globalization.Invariant":true}}}"#;
             std::fs::write(&config, text).unwrap();
-            let mut command = Command::new(&self.dotnet);
-            command.arg("exec").arg("--runtimeconfig").arg(config).arg(&program);
-            command
+            vec![self.dotnet.clone(), "exec".into(), "--runtimeconfig".into(), config, program]
         };
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
+        Arc::new(Compiled { version: self.version, command, _folder: folder })
+    }
+}
+
+impl Compiled {
+    /// Starts the program, and waits until it takes orders.
+    pub(crate) fn start(self: &Arc<Compiled>) -> Running {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
         // The test looks for the socket where every program does.
         command.env_remove("TMPDIR");
         // Another test that starts a program just now has the copy open for writing, for a moment.
@@ -95,8 +115,8 @@ impl Host {
                 result => break result.unwrap(),
             }
         };
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        let mut running = Running { child, input, output, _folder: folder };
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut running = Running { child, input, output, _compiled: self.clone() };
         assert_eq!(running.line(), "ready", ".NET {}", self.version);
         running
     }
@@ -111,8 +131,9 @@ impl Running {
 
     /// Has the program do something; returns its answer.
     pub(crate) fn ask(&mut self, words: &str) -> String {
-        writeln!(self.input, "{words}").unwrap();
-        self.input.flush().unwrap();
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{words}").unwrap();
+        input.flush().unwrap();
         self.line()
     }
 
@@ -120,6 +141,23 @@ impl Running {
     pub(crate) fn number(&mut self, words: &str) -> u64 {
         let answer = self.ask(words);
         answer.parse().unwrap_or_else(|_| panic!("{words}: {answer}"))
+    }
+
+    /// Has the program end, which takes a moment.
+    pub(crate) fn end(&mut self) {
+        self.input = None;
+    }
+
+    /// Whether the program has ended within a time, as it does when all is well.
+    pub(crate) fn ends_within(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status.success(),
+                None if Instant::now() > deadline => break false,
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
     }
 
     pub(crate) fn program(&self) -> Program {

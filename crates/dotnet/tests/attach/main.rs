@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "shared with the profiler's tests")]
 mod bundle;
 mod counters;
+mod ends;
 mod hosts;
 mod incidents;
 mod port;
