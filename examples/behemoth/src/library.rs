@@ -23,6 +23,7 @@ pub struct Behemoths {
 
 impl ProviderLibrary for Behemoths {
     const OBJECTS: &'static [DeclaredObject] = &[BEHEMOTH.object, SUMMARY.object];
+    const SERVICE: &'static str = "Behemoth";
 
     fn open(opening: &Opening) -> Result<Behemoths, u32> {
         // The service need not be running yet.

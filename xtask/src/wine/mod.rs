@@ -3,6 +3,7 @@
 //! Wine stands in for Windows where nobody has one at hand. What it lacks is named by the tests that skip.
 
 mod logs;
+mod peers;
 mod prefix;
 
 use std::fs;
@@ -38,16 +39,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         [] => {
             link()?;
             logs::compare(&Prefix::prepare()?)?;
-            tests(PACKAGES)
+            tests(PACKAGES, &[])
         }
-        ["--short"] => tests(SHORT),
+        ["--short"] => tests(SHORT, &[]),
+        // The command beside other programs, without its other tests.
+        ["--peers"] => tests(&["tallymon-cli"], &["--test", "windows"]),
         ["--logs"] => {
             link()?;
             logs::compare(&Prefix::prepare()?)
         }
-        packages if packages.iter().all(|name| PACKAGES.contains(name)) => tests(packages),
+        packages if packages.iter().all(|name| PACKAGES.contains(name)) => tests(packages, &[]),
         other => Err(format!(
-            "unknown arguments {other:?}; it takes `--short`, `--logs`, or packages: {PACKAGES:?}"
+            "unknown arguments {other:?}; it takes `--short`, `--logs`, `--peers`, or packages: {PACKAGES:?}"
         )),
     }
 }
@@ -61,8 +64,9 @@ fn link() -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the tests of these packages, then prints what they had to skip and why.
-fn tests(packages: &[&str]) -> Result<(), String> {
+/// Runs the tests of these packages, or the test programs that are chosen by options of cargo, then prints what
+/// they had to skip and why.
+fn tests(packages: &[&str], chosen: &[&str]) -> Result<(), String> {
     add_targets(&[TARGET])?;
     let prefix = Prefix::prepare()?;
     let skips = target_folder().join("wine").join("skipped-tests.txt");
@@ -71,15 +75,13 @@ fn tests(packages: &[&str]) -> Result<(), String> {
     for package in packages {
         let mut command = cargo();
         command.args(["test", "--quiet", "--no-fail-fast", "--target", TARGET, "--package", package]);
-        command.args(["--lib", "--bins", "--tests"]);
+        command.args(if chosen.is_empty() { &["--lib", "--bins", "--tests"] } else { chosen });
         if *package == "tallymon-log" {
             command.args(["--features", "sqlite,parquet"]);
         }
         prefix.set(&mut command);
         if *package == "tallymon-cli" {
-            for (variable, file) in prefix.peers()? {
-                command.env(variable, file);
-            }
+            command.env(peers::VARIABLE, peers::make()?);
         }
         command.env(RUNNER, prefix.runner(LONGEST)).env("TALLYMON_SKIPS", &skips);
         if execute(&mut command).is_err() {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::found;
 use crate::{root, run as execute, target_folder};
 
-const COMPILER: &str = "x86_64-w64-mingw32-gcc";
+pub(super) const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 /// Debian keeps Wine out of PATH unless its package `wine` is there too.
 const PLACES: &[&str] = &["wine64", "/usr/lib/wine/wine64"];
 const SERVERS: &[&str] = &["/usr/lib/wine/wineserver", "/usr/lib/wine/wineserver64"];
@@ -62,24 +62,6 @@ impl Prefix {
         command.env_remove("DISPLAY").env("WINEDLLOVERRIDES", "mscoree,mshtml=");
         // Names of files are UTF-8 on both sides.
         command.env("LC_ALL", "C.UTF-8");
-    }
-
-    /// Compiles a provider and a reader of the performance key, which share no code with what is tested.
-    /// Returns the variables that name them to the tests.
-    pub(super) fn peers(&self) -> Result<Vec<(&'static str, PathBuf)>, String> {
-        let sources = root().join("crates/cli/tests/windows/c");
-        let mut files = Vec::new();
-        for (variable, source, result, option) in [
-            ("TALLYMON_PERF_PROVIDER", "provider.c", "provider.dll", "-shared"),
-            ("TALLYMON_PERF_READER", "reader.c", "reader.exe", "-municode"),
-        ] {
-            let file = target_folder().join("wine").join(result);
-            let mut compile = Command::new(COMPILER);
-            compile.args(["-O1", "-Wall", "-Werror", option, "-o"]).arg(&file).arg(sources.join(source));
-            execute(&mut compile)?;
-            files.push((variable, file));
-        }
-        Ok(files)
     }
 
     /// Runs the program that keeps the processes of a prefix.

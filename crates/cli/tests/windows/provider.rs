@@ -1,14 +1,14 @@
 //! A provider library in the registry of the machine, for as long as a test runs.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tallymon_testkit::skip;
+use tallymon_testkit::{Scratch, skip};
 
-/// The library of `c/provider.c`, and the program of `c/reader.c`.
-const LIBRARY: &str = "TALLYMON_PERF_PROVIDER";
-const READER: &str = "TALLYMON_PERF_READER";
+/// The folder of what `cargo xtask wine` compiled.
+const PEERS: &str = "TALLYMON_WINDOWS_PEERS";
 
 /// One test at a time: they share the registry of the machine.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -16,67 +16,111 @@ static MACHINE: Mutex<()> = Mutex::new(());
 /// A registered provider. Dropping it removes it.
 pub(crate) struct Provider {
     service: &'static str,
-    _machine: Option<MutexGuard<'static, ()>>,
+    /// Where its library is. It is removed after the key, and before another test begins.
+    folder: Option<Scratch>,
+    machine: Option<MutexGuard<'static, ()>>,
 }
 
 impl Provider {
-    /// Registers the library of the tests; `None` (and a reported skip) when it was not compiled.
+    /// Registers the library of `c/provider.c`; `None` (and a reported skip) when it was not compiled.
     pub(crate) fn register(service: &'static str) -> Option<Provider> {
-        let (Some(library), Some(_)) = (std::env::var_os(LIBRARY), std::env::var_os(READER)) else {
-            skip("the provider and the reader in C are not compiled: 'cargo xtask wine' does it");
-            return None;
-        };
-        let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-        let library = std::path::absolute(PathBuf::from(library)).unwrap();
-        let provider = Provider::register_library(service, library.to_str().unwrap());
-        Some(Provider { service: provider.forget(), _machine: Some(machine) })
+        let library = peer("provider.dll")?;
+        let machine = lock();
+        let mut provider = Provider::register_library(service, library.to_str().unwrap());
+        provider.machine = Some(machine);
+        Some(provider)
+    }
+
+    /// Registers a library of the peers behind that of `c/gap.c`, with its first indexes, as `lodctr` writes
+    /// them, and a text for Open; `None` (and a reported skip) when it was not compiled.
+    pub(crate) fn behind_gap(
+        service: &'static str,
+        library: &str,
+        first: u32,
+        export: Option<&str>,
+    ) -> Option<Provider> {
+        let (library, gap) = (peer(library)?, peer("gap.dll")?);
+        let machine = lock();
+        let folder = Scratch::new();
+        fs::copy(library, folder.join("tested.dll")).unwrap();
+        fs::copy(gap, folder.join("gap.dll")).unwrap();
+        let mut provider = Provider::register_library(service, folder.join("gap.dll").to_str().unwrap());
+        for (name, value) in [("First Counter", first), ("First Help", first + 1)] {
+            provider.set(name, "REG_DWORD", &value.to_string());
+        }
+        if let Some(text) = export {
+            let key = format!(r"{}\Linkage", provider.key());
+            change(&["add", &key, "/v", "Export", "/t", "REG_MULTI_SZ", "/d", text, "/f"]);
+        }
+        (provider.folder, provider.machine) = (Some(folder), Some(machine));
+        Some(provider)
     }
 
     /// Registers a library, whatever it is.
     pub(crate) fn register_library(service: &'static str, library: &str) -> Provider {
-        let provider = Provider { service, _machine: None };
+        let provider = Provider { service, folder: None, machine: None };
         for (name, value) in
             [("Library", library), ("Open", "Open"), ("Collect", "Collect"), ("Close", "Close")]
         {
-            provider.change(&["add", &provider.key(), "/v", name, "/t", "REG_SZ", "/d", value, "/f"]);
+            provider.set(name, "REG_SZ", value);
         }
         provider
     }
 
     /// Disables it as Windows does after a failure.
     pub(crate) fn disable(&self) {
-        let name = "Disable Performance Counters";
-        self.change(&["add", &self.key(), "/v", name, "/t", "REG_DWORD", "/d", "1", "/f"]);
+        self.set("Disable Performance Counters", "REG_DWORD", "1");
     }
 
-    /// The service, which stays registered.
-    fn forget(self) -> &'static str {
-        let service = self.service;
-        std::mem::forget(self);
-        service
+    /// Removes a value, as `unlodctr` does.
+    pub(crate) fn unset(&self, name: &str) {
+        change(&["delete", &self.performance(), "/v", name, "/f"]);
+    }
+
+    /// Writes a value of its key `Performance`.
+    pub(crate) fn set(&self, name: &str, kind: &str, value: &str) {
+        change(&["add", &self.performance(), "/v", name, "/t", kind, "/d", value, "/f"]);
     }
 
     fn key(&self) -> String {
-        format!(r"HKLM\SYSTEM\CurrentControlSet\Services\{}\Performance", self.service)
+        format!(r"HKLM\SYSTEM\CurrentControlSet\Services\{}", self.service)
     }
 
-    fn change(&self, words: &[&str]) {
-        let output = Command::new("reg").args(words).output().unwrap();
-        assert!(output.status.success(), "reg {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    fn performance(&self) -> String {
+        format!(r"{}\Performance", self.key())
     }
 }
 
 impl Drop for Provider {
     fn drop(&mut self) {
-        let key = format!(r"HKLM\SYSTEM\CurrentControlSet\Services\{}", self.service);
         // What stays is removed with the prefix.
-        let _ = Command::new("reg").args(["delete", &key, "/f"]).output();
+        let _ = Command::new("reg").args(["delete", &self.key(), "/f"]).output();
     }
+}
+
+fn lock() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn change(words: &[&str]) {
+    let output = Command::new("reg").args(words).output().unwrap();
+    assert!(output.status.success(), "reg {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A file that `cargo xtask wine` compiled; `None` (and a reported skip) when it did not.
+pub(crate) fn peer(name: &str) -> Option<PathBuf> {
+    let file =
+        std::env::var_os(PEERS).map(|folder| std::path::absolute(Path::new(&folder).join(name)).unwrap());
+    let file = file.filter(|file| file.is_file());
+    if file.is_none() {
+        skip(&format!("{name} is not compiled: 'cargo xtask wine' does it"));
+    }
+    file
 }
 
 /// What the reader in C prints.
 pub(crate) fn reader(words: &[&str]) -> String {
-    let output = Command::new(std::env::var_os(READER).unwrap()).args(words).output().unwrap();
+    let output = Command::new(peer("reader.exe").unwrap()).args(words).output().unwrap();
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().replace('\r', "")
 }

@@ -24,6 +24,7 @@ struct MyCoolCounter {
 
 impl ProviderLibrary for MyCoolCounter {
     const OBJECTS: &'static [DeclaredObject] = &[];
+    const SERVICE: &'static str = "MyCoolCounter";
     const WRAPS: bool = true;
 
     fn open(opening: &Opening) -> Result<MyCoolCounter, u32> {

@@ -23,6 +23,7 @@ struct MyPerf1(Random);
 
 impl ProviderLibrary for MyPerf1 {
     const OBJECTS: &'static [DeclaredObject] = &[MY_PERF];
+    const SERVICE: &'static str = "MyPerf1";
 
     fn open(_: &Opening) -> Result<MyPerf1, u32> {
         Ok(MyPerf1(Random::new()))

@@ -21,6 +21,7 @@ struct MyPerf1Inst(Random);
 
 impl ProviderLibrary for MyPerf1Inst {
     const OBJECTS: &'static [DeclaredObject] = &[MY_PERF];
+    const SERVICE: &'static str = "MyPerf1_inst";
 
     fn open(_: &Opening) -> Result<MyPerf1Inst, u32> {
         Ok(MyPerf1Inst(Random::new()))

@@ -18,6 +18,7 @@
 //!
 //! impl ProviderLibrary for Tea {
 //!     const OBJECTS: &'static [DeclaredObject] = &[TEA];
+//!     const SERVICE: &'static str = "Tea";
 //!
 //!     fn open(_: &Opening) -> Result<Tea, u32> {
 //!         Ok(Tea)
@@ -51,6 +52,10 @@ use super::check::ERROR_SUCCESS;
 pub trait ProviderLibrary: Send + Sized + 'static {
     /// The objects that it may answer with.
     const OBJECTS: &'static [DeclaredObject];
+
+    /// Name of its service: `drivername` in its INI file. Windows passes a library no indexes, so Open looks them
+    /// up under this name there. A library without it does not compile for Windows.
+    const SERVICE: &'static str = "";
 
     /// Called once, before anything else.
     ///

@@ -12,6 +12,7 @@ use tallymon_core::title::{HelpIndex, TitleIndex};
 
 use super::author::{Opened, Opening, ProviderLibrary};
 use super::check::{ERROR_MORE_DATA, ERROR_SUCCESS};
+use super::indexes::firsts;
 
 /// `ERROR_FILE_NOT_FOUND`: the first indexes are missing, as if the key of the service had no values.
 const ERROR_FILE_NOT_FOUND: u32 = 2;
@@ -78,7 +79,7 @@ pub struct Exported<L>(Mutex<State<L>>);
 #[derive(Debug)]
 struct State<L> {
     opened: Option<Opened<L>>,
-    /// Its first indexes, when the reader has passed them; else they are in the environment.
+    /// Its first indexes, when the reader has passed them; else they are where the system has them.
     firsts: Option<(u32, u32)>,
     /// How often it was opened and not closed yet.
     uses: u32,
@@ -108,7 +109,8 @@ impl<L: ProviderLibrary> Exported<L> {
         });
     }
 
-    /// Open. The indexes are in the environment, unless the reader has passed them.
+    /// Open. Unless the reader has passed them, the indexes are in the environment; on Windows they are in the
+    /// registry, in the key `Performance` of [`ProviderLibrary::SERVICE`].
     ///
     /// # Safety
     ///
@@ -116,10 +118,8 @@ impl<L: ProviderLibrary> Exported<L> {
     pub unsafe fn open(&self, context: *const u16) -> u32 {
         // SAFETY: promised by the caller.
         let export = unsafe { texts(context) };
-        let number = |name| std::env::var(name).ok()?.parse::<u32>().ok();
         self.with(|state| {
-            let found = || number("TALLYMON_FIRST_COUNTER").zip(number("TALLYMON_FIRST_HELP"));
-            let Some((first_counter, first_help)) = state.firsts.or_else(found) else {
+            let Some((first_counter, first_help)) = state.firsts.or_else(firsts::<L>) else {
                 return ERROR_FILE_NOT_FOUND;
             };
             let (first_counter, first_help) = (TitleIndex(first_counter), HelpIndex(first_help));

@@ -13,6 +13,7 @@
 //! | [`threads`] | `DllMain`, and the functions that report threads to it |
 //! | [`author`] | for authors in Rust: what a library declares, and the requests that it gets |
 //! | [`export`] | NT's functions in front of such a library |
+//! | `indexes` | where such a library finds the indexes of its names |
 //! | [`child`] | the main function of the child process |
 //! | `client` | sends requests to a library in its child, and gives up on it |
 //! | `in_process` | a library in the reader's own process, for trusted ones; public through `client` |
@@ -36,6 +37,8 @@ pub mod event;
 pub mod export;
 #[cfg(target_os = "linux")]
 mod in_process;
+#[cfg_attr(windows, path = "indexes_windows.rs")]
+mod indexes;
 #[cfg_attr(not(target_os = "linux"), path = "own_file_none.rs")]
 mod own_file;
 #[cfg(target_os = "linux")]

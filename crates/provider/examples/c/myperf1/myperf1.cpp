@@ -6,6 +6,7 @@
  */
 #include <windows.h>
 #include "offset.h"   // offsets of the indexes of the counters and of the object
+#define SERVICE L"MyPerf1"
 #include "registry.h" // reads "First Counter" and "First Help" from the key of the service
 
 PERF_OBJECT_TYPE        type     = {0};

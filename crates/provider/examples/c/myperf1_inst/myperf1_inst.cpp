@@ -5,6 +5,7 @@
  */
 #include <windows.h>
 #include "offset.h"        // offsets of the indexes of the counters and of the object
+#define SERVICE L"MyPerf1_inst"
 #include "registry.h"      // reads "First Counter" and "First Help" from the key of the service
 #include "data_provider.h" // the namespace Data, which makes up the data
 
