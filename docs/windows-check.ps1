@@ -44,6 +44,11 @@ if (Test-Path $publisher) {
     Try-Command "published" $Tally @("get", "\Behemoth(*)\*", "\System\Threads")
     Try-Command "published-list" $Tally @("list", "Behemoth")
     Try-Command "published-doctor" $Tally @("doctor", "--verbose")
+    # What would register it for perfmon; nothing is registered.
+    $perfmon = Join-Path $folder "perfmon"
+    Try-Command "published-perfmon" $Tally @("provider", "perfmon", $perfmon)
+    # Shown in perfmon too, if somebody registered it before.
+    Try-Command "published-typeperf" "typeperf.exe" @("\Behemoth(*)\*", "-sc", "2")
     Get-Content $where | ForEach-Object { icacls $_; icacls (Split-Path $_) } | Out-File (Join-Path $folder "published-access.txt")
     Stop-Process -Id $process.Id
     Try-Command "published-gone" $Tally @("list", "Behemoth")

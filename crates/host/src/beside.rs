@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
-use tallymon_core::title::TitleIndex;
+use tallymon_core::title::{TitleIndex, Titles};
 
 use crate::{Host, builtin, objects_of};
 
@@ -52,6 +52,26 @@ impl Host {
         if own.is_empty() { Ok(answer) } else { self.join(Some(answer), &own, &request) }
     }
 
+    /// Whether an index of the system is that of a name which a program publishes.
+    fn is_published_too(&self, name: TitleIndex) -> bool {
+        self.published_indexes.as_ref().is_some_and(|indexes| indexes.contains(&name))
+    }
+
+    /// The names that the system has, without those which a program publishes.
+    pub(crate) fn without_published(&self, table: Titles) -> Titles {
+        if self.published_indexes.is_none() {
+            return table;
+        }
+        let mut kept = Titles::new();
+        for (name, words) in table.names().filter(|(name, _)| !self.is_published_too(*name)) {
+            kept.insert_name(name, words);
+        }
+        for (help, words) in table.helps() {
+            kept.insert_help(help, words);
+        }
+        kept
+    }
+
     /// One block of the objects of an answer, and of those that the providers write now.
     fn join(
         &mut self,
@@ -80,7 +100,9 @@ impl Host {
         let mut memory = self.spare.take_memory();
         let mut writer = BlockWriter::over(&mut memory, &header);
         for object in answer.as_ref().map(objects_of).transpose()?.into_iter().flatten() {
-            writer.objects().append(object.bytes(), 1);
+            if !self.is_published_too(object.header().name) {
+                writer.objects().append(object.bytes(), 1);
+            }
         }
         self.providers.collect(own, request, &mut writer, self.events.as_ref());
         let read_infos = writer.objects().take_read_infos();

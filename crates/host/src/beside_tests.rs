@@ -66,7 +66,7 @@ impl Source for Registry {
     }
 
     fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
-        Ok(Titles::from_pairs([(238, "Processor")]))
+        Ok(Titles::from_pairs([(238, "Processor"), (240, "Behemoth")]))
     }
 
     fn languages(&self) -> Vec<Language> {
@@ -130,6 +130,18 @@ fn objects_of_both_are_in_one_block_with_the_header_of_the_system() {
     let titles = host.titles(Language::ENGLISH).unwrap();
     assert_eq!(titles.name(OWN.name), Some("Behemoth"));
     assert_eq!(titles.name(OF_SYSTEM.name), Some("Processor"));
+}
+
+/// The registry may have what is published too: `tallymon_perf.dll` shows it to other readers.
+#[test]
+fn published_objects_are_not_there_twice() {
+    let indexes = Some(OF_SYSTEM.name..=TitleIndex(240));
+    let mut host = Host { published_indexes: indexes, ..host(&[OWN], false) };
+    let snapshot = host.snapshot(&Request::global()).unwrap();
+    assert_eq!(names(&snapshot), [2_000_000]);
+    assert_eq!(names(&host.definitions(false).unwrap()), [2_000_000]);
+    let titles = host.titles(Language::ENGLISH).unwrap();
+    assert_eq!(titles.indexes_of("Behemoth").collect::<Vec<_>>(), [OWN.name]);
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub mod events;
 #[cfg_attr(not(target_os = "linux"), path = "libraries/none.rs")]
 mod libraries;
 mod library;
+#[cfg(any(target_os = "linux", windows))]
+pub mod perfmon;
 mod provider_object;
 mod providers;
 #[cfg(any(target_os = "linux", windows))]
@@ -28,6 +30,7 @@ pub mod registry;
 pub mod titles;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tallymon_core::block::{
@@ -56,6 +59,8 @@ pub struct Host {
     /// Answers requests itself, on a system that runs the providers: Windows. The objects of `providers` are
     /// added to its answers.
     system: Option<Box<dyn Source>>,
+    /// Indexes of the system that stand for objects of `providers`.
+    published_indexes: Option<RangeInclusive<TitleIndex>>,
     /// The registries with the names of services; `None` when these names are not wanted.
     roots: Option<Roots>,
     /// The libraries of services; `None` when none are to be loaded.
@@ -113,6 +118,7 @@ impl Host {
             system_name: builtin::system_name(),
             providers: Providers::new(providers),
             system: builtin::system_source(),
+            published_indexes: builtin::published_indexes(),
             roots: Some(roots),
             libraries: Some(libraries),
             events: Some(log),
@@ -128,6 +134,7 @@ impl Host {
             system_name,
             providers: Providers::new(providers),
             system: None,
+            published_indexes: None,
             roots: None,
             libraries: None,
             events: None,
@@ -423,6 +430,7 @@ impl Source for Host {
             let (table, nt) = (system.titles(language)?, titles::nt_titles(language)?);
             // A table without that language is in English.
             let is_own = system.languages().contains(&language);
+            let table = self.without_published(table);
             let (mut all, others) = if is_own { (table, nt) } else { (nt, table) };
             all.merge(&others);
             self.providers.add_titles(language, &mut all);

@@ -86,6 +86,8 @@ pub use source_info::SourceInfo;
 pub use timer::{Ticks, Timer};
 pub use toml_fault::toml_fault;
 
+#[cfg(any(target_os = "linux", windows))]
+pub use tallymon_host::perfmon;
 pub use tallymon_host::{
     Host, LibraryCounts, LibraryOptions, LibraryStatus, LibraryTrial, registry, try_library,
 };

@@ -21,5 +21,5 @@ mod services;
 mod source;
 
 pub use clock::performance_clock;
-pub use services::{Registration, registrations};
+pub use services::{Registration, registration, registrations};
 pub use source::WindowsSource;

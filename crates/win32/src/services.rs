@@ -19,22 +19,23 @@ pub struct Registration {
     pub is_disabled: bool,
 }
 
+/// How a service is registered; `None` if it provides no counters.
+pub fn registration(service: impl Into<String>) -> Option<Registration> {
+    let service = service.into();
+    let key = Key::of_machine(&format!(r"{SERVICES}\{service}\Performance")).ok()?;
+    Some(Registration {
+        library: key.text("Library"),
+        first_counter: key.number("First Counter"),
+        last_counter: key.number("Last Counter"),
+        is_disabled: key.number("Disable Performance Counters").is_some_and(|value| value != 0),
+        service,
+    })
+}
+
 /// The services that are registered to provide counters, in the order of their names.
 pub fn registrations() -> Vec<Registration> {
     let names = Key::of_machine(SERVICES).map(|key| key.names()).unwrap_or_default();
-    let mut found: Vec<Registration> = names
-        .into_iter()
-        .filter_map(|service| {
-            let key = Key::of_machine(&format!(r"{SERVICES}\{service}\Performance")).ok()?;
-            Some(Registration {
-                library: key.text("Library"),
-                first_counter: key.number("First Counter"),
-                last_counter: key.number("Last Counter"),
-                is_disabled: key.number("Disable Performance Counters").is_some_and(|value| value != 0),
-                service,
-            })
-        })
-        .collect();
+    let mut found: Vec<Registration> = names.into_iter().filter_map(registration).collect();
     found.sort_by_key(|registration| registration.service.to_lowercase());
     found
 }

@@ -21,8 +21,16 @@ const COMPILED: &[(&str, &str, &[&str])] = &[
     ("article.dll", "crates/provider/examples/c/myperf1_inst/myperf1_inst.cpp", &["-shared"]),
 ];
 
-/// The example of which package is which file here.
-const EXAMPLES: &[(&str, &str, &str)] = &[("tallymon-provider", "myperf1_inst.dll", "rust.dll")];
+/// What cargo builds: options, the result below the folder of the target, and its name here.
+const BUILT: &[(&[&str], &str, &str)] = &[
+    (
+        &["--package", "tallymon-provider", "--example", "myperf1_inst"],
+        "examples/myperf1_inst.dll",
+        "rust.dll",
+    ),
+    (&["--package", "tallymon-provider", "--example", "publish"], "examples/publish.exe", "publish.exe"),
+    (&["--package", "tallymon-perf"], "tallymon_perf.dll", "tallymon_perf.dll"),
+];
 
 /// Makes all of them; returns their folder.
 pub(super) fn make() -> Result<PathBuf, String> {
@@ -38,12 +46,9 @@ pub(super) fn make() -> Result<PathBuf, String> {
         compile.arg("-o").arg(folder.join(result)).arg(root().join(source));
         execute(&mut compile)?;
     }
-    for (package, file, result) in EXAMPLES {
-        let example = file.split('.').next().unwrap_or_default();
-        let mut build = cargo();
-        build.args(["build", "--quiet", "--target", TARGET, "--package", package, "--example", example]);
-        execute(&mut build)?;
-        copy(&target_folder().join(TARGET).join("debug/examples").join(file), &folder.join(result))?;
+    for (options, file, result) in BUILT {
+        execute(cargo().args(["build", "--quiet", "--target", TARGET]).args(*options))?;
+        copy(&target_folder().join(TARGET).join("debug").join(file), &folder.join(result))?;
     }
     Ok(folder)
 }

@@ -184,7 +184,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 40] = [
+const NESTED: [(&str, &str, &str); 41] = [
     (
         "log",
         "start",
@@ -328,6 +328,7 @@ const NESTED: [(&str, &str, &str); 40] = [
     ("provider", "enable", "  tally provider enable MyService"),
     ("provider", "disable", "  tally provider disable MyService"),
     ("provider", "translate", "  tally provider translate myservice.ini"),
+    ("provider", "perfmon", "  tally provider perfmon 'C:\\Program Files\\Tallymon' > install.cmd"),
     (
         "provider",
         "set",

@@ -74,6 +74,19 @@ pub(crate) enum ProviderAction {
         #[arg(long, value_name = "NUMBER")]
         code_page: Option<u32>,
     },
+    /// Write what registers tallymon_perf.dll on Windows, which shows published counters in perfmon.
+    ///
+    /// Every set that programs publish now gets numbers in an INI file of FOLDER, which only administrators
+    /// should be able to change. A set keeps its numbers when the command runs again. The commands to run as
+    /// administrator are printed.
+    Perfmon {
+        /// Folder of the files: tallymon_perf.ini, .h and .reg.
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+        /// The library. Default: tallymon_perf.dll in the folder of tally.
+        #[arg(long, value_name = "FILE")]
+        library: Option<PathBuf>,
+    },
     /// Set registry values of one service or of all; without values, show them.
     Set(ProviderSet),
     /// Undo the last change, or restore an older version.

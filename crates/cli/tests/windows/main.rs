@@ -1,8 +1,8 @@
 //! The counters of Windows as a user meets them: the command that was built, beside a program in C that reads
 //! the same performance key with the headers of Windows.
 //!
-//! `cargo xtask wine` compiles the peers, and names their folder by an environment variable. Without it the tests
-//! skip: they register providers, which nobody wants on a machine that is used.
+//! `cargo xtask wine` compiles the peers, and names their folder by an environment variable. Without it the
+//! tests skip: they register providers, which nobody wants on a machine that is used.
 #![forbid(unsafe_code)]
 #![cfg(windows)]
 // A test that can not go on fails, and this whole program is tests.
@@ -10,6 +10,7 @@
 
 mod libraries;
 mod provider;
+mod published;
 
 use std::path::Path;
 use std::process::{Command, Output};

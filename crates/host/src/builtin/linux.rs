@@ -1,9 +1,11 @@
 //! The built-in objects of Linux.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_core::title::TitleIndex;
 use tallymon_dotnet::live::DotnetPrograms;
 use tallymon_linux::System;
 use tallymon_provider::process::Processes;
@@ -34,6 +36,11 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
 
 /// The kernel has no registry that answers requests; the providers do.
 pub(crate) fn system_source() -> Option<Box<dyn Source>> {
+    None
+}
+
+/// None in such a registry.
+pub(crate) fn published_indexes() -> Option<RangeInclusive<TitleIndex>> {
     None
 }
 

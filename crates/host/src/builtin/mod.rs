@@ -12,8 +12,11 @@ mod system;
 #[cfg(all(test, target_os = "linux"))]
 mod reference_tests;
 
+#[cfg(windows)]
+pub(crate) use system::published;
 pub(crate) use system::{
-    clocks, findings, interface_addresses, processes, providers, system_name, system_source,
+    clocks, findings, interface_addresses, processes, providers, published_indexes, system_name,
+    system_source,
 };
 
 /// All clocks at one moment.

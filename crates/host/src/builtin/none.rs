@@ -1,6 +1,9 @@
 //! A system without built-in objects: it can only read saved data blocks and logs.
 
+use std::ops::RangeInclusive;
+
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_core::title::TitleIndex;
 use tallymon_provider::{Finding, Profile, Provider, TierChoice};
 
 pub(crate) use super::portable::{clocks, interface_addresses, processes, system_name};
@@ -12,6 +15,11 @@ pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<
 
 /// None.
 pub(crate) fn system_source() -> Option<Box<dyn Source>> {
+    None
+}
+
+/// None in such a registry.
+pub(crate) fn published_indexes() -> Option<RangeInclusive<TitleIndex>> {
     None
 }
 

@@ -1,21 +1,28 @@
 //! Windows: its registry answers every request, and runs the providers itself.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_provider::{Finding, FindingState, Profile, Provider, TierChoice};
-use tallymon_win32::{Registration, WindowsSource, performance_clock, registrations};
+use tallymon_win32::{Registration, WindowsSource, performance_clock, registration, registrations};
 
 use super::Clocks;
 pub(crate) use super::portable::{interface_addresses, processes, system_name};
+use crate::perfmon;
 use crate::publishers::Publishers;
 use crate::titles;
 
 /// What Windows counts, it has itself; what programs publish comes beside it.
 pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
+    Ok(vec![Box::new(published()?)])
+}
+
+/// What programs publish.
+pub(crate) fn published() -> Result<Publishers, SourceError> {
     // Objects of other programs must not take the name of one of Windows, in any language.
     let objects: BTreeSet<TitleIndex> =
         titles::counter_helps()?.into_keys().map(|(object, _)| object).collect();
@@ -24,8 +31,15 @@ pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<
         let titles = titles::nt_titles(language)?;
         taken.extend(objects.iter().filter_map(|object| titles.name(*object).map(str::to_owned)));
     }
-    let publishers = Publishers::system(taken.iter().map(String::as_str)).except_later(object_names);
-    Ok(vec![Box::new(publishers)])
+    Ok(Publishers::system(taken.iter().map(String::as_str)).except_later(object_names))
+}
+
+/// The indexes under which the registry has what programs publish, if that was installed. It is read where
+/// they publish it, with the state of each value, so these objects are not taken from the registry.
+pub(crate) fn published_indexes() -> Option<RangeInclusive<TitleIndex>> {
+    let registration = registration(perfmon::SERVICE)?;
+    let last = registration.last_counter.or(registration.first_counter)?;
+    Some(TitleIndex(registration.first_counter?)..=TitleIndex(last))
 }
 
 /// The names that Windows has for its objects now.
@@ -38,6 +52,8 @@ fn object_names() -> Vec<String> {
             objects.extend(definitions.objects().map(|object| object.header().name));
         }
     }
+    let published = published_indexes();
+    objects.retain(|object| !published.as_ref().is_some_and(|indexes| indexes.contains(object)));
     let mut names = Vec::new();
     for language in registry.languages() {
         let titles = registry.titles(language).unwrap_or_default();

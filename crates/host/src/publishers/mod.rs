@@ -146,6 +146,13 @@ impl Publishers {
         }
     }
 
+    /// The objects under the names that their programs give them, with their indexes here.
+    pub(crate) fn under_own_names(&self) -> impl Iterator<Item = (&ObjectDefinition, TitleIndex)> {
+        let is_own = |object: &&PublishedObject| object.definition.texts == object.published.texts;
+        let objects = self.objects.iter().filter(is_own);
+        objects.map(|object| (&object.definition, object.layout.spec().name))
+    }
+
     /// Builds the list of objects again.
     fn rebuild(&mut self) {
         self.objects.clear();

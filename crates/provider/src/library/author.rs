@@ -53,8 +53,8 @@ pub trait ProviderLibrary: Send + Sized + 'static {
     /// The objects that it may answer with.
     const OBJECTS: &'static [DeclaredObject];
 
-    /// Name of its service: `drivername` in its INI file. Windows passes a library no indexes, so Open looks them
-    /// up under this name there. A library without it does not compile for Windows.
+    /// Name of its service: `drivername` in its INI file. Windows passes a library no indexes, so Open looks
+    /// them up under this name there. A library without it does not compile for Windows.
     const SERVICE: &'static str = "";
 
     /// Called once, before anything else.
@@ -205,19 +205,41 @@ impl<'b> Answer<'_, 'b> {
         frequency: Frequency,
     ) -> Option<ObjectWriter<'_, 'b, '_>> {
         let (declared, layout) = (self.declared.get(position)?, self.layouts.get(position)?);
-        let name = layout.spec().name;
-        let wanted = match &self.request.kind {
-            RequestKind::Global | RequestKind::OldGlobal => !declared.costly,
-            RequestKind::Costly => declared.costly,
-            RequestKind::Metadata { costly, .. } => *costly == declared.costly,
+        let is_wanted = self.wants(layout.spec().name, declared.costly);
+        is_wanted.then(|| self.write(layout, time, frequency))?
+    }
+
+    /// As [`Answer::object_at`], for an object that is not costly and not in [`ProviderLibrary::OBJECTS`],
+    /// because the library learns of it while it runs. Its indexes must be those of the service.
+    pub fn object_of<'w>(
+        &'w mut self,
+        layout: &'w ObjectLayout<'w>,
+        time: PerfTime,
+        frequency: Frequency,
+    ) -> Option<ObjectWriter<'w, 'b, 'w>> {
+        self.wants(layout.spec().name, false).then(|| self.write(layout, time, frequency))?
+    }
+
+    /// Whether an object is requested.
+    pub fn wants(&self, name: TitleIndex, costly: bool) -> bool {
+        match &self.request.kind {
+            RequestKind::Global | RequestKind::OldGlobal => !costly,
+            RequestKind::Costly => costly,
+            RequestKind::Metadata { costly: wanted, .. } => *wanted == costly,
             RequestKind::Objects(objects) => objects.contains(&name),
-            RequestKind::Foreign { objects, .. } if objects.is_empty() => !declared.costly,
+            RequestKind::Foreign { objects, .. } if objects.is_empty() => !costly,
             RequestKind::Foreign { objects, .. } => objects.contains(&name),
             _ => false,
-        };
-        if !wanted {
-            return None;
         }
+    }
+
+    /// Starts an object; `None` when its definitions are all that is requested.
+    fn write<'w>(
+        &'w mut self,
+        layout: &'w ObjectLayout<'w>,
+        time: PerfTime,
+        frequency: Frequency,
+    ) -> Option<ObjectWriter<'w, 'b, 'w>> {
         let writer = self.out.object(layout, time, frequency);
         if matches!(self.request.kind, RequestKind::Metadata { .. }) {
             writer.metadata();

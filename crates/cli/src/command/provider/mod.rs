@@ -1,6 +1,8 @@
 //! `tally provider`: installs, removes and configures counter providers.
 
 mod bridge;
+#[cfg_attr(not(windows), path = "perfmon_none.rs")]
+mod perfmon;
 mod set;
 
 use std::io::{self, Write};
@@ -76,6 +78,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
             }
             Ok(())
         }
+        ProviderAction::Perfmon { folder, library } => perfmon::run(folder, library.as_deref()),
         ProviderAction::Set(set) => set::run(&roots, scope, set),
         ProviderAction::Rollback { list: true, .. } => versions(&writer()?),
         ProviderAction::Rollback { to, list: false } => {
