@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tallymon_testkit::Scratch;
 
@@ -155,7 +155,7 @@ mod unix {
         fs::write(folder.join("copy"), "x").unwrap();
         symlink("file", folder.join("soft")).unwrap();
         fs::hard_link(&file, folder.join("hard")).unwrap();
-        let folder_of = |name: &str| -> PathBuf { folder.join(name) };
+        let folder_of = |name: &str| -> std::path::PathBuf { folder.join(name) };
         for (name, is_same) in [
             ("file", true),
             ("./file", true),

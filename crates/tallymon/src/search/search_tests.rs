@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use tallymon_core::title::Language;
 
 use super::{CONCEPTS, search};
-use crate::{Locale, Location, NameForm, Query};
+use crate::{Location, Query};
 
 fn query(language: Language) -> Query {
     let source = crate::open(&Location::Local).unwrap();
     Query::new(source, language).unwrap()
 }
 
+#[cfg(target_os = "linux")]
 fn first_paths(query: &Query, text: &str, most: usize) -> Vec<String> {
     let names = query.names();
     search(names, query.catalog(), text)
@@ -78,14 +79,14 @@ fn the_users_language_comes_before_the_others() {
 fn paths_have_the_form_that_the_user_chose() {
     let path = |language, form, text: &str| {
         let source = crate::open(&Location::Local).unwrap();
-        let query = Query::new(source, Locale { language, names: form, ..language.into() }).unwrap();
+        let query = Query::new(source, crate::Locale { language, names: form, ..language.into() }).unwrap();
         let hits = search(query.names(), query.catalog(), text);
         query.path_of(&hits[0])
     };
     let of = |language, form| path(language, form, "cpu");
-    assert_eq!(of(Language::JAPANESE, NameForm::Nt), r"\Processor(*)\% Processor Time");
-    assert_eq!(of(Language::JAPANESE, NameForm::Translated), r"\プロセッサ(*)\% プロセッサ時間");
-    assert_eq!(of(Language::KOREAN, NameForm::Translated), r"\프로세서(*)\% 프로세서 시간");
+    assert_eq!(of(Language::JAPANESE, crate::NameForm::Nt), r"\Processor(*)\% Processor Time");
+    assert_eq!(of(Language::JAPANESE, crate::NameForm::Translated), r"\プロセッサ(*)\% プロセッサ時間");
+    assert_eq!(of(Language::KOREAN, crate::NameForm::Translated), r"\프로세서(*)\% 프로세서 시간");
 }
 
 #[test]
