@@ -58,8 +58,9 @@ impl Prefix {
     /// Has a command, and what it starts, use this prefix.
     pub(super) fn set(&self, command: &mut Command) {
         command.env("WINEPREFIX", &self.folder).env("WINEDEBUG", "-all");
-        // No windows, and no offers to download Mono and Gecko.
-        command.env_remove("DISPLAY").env("WINEDLLOVERRIDES", "mscoree,mshtml=");
+        // No windows, and no offers to download Mono and Gecko. The first program that may have windows would
+        // start Wine's explorer, which keeps the pipes of that program open.
+        command.env_remove("DISPLAY").env("WINEDLLOVERRIDES", "mscoree,mshtml,explorer.exe=");
         // Names of files are UTF-8 on both sides.
         command.env("LC_ALL", "C.UTF-8");
     }

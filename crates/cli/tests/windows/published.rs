@@ -15,12 +15,12 @@ const SERVICE: &str = "TallymonPublished";
 struct Program(Child);
 
 impl Program {
-    /// Starts a peer, and waits for the line which says that it publishes.
-    fn start(name: &str) -> Option<Program> {
+    /// Starts a peer, and waits for its line with these words, which says that it publishes.
+    fn start(name: &str, words: &str) -> Option<Program> {
         let mut command = Command::new(peer(name)?);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let line = BufReader::new(child.stdout.take().unwrap()).lines().next();
-        assert!(line.is_some_and(|line| line.is_ok()), "{name} does not publish");
+        let line = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).next();
+        assert!(line.as_ref().is_some_and(|line| line.contains(words)), "{name}: {line:?}");
         Some(Program(child))
     }
 }
@@ -36,7 +36,7 @@ impl Drop for Program {
 #[test]
 fn a_program_that_publishes_is_shown_until_it_ends() {
     let Some(provider) = Provider::register("TallymonTest") else { return };
-    let Some(program) = Program::start("publish.exe") else { return };
+    let Some(program) = Program::start("publish.exe", ".pub") else { return };
     let get = |path: &str| printed(&["get", "--plain", path]);
     assert_eq!(get(r"\Behemoth(Ada)\Mood").trim(), "hungry");
     assert!(get(r"\Behemoth(Ada)\Weight").trim().parse::<u64>().unwrap() >= 9000);
@@ -48,6 +48,29 @@ fn a_program_that_publishes_is_shown_until_it_ends() {
     let output = tally(&["get", r"\Behemoth(Ada)\Weight"]);
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stdout));
     drop(provider);
+}
+
+/// A program in C, with the headers of Windows and `tallymon_capi.dll`, that publishes every kind of counter.
+#[test]
+fn a_program_in_c_publishes() {
+    let Some(provider) = Provider::register("TallymonTest") else { return };
+    let Some(program) = Program::start("publish-c.exe", "0 wrong") else { return };
+    let get = |path: &str| printed(&["get", "--plain", path]).trim().to_owned();
+    for (path, expected) in [
+        (r"\Behemoth(Ada)\Weight", "8500"),
+        (r"\Behemoth(Ada)\Meals", "400000"),
+        (r"\Behemoth(Ada)\Steps", "400000"),
+        (r"\Behemoth(Ada)\Mood", "грустный"),
+        (r"\Behemoth(Ada)\% Awake", "25"),
+        (r"\Behemoth(Ada)\Walk (count)", "100"),
+        (r"\Behemoth(Ada)\X", "18"),
+        (r"\Behemoth(Ada)\Y", "3"),
+        (r"\Behemoths Summary\Count", "2"),
+    ] {
+        assert_eq!(get(path), expected, "{path}");
+    }
+    assert!(printed(&["get", r"\Behemoth(*)\Weight"]).contains("Ada/Bob"));
+    drop((program, provider));
 }
 
 /// The command registers what is published, and another program finds it in the performance registry.
@@ -62,7 +85,7 @@ fn published_sets_are_in_the_performance_registry() {
         return;
     };
     provider.set("Last Counter", "REG_DWORD", &(FIRST + 6).to_string());
-    let Some(program) = Program::start("publish.exe") else { return };
+    let Some(program) = Program::start("publish.exe", ".pub") else { return };
     let library = peer("tallymon_perf.dll").unwrap();
     let commands = printed(&["provider", "perfmon", &at(""), "--library", library.to_str().unwrap()]);
     let commands: Vec<&str> = commands.lines().collect();
@@ -94,7 +117,7 @@ fn published_sets_are_in_the_performance_registry() {
 #[test]
 fn the_registration_is_imported_by_reg() {
     let Some(provider) = Provider::register("TallymonTest") else { return };
-    let Some(program) = Program::start("publish.exe") else { return };
+    let Some(program) = Program::start("publish.exe", ".pub") else { return };
     let folder = Scratch::new();
     let library = r"C:\Program Files\Tallymon\tallymon_perf.dll";
     printed(&["provider", "perfmon", folder.to_str().unwrap(), "--library", library]);
