@@ -13,6 +13,8 @@
 //! `--short` is for every run of CI: the programs of the tests instead of optimized ones, packed twice,
 //! compared, and installed over a copy of this machine in memory. It leaves out the old C library, the
 //! optimized build, whether two of those are the same, and Debian 11.
+//!
+//! `--windows` makes the packages for Windows instead, see `windows`.
 
 pub(crate) mod check;
 mod deb;
@@ -20,6 +22,7 @@ mod files;
 mod nuget;
 mod rpm;
 mod wheel;
+mod windows;
 mod zip;
 
 use std::fs;
@@ -69,6 +72,7 @@ struct Order {
     is_checked: bool,
     is_twice: bool,
     is_short: bool,
+    is_windows: bool,
     /// The folder of programs that were compiled before, to try the packages alone.
     built: Option<PathBuf>,
 }
@@ -76,20 +80,28 @@ struct Order {
 impl Order {
     fn parse(arguments: &[String]) -> Result<Order, String> {
         let profile = "dist".to_string();
-        let mut order = Order { profile, is_checked: false, is_twice: false, is_short: false, built: None };
+        let mut order = Order {
+            profile,
+            is_checked: false,
+            is_twice: false,
+            is_short: false,
+            is_windows: false,
+            built: None,
+        };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--check" => order.is_checked = true,
                 "--twice" => order.is_twice = true,
                 "--short" => order.is_short = true,
+                "--windows" => order.is_windows = true,
                 "--profile" => {
                     order.profile =
                         words.next().ok_or("--profile needs a name, such as dist or dev")?.clone();
                 }
                 "--built" => order.built = Some(PathBuf::from(words.next().ok_or("--built needs a folder")?)),
                 other => {
-                    let options = "--profile NAME, --built FOLDER, --check, --twice and --short";
+                    let options = "--profile NAME, --built FOLDER, --check, --twice, --short and --windows";
                     return Err(format!("unknown argument {other:?}; it takes {options}"));
                 }
             }
@@ -111,6 +123,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         return Err(format!("{words}\n{}", changed.trim_end()));
     }
     let about = About::read(if order.is_short { "-1" } else { "-9" })?;
+    if order.is_windows {
+        return windows::make(&about, &order);
+    }
     let folders = ["packages", "packages-again"].map(|name| target_folder().join(name));
     let builds = ["dist-build", "dist-build-again"].map(|name| target_folder().join(name));
     let packages = make(&about, &order, &builds[0], &folders[0])?;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::{add_targets, cargo, root, run as execute, target_folder};
-use prefix::Prefix;
+pub(crate) use prefix::Prefix;
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
 /// The variable that names what runs a program of this target.

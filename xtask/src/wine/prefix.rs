@@ -14,7 +14,7 @@ const PLACES: &[&str] = &["wine64", "/usr/lib/wine/wine64"];
 const SERVERS: &[&str] = &["/usr/lib/wine/wineserver", "/usr/lib/wine/wineserver64"];
 
 /// A prefix that is ready. Dropping it ends every process in it.
-pub(super) struct Prefix {
+pub(crate) struct Prefix {
     folder: PathBuf,
     wine: String,
     /// One task at a time: the end of one ends the processes of all.
@@ -23,7 +23,7 @@ pub(super) struct Prefix {
 
 impl Prefix {
     /// Makes it unless it is there.
-    pub(super) fn prepare() -> Result<Prefix, String> {
+    pub(crate) fn prepare() -> Result<Prefix, String> {
         let remedy = "apt-get install --no-install-recommends wine64 g++-mingw-w64-x86-64";
         let missing =
             |program: &str| format!("the program {program} is not installed; '{remedy}' installs it");
@@ -38,7 +38,7 @@ impl Prefix {
         let prefix = Prefix { folder, wine, _lock: held };
         // Without it the server ends between two programs, and the second one may meet it while it ends.
         prefix.server("-p")?;
-        let system = prefix.folder.join("drive_c").join("windows").join("system32");
+        let system = prefix.drive_c().join("windows").join("system32");
         if !system.join("kernel32.dll").exists() {
             let mut boot = Command::new("timeout");
             boot.args(["300", &prefix.wine, "wineboot", "--init"]);
@@ -56,7 +56,7 @@ impl Prefix {
     }
 
     /// Has a command, and what it starts, use this prefix.
-    pub(super) fn set(&self, command: &mut Command) {
+    pub(crate) fn set(&self, command: &mut Command) {
         command.env("WINEPREFIX", &self.folder).env("WINEDEBUG", "-all");
         // No windows, and no offers to download Mono and Gecko. The first program that may have windows would
         // start Wine's explorer, which keeps the pipes of that program open.
@@ -76,8 +76,13 @@ impl Prefix {
     }
 
     /// The program that runs those of Windows.
-    pub(super) fn wine(&self) -> &str {
+    pub(crate) fn wine(&self) -> &str {
         &self.wine
+    }
+
+    /// Its drive C.
+    pub(crate) fn drive_c(&self) -> PathBuf {
+        self.folder.join("drive_c")
     }
 
     /// What runs a program for at most so many seconds.
