@@ -3,13 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use tallymon_bridge::{Bridges, Declared, Plan, Settings, forget, inspect};
@@ -21,7 +19,7 @@ use tallymon_core::title::{Language, TitleIndex};
 use tallymon_host::Host;
 use tallymon_host::registry::{Roots, Scope, Service, TitleRange, Writer};
 use tallymon_provider::Health;
-use tallymon_testkit::{Scratch, attack, other_user, peer};
+use tallymon_testkit::{Gate, Reply, Scratch, TextServer, attack, other_user, peer};
 
 /// Longer than anything takes on a loaded machine; a test that waits so long fails.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -44,95 +42,8 @@ took_seconds_sum 2.5
 took_seconds_count 4
 ";
 
-/// What an endpoint does with a request.
-#[derive(Clone)]
-enum Does {
-    /// Answers with a text.
-    Says(String),
-    /// Answers with these bytes instead of HTTP.
-    Raw(&'static str),
-    /// Never answers.
-    Hangs,
-    /// A byte of an answer now and then, without an end.
-    Drips,
-    /// An answer of 1 GB.
-    Floods,
-    /// Waits until the gate is open.
-    Gate(String, Arc<(Mutex<bool>, Condvar)>),
-}
-
-struct Endpoint {
-    at: SocketAddr,
-    does: Arc<Mutex<Does>>,
-    requests: Arc<AtomicUsize>,
-}
-
-impl Endpoint {
-    fn start(does: Does) -> Endpoint {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = listener.local_addr().unwrap();
-        let endpoint = Endpoint { at, does: Arc::new(Mutex::new(does)), requests: Arc::default() };
-        let (does, requests) = (Arc::clone(&endpoint.does), Arc::clone(&endpoint.requests));
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (does, requests) = (does.lock().unwrap().clone(), Arc::clone(&requests));
-                std::thread::spawn(move || act(stream.unwrap(), does, &requests));
-            }
-        });
-        endpoint
-    }
-
-    fn says(text: &str) -> Endpoint {
-        Endpoint::start(Does::Says(text.to_owned()))
-    }
-
-    fn does(&self, does: Does) {
-        *self.does.lock().unwrap() = does;
-    }
-
-    fn requests(&self) -> usize {
-        self.requests.load(Ordering::SeqCst)
-    }
-
-    fn settings(&self) -> Settings {
-        Settings { url: format!("http://{}/metrics?key=secret", self.at), ..Settings::default() }
-    }
-}
-
-/// Errors are those of readers that have gone.
-fn act(mut stream: TcpStream, does: Does, requests: &AtomicUsize) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut line = String::new();
-    while reader.read_line(&mut line).unwrap_or(0) > 2 {
-        line.clear();
-    }
-    requests.fetch_add(1, Ordering::SeqCst);
-    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n";
-    match does {
-        Does::Says(text) => _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{text}", text.len()),
-        Does::Raw(text) => _ = write!(stream, "{text}"),
-        Does::Hangs => _ = stream.read(&mut [0]),
-        Does::Drips => {
-            let _ = write!(stream, "{head}\r\n");
-            while stream.write_all(b"a").is_ok() {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-        }
-        Does::Floods => {
-            let _ = write!(stream, "{head}\r\n");
-            let part = "web_heat 1\n".repeat(100_000);
-            for _ in 0..1000 {
-                if stream.write_all(part.as_bytes()).is_err() {
-                    return;
-                }
-            }
-        }
-        Does::Gate(text, gate) => {
-            let open = gate.0.lock().unwrap();
-            let _open = gate.1.wait_while(open, |open| !*open).unwrap();
-            let _ = write!(stream, "{head}Content-Length: {}\r\n\r\n{text}", text.len());
-        }
-    }
+fn settings(server: &TextServer) -> Settings {
+    Settings { url: format!("http://{}/metrics?key=secret", server.at()), ..Settings::default() }
 }
 
 /// Registries in a folder of their own.
@@ -202,8 +113,8 @@ fn raw(
 
 #[test]
 fn metrics_are_counters_with_exact_raw_values() {
-    let (place, endpoint) = (Place::new(), Endpoint::says(TEXT));
-    place.add("web", endpoint.settings(), LONG);
+    let (place, endpoint) = (Place::new(), TextServer::says(TEXT));
+    place.add("web", settings(&endpoint), LONG);
     let mut host = place.host();
     let all = ["web by code", "web", "web took", "web took by le"];
     let snapshot = ask(&mut host, &all);
@@ -239,9 +150,9 @@ fn metrics_are_counters_with_exact_raw_values() {
 #[test]
 fn a_request_contacts_only_the_endpoints_that_it_means() {
     let place = Place::new();
-    let (one, two) = (Endpoint::says("one_a 1\none_b 2\n"), Endpoint::says("two_a 1\ntwo_b 2\n"));
-    place.add("one", one.settings(), LONG);
-    place.add("two", two.settings(), LONG);
+    let (one, two) = (TextServer::says("one_a 1\none_b 2\n"), TextServer::says("two_a 1\ntwo_b 2\n"));
+    place.add("one", settings(&one), LONG);
+    place.add("two", settings(&two), LONG);
     assert_eq!((one.requests(), two.requests()), (1, 1), "adding scrapes once");
     let mut host = place.host();
     host.definitions(true).unwrap();
@@ -259,10 +170,10 @@ fn a_request_contacts_only_the_endpoints_that_it_means() {
 
 #[test]
 fn requests_at_one_time_share_one_scrape() {
-    let (place, endpoint) = (Place::new(), Endpoint::says("one_a 1\none_b 2\n"));
-    place.add("one", endpoint.settings(), LONG);
-    let gate = Arc::new((Mutex::new(false), Condvar::new()));
-    endpoint.does(Does::Gate("one_a 5\none_b 2\n".to_owned(), Arc::clone(&gate)));
+    let (place, endpoint) = (Place::new(), TextServer::says("one_a 1\none_b 2\n"));
+    place.add("one", settings(&endpoint), LONG);
+    let gate = Gate::default();
+    endpoint.set(Reply::Gated("one_a 5\none_b 2\n".to_owned(), gate.clone()));
     let before = endpoint.requests();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
@@ -279,8 +190,7 @@ fn requests_at_one_time_share_one_scrape() {
             assert!(begin.elapsed() < PATIENCE);
             std::thread::yield_now();
         }
-        *gate.0.lock().unwrap() = true;
-        gate.1.notify_all();
+        gate.open();
         for thread in threads {
             assert_eq!(thread.join().unwrap(), 5f64.to_bits());
         }
@@ -291,14 +201,14 @@ fn requests_at_one_time_share_one_scrape() {
 
 #[test]
 fn indexes_stay_when_everything_starts_again() {
-    let (place, endpoint) = (Place::new(), Endpoint::says("one_a 1\none_b 2\n"));
-    let range = place.add("one", endpoint.settings(), LONG);
-    let other = place.add("two", Endpoint::says("two_a 1\n").settings(), LONG);
+    let (place, endpoint) = (Place::new(), TextServer::says("one_a 1\none_b 2\n"));
+    let range = place.add("one", settings(&endpoint), LONG);
+    let other = place.add("two", settings(&TextServer::says("two_a 1\n")), LONG);
     let mut host = place.host();
     let names = ["one", "one_a", "one_b"].map(|name| index(&mut host, name));
     assert_eq!(names[0], range.first_counter);
     // The endpoint has more in another order, and lost one.
-    endpoint.does(Does::Says("zzz 1\naaa 1\none_b 7\n".to_owned()));
+    endpoint.set(Reply::Text("zzz 1\naaa 1\none_b 7\n".to_owned()));
     let mut host = place.host();
     assert_eq!(["one", "one_a", "one_b"].map(|name| index(&mut host, name)), names);
     let snapshot = ask(&mut host, &["one"]);
@@ -326,8 +236,8 @@ fn indexes_stay_when_everything_starts_again() {
 fn labels_that_are_not_chosen_are_summed() {
     let text = "# TYPE jobs_total counter\njobs_total{q=\"a\",k=\"1\"} 2\njobs_total{q=\"a\",k=\"2\"} 3\n\
                 jobs_total{q=\"b\",k=\"1\"} 7\njobs_total{q=\"_Total\",k=\"1\"} 1\n";
-    let (place, endpoint) = (Place::new(), Endpoint::says(text));
-    place.add("x", Settings { labels: Some(vec!["q".to_owned()]), ..endpoint.settings() }, LONG);
+    let (place, endpoint) = (Place::new(), TextServer::says(text));
+    place.add("x", Settings { labels: Some(vec!["q".to_owned()]), ..settings(&endpoint) }, LONG);
     let mut host = place.host();
     let object = "x jobs by q";
     let snapshot = ask(&mut host, &[object]);
@@ -337,14 +247,14 @@ fn labels_that_are_not_chosen_are_summed() {
 }
 
 /// A sick endpoint beside a healthy one: the sick one names itself, without what may be a secret.
-fn is_alone(sick: &Endpoint, does: Does, timeout: u64, words: &[&str]) {
+fn is_alone(sick: &TextServer, reply: Reply, timeout: u64, words: &[&str]) {
     let place = Place::new();
-    let healthy = Endpoint::says("two_a 1\ntwo_b 2\n");
-    sick.does(Does::Says("one_a 1\none_b 2\n".to_owned()));
+    let healthy = TextServer::says("two_a 1\ntwo_b 2\n");
+    sick.set(Reply::Text("one_a 1\none_b 2\n".to_owned()));
     let timeout = Some(Duration::from_millis(timeout));
-    place.add("one", Settings { timeout, ..sick.settings() }, LONG);
-    place.add("two", healthy.settings(), LONG);
-    sick.does(does);
+    place.add("one", Settings { timeout, ..settings(sick) }, LONG);
+    place.add("two", settings(&healthy), LONG);
+    sick.set(reply);
     let mut host = place.host();
     let snapshot = ask(&mut host, &["one", "two"]);
     assert_eq!(raw(&mut host, &snapshot, ("two", None, "two_b")).unwrap().1, 2f64.to_bits(), "{words:?}");
@@ -354,13 +264,13 @@ fn is_alone(sick: &Endpoint, does: Does, timeout: u64, words: &[&str]) {
     for word in words {
         assert!(trouble.contains(word), "{word}: {trouble}");
     }
-    assert!(trouble.contains(&sick.at.to_string()) && !trouble.contains("secret"), "{trouble}");
+    assert!(trouble.contains(&sick.at().to_string()) && !trouble.contains("secret"), "{trouble}");
     let two = index(&mut host, "two");
     assert_eq!(host.trouble(two), None);
     let status = host.sources().into_iter().find(|source| source.health == Health::Failed).unwrap();
     assert_eq!(status.reason, trouble);
     // It comes back.
-    sick.does(Does::Says("one_a 3\none_b 2\n".to_owned()));
+    sick.set(Reply::Text("one_a 3\none_b 2\n".to_owned()));
     let snapshot = ask(&mut host, &["one"]);
     assert_eq!(raw(&mut host, &snapshot, ("one", None, "one_a")).unwrap().1, 3f64.to_bits());
     assert_eq!(host.trouble(one), None);
@@ -368,18 +278,18 @@ fn is_alone(sick: &Endpoint, does: Does, timeout: u64, words: &[&str]) {
 
 #[test]
 fn attack_endpoints_that_answer_wrongly_lose_only_their_own_objects() {
-    for (does, words) in [
-        (Does::Raw(""), &["no answer"][..]),
-        (Does::Raw("SSH-2.0-x\r\n"), &["no answer"]),
-        (Does::Raw("HTTP/1.1 302 Found\r\nLocation: http://x/\r\n\r\n"), &["302", "not followed"]),
-        (Does::Raw("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), &["404"]),
-        (Does::Raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na 1\n"), &["no answer"]),
-        (Does::Says("<html>\u{1b}[31m</html>".to_owned()), &["no metrics", "<html>"]),
-        (Does::Says(String::new()), &["empty"]),
-        (Does::Says("a{b=\"".repeat(300_000)), &["no metrics"]),
-        (Does::Floods, &["more than 16777216 bytes"]),
+    for (reply, words) in [
+        (Reply::bytes(""), &["no answer"][..]),
+        (Reply::bytes("SSH-2.0-x\r\n"), &["no answer"]),
+        (Reply::bytes("HTTP/1.1 302 Found\r\nLocation: http://x/\r\n\r\n"), &["302", "not followed"]),
+        (Reply::bytes("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), &["404"]),
+        (Reply::bytes("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na 1\n"), &["no answer"]),
+        (Reply::Text("<html>\u{1b}[31m</html>".to_owned()), &["no metrics", "<html>"]),
+        (Reply::Text(String::new()), &["empty"]),
+        (Reply::Text("a{b=\"".repeat(300_000)), &["no metrics"]),
+        (Reply::Flood(b"web_heat 1\n".to_vec(), true), &["more than 16777216 bytes"]),
     ] {
-        is_alone(&Endpoint::says(""), does, 100_000, words);
+        is_alone(&TextServer::says(""), reply, 100_000, words);
     }
     attack(
         "bridges",
@@ -390,14 +300,14 @@ fn attack_endpoints_that_answer_wrongly_lose_only_their_own_objects() {
 
 #[test]
 fn attack_endpoints_that_never_end_are_given_up() {
-    for does in [Does::Hangs, Does::Drips] {
-        is_alone(&Endpoint::says(""), does, 300, &["no answer within 0.3 s"]);
+    for reply in [Reply::Nothing, Reply::Drip] {
+        is_alone(&TextServer::says(""), reply, 300, &["no answer within 0.3 s"]);
     }
     // The deadline of a request is not that of the scrape, which the next request joins.
-    let (place, sick) = (Place::new(), Endpoint::says("one_a 1\none_b 2\n"));
-    place.add("one", sick.settings(), 50);
-    let gate = Arc::new((Mutex::new(false), Condvar::new()));
-    sick.does(Does::Gate("one_a 4\none_b 2\n".to_owned(), Arc::clone(&gate)));
+    let (place, sick) = (Place::new(), TextServer::says("one_a 1\none_b 2\n"));
+    place.add("one", settings(&sick), 50);
+    let gate = Gate::default();
+    sick.set(Reply::Gated("one_a 4\none_b 2\n".to_owned(), gate.clone()));
     let mut host = place.host();
     let one = index(&mut host, "one");
     for _ in 0..3 {
@@ -406,8 +316,7 @@ fn attack_endpoints_that_never_end_are_given_up() {
     }
     assert_eq!(sick.requests(), 2, "one to add it, and one for all three");
     assert_eq!(host.sources()[0].late, Some(3));
-    *gate.0.lock().unwrap() = true;
-    gate.1.notify_all();
+    gate.open();
     let begin = Instant::now();
     while ask(&mut host, &["one"]).object(one).is_none() {
         assert!(begin.elapsed() < PATIENCE);
@@ -453,9 +362,9 @@ fn attack_files_of_bridges_that_others_can_change_are_not_used() {
     ];
     for (words, change) in changes {
         let place = Place::new();
-        let (one, two) = (Endpoint::says("one_a 1\none_b 2\n"), Endpoint::says("two_a 1\ntwo_b 2\n"));
-        place.add("one", one.settings(), LONG);
-        place.add("two", two.settings(), LONG);
+        let (one, two) = (TextServer::says("one_a 1\none_b 2\n"), TextServer::says("two_a 1\ntwo_b 2\n"));
+        place.add("one", settings(&one), LONG);
+        place.add("two", settings(&two), LONG);
         change(&place.file("one"), user);
         let mut host = place.host();
         let named = index(&mut host, "one");
@@ -478,8 +387,8 @@ fn attack_files_of_bridges_that_others_can_change_are_not_used() {
 
 #[test]
 fn a_file_that_does_not_fit_the_registry_is_not_used() {
-    let (place, endpoint) = (Place::new(), Endpoint::says("one_a 1\none_b 2\n"));
-    place.add("one", endpoint.settings(), LONG);
+    let (place, endpoint) = (Place::new(), TextServer::says("one_a 1\none_b 2\n"));
+    place.add("one", settings(&endpoint), LONG);
     let text = std::fs::read_to_string(place.file("one")).unwrap();
     for (from, to, words) in [
         ("one_a", "one_c", "should be at the index"),

@@ -1,5 +1,5 @@
-//! Development only: finds sample data and peers, reports skips, makes folders and terminals for tests, and
-//! assembles raw data blocks without our own writer.
+//! Development only: finds sample data and peers, reports skips, makes folders, terminals and servers for tests,
+//! and assembles raw data blocks without our own writer.
 #![forbid(unsafe_code)]
 
 mod attacks;
@@ -8,10 +8,12 @@ pub mod raw;
 mod scratch;
 mod skips;
 pub mod terminal;
+mod text_server;
 mod work;
 
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
+pub use text_server::{Gate, Reply, TextServer};
 pub use work::{assert_linear, assert_linear_in, work_folder, work_size};

@@ -1,8 +1,6 @@
 //! Metrics of other programs are added, listed, read, checked and removed like other providers.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
+use tallymon_testkit::{Reply, TextServer};
 
 use crate::support::Place;
 
@@ -16,32 +14,13 @@ web_heat 20.5
 web_cold 1
 ";
 
-/// A server that says one text, and its address.
-fn server(text: &str) -> (SocketAddr, Arc<Mutex<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (at, text) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(text.to_owned())));
-    let kept = Arc::clone(&text);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut line = String::new();
-            while reader.read_line(&mut line).unwrap_or(0) > 2 {
-                line.clear();
-            }
-            let text = kept.lock().unwrap().clone();
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{text}", text.len());
-        }
-    });
-    (at, text)
-}
-
 /// A request waits as long as a loaded machine needs.
 const DEADLINE: [&str; 2] = ["--deadline", "100000"];
 
 #[test]
 fn a_bridge_is_added_read_checked_and_removed() {
-    let (place, (at, text)) = (Place::new(), server(TEXT));
+    let (place, server) = (Place::new(), TextServer::says(TEXT));
+    let at = server.at();
     let url = format!("http://{at}/metrics?key=hidden");
     let add = ["provider", "add", "--metrics", &url, "--name", "web"];
     let shown = place.ok(&["provider", "check", "--metrics", &url, "--name", "web"]);
@@ -69,7 +48,7 @@ fn a_bridge_is_added_read_checked_and_removed() {
     let help = place.ok(&["explain", r"\web by code(200)\web_requests_total"]);
     assert!(help.contains("Requests that were answered."), "{help}");
     // What is new and what is missing.
-    *text.lock().unwrap() = TEXT.replace("web_heat", "web_hot");
+    server.set(Reply::Text(TEXT.replace("web_heat", "web_hot")));
     let checked = place.ok(&["provider", "check", "web"]);
     assert!(checked.contains("  new      web: web_hot\n"), "{checked}");
     assert!(checked.contains("  missing  web: web_heat\n"), "{checked}");
@@ -84,7 +63,8 @@ fn a_bridge_is_added_read_checked_and_removed() {
 
 #[test]
 fn a_file_declares_several_bridges() {
-    let (place, (one, _), (two, _)) = (Place::new(), server("a 1\n"), server("b{l=\"x\"} 2\n"));
+    let (place, one, two) = (Place::new(), TextServer::says("a 1\n"), TextServer::says("b{l=\"x\"} 2\n"));
+    let (one, two) = (one.at(), two.at());
     let file = place.file(
         "bridges.toml",
         format!(
@@ -110,7 +90,8 @@ fn a_file_declares_several_bridges() {
 
 #[test]
 fn an_endpoint_that_is_gone_names_itself() {
-    let (place, (at, text)) = (Place::new(), server(TEXT));
+    let (place, server) = (Place::new(), TextServer::says(TEXT));
+    let at = server.at();
     place.ok(&[
         "provider",
         "add",
@@ -121,7 +102,7 @@ fn an_endpoint_that_is_gone_names_itself() {
         "--deadline",
         "100000",
     ]);
-    *text.lock().unwrap() = "<html>nothing here</html>".to_owned();
+    server.set(Reply::Text("<html>nothing here</html>".to_owned()));
     let (code, _, err) = place.run(&["get", r"\web\web_heat"]);
     assert!(code != 0 && err.contains(&at.to_string()) && err.contains("no metrics"), "{err}");
     let (code, out, _) = place.run(&["get", r"\Memory\Available Bytes"]);
