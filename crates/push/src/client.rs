@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -96,20 +97,44 @@ pub(crate) async fn converse(
     talk: Talk,
 ) -> Result<Answer, SendError> {
     let exchange = async {
+        if let Some(path) = &endpoint.socket {
+            return over_tls(endpoint, unix(path).await.map_err(SendError::Connect)?, request, talk).await;
+        }
         let address = (endpoint.host.as_str(), endpoint.port);
         let stream = TcpStream::connect(address).await.map_err(SendError::Connect)?;
         let _ = stream.set_nodelay(true);
-        match &endpoint.tls {
-            None => exchange(stream, request, talk).await,
-            Some((configuration, name)) => {
-                let connector = tokio_rustls::TlsConnector::from(configuration.clone());
-                let stream = connector.connect(name.clone(), stream).await.map_err(SendError::Connect)?;
-                exchange(stream, request, talk).await
-            }
-        }
+        over_tls(endpoint, stream, request, talk).await
     };
     let timeout = endpoint.timeout;
     tokio::time::timeout(timeout, exchange).await.unwrap_or(Err(SendError::Timeout(timeout)))
+}
+
+#[cfg(unix)]
+async fn unix(path: &Path) -> io::Result<tokio::net::UnixStream> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    tokio::net::UnixStream::connect(path).await.map_err(named)
+}
+
+#[cfg(not(unix))]
+async fn unix(path: &Path) -> io::Result<TcpStream> {
+    let words = format!("{}: there are no Unix sockets on this system", path.display());
+    Err(io::Error::new(io::ErrorKind::Unsupported, words))
+}
+
+/// The exchange over a connection, in TLS if the address says so.
+async fn over_tls<S>(
+    endpoint: &Endpoint,
+    stream: S,
+    request: Request<Full<Bytes>>,
+    talk: Talk,
+) -> Result<Answer, SendError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let Some((configuration, name)) = &endpoint.tls else { return exchange(stream, request, talk).await };
+    let connector = tokio_rustls::TlsConnector::from(configuration.clone());
+    let stream = connector.connect(name.clone(), stream).await.map_err(SendError::Connect)?;
+    exchange(stream, request, talk).await
 }
 
 fn request(

@@ -28,6 +28,8 @@ pub struct Endpoint {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) timeout: Duration,
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// The Unix socket to connect to, instead of the host.
+    pub(crate) socket: Option<PathBuf>,
 }
 
 /// Certificates of `https`, in files of the format PEM.
@@ -120,6 +122,7 @@ impl Endpoint {
             headers: Vec::new(),
             timeout: Duration::from_secs(10),
             tls: tls.transpose()?,
+            socket: None,
         })
     }
 
@@ -145,6 +148,12 @@ impl Endpoint {
     /// Sets how long a request may take.
     pub const fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
+    }
+
+    /// Connects to a Unix socket instead of the host of the address. A system without such sockets answers
+    /// that there is no connection.
+    pub fn set_socket(&mut self, path: &Path) {
+        self.socket = Some(path.to_owned());
     }
 
     /// The address for messages.
