@@ -1,5 +1,5 @@
-//! Development only: finds sample data and peers, reports skips, makes folders, terminals and servers for tests,
-//! and assembles raw data blocks without our own writer.
+//! Development only: finds sample data and peers, reports skips, makes folders, terminals and servers for
+//! tests, and assembles raw data blocks without our own writer.
 #![forbid(unsafe_code)]
 
 mod attacks;

@@ -15,10 +15,10 @@ pub enum Reply {
     Bytes(Vec<u8>),
     /// Nothing, on a connection that stays open.
     Nothing,
-    /// The beginning of HTTP, and then a byte now and then, without an end.
-    Drip,
-    /// These bytes again and again, up to 1 GB; HTTP with such a body when `true`.
-    Flood(Vec<u8>, bool),
+    /// These bytes, and then a byte now and then, without an end.
+    Drip(Vec<u8>),
+    /// The first bytes once, and the second ones again and again, up to 1 GB.
+    Flood(Vec<u8>, Vec<u8>),
     /// HTTP with this body, when the gate is open.
     Gated(String, Gate),
 }
@@ -67,8 +67,12 @@ impl TextServer {
     ///
     /// When there is no free port.
     pub fn start(reply: Reply) -> TextServer {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let at = listener.local_addr().expect("its address");
+        let bound =
+            TcpListener::bind("127.0.0.1:0").and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let (at, listener) = match bound {
+            Ok(bound) => bound,
+            Err(error) => panic!("there is no free port: {error}"),
+        };
         let server = TextServer { at, reply: Arc::new(Mutex::new(reply)), requests: Arc::default() };
         let (reply, requests) = (Arc::clone(&server.reply), Arc::clone(&server.requests));
         std::thread::spawn(move || {
@@ -122,16 +126,14 @@ fn answer(mut stream: TcpStream, reply: Reply, requests: &AtomicUsize) {
         Reply::Text(body) => text(&mut stream, &body),
         Reply::Bytes(bytes) => _ = stream.write_all(&bytes),
         Reply::Nothing => return drain(&mut stream),
-        Reply::Drip => {
-            let _ = write!(stream, "{HEAD}\r\n");
+        Reply::Drip(begin) => {
+            let _ = stream.write_all(&begin);
             while stream.write_all(b"a").is_ok() {
                 std::thread::sleep(Duration::from_millis(50));
             }
         }
-        Reply::Flood(part, is_http) => {
-            if is_http {
-                let _ = write!(stream, "{HEAD}\r\n");
-            }
+        Reply::Flood(begin, part) => {
+            let _ = stream.write_all(&begin);
             let part = part.repeat(1_000_000usize.checked_div(part.len()).unwrap_or(1));
             for _ in 0..1000 {
                 if stream.write_all(&part).is_err() {

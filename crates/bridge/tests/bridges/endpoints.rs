@@ -1,30 +1,25 @@
 //! Endpoints that are well, away, slow, broken or hostile, and what a request gets from each.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tallymon_bridge::{Bridges, Declared, Plan, Settings, forget, inspect};
-use tallymon_core::block::Snapshot;
+use crate::support::{LONG, PATIENCE, Place, ask, index, raw, read_secret};
+use tallymon_bridge::{Declared, Plan, Settings, forget, inspect};
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{NoValue, Source};
-use tallymon_core::request::{Request, RequestKind};
-use tallymon_core::title::{Language, TitleIndex};
+use tallymon_core::request::RequestKind;
+use tallymon_core::title::Language;
 use tallymon_host::Host;
-use tallymon_host::registry::{Roots, Scope, Service, TitleRange, Writer};
+use tallymon_host::registry::Scope;
 use tallymon_provider::Health;
-use tallymon_testkit::{Gate, Reply, Scratch, TextServer, attack, other_user, peer};
+use tallymon_testkit::{Ends, Gate, Reply, TextServer, attack, other_user, peer};
 
-/// Longer than anything takes on a loaded machine; a test that waits so long fails.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// Milliseconds that a request waits for an endpoint that is well.
-const LONG: u32 = 100_000;
+/// The head of an answer of unknown length.
+const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 
 const TEXT: &str = "\
 # HELP web_requests_total Requests that were answered.
@@ -44,71 +39,6 @@ took_seconds_count 4
 
 fn settings(server: &TextServer) -> Settings {
     Settings { url: format!("http://{}/metrics?key=secret", server.at()), ..Settings::default() }
-}
-
-/// Registries in a folder of their own.
-struct Place {
-    folder: Scratch,
-    roots: Roots,
-}
-
-impl Place {
-    fn new() -> Place {
-        let folder = Scratch::in_memory();
-        let roots = Roots::in_folder(&folder);
-        Place { folder, roots }
-    }
-
-    fn add(&self, name: &str, settings: Settings, deadline: u32) -> TitleRange {
-        let declared = Declared { name: name.to_owned(), settings };
-        let plan = Plan::new(&self.roots, Scope::System, &declared, read_secret).unwrap();
-        plan.save().unwrap();
-        let service = Service { deadline: Some(deadline), ..Service::default() };
-        self.writer().install(&plan.package, &service).unwrap()
-    }
-
-    fn writer(&self) -> Writer {
-        Writer::open(&self.roots, Some(Scope::System)).unwrap()
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("bridges/{name}.toml"))
-    }
-
-    fn host(&self) -> Host {
-        let bridges = Bridges::new(self.roots.clone(), read_secret);
-        Host::of("h", vec![Box::new(bridges)]).with_registry(self.roots.clone())
-    }
-}
-
-fn read_secret(file: &Path) -> std::io::Result<String> {
-    std::fs::read_to_string(file)
-}
-
-/// The index of a name.
-fn index(host: &mut Host, name: &str) -> TitleIndex {
-    let titles = host.titles(Language::ENGLISH).unwrap();
-    let found = titles.names().find(|(_, text)| *text == name).map(|(index, _)| index);
-    found.unwrap_or_else(|| panic!("{name} has no index"))
-}
-
-fn ask(host: &mut Host, objects: &[&str]) -> Snapshot {
-    let objects: Vec<TitleIndex> = objects.iter().map(|name| index(host, name)).collect();
-    host.snapshot(&Request::objects(objects)).unwrap()
-}
-
-/// The type, the raw value and the base of a counter.
-fn raw(
-    host: &mut Host,
-    snapshot: &Snapshot,
-    path: (&str, Option<&str>, &str),
-) -> Result<(CounterType, u64, u64), NoValue> {
-    let (object, instance, counter) = path;
-    let object = snapshot.object(index(host, object)).unwrap();
-    let position = object.position(index(host, counter)).unwrap();
-    let found = object.instances().find(|found| instance.is_none_or(|name| found.name().to_string() == name));
-    let sample = found.unwrap_or_else(|| panic!("{path:?}")).sample(position)?;
-    Ok((sample.counter_type, sample.first, sample.second))
 }
 
 #[test]
@@ -287,7 +217,7 @@ fn attack_endpoints_that_answer_wrongly_lose_only_their_own_objects() {
         (Reply::Text("<html>\u{1b}[31m</html>".to_owned()), &["no metrics", "<html>"]),
         (Reply::Text(String::new()), &["empty"]),
         (Reply::Text("a{b=\"".repeat(300_000)), &["no metrics"]),
-        (Reply::Flood(b"web_heat 1\n".to_vec(), true), &["more than 16777216 bytes"]),
+        (Reply::Flood(HEAD.to_vec(), b"web_heat 1\n".to_vec()), &["more than 16777216 bytes"]),
     ] {
         is_alone(&TextServer::says(""), reply, 100_000, words);
     }
@@ -300,7 +230,7 @@ fn attack_endpoints_that_answer_wrongly_lose_only_their_own_objects() {
 
 #[test]
 fn attack_endpoints_that_never_end_are_given_up() {
-    for reply in [Reply::Nothing, Reply::Drip] {
+    for reply in [Reply::Nothing, Reply::Drip(HEAD.to_vec())] {
         is_alone(&TextServer::says(""), reply, 300, &["no answer within 0.3 s"]);
     }
     // The deadline of a request is not that of the scrape, which the next request joins.
@@ -414,15 +344,6 @@ fn a_file_that_does_not_fit_the_registry_is_not_used() {
     );
 }
 
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// What an exporter says, without us.
 fn read_text(at: SocketAddr) -> Option<String> {
     let mut stream = TcpStream::connect(at).ok()?;
@@ -445,7 +366,7 @@ fn node_exporter_is_read_whole() {
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut node = Command::new(program);
     node.arg(format!("--web.listen-address={at}")).stdout(Stdio::null()).stderr(Stdio::null());
-    let _running = Running(node.spawn().unwrap());
+    let _running = Ends(node.spawn().unwrap());
     let begin = Instant::now();
     while read_text(at).is_none() {
         assert!(begin.elapsed() < PATIENCE);
