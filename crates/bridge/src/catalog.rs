@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use tallymon_provider::CounterType;
 
-use crate::metrics::{Metrics, Role, Series};
+use crate::metrics::{Metrics, Role, Series, Title};
 
 /// The highest offset of a name, which the registry takes.
 const HIGHEST_OFFSET: u32 = tallymon_host::registry::HIGHEST_OFFSET;
@@ -25,6 +25,12 @@ pub(crate) enum CounterKind {
     Average,
     /// The sum of observations in seconds, in ticks of the performance clock, and their number as base.
     AverageSeconds,
+    /// A whole number that goes up and down.
+    Whole,
+    /// How many of all hit, with the count of all as base.
+    HitRate,
+    /// A part of a whole, with the whole as base.
+    Share,
 }
 
 impl CounterKind {
@@ -36,6 +42,9 @@ impl CounterKind {
             CounterKind::Gauge => "gauge",
             CounterKind::Average => "average",
             CounterKind::AverageSeconds => "average-seconds",
+            CounterKind::Whole => "whole",
+            CounterKind::HitRate => "hit-rate",
+            CounterKind::Share => "share",
         }
     }
 
@@ -46,12 +55,25 @@ impl CounterKind {
             CounterKind::Gauge => CounterType::PERF_DOUBLE_RAW,
             CounterKind::Average => CounterType::PERF_AVERAGE_BULK,
             CounterKind::AverageSeconds => CounterType::PERF_AVERAGE_TIMER,
+            CounterKind::Whole => CounterType::PERF_COUNTER_LARGE_RAWCOUNT,
+            CounterKind::HitRate => CounterType::PERF_SAMPLE_FRACTION,
+            CounterKind::Share => CounterType::PERF_LARGE_RAW_FRACTION,
+        }
+    }
+
+    /// The type of the base that follows.
+    pub(crate) const fn base(self) -> Option<CounterType> {
+        match self {
+            CounterKind::Average | CounterKind::AverageSeconds => Some(CounterType::PERF_AVERAGE_BASE),
+            CounterKind::HitRate => Some(CounterType::PERF_SAMPLE_BASE),
+            CounterKind::Share => Some(CounterType::PERF_LARGE_RAW_BASE),
+            CounterKind::Count | CounterKind::Seconds | CounterKind::Gauge | CounterKind::Whole => None,
         }
     }
 
     /// Whether a base follows.
     pub(crate) const fn has_base(self) -> bool {
-        matches!(self, CounterKind::Average | CounterKind::AverageSeconds)
+        self.base().is_some()
     }
 
     /// What the displayed value is, to follow the explanation of the metric.
@@ -62,7 +84,9 @@ impl CounterKind {
                 "This counter is the percentage of the time that passed: 100 is one second \
                                      per second."
             }
-            CounterKind::Gauge => "This counter is the last value.",
+            CounterKind::Gauge | CounterKind::Whole => "This counter is the last value.",
+            CounterKind::HitRate => "This counter is the percentage between two samples.",
+            CounterKind::Share => "This counter is the last percentage.",
             CounterKind::Average => "This counter is the average of what was observed between two samples.",
             CounterKind::AverageSeconds => {
                 "This counter is the average, in seconds, of what was observed between two samples."
@@ -80,10 +104,15 @@ pub(crate) struct CatalogCounter {
     /// The metric; of an average, the family.
     pub(crate) metric: String,
     pub(crate) kind: CounterKind,
+    /// The name that the kind of endpoint gives it; without one the name is made from the metric.
+    pub(crate) name: Option<String>,
 }
 
 impl CatalogCounter {
     pub(crate) fn name(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
         if self.kind.has_base() { format!("Avg. {}", self.metric) } else { self.metric.clone() }
     }
 }
@@ -110,29 +139,26 @@ pub(crate) fn chosen_labels<'a>(
     series: &'a Series,
     chosen: Option<&'a [String]>,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
-    let is_wanted = move |name: &str| match chosen {
-        None => true,
-        Some(chosen) => name == "le" || name == "quantile" || chosen.iter().any(|label| label == name),
-    };
     let texts = series.labels.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-    texts.filter(move |(name, _)| is_wanted(name))
+    texts.filter(move |(name, _)| is_chosen(name, chosen))
 }
 
-/// The metrics of each object, by the beginning of their names and by their labels.
-type Groups<'a> = BTreeMap<(&'a str, Vec<&'a str>), Vec<(&'a str, CounterKind)>>;
+fn is_chosen(name: &str, chosen: Option<&[String]>) -> bool {
+    chosen.is_none_or(|chosen| name == "le" || name == "quantile" || chosen.iter().any(|label| label == name))
+}
 
-/// The catalog of what an endpoint has now, for a bridge of this name.
-///
-/// # Errors
-///
-/// There are more names than the registry takes.
-pub(crate) fn learn(
-    bridge: &str,
-    metrics: &Metrics,
-    chosen: Option<&[String]>,
-) -> Result<Catalog, &'static str> {
-    let mut found: BTreeMap<(Vec<&str>, &str, CounterKind), &str> = BTreeMap::new();
-    for series in &metrics.series {
+/// The counters of an endpoint by labels, metric and kind, each with its family and the title that its kind
+/// of endpoint gives it.
+type Found<'a> = BTreeMap<(Vec<&'a str>, &'a str, CounterKind), (&'a str, Option<&'a Title>)>;
+
+fn find<'a>(metrics: &'a Metrics, chosen: Option<&'a [String]>) -> Found<'a> {
+    let mut found = Found::new();
+    for (metric, title, labels) in metrics.declared() {
+        let labels = labels.iter().map(String::as_str).filter(|label| is_chosen(label, chosen)).collect();
+        found.insert((labels, metric, title.kind), (metric, Some(title)));
+    }
+    for series in metrics.series.iter().filter(|series| !metrics.has_title(&series.metric)) {
+        let labels = chosen_labels(series, chosen).map(|(name, _)| name).collect();
         let (family, role) = metrics.role(&series.metric);
         let in_seconds = metrics.is_in_seconds(family);
         let (metric, kind) = match role {
@@ -146,20 +172,43 @@ pub(crate) fn learn(
             Role::Sum if in_seconds => (family, CounterKind::AverageSeconds),
             Role::Sum => (family, CounterKind::Average),
         };
-        let labels = chosen_labels(series, chosen).map(|(name, _)| name).collect();
-        found.insert((labels, metric, kind), family);
+        found.insert((labels, metric, kind), (family, None));
     }
+    found
+}
+
+/// The metrics of each object, by the title or beginning of the object and by labels.
+type Groups<'a> = BTreeMap<(&'a str, Vec<&'a str>), Vec<(&'a str, CounterKind, Option<&'a Title>)>>;
+
+fn group(found: Found<'_>) -> Groups<'_> {
     let mut shared: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for family in found.values() {
+    for (family, _) in found.values() {
         shared.entry(two_words(family)).or_default().insert(family);
     }
     let mut groups = Groups::new();
-    for ((labels, metric, kind), family) in &found {
+    for ((labels, metric, kind), (family, title)) in found {
         let two = two_words(family);
         let is_shared = shared.get(two).is_some_and(|families| families.len() > 1);
-        let prefix = if is_shared { two } else { family.split('_').next().unwrap_or(family) };
-        groups.entry((prefix, labels.clone())).or_default().push((metric, *kind));
+        let prefix = match title {
+            Some(title) => title.object.as_str(),
+            None if is_shared => two,
+            None => family.split('_').next().unwrap_or(family),
+        };
+        groups.entry((prefix, labels)).or_default().push((metric, kind, title));
     }
+    groups
+}
+
+/// The catalog of what an endpoint has now, for a bridge of this name.
+///
+/// # Errors
+///
+/// There are more names than the registry takes.
+pub(crate) fn learn(
+    bridge: &str,
+    metrics: &Metrics,
+    chosen: Option<&[String]>,
+) -> Result<Catalog, &'static str> {
     let mut taken = BTreeSet::new();
     let mut next = 0u32;
     let mut offset = || {
@@ -169,17 +218,19 @@ pub(crate) fn learn(
     };
     const FULL: &str = "it has more than 32,767 names; choose labels, or a part of its metrics";
     let mut catalog = Catalog::new();
-    for ((prefix, labels), counters) in groups {
-        let name = object_name(bridge, prefix, &labels, &mut taken);
+    for ((prefix, labels), counters) in group(find(metrics, chosen)) {
+        let has_title = counters.iter().any(|(_, _, title)| title.is_some());
+        let named: &[&str] = if has_title { &[] } else { &labels };
+        let name = object_name(bridge, prefix, named, &mut taken);
         let mut object = CatalogObject {
             offset: offset().ok_or(FULL)?,
             name,
             labels: labels.into_iter().map(str::to_owned).collect(),
             counters: Vec::new(),
         };
-        for (metric, kind) in counters {
-            let offset = offset().ok_or(FULL)?;
-            object.counters.push(CatalogCounter { offset, metric: metric.to_owned(), kind });
+        for (metric, kind, title) in counters {
+            let (offset, name) = (offset().ok_or(FULL)?, title.map(|title| title.counter.clone()));
+            object.counters.push(CatalogCounter { offset, metric: metric.to_owned(), kind, name });
         }
         catalog.push(object);
     }

@@ -10,6 +10,7 @@ use tallymon_host::registry::{Package, PackageTitle, Roots, Scope};
 use tallymon_provider::trust;
 
 use crate::catalog::{Catalog, counter_help, learn, object_help};
+use crate::kinds::Kind;
 use crate::metrics::Metrics;
 use crate::scrape::Scraper;
 use crate::settings::{Declared, ReadSecret, file_of, folder, read_installed, to_text};
@@ -31,6 +32,8 @@ pub struct Plan {
 pub struct Inspection {
     /// Where it reads.
     pub address: String,
+    /// What it speaks.
+    pub kind: Kind,
     /// The number of series.
     pub series: usize,
     /// Counters that would be added if the bridge was added now, as object and counter.
@@ -138,12 +141,12 @@ pub fn forget(roots: &Roots, scope: Scope, name: &str) -> io::Result<bool> {
     }
 }
 
-/// Where a bridge reads, without secrets; `None` when no bridge has this name.
-pub fn address_of(roots: &Roots, scope: Scope, name: &str) -> Option<Result<String, String>> {
+/// Where a bridge reads, without secrets, and what it speaks; `None` when no bridge has this name.
+pub fn address_of(roots: &Roots, scope: Scope, name: &str) -> Option<Result<(String, Kind), String>> {
     let file = file_of(roots, scope, name)?;
     // Whether it is there: what it is comes out when it is read.
     file.symlink_metadata().ok()?;
-    Some(read_installed(&file).map(|(settings, _)| settings.address()))
+    Some(read_installed(&file).map(|(settings, _)| (settings.address(), settings.kind())))
 }
 
 /// Scrapes the endpoint of a bridge and compares what it has with what was added; `None` when no bridge has
@@ -168,7 +171,7 @@ pub fn inspect(
             .map_err(|words| format!("{address}: {words}"))?;
         let (series, omission) = (metrics.len(), metrics.omission());
         let (new, missing) = (beyond(&now, &catalog), beyond(&catalog, &now));
-        Ok(Inspection { address, series, new, missing, omission })
+        Ok(Inspection { address, kind: settings.kind(), series, new, missing, omission })
     };
     Some(inspect())
 }

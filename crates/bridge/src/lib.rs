@@ -1,12 +1,14 @@
 //! Bridges: metrics of other programs as objects and counters.
 //!
-//! A bridge reads one endpoint that speaks Prometheus' text format or OpenMetrics. When it is added, its
+//! A bridge reads one endpoint: metrics in Prometheus' text format or OpenMetrics, the status of nginx,
+//! `INFO` of Redis, Performance Co-Pilot, or the statistics views of PostgreSQL. When it is added, its
 //! endpoint is scraped once, and its metrics get names and indexes in the registry, as those of any service;
 //! they stay the same until the bridge is removed. After that, the endpoint is scraped only for a request
 //! that names one of its objects, and all requests at one time share one scrape.
 //!
 //! | module | does |
 //! |---|---|
+//! | `kinds` | what endpoints speak, a module each |
 //! | `metrics` | what an endpoint says, read within limits |
 //! | `catalog` | which objects and counters the metrics become |
 //! | `settings` | the file of a bridge, and files that declare bridges |
@@ -23,6 +25,7 @@
 
 mod catalog;
 mod install;
+mod kinds;
 mod metrics;
 mod provider;
 mod scrape;
@@ -30,6 +33,7 @@ mod settings;
 mod values;
 
 pub use install::{Inspection, Plan, address_of, forget, inspect};
+pub use kinds::Kind;
 pub use metrics::Metrics;
 pub use provider::Bridges;
 pub use settings::{Declared, ReadSecret, Settings, check_name, read_declared, usual_name};

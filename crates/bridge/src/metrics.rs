@@ -1,8 +1,10 @@
 //! What an endpoint says, read from its text within limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tallymon_log::exposition::{Line, Sample, parse};
+
+use crate::catalog::CounterKind;
 
 /// The most series of one answer.
 pub(crate) const MOST_SERIES: usize = 100_000;
@@ -52,6 +54,15 @@ impl Number {
         Number { whole: sample.value.parse().ok(), float: sample.number() }
     }
 
+    /// A number that is divided by 1 or by what makes seconds of it; `None` for a text that is no number.
+    pub(crate) fn of_text(text: &str, divisor: u32) -> Option<Number> {
+        let float: f64 = text.parse().ok()?;
+        if divisor == 1 {
+            return Some(Number { whole: text.parse().ok(), float });
+        }
+        Some(Number { whole: None, float: float / f64::from(divisor) })
+    }
+
     pub(crate) fn plus(self, other: Number) -> Number {
         let whole = self.whole.zip(other.whole).and_then(|(a, b)| a.checked_add(b));
         Number { whole, float: self.float + other.float }
@@ -80,11 +91,26 @@ pub(crate) enum Role {
     Created,
 }
 
+/// The names that a kind of endpoint gives a metric, in place of those that are made by rule.
+#[derive(Debug, Clone)]
+pub(crate) struct Title {
+    /// The object, without the name of the bridge.
+    pub(crate) object: String,
+    pub(crate) counter: String,
+    pub(crate) kind: CounterKind,
+}
+
 /// Everything of one answer that is within the limits.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
     pub(crate) families: BTreeMap<String, Family>,
     pub(crate) series: Vec<Series>,
+    /// By metric.
+    titles: BTreeMap<String, Title>,
+    /// The metrics with titles, and the names of their labels.
+    declared: BTreeSet<(String, Vec<String>)>,
+    /// What of the endpoint can not be read, in words.
+    pub(crate) unread: Vec<String>,
     /// How many lines were left out.
     pub(crate) left_out: u64,
     /// The first of them: its number and what is wrong with it.
@@ -157,8 +183,11 @@ impl Metrics {
 
     /// What of the answer was left out, in words.
     pub fn omission(&self) -> Option<String> {
-        let (line, why) = self.first_left_out?;
-        Some(format!("{} lines were left out, the first is line {line}: {why}", self.left_out))
+        let mut words = self.unread.clone();
+        words.extend(self.first_left_out.map(|(line, why)| {
+            format!("{} lines were left out, the first is line {line}: {why}", self.left_out)
+        }));
+        (!words.is_empty()).then(|| words.join("; "))
     }
 
     fn leave_out(&mut self, n: usize, why: &'static str) {
@@ -194,6 +223,67 @@ impl Metrics {
         labels.dedup_by(|a, b| a.0 == b.0);
         self.series.push(Series { metric: sample.name.clone(), labels, value: Number::of(sample) });
         Ok(())
+    }
+
+    /// Declares a metric with a title, whether or not it has values now. `false` when it is beyond the
+    /// limits, and is left out and counted.
+    pub(crate) fn declare(&mut self, metric: &str, labels: &[&str], title: Title, help: &str) -> bool {
+        let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        if self.declared.contains(&(metric.to_owned(), labels.clone())) {
+            return true;
+        }
+        match self.family(metric) {
+            Some(family) => family.help = plain(help),
+            None => {
+                self.leave_out(self.series.len(), "it is no name of a metric, or there are more than 8,192");
+                return false;
+            }
+        }
+        self.titles.insert(metric.to_owned(), title);
+        self.declared.insert((metric.to_owned(), labels));
+        true
+    }
+
+    /// Adds a value of a metric that was declared, and its base if it has one. What is beyond the limits is
+    /// left out and counted.
+    pub(crate) fn add_declared(
+        &mut self,
+        metric: &str,
+        labels: &[(&str, &str)],
+        value: Number,
+        base: Option<Number>,
+    ) {
+        let length = labels.iter().map(|(_, text)| text.len()).fold(0usize, usize::saturating_add);
+        if self.series.len() >= MOST_SERIES || length > LONGEST_LABELS {
+            let why = "there are more than 100,000 values, or names of more than 1,000 bytes";
+            return self.leave_out(self.series.len(), why);
+        }
+        let labels: Vec<(String, String)> =
+            labels.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        let mut add = |metric: String, value: Number| {
+            self.series.push(Series { metric, labels: labels.clone(), value });
+        };
+        match base {
+            None => add(metric.to_owned(), value),
+            Some(base) => {
+                add(format!("{metric}_sum"), value);
+                add(format!("{metric}_count"), base);
+            }
+        }
+    }
+
+    /// The metrics that were declared, with their titles and the names of their labels.
+    pub(crate) fn declared(&self) -> impl Iterator<Item = (&str, &Title, &[String])> {
+        self.declared.iter().filter_map(|(metric, labels)| {
+            Some((metric.as_str(), self.titles.get(metric)?, labels.as_slice()))
+        })
+    }
+
+    /// Whether a series belongs to a metric with a title.
+    pub(crate) fn has_title(&self, series: &str) -> bool {
+        let ending = || series.strip_suffix("_sum").or_else(|| series.strip_suffix("_count"));
+        let base = || self.titles.get(ending()?).filter(|title| title.kind.has_base());
+        self.titles.contains_key(series) || base().is_some()
     }
 
     /// The family of a metric, and what the metric is in it.

@@ -191,9 +191,7 @@ fn spec_of(object: &CatalogObject, range: &TitleRange) -> ObjectSpec<'static> {
     for counter in &object.counters {
         let (name, help) = (name(counter.offset), help(counter.offset));
         key.push((name, help, counter.kind.counter_type().0));
-        if counter.kind.has_base() {
-            key.push((name, help, CounterType::PERF_AVERAGE_BASE.0));
-        }
+        key.extend(counter.kind.base().map(|base| (name, help, base.0)));
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let counters = *known.entry(key).or_insert_with_key(|key| {

@@ -6,16 +6,9 @@ use std::time::{Duration, Instant};
 
 use tallymon_core::block::ReadWindow;
 use tallymon_host::Host;
-use tallymon_push::fetch;
 
 use crate::metrics::Metrics;
 use crate::settings::{ReadSecret, Settings};
-
-/// The longest answer of an endpoint, in bytes.
-pub(crate) const MOST_BYTES: usize = 16 << 20;
-/// What can be read.
-const ACCEPT: &str =
-    "application/openmetrics-text; version=1.0.0; q=0.5, text/plain; version=0.0.4; q=1, */*; q=0.1";
 
 /// One answer.
 #[derive(Debug)]
@@ -57,8 +50,9 @@ impl Scraper {
     pub(crate) fn shared(settings: &Settings, read_secret: ReadSecret) -> Arc<Scraper> {
         let mut scrapers = SCRAPERS.lock().unwrap_or_else(PoisonError::into_inner);
         scrapers.retain(|_, scraper| scraper.strong_count() > 0);
-        let Settings { url, timeout, headers, certificate, labels: _ } = settings;
-        let key = format!("{url:?} {timeout:?} {headers:?} {certificate:?}");
+        let Settings { url, kind: _, socket, password, timeout, headers, certificate, labels: _ } = settings;
+        let kind = settings.kind();
+        let key = format!("{kind:?} {url:?} {socket:?} {password:?} {timeout:?} {headers:?} {certificate:?}");
         if let Some(scraper) = scrapers.get(&key).and_then(Weak::upgrade) {
             return scraper;
         }
@@ -126,18 +120,12 @@ impl Scraper {
     /// Scrapes the endpoint once, here.
     pub(crate) fn scrape(&self) -> Scraped {
         let (begin, began) = (Host::clocks().time_100ns, Instant::now());
-        let metrics = self.read().map_err(|words| {
+        let metrics = self.settings.kind().read(&self.settings, self.read_secret).map_err(|words| {
             // An error of the address names it itself.
             let address = self.settings.address();
             if words.starts_with(&address) { words } else { format!("{address}: {words}") }
         });
         let window = ReadWindow { begin, end: Host::clocks().time_100ns };
         Scraped { metrics, window, time: began.elapsed() }
-    }
-
-    fn read(&self) -> Result<Metrics, String> {
-        let endpoint = self.settings.endpoint(self.read_secret)?;
-        let text = fetch(&endpoint, ACCEPT, MOST_BYTES).map_err(|error| error.to_string())?;
-        Metrics::of_text(&text)
     }
 }

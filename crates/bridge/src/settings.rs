@@ -11,6 +11,7 @@ use tallymon_provider::trust;
 use tallymon_push::{Endpoint, EndpointError, Tls};
 
 use crate::catalog::Catalog;
+use crate::kinds::Kind;
 
 /// The longest file of a bridge.
 const LONGEST: u64 = 16 << 20;
@@ -33,6 +34,12 @@ pub type ReadSecret = fn(&Path) -> io::Result<String>;
 pub struct Settings {
     /// The address; the part behind `?` may be a secret.
     pub url: String,
+    /// What the endpoint speaks; `None` for what its address begins with, and else metrics.
+    pub kind: Option<Kind>,
+    /// The Unix socket to connect to, instead of the host of the address.
+    pub socket: Option<PathBuf>,
+    /// A file with the password, in one line, that only its user can read.
+    pub password: Option<PathBuf>,
     /// How long a scrape may take.
     pub timeout: Option<Duration>,
     /// A file with headers to send, a line each, that only its user can read.
@@ -50,8 +57,20 @@ impl fmt::Debug for Settings {
 }
 
 impl Settings {
-    /// The address for messages: without what may be a secret.
+    /// What the endpoint speaks.
+    pub fn kind(&self) -> Kind {
+        self.kind.unwrap_or_else(|| Kind::of_address(&self.url))
+    }
+
+    /// The address for messages, with the socket: without what may be a secret.
     pub fn address(&self) -> String {
+        match &self.socket {
+            Some(socket) => format!("{} at {}", self.bare_address(), socket.display()),
+            None => self.bare_address(),
+        }
+    }
+
+    fn bare_address(&self) -> String {
         let address = self.url.split(['?', '#']).next().unwrap_or_default();
         match (address.split_once("://"), address.rsplit_once('@')) {
             (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
@@ -70,6 +89,9 @@ impl Settings {
         let tls = Tls { certificate: self.certificate.clone(), client: None };
         let mut endpoint = Endpoint::new(&self.url, USUAL_PATH, &tls).map_err(words)?;
         endpoint.set_timeout(self.timeout());
+        if let Some(socket) = &self.socket {
+            endpoint.set_socket(socket);
+        }
         if let Some(file) = &self.headers {
             let failed = |words: &dyn fmt::Display| format!("{}: {words}", file.display());
             let text = read_secret(file).map_err(|error| failed(&error))?;
@@ -85,8 +107,24 @@ impl Settings {
         Ok(endpoint)
     }
 
-    /// What is wrong with them.
-    fn check(&self) -> Result<(), String> {
+    /// The password of its file; `None` without one.
+    pub(crate) fn password(&self, read_secret: ReadSecret) -> Result<Option<String>, String> {
+        let Some(file) = &self.password else { return Ok(None) };
+        let failed = |words: &dyn fmt::Display| format!("{}: {words}", file.display());
+        let text = read_secret(file).map_err(|error| failed(&error))?;
+        let mut lines = text.lines();
+        match (lines.next(), lines.next()) {
+            (Some(password), None) if !password.is_empty() => Ok(Some(password.to_owned())),
+            _ => Err(failed(&"the password is expected in one line")),
+        }
+    }
+
+    /// Whether a bridge can have these settings.
+    ///
+    /// # Errors
+    ///
+    /// The setting, and why it can not be used.
+    pub fn check(&self) -> Result<(), String> {
         let labels = self.labels.as_deref().unwrap_or_default();
         if labels.len() > MOST_LABELS || !labels.iter().all(|label| crate::metrics::is_name(label)) {
             return Err(format!("labels: at most {MOST_LABELS} names of labels"));
@@ -94,7 +132,9 @@ impl Settings {
         if self.url.chars().any(char::is_control) {
             return Err("url: an address has no control characters".to_owned());
         }
-        let relative = [&self.headers, &self.certificate].into_iter().flatten().find(|f| !f.is_absolute());
+        self.kind().check(self)?;
+        let files = [&self.headers, &self.certificate, &self.password, &self.socket];
+        let relative = files.into_iter().flatten().find(|file| !file.is_absolute());
         match relative {
             Some(file) => Err(format!("{}: the path of a file begins with /", file.display())),
             None => Ok(()),
@@ -111,35 +151,40 @@ pub struct Declared {
     pub settings: Settings,
 }
 
-/// A bridge in a file that declares some.
+/// A bridge as files write it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct DeclaredTable {
+struct Written {
+    /// Only where bridges are declared: one that was added has the name of its file.
     name: Option<String>,
     url: String,
+    kind: Option<Kind>,
+    socket: Option<PathBuf>,
+    password: Option<PathBuf>,
     timeout: Option<u64>,
     headers: Option<PathBuf>,
     certificate: Option<PathBuf>,
     labels: Option<Vec<String>>,
+    /// Only of a bridge that was added.
+    #[serde(default)]
+    object: Catalog,
+}
+
+impl Written {
+    fn take_apart(self) -> Result<(Option<String>, Settings, Catalog), String> {
+        let Written { name, url, kind, socket, password, timeout, headers, certificate, labels, object } =
+            self;
+        let timeout = timeout.map(Duration::from_millis);
+        let settings = Settings { url, kind, socket, password, timeout, headers, certificate, labels };
+        settings.check()?;
+        Ok((name, settings, object))
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DeclaredFile {
-    bridge: Vec<DeclaredTable>,
-}
-
-/// The file of a bridge that was added.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct InstalledFile {
-    url: String,
-    timeout: Option<u64>,
-    headers: Option<PathBuf>,
-    certificate: Option<PathBuf>,
-    labels: Option<Vec<String>>,
-    #[serde(default)]
-    object: Catalog,
+    bridge: Vec<Written>,
 }
 
 /// Reads a file that declares bridges, with tables `[[bridge]]`.
@@ -153,12 +198,16 @@ pub fn read_declared(path: &Path) -> Result<Vec<Declared>, String> {
     let text = file.and_then(limited).map_err(|error| failed(&error))?;
     let file: DeclaredFile = toml::from_str(&text).map_err(|error| failed(&fault(&text, &error)))?;
     let mut all = Vec::new();
-    for DeclaredTable { name, url, timeout, headers, certificate, labels } in file.bridge {
-        let timeout = timeout.map(Duration::from_millis);
-        let settings = Settings { url, timeout, headers, certificate, labels };
+    for written in file.bridge {
+        let called = written.name.clone().unwrap_or_else(|| "without a name".to_owned());
+        let (name, settings, objects) =
+            written.take_apart().map_err(|words| failed(&format_args!("bridge {called}: {words}")))?;
+        if !objects.is_empty() {
+            let words = "its objects are found when it is added, and not declared";
+            return Err(failed(&format_args!("bridge {called}: {words}")));
+        }
         let name = name.unwrap_or_else(|| usual_name(&settings));
         check_name(&name).map_err(|words| failed(&words))?;
-        settings.check().map_err(|words| failed(&format_args!("bridge {name}: {words}")))?;
         all.push(Declared { name, settings });
     }
     Ok(all)
@@ -166,7 +215,7 @@ pub fn read_declared(path: &Path) -> Result<Vec<Declared>, String> {
 
 /// The name of a bridge that was given none: host and port of its address.
 pub fn usual_name(settings: &Settings) -> String {
-    let address = settings.address();
+    let address = settings.bare_address();
     let rest = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or_default();
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };
@@ -210,12 +259,9 @@ pub(crate) fn read_installed(path: &Path) -> Result<(Settings, Catalog), String>
     let untrusted = |error: trust::Untrusted| failed(&format_args!("not used: {error}"));
     trust::check_path(path).map_err(untrusted)?;
     let text = trust::open_file(path).and_then(limited).map_err(|error| failed(&error))?;
-    let file: InstalledFile = toml::from_str(&text).map_err(|error| failed(&fault(&text, &error)))?;
-    let InstalledFile { url, timeout, headers, certificate, labels, object } = file;
-    let timeout = timeout.map(Duration::from_millis);
-    let settings = Settings { url, timeout, headers, certificate, labels };
-    settings.check().map_err(|words| failed(&words))?;
-    Ok((settings, object))
+    let written: Written = toml::from_str(&text).map_err(|error| failed(&fault(&text, &error)))?;
+    let (_, settings, objects) = written.take_apart().map_err(|words| failed(&words))?;
+    Ok((settings, objects))
 }
 
 fn limited(file: std::fs::File) -> io::Result<String> {
@@ -250,10 +296,19 @@ pub(crate) fn to_text(name: &str, settings: &Settings, catalog: &Catalog) -> Str
          registry;\n# 'tally provider remove {name}' and 'add' find them anew.\nurl = {}\n",
         quoted(&settings.url)
     );
+    if let Some(kind) = settings.kind {
+        text.push_str(&format!("kind = \"{}\"\n", kind.word()));
+    }
     if let Some(timeout) = settings.timeout {
         text.push_str(&format!("timeout = {}\n", timeout.as_millis()));
     }
-    for (key, file) in [("headers", &settings.headers), ("certificate", &settings.certificate)] {
+    let files = [
+        ("socket", &settings.socket),
+        ("password", &settings.password),
+        ("headers", &settings.headers),
+        ("certificate", &settings.certificate),
+    ];
+    for (key, file) in files {
         if let Some(file) = file {
             text.push_str(&format!("{key} = {}\n", quoted(&file.display().to_string())));
         }
@@ -270,7 +325,11 @@ pub(crate) fn to_text(name: &str, settings: &Settings, catalog: &Catalog) -> Str
         text.push_str("counter = [\n");
         for counter in &object.counters {
             let (offset, metric, kind) = (counter.offset, quoted(&counter.metric), counter.kind.word());
-            text.push_str(&format!("  {{ offset = {offset}, metric = {metric}, kind = \"{kind}\" }},\n"));
+            let name = counter.name.as_deref().map(|name| format!(", name = {}", quoted(name)));
+            let name = name.unwrap_or_default();
+            text.push_str(&format!(
+                "  {{ offset = {offset}, metric = {metric}, kind = \"{kind}\"{name} }},\n"
+            ));
         }
         text.push_str("]\n");
     }

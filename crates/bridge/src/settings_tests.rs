@@ -27,6 +27,18 @@ fn declared_bridges_are_read_or_refused_with_their_line() {
         ("[[bridge]]\nname = \"../a\"\nurl = \"http://a\"\n", "can not be the name"),
         ("[[bridge]]\nname = \"a\"\nurl = \"http://a\"\nlabels = [\"b/c\"]\n", "names of labels"),
         ("[[bridge]]\nname = \"a\"\nurl = \"http://a\"\nheaders = \"h\"\n", "begins with /"),
+        ("[[bridge]]\nurl = \"http://a\"\nkind = \"mysql\"\n", "line 3"),
+        ("[[bridge]]\nurl = \"http://a\"\npassword = \"/p\"\n", "takes headers"),
+        ("[[bridge]]\nurl = \"http://a\"\nkind = \"redis\"\n", "redis://"),
+        ("[[bridge]]\nurl = \"redis://a/1\"\n", "no path"),
+        ("[[bridge]]\nurl = \"redis://u@a\"\n", "name its file"),
+        ("[[bridge]]\nurl = \"redis://a\"\nheaders = \"/h\"\n", "does not speak HTTP"),
+        ("[[bridge]]\nurl = \"redis://a\"\npassword = \"p\"\n", "begins with /"),
+        ("[[bridge]]\nurl = \"postgresql://a/db\"\n", "names the user"),
+        (
+            "[[bridge]]\nurl = \"http://a\"\nobject = [{ offset = 0, name = \"x\", counter = [] }]\n",
+            "when it is added",
+        ),
         ("", "bridge"),
     ] {
         let error = read(text).unwrap_err();
@@ -44,6 +56,12 @@ fn addresses_are_shown_without_secrets() {
     ] {
         assert_eq!(Settings { url: url.to_owned(), ..Settings::default() }.address(), shown);
     }
+    let url = "redis://user@a".to_owned();
+    let settings = Settings { url, socket: Some("/run/r.sock".into()), ..Settings::default() };
+    assert_eq!(
+        (settings.address().as_str(), usual_name(&settings).as_str()),
+        ("redis://a at /run/r.sock", "a")
+    );
     let settings = Settings { url: "http://user:secret@a/m".to_owned(), ..Settings::default() };
     let error = settings.endpoint(|_| Ok(String::new())).unwrap_err();
     assert!(error.contains("Authorization") && !error.contains("secret"), "{error}");
@@ -73,7 +91,10 @@ fn headers_come_from_their_file() {
 fn the_file_of_a_bridge_is_read_as_it_was_written() {
     let folder = Scratch::new();
     let file = folder.join("a.toml");
-    let counter = |offset, metric: &str, kind| CatalogCounter { offset, metric: metric.to_owned(), kind };
+    let counter = |offset, metric: &str, kind| {
+        let name = (offset > 10).then(|| "% \"T\"".to_owned());
+        CatalogCounter { offset, metric: metric.to_owned(), kind, name }
+    };
     let catalog = vec![
         CatalogObject {
             offset: 0,
@@ -85,12 +106,18 @@ fn the_file_of_a_bridge_is_read_as_it_was_written() {
                 counter(6, "g", CounterKind::Gauge),
                 counter(8, "h", CounterKind::Average),
                 counter(10, "t", CounterKind::AverageSeconds),
+                counter(12, "w", CounterKind::Whole),
+                counter(14, "r", CounterKind::HitRate),
+                counter(16, "p", CounterKind::Share),
             ],
         },
-        CatalogObject { offset: 12, name: "é".to_owned(), labels: Vec::new(), counters: Vec::new() },
+        CatalogObject { offset: 18, name: "é".to_owned(), labels: Vec::new(), counters: Vec::new() },
     ];
     let settings = Settings {
         url: "http://a/\u{7f}\"\\".replace('\u{7f}', ""),
+        kind: Some(Kind::Nginx),
+        socket: Some("/run/n".into()),
+        password: None,
         timeout: Some(Duration::from_millis(7)),
         headers: Some("/etc/x y".into()),
         certificate: Some("/etc/c".into()),

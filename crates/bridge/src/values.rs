@@ -119,7 +119,11 @@ fn write_row(block: &mut CounterBlockMut<'_>, object: &CatalogObject, row: &Row,
 /// The raw value of a counter.
 fn raw(kind: CounterKind, value: Number, frequency: Frequency) -> Result<u64, Absence> {
     match kind {
-        CounterKind::Count | CounterKind::Average => raw_count(value),
+        CounterKind::Count
+        | CounterKind::Average
+        | CounterKind::Whole
+        | CounterKind::HitRate
+        | CounterKind::Share => raw_count(value),
         CounterKind::Seconds => scaled(value, f64::from(UNITS)),
         #[allow(clippy::cast_precision_loss, reason = "clocks tick far less than 2^53 times a second")]
         CounterKind::AverageSeconds => scaled(value, frequency.0 as f64),

@@ -4,4 +4,5 @@
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
 mod endpoints;
+mod servers;
 mod support;

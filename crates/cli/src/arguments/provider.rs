@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use tallymon_bridge::Kind;
 
 use super::writing::Replacing;
 
@@ -131,9 +132,19 @@ pub(crate) struct ProviderFiles {
 #[command(next_help_heading = "Bridge")]
 pub(crate) struct BridgeOptions {
     /// Address of an endpoint with Prometheus' text format or OpenMetrics, such as
-    /// http://localhost:9100/metrics.
+    /// http://localhost:9100/metrics, or of a server, such as redis://localhost or
+    /// postgresql://USER@localhost/DATABASE.
     #[arg(long, value_name = "URL")]
     pub(crate) metrics: Option<String>,
+    /// What the endpoint speaks. Default: redis or postgresql if the address begins so, else metrics.
+    #[arg(long, value_name = "KIND", requires = "metrics", value_parser = Kind::ALL.map(Kind::word))]
+    pub(crate) kind: Option<String>,
+    /// Unix socket to connect to, instead of the host of the address.
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub(crate) socket: Option<PathBuf>,
+    /// File with the password of Redis or PostgreSQL, that only its user can read.
+    #[arg(long, value_name = "FILE", requires = "metrics")]
+    pub(crate) password: Option<PathBuf>,
     /// Name of the bridge, which its objects begin with. Default: host and port of the address.
     #[arg(long, value_name = "NAME", requires = "metrics")]
     pub(crate) name: Option<String>,

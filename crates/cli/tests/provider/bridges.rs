@@ -31,7 +31,8 @@ fn a_bridge_is_added_read_checked_and_removed() {
     let list = place.ok(&["provider", "list"]);
     assert!(list.contains("web (system)\n") && list.contains("web by code"), "{list}");
     assert!(
-        list.contains(&format!("  address  http://{at}/metrics\n")) && !list.contains("hidden"),
+        list.contains(&format!("  address  http://{at}/metrics\n  kind     metrics\n"))
+            && !list.contains("hidden"),
         "{list}"
     );
     let (code, _, err) = place.run(&add);
@@ -82,6 +83,8 @@ fn a_file_declares_several_bridges() {
         (&["provider", "add", "--metrics", "http://u:hidden@a/", "--name", "x"], "Authorization"),
         (&["provider", "add", "--metrics", "http://127.0.0.1:1/", "--name", "../x"], "can not be the name"),
         (&["provider", "add", "--name", "x"], "--metrics"),
+        (&["provider", "add", "--metrics", "redis://:hidden@a", "--name", "x"], "in a file"),
+        (&["provider", "add", "--metrics", "http://a", "--kind", "mysql"], "postgresql"),
     ] {
         let (code, _, err) = place.run(words);
         assert!(code != 0 && err.contains(said) && !err.contains("hidden"), "{words:?}: {err}");
@@ -109,4 +112,44 @@ fn an_endpoint_that_is_gone_names_itself() {
     assert!(code == 0 && !out.is_empty());
     let (code, _, err) = place.run(&["provider", "check", "web"]);
     assert!(code != 0 && err.contains("no metrics"), "{err}");
+}
+
+#[test]
+fn servers_of_other_kinds_are_added_listed_and_checked() {
+    let place = Place::new();
+    let page = |requests: u64| {
+        let page = format!(
+            "Active connections: 2 \nserver accepts handled requests\n 5 5 {requests} \nReading: 0 Writing: 1 \
+             Waiting: 1 \n"
+        );
+        Reply::Text(page)
+    };
+    let info = "# Stats\r\nkeyspace_hits:3\r\nkeyspace_misses:1\r\n";
+    let redis = |info: &str| Reply::Bytes(format!("${}\r\n{info}\r\n", info.len()).into_bytes());
+    let (web, cache) = (TextServer::start(page(9)), TextServer::start(redis(info)));
+    let file = place.file(
+        "bridges.toml",
+        format!(
+            "[[bridge]]\nname = \"web\"\nkind = \"nginx\"\nurl = \"http://{}/status\"\n\
+             [[bridge]]\nname = \"cache\"\nurl = \"redis://{}\"\n",
+            web.at(),
+            cache.at()
+        ),
+    );
+    let shown = place.ok(&["provider", "check", &file]);
+    assert!(shown.contains("  kind     nginx\n") && shown.contains("    Key Hit %\n"), "{shown}");
+    place.ok(&["provider", "add", &file, DEADLINE[0], DEADLINE[1]]);
+    let list = place.ok(&["provider", "list"]);
+    assert!(list.contains("  kind     nginx\n") && list.contains("  kind     redis\n"), "{list}");
+    let value = place.ok(&["get", r"\web Web Service\Current Connections"]);
+    assert!(value.contains('2'), "{value}");
+    let help = place.ok(&["explain", r"\cache Commands\Key Hits/sec"]);
+    assert!(help.contains("Reads of keys that exist.") && help.contains("PERF_COUNTER_BULK_COUNT"), "{help}");
+    cache.set(redis(&format!("{info}new_one:7\r\n")));
+    let checked = place.ok(&["provider", "check", "cache"]);
+    assert!(checked.contains("  kind     redis\n"), "{checked}");
+    assert!(checked.contains("  new      cache Commands: new_one\n"), "{checked}");
+    cache.set(Reply::bytes("-LOADING Redis is loading\r\n"));
+    let (code, _, err) = place.run(&["get", r"\cache Commands\Key Hit %"]);
+    assert!(code != 0 && err.contains("LOADING") && err.contains(&cache.at().to_string()), "{err}");
 }

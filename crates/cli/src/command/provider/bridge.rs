@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tallymon::private_file::read_secret;
 use tallymon::registry::{ReportingWriter, Roots, Scope, Service, TitleRange, Writer};
-use tallymon_bridge::{Declared, Plan, Settings, check_name, forget, inspect, usual_name};
+use tallymon_bridge::{Declared, Kind, Plan, Settings, check_name, forget, inspect, usual_name};
 
 use crate::arguments::ProviderFiles;
 use crate::border;
-use crate::exit::{Failure, Kind};
+use crate::exit::{Failure, Kind as ExitKind};
 use crate::words::{say, visible};
 
 /// The bridge of `--metrics`.
@@ -20,24 +20,28 @@ pub(super) fn of_arguments(files: &ProviderFiles) -> Result<Option<Declared>, Fa
     let full = |path: &Path| std::path::absolute(path).map_err(|error| Failure::file(path, &error));
     let settings = Settings {
         url: url.clone(),
+        kind: Kind::ALL.into_iter().find(|kind| bridge.kind.as_deref() == Some(kind.word())),
+        socket: bridge.socket.as_deref().map(full).transpose()?,
+        password: bridge.password.as_deref().map(full).transpose()?,
         timeout: bridge.timeout.map(Duration::from_millis),
         headers: bridge.headers.as_deref().map(full).transpose()?,
         certificate: bridge.certificate.as_deref().map(full).transpose()?,
         labels: bridge.labels.clone(),
     };
+    settings.check().map_err(|words| Failure::new(ExitKind::Usage, words))?;
     let name = bridge.name.clone().unwrap_or_else(|| usual_name(&settings));
-    check_name(&name).map_err(|words| Failure::new(Kind::Usage, words))?;
+    check_name(&name).map_err(|words| Failure::new(ExitKind::Usage, words))?;
     Ok(Some(Declared { name, settings }))
 }
 
 /// The bridges that a file declares.
 pub(super) fn of_file(file: &Path) -> Result<Vec<Declared>, Failure> {
-    tallymon_bridge::read_declared(file).map_err(|words| Failure::new(Kind::BadFile, words))
+    tallymon_bridge::read_declared(file).map_err(|words| Failure::new(ExitKind::BadFile, words))
 }
 
 fn plan(roots: &Roots, scope: Scope, declared: &Declared) -> Result<Plan, Failure> {
     let plan = Plan::new(roots, scope, declared, read_secret);
-    let plan = plan.map_err(|words| Failure::new(Kind::Unreachable, visible(&words)))?;
+    let plan = plan.map_err(|words| Failure::new(ExitKind::Unreachable, visible(&words)))?;
     if let Some(words) = plan.omission() {
         say(format_args!("{}: {words}", declared.name));
     }
@@ -72,6 +76,7 @@ pub(super) fn show(roots: &Roots, writer: &Writer, declared: &Declared) -> Resul
     let address = declared.settings.address();
     writeln!(out, "bridge {}: {}", declared.name, super::words(range))?;
     writeln!(out, "  address  {}, {} series", visible(&address), plan.series())?;
+    writeln!(out, "  kind     {}", declared.settings.kind().word())?;
     for (object, labels, counters) in plan.objects() {
         let instances = if labels.is_empty() { "" } else { " (instances)" };
         writeln!(out, "  object   {}{instances}", visible(object))?;
@@ -86,10 +91,11 @@ pub(super) fn show(roots: &Roots, writer: &Writer, declared: &Declared) -> Resul
 /// is no bridge.
 pub(super) fn try_out(roots: &Roots, scope: Scope, name: &str) -> Result<bool, Failure> {
     let Some(inspection) = inspect(roots, scope, name, read_secret) else { return Ok(false) };
-    let inspection = inspection.map_err(|words| Failure::new(Kind::Unreachable, visible(&words)))?;
+    let inspection = inspection.map_err(|words| Failure::new(ExitKind::Unreachable, visible(&words)))?;
     let mut out = border::stdout();
     writeln!(out, "bridge {}", visible(name))?;
     writeln!(out, "  address  {}, {} series", visible(&inspection.address), inspection.series)?;
+    writeln!(out, "  kind     {}", inspection.kind.word())?;
     for (word, counters) in [("new", &inspection.new), ("missing", &inspection.missing)] {
         for (object, counter) in counters {
             writeln!(out, "  {word:8} {}: {}", visible(object), visible(counter))?;
@@ -108,10 +114,13 @@ pub(super) fn try_out(roots: &Roots, scope: Scope, name: &str) -> Result<bool, F
     Ok(true)
 }
 
-/// The address of a bridge for the list; `None` for a service that is no bridge.
-pub(super) fn address(roots: &Roots, scope: Scope, service: &str) -> Option<String> {
-    let address = tallymon_bridge::address_of(roots, scope, service)?;
-    Some(address.unwrap_or_else(|words| format!("not used: {words}")))
+/// The address of a bridge for the list and what it speaks, which is not known of one that is not used;
+/// `None` for a service that is no bridge.
+pub(super) fn address(roots: &Roots, scope: Scope, service: &str) -> Option<(String, Option<Kind>)> {
+    Some(match tallymon_bridge::address_of(roots, scope, service)? {
+        Ok((address, kind)) => (address, Some(kind)),
+        Err(words) => (format!("not used: {words}"), None),
+    })
 }
 
 /// Removes the file of a bridge; `false` when there is none.

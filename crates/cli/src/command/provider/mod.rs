@@ -451,6 +451,7 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
             .iter()
             .map(|index| english.name(*index).map_or_else(|| index.to_string(), str::to_string))
             .collect();
+        let address = bridge::address(roots, of, &service.name);
         if as_json {
             rows.push(json!({
                 "service": service.name,
@@ -478,7 +479,8 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
                 "open_timeout": service.open_timeout,
                 "collect_timeout": service.collect_timeout,
                 "file": service.ini,
-                "bridge": bridge::address(roots, of, &service.name),
+                "bridge": address.as_ref().map(|(address, _)| address),
+                "bridge_kind": address.as_ref().and_then(|(_, kind)| *kind).map(tallymon_bridge::Kind::word),
             }));
             continue;
         }
@@ -494,8 +496,11 @@ fn list(roots: &Roots, scope: Option<Scope>, as_json: bool) -> Result<(), Failur
             None => writeln!(out, "{} ({}{state})", visible(&service.name), of.word())?,
         }
         registration(&mut out, service)?;
-        if let Some(address) = bridge::address(roots, of, &service.name) {
-            writeln!(out, "  address  {}", visible(&address))?;
+        if let Some((address, kind)) = &address {
+            writeln!(out, "  address  {}", visible(address))?;
+            if let Some(kind) = kind {
+                writeln!(out, "  kind     {}", kind.word())?;
+            }
         }
         match service.titles {
             Some(range) => writeln!(out, "  indexes  {}", words(range))?,

@@ -1,0 +1,115 @@
+//! What endpoints speak. A kind reads an endpoint once and says what it has as [`Metrics`], so that names,
+//! values and limits are the same for all kinds.
+//!
+//! | module | does |
+//! |---|---|
+//! | `exposition` | Prometheus' text format and OpenMetrics |
+//! | `nginx` | the page of nginx' `stub_status` |
+//! | `pcp` | Performance Co-Pilot, by pmproxy |
+//! | `redis` | `INFO` of Redis and Valkey |
+//! | `postgresql`, `scram` | the statistics views of PostgreSQL, and its authentication |
+//! | `known` | tables of values that a kind knows, and the counters that they become |
+//! | `wire` | a connection of Redis or PostgreSQL, within a time and a length |
+
+mod exposition;
+mod known;
+mod nginx;
+mod pcp;
+mod postgresql;
+mod redis;
+mod scram;
+mod wire;
+
+use serde::Deserialize;
+
+use crate::metrics::Metrics;
+use crate::settings::{ReadSecret, Settings};
+
+/// What an endpoint speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Prometheus' text format, or OpenMetrics, over HTTP.
+    Metrics,
+    /// The page of nginx' `stub_status`, over HTTP.
+    Nginx,
+    /// The page `/metrics` of Performance Co-Pilot's pmproxy, over HTTP.
+    Pcp,
+    /// `INFO` of Redis and Valkey.
+    Redis,
+    /// The statistics views of PostgreSQL.
+    PostgreSql,
+}
+
+/// One kind of endpoints.
+trait Speaks {
+    /// Whether these settings fit it.
+    fn check(&self, settings: &Settings) -> Result<(), String>;
+
+    /// Reads the endpoint once, within its timeout.
+    fn read(&self, settings: &Settings, read_secret: ReadSecret) -> Result<Metrics, String>;
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Kind; 5] = [Kind::Metrics, Kind::Nginx, Kind::Pcp, Kind::Redis, Kind::PostgreSql];
+
+    /// The word for it in files and options.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Kind::Metrics => "metrics",
+            Kind::Nginx => "nginx",
+            Kind::Pcp => "pcp",
+            Kind::Redis => "redis",
+            Kind::PostgreSql => "postgresql",
+        }
+    }
+
+    /// The kind that an address tells.
+    pub(crate) fn of_address(url: &str) -> Kind {
+        match url.split_once("://") {
+            Some(("redis", _)) => Kind::Redis,
+            Some(("postgresql" | "postgres", _)) => Kind::PostgreSql,
+            _ => Kind::Metrics,
+        }
+    }
+
+    const fn speaks(self) -> &'static dyn Speaks {
+        match self {
+            Kind::Metrics => &exposition::Exposition,
+            Kind::Nginx => &nginx::Nginx,
+            Kind::Pcp => &pcp::Pcp,
+            Kind::Redis => &redis::Redis,
+            Kind::PostgreSql => &postgresql::PostgreSql,
+        }
+    }
+
+    /// Whether these settings fit it.
+    pub(crate) fn check(self, settings: &Settings) -> Result<(), String> {
+        self.speaks().check(settings)
+    }
+
+    /// Reads an endpoint once.
+    pub(crate) fn read(self, settings: &Settings, read_secret: ReadSecret) -> Result<Metrics, String> {
+        self.speaks().read(settings, read_secret)
+    }
+}
+
+/// Whether settings fit a kind that speaks HTTP.
+fn check_http(settings: &Settings) -> Result<(), String> {
+    match &settings.password {
+        Some(_) => {
+            Err("password: HTTP takes headers from a file, such as 'Authorization: Basic …'".to_owned())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether settings fit a kind with a protocol of its own, whose address begins with one of these schemes.
+fn check_own(settings: &Settings, schemes: &[&str]) -> Result<(), String> {
+    if settings.headers.is_some() || settings.certificate.is_some() {
+        let kind = settings.kind().word();
+        return Err(format!("headers, certificate: a bridge of the kind {kind} does not speak HTTP or TLS"));
+    }
+    wire::Address::of(&settings.url, schemes).map(|_| ())
+}
