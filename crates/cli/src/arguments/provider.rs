@@ -160,7 +160,7 @@ pub(crate) struct BridgeOptions {
     pub(crate) certificate: Option<PathBuf>,
     /// Milliseconds that reading the endpoint may take; 10,000 by default.
     #[arg(long, value_name = "MS", requires = "metrics")]
-    pub(crate) timeout: Option<u64>,
+    pub(crate) scrape_timeout: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -51,7 +51,7 @@ const READ: &[&str] = &[
     "provider check --metrics http://127.0.0.1:9 --headers @",
     "provider check --metrics https://127.0.0.1:9 --certificate @",
     "provider check --metrics redis://127.0.0.1:9 --password @",
-    "provider check --metrics redis://127.0.0.1 --socket @ --timeout 300",
+    "provider check --metrics redis://127.0.0.1 --socket @ --scrape-timeout 300",
     "provider translate @",
     "prof tree @",
     "prof report @ -o OUT",

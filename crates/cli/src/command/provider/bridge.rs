@@ -23,7 +23,7 @@ pub(super) fn of_arguments(files: &ProviderFiles) -> Result<Option<Declared>, Fa
         kind: Kind::ALL.into_iter().find(|kind| bridge.kind.as_deref() == Some(kind.word())),
         socket: bridge.socket.as_deref().map(full).transpose()?,
         password: bridge.password.as_deref().map(full).transpose()?,
-        timeout: bridge.timeout.map(Duration::from_millis),
+        timeout: bridge.scrape_timeout.map(Duration::from_millis),
         headers: bridge.headers.as_deref().map(full).transpose()?,
         certificate: bridge.certificate.as_deref().map(full).transpose()?,
         labels: bridge.labels.clone(),
