@@ -131,6 +131,35 @@ pub(super) const TABLES: &[Table] = &[
         default: 0,
         counters: SYSTEM_RUNTIME,
     },
+    Table {
+        index: 931_200,
+        name: ".NET CLR Interop",
+        help: "Calls between .NET programs and COM, under the names of .NET Framework. .NET counts none of \
+               them.",
+        default: 3,
+        counters: INTEROP,
+    },
+];
+
+const INTEROP: &[Row] = &[
+    Row::new("# of CCWs", COUNT, 0, From::Nowhere, "Objects that COM clients refer to. It has no source."),
+    Row::new("# of Stubs", COUNT, 0, From::Nowhere, "Stubs for calls of native code. It has no source."),
+    Row::new("# of marshalling", COUNT, 0, From::Nowhere, "Values passed to native code. It has no source."),
+    Row::new(
+        "# of TLB imports / sec",
+        RATE,
+        0,
+        From::Always(0),
+        "Type libraries imported per second: always 0, because .NET can not import them.",
+    ),
+    Row::new(
+        "# of TLB exports / sec",
+        RATE,
+        0,
+        From::Always(0),
+        "Type libraries exported per second: always 0, because .NET can not export them.",
+    ),
+    Row::new("Process ID", COUNT, 0, From::Pid, "Id of the process."),
 ];
 
 const MEMORY: &[Row] = &[
