@@ -2,7 +2,7 @@
 
 use tallymon_dotnet::live::DotnetPrograms;
 
-use crate::counters::{EXCEPTIONS, MEMORY, PATIENCE, until};
+use crate::counters::{EXCEPTIONS, MEMORY, PATIENCE, alone, until};
 use crate::hosts::{Host, Running, hosts};
 
 /// So many programs at a time: of .NET 9.0.5, one in three stood still that was read with its meter from its
@@ -27,6 +27,7 @@ fn end(host: &Host, mut programs: Vec<Running>, provider: DotnetPrograms) {
 
 #[test]
 fn young_programs_end_while_readers_come_and_go() {
+    let _alone = alone();
     for host in hosts() {
         let programs = start(host);
         let mut provider = DotnetPrograms::default();
@@ -40,6 +41,7 @@ fn young_programs_end_while_readers_come_and_go() {
 /// From some age on, programs are asked for totals as well, which come from a meter.
 #[test]
 fn programs_with_totals_end_while_readers_come_and_go() {
+    let _alone = alone();
     for host in hosts().iter().filter(|host| host.version == "9.0") {
         let programs = start(host);
         let totals = (MEMORY, "# Gen 2 Collections");
