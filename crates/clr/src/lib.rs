@@ -27,6 +27,7 @@
 //! |---|---|
 //! | [`settings`] | what to record, the variables that say so, the environment of a profiled process |
 //! | [`reader`] | a profile file as a [`reader::Profile`] |
+//! | [`rates`] | what ran between two looks at a profile |
 //! | [`export`] | the call tree as text, a report in HTML, comparisons, the forms of other programs |
 //! | [`names`], [`signature`] | methods as people write them |
 //! | `layout` | the records of the file |
@@ -58,6 +59,7 @@ pub mod names;
     allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
 )]
 mod profile;
+pub mod rates;
 pub mod reader;
 pub mod settings;
 pub mod signature;

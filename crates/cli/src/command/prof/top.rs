@@ -1,15 +1,13 @@
 //! `tally prof top`: shows the busiest methods of a running program, with continuous updates.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tallymon_clr::export::time;
-use tallymon_clr::reader::{MethodTotal, Profile};
+use tallymon_clr::rates::{Look, Rate, rates};
 use tallymon_monitor::{Pages, Waited};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -28,7 +26,7 @@ const HEAD: usize = 4;
 
 pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
     let file = locate::find(arguments.program.as_deref())?;
-    let mut before = Sample::take(&file)?;
+    let mut before = Look::new(locate::open(&file)?);
     let mut output = Output::open()?;
     let mut ticks = Ticks::start(arguments.interval);
     let mut done = 0u64;
@@ -36,7 +34,7 @@ pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
         return Ok(());
     }
     loop {
-        let after = Sample::take(&file)?;
+        let after = Look::new(locate::open(&file)?);
         let page = |(width, height): (usize, usize)| {
             let rows = arguments.rows.unwrap_or_else(|| height.saturating_sub(HEAD + 1));
             page(&before, &after, arguments.sort, rows, width)
@@ -57,107 +55,26 @@ pub(super) fn run(arguments: &ProfTop) -> Result<(), Failure> {
     }
 }
 
-/// A profile at one time.
-struct Sample {
-    profile: Profile,
-    /// By method number.
-    totals: HashMap<u32, MethodTotal>,
-}
-
-impl Sample {
-    fn take(file: &Path) -> Result<Sample, Failure> {
-        Ok(Sample::new(locate::open(file)?))
-    }
-
-    fn new(profile: Profile) -> Sample {
-        let number = |total: &MethodTotal| profile.methods.get(total.method).map(|method| method.number);
-        let totals =
-            profile.method_totals().into_iter().filter_map(|total| Some((number(&total)?, total))).collect();
-        Sample { profile, totals }
-    }
-}
-
-/// The activity of a method between two samples.
-#[derive(Debug, Clone, PartialEq)]
-struct Rate {
-    name: String,
-    /// Calls per second, counted when they begin.
-    calls: f64,
-    /// The share of time in which the method ran, without callees. With several threads it may exceed 1.
-    own: f64,
-    /// The share of time in which the method or its callees ran.
-    total: f64,
-    /// The 50th percentile of the times of ended calls, in nanoseconds; `None` if no call ended.
-    median: Option<u64>,
-    /// The 99th percentile.
-    slow: Option<u64>,
-    /// Open calls.
-    open: u64,
-    /// Exceptions per second.
-    exceptions: f64,
-}
-
-/// The methods that ran between two samples.
-fn rates(before: &Sample, after: &Sample) -> Vec<Rate> {
-    let time = after.profile.duration.saturating_sub(before.profile.duration);
-    if time == 0 {
-        return Vec::new();
-    }
-    let nothing = MethodTotal::default();
-    let mut rates = Vec::new();
-    for (number, now) in &after.totals {
-        let was = before.totals.get(number).unwrap_or(&nothing);
-        let part = |was: u64, now: u64| now.saturating_sub(was) as f64 / time as f64;
-        let a_second = |was, now| part(was, now) * 1e9;
-        let mut between = now.clone();
-        for (end, count) in &was.histogram {
-            if let Some(left) = between.histogram.get_mut(end) {
-                *left = left.saturating_sub(*count);
-            }
-        }
-        between.histogram.retain(|_, count| *count > 0);
-        let rate = Rate {
-            name: after.profile.methods.get(now.method).map(|method| method.name.clone()).unwrap_or_default(),
-            calls: a_second(was.enters, now.enters),
-            own: part(was.own, now.own),
-            total: part(was.total, now.total),
-            median: between.percentile(0.5),
-            slow: between.percentile(0.99),
-            open: now.open,
-            exceptions: a_second(was.exceptions, now.exceptions),
-        };
-        if rate.calls > 0.0 || rate.open > 0 || rate.own > 0.0 {
-            rates.push(rate);
-        }
-    }
-    rates
-}
-
 /// The lines of one update.
-fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usize) -> Vec<String> {
+fn page(before: &Look, after: &Look, sort: ProfSort, rows: usize, width: usize) -> Vec<String> {
     let profile = &after.profile;
-    let mut all = rates(before, after);
+    let mut now = rates(before, after);
     let key = |rate: &Rate| match sort {
         ProfSort::Calls => rate.calls,
         ProfSort::Own => rate.own,
         ProfSort::Total => rate.total,
     };
-    all.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
-    // `sum` of no numbers is -0.0, which would print a minus sign.
-    let calls = all.iter().fold(0.0, |sum, rate| sum + rate.calls);
-    let exceptions = all.iter().fold(0.0, |sum, rate| sum + rate.exceptions);
-    let work = after.profile.overhead().saturating_sub(before.profile.overhead());
-    let passed = after.profile.duration.saturating_sub(before.profile.duration).max(1);
-    let threads = profile.threads.iter().filter(|thread| !thread.ended).count();
+    now.methods.sort_by(|a, b| key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name)));
     let mut lines = vec![
         format!("process {}  {}", profile.pid, profile.command),
         format!(
-            "{} calls/s  {} exceptions/s  {threads} threads  {} methods  up {}  profiler's own work {:.1} %",
-            short(calls),
-            short(exceptions),
+            "{} calls/s  {} exceptions/s  {} threads  {} methods  up {}  profiler's own work {:.1} %",
+            short(now.calls),
+            short(now.exceptions),
+            now.threads,
             profile.methods.len(),
             time(profile.duration),
-            100.0 * work as f64 / passed as f64
+            100.0 * now.work
         ),
         String::new(),
         format!(
@@ -168,7 +85,7 @@ fn page(before: &Sample, after: &Sample, sort: ProfSort, rows: usize, width: usi
     if !profile.hooks_on {
         lines.extend(["the hooks are off; 'tally prof on' switches them on".to_string()]);
     }
-    for rate in all.iter().take(rows) {
+    for rate in now.methods.iter().take(rows) {
         let latency = |value: Option<u64>| value.map(time).unwrap_or_default();
         let mut line = String::new();
         // Writing into a String can not fail.
@@ -269,10 +186,11 @@ impl Output {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
     use super::*;
-    use tallymon_clr::reader::Method;
+    use tallymon_clr::reader::{Call, Method, Profile, Thread};
 
-    fn sample(duration: u64, calls: u64, own: u64) -> Sample {
-        // A header without records; the test adds its own method and totals.
+    /// A program of one method with so many calls.
+    fn look(duration: u64, calls: u64, own: u64) -> Look {
+        // A header without records; the test adds its own method and calls.
         let mut bytes = vec![0; 4096];
         bytes[..8].copy_from_slice(b"TLMPROF\0");
         for (at, value) in [(8, 1u32), (12, 4096), (16, 64), (20, 128), (24, 64), (28, 256), (172, 1)] {
@@ -291,31 +209,38 @@ mod tests {
             inlined_into: None,
             elsewhere: Default::default(),
         });
-        let total = MethodTotal {
+        let call = Call {
+            method: Some(0),
+            parent: Some(0),
             enters: calls,
+            leaves: calls,
             own,
             total: own * 2,
             shortest: Some(100),
             longest: Some(900),
-            histogram: [(128, calls - 1), (1024, 1)].into(),
-            ..MethodTotal::default()
+            histogram: vec![(128, calls as u32 - 1), (1024, 1)],
+            ..Call::default()
         };
-        Sample { profile, totals: [(7, total)].into() }
-    }
-
-    #[test]
-    fn rates_cover_the_time_between_two_samples() {
-        let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
-        let rates = rates(&before, &after);
-        assert_eq!((rates[0].calls, rates[0].own, rates[0].total), (100.0, 0.25, 0.5));
-        // The slow call was before the first sample, so only the bucket below 128 ns is left.
-        assert_eq!((rates[0].median, rates[0].slow), (Some(128), Some(128)));
-        assert!(super::rates(&after, &after).is_empty());
+        profile.calls = vec![Call { children: vec![1], ..Call::default() }, call];
+        profile.threads.push(Thread {
+            os_id: 1,
+            name: String::new(),
+            ended: false,
+            root: 0,
+            exceptions: 0,
+            lost_calls: 0,
+            lost_nodes: 0,
+            unmatched: 0,
+            first: 0,
+            lost_events: 0,
+            events: Vec::new(),
+        });
+        Look::new(profile)
     }
 
     #[test]
     fn page_fits_and_has_no_control_characters() {
-        let (before, after) = (sample(1_000_000_000, 11, 0), sample(3_000_000_000, 211, 500_000_000));
+        let (before, after) = (look(1_000_000_000, 11, 0), look(3_000_000_000, 211, 500_000_000));
         let page = page(&before, &after, ProfSort::Own, 5, 80);
         assert_eq!(page.len(), HEAD + 1);
         assert_eq!(page[4], "      100    25.0    50.0    128 ns    128 ns      0  N.C.Run()\u{fffd}[2J");
