@@ -33,11 +33,13 @@ pub const CALL_FIELDS: [&str; 15] = [
 ///
 /// Write errors of `out`.
 pub fn document(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
-    write_document(profile, true, out)
+    write_document(profile, usize::MAX, out)
 }
 
-/// The same, with or without the events of threads, which may be most of it.
-pub(super) fn write_document(profile: &Profile, events: bool, out: &mut dyn Write) -> io::Result<()> {
+/// The same with the newest events only: about so many of all threads together.
+pub(super) fn write_document(profile: &Profile, events: usize, out: &mut dyn Write) -> io::Result<()> {
+    let with_events = profile.threads.iter().filter(|thread| !thread.events.is_empty()).count();
+    let events = events.div_ceil(with_events.max(1));
     write!(out, "{{\"process\":")?;
     process(profile, out)?;
     write!(out, ",\"modules\":[")?;
@@ -138,13 +140,15 @@ fn method(method: &Method, total: Option<&MethodTotal>, out: &mut dyn Write) -> 
     write!(out, "]}}")
 }
 
-fn thread(thread: &Thread, events: bool, out: &mut dyn Write) -> io::Result<()> {
+fn thread(thread: &Thread, most: usize, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"id\":{},\"name\":{},\"ended\":{}", thread.os_id, json(&thread.name), thread.ended)?;
     write!(out, ",\"root\":{},\"first\":{}", thread.root, thread.first)?;
     write!(out, ",\"exceptions\":{},\"lostCalls\":{}", thread.exceptions, thread.lost_calls)?;
     write!(out, ",\"lostNodes\":{},\"unmatched\":{}", thread.lost_nodes, thread.unmatched)?;
-    write!(out, ",\"lostEvents\":{},\"events\":[", thread.lost_events)?;
-    let events = if events { thread.events.as_slice() } else { &[] };
+    let older = thread.events.len().saturating_sub(most);
+    let lost = thread.lost_events.saturating_add(older as u64);
+    write!(out, ",\"lostEvents\":{lost},\"events\":[")?;
+    let events = thread.events.get(older..).unwrap_or_default();
     list(events, out, |event, out| {
         let kind = match event.kind {
             EventKind::Enter => "enter",

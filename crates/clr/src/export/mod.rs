@@ -16,7 +16,7 @@ pub use chrome::chrome;
 pub use diff::{Difference, diff, differences};
 pub use document::{CALL_FIELDS, document};
 pub use firefox::firefox;
-pub use html::html;
+pub use html::{Viewer, html, viewer, viewer_document};
 pub use pprof::pprof;
 
 use crate::reader::{Call, Exact, Profile, Step, Thread};

@@ -1,6 +1,10 @@
 // The profile as the views want it: one tree for each thread and one of all threads together.
-const F = Object.fromEntries(DATA.callFields.map((name, at) => [name, at]));
-const METHODS = DATA.methods;
+let DATA, F, METHODS;
+function use(data) {
+  DATA = data;
+  METHODS = data.methods;
+  F = Object.fromEntries(data.callFields.map((name, at) => [name, at]));
+}
 const nameOf = (method) => method < 0 ? "(unknown method)" : METHODS[method].name;
 const isUser = (method) => method < 0 || METHODS[method].module < 0 || DATA.modules[METHODS[method].module].user;
 const SUMS = ["enters", "leaves", "tails", "unwinds", "dropped", "exceptions", "total", "own", "correctedTotal", "correctedOwn", "open"];
@@ -50,6 +54,64 @@ function weigh(top) {
   visit(top, (node) => order.push(node));
   for (const node of [top, ...order]) node.below = node === top ? 0 : node.enters;
   for (const node of order.reverse()) node.parent.below += node.below;
+}
+
+// The two trees of a sandwich: all that a method calls, from all its places, and the ways that lead to it.
+function sandwich(top, method) {
+  const blank = (method, parent) => {
+    const node = { method, parent, children: new Map(), depth: parent ? parent.depth + 1 : 0, shortest: -1, longest: -1 };
+    for (const field of SUMS) node[field] = 0;
+    return node;
+  };
+  const step = (from, method) => {
+    if (!from.children.has(method)) from.children.set(method, blank(method, from));
+    return from.children.get(method);
+  };
+  const add = (to, node) => { for (const field of SUMS) to[field] += node[field]; };
+  const [below, above] = [blank(method, null), blank(method, null)];
+  let nested = 0;
+  visit(top, (node) => {
+    if (node.method !== method || nested++) return;
+    add(below, node);
+    add(above, node);
+    const places = new Map([[node, below]]);
+    visit(node, (callee) => {
+      const place = step(places.get(callee.parent), callee.method);
+      add(place, callee);
+      places.set(callee, place);
+    });
+    // As much of each caller's time as this method takes there.
+    for (let [caller, place] = [node.parent, above]; caller !== top; caller = caller.parent) {
+      place = step(place, caller.method);
+      add(place, node);
+    }
+  }, (node) => { if (node.method === method) nested--; });
+  return { below, above };
+}
+
+// The calls of a thread's events, each with its begin, its end and how deep it is. Calls that were open before the
+// first event begin with it; calls that are open after the last one end with it.
+function spans(thread) {
+  const events = thread.events;
+  if (!events.length) return [];
+  const [first, last] = [events[0][0], events[events.length - 1][0]];
+  const [open, all] = [[], []];
+  let least = 0;
+  const end = (from, at, method, depth) => all.push({ from, to: at, method, depth });
+  for (const [at, method, kind] of events) {
+    if (kind === "enter") open.push([at, method]);
+    else if (kind === "throw") all.push({ from: at, to: at, method, depth: least + open.length, thrown: true });
+    else if (open.length) {
+      const [from, begun] = open.pop();
+      end(from, at, begun, least + open.length);
+    } else end(first, at, method, --least);
+  }
+  while (open.length) {
+    const [from, method] = open.pop();
+    end(from, last, method, least + open.length);
+  }
+  for (const one of all) one.depth -= least;
+  return all;
 }
 
 // What each method did in a tree, and with whom; in the tree of all threads also without a place there.

@@ -1,6 +1,6 @@
 // The views, and what leads from one to the other. All text goes in as text, never as markup.
 const $ = (id) => document.getElementById(id);
-const state = { tab: "Call tree", thread: "all", times: "corrected", search: "", method: null, weight: "time", zoom: null, open: new Set(), sort: {} };
+const state = { tab: "Call tree", thread: "all", times: "corrected", search: "", method: null, weight: "time", zoom: null, part: null, open: new Set(), sort: {} };
 const trees = new Map();
 
 function el(tag, attributes, ...children) {
@@ -9,6 +9,8 @@ function el(tag, attributes, ...children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "part") node.style.setProperty("--part", value);
+    // Rules of a server forbid the attribute, not this.
+    else if (name === "style") node.style.cssText = value;
     else if (value !== null && value !== false) node.setAttribute(name, value);
   }
   node.append(...children.filter((child) => child !== null));
@@ -29,13 +31,13 @@ const own = (node) => state.times === "raw" ? node.own : node.correctedOwn;
 const found = (method) => state.search !== "" && nameOf(method).toLowerCase().includes(state.search);
 
 function methodLink(method, text) {
-  if (method === -2) return el("span", null, "(thread)");
-  return el("button", { class: "link", title: method < 0 ? "" : METHODS[method].raw, onclick: () => { state.method = method; show("Method"); } }, text || nameOf(method));
+  if (method === -2) return el("span", null, t("(thread)"));
+  return el("button", { class: "link", title: method < 0 ? "" : METHODS[method].raw, onclick: () => { state.method = method; show("Sandwich"); } }, text || nameOf(method));
 }
 
 function notes(node) {
-  const all = [[node.tails, "by tail call"], [node.unwinds, "unwound"], [node.dropped, "ended unseen"], [node.exceptions, "thrown"], [node.open, "still running"]];
-  const text = all.filter(([count]) => count > 0).map(([count, what]) => what === "still running" ? what : whole(count) + " " + what).join(", ");
+  const all = [[node.tails, "{} by tail call"], [node.unwinds, "{} unwound"], [node.dropped, "{} ended unseen"], [node.exceptions, "{} thrown"], [node.open, "still running"]];
+  const text = all.filter(([count]) => count > 0).map(([count, what]) => t(what, whole(count))).join(", ");
   return text ? el("span", { class: "note" }, text) : null;
 }
 
@@ -67,7 +69,7 @@ function table(id, columns, rows, limit) {
     return el("td", { class: one.name ? "name" : part ? "bar" : null, part, title: one.name && row.method >= 0 ? METHODS[row.method].raw : null }, ...[cell].flat().filter((part) => part !== null));
   })));
   const all = el("div", { class: "scroll" }, el("table", null, el("thead", null, el("tr", null, ...head)), el("tbody", null, ...body)));
-  if (shown.length < rows.length) all.append(el("p", { class: "note" }, `${whole(rows.length - shown.length)} more rows; search to narrow them down.`));
+  if (shown.length < rows.length) all.append(el("p", { class: "note" }, t("{} more rows; search to narrow them down.", whole(rows.length - shown.length))));
   return all;
 }
 
@@ -97,66 +99,71 @@ const views = {
       const twist = () => { state.open.has(node) ? state.open.delete(node) : state.open.add(node); render(); };
       const opened = state.open.has(node);
       const indent = el("span", { style: `padding-left:${Math.min(node.depth - 1, 60) * 14}px` });
-      const sign = node.children.size ? el("button", { class: "twist", "aria-expanded": opened, "aria-label": "callees", onclick: twist }, opened ? "\u25be" : "\u25b8") : el("span", { class: "twist" });
+      const sign = node.children.size ? el("button", { class: "twist", "aria-expanded": opened, "aria-label": t("callees"), onclick: twist }, opened ? "\u25be" : "\u25b8") : el("span", { class: "twist" });
       return [indent, sign, el("span", null, methodLink(node.method)), notes(node)];
     };
     return [table("tree", [
-      { head: "Method", name: true, value: (node) => nameOf(node.method), cell: line },
-      { head: "Calls", value: (node) => node.enters, text: whole },
-      { head: "Total", value: total, text: time, all },
+      { head: t("Method"), name: true, value: (node) => nameOf(node.method), cell: line },
+      { head: t("Calls"), value: (node) => node.enters, text: whole },
+      { head: t("Total"), value: total, text: time, all },
       { head: "%", value: total, text: (value) => percent(value, all) },
-      { head: "Self", value: own, text: time, all },
-      { head: "Per call", value: (node) => total(node) / Math.max(1, node.enters), text: time },
-      { head: "Longest", value: (node) => node.longest, text: time },
+      { head: t("Self"), value: own, text: time, all },
+      { head: t("Per call"), value: (node) => total(node) / Math.max(1, node.enters), text: time },
+      { head: t("Longest"), value: (node) => node.longest, text: time },
     ], rows)];
   },
   "Flame graph"() { return flameGraph(); },
+  Timeline() { return timeline(); },
   Methods() {
     const { top, sums } = tree();
     const all = total(top);
     const one = state.thread === "all";
     const rows = [...sums.values()].filter((row) => state.search === "" || found(row.method)).sort((a, b) => own(b) - own(a));
-    if (!rows.length) return [el("p", { class: "empty" }, "No method of that name was called.")];
+    if (!rows.length) return [el("p", { class: "empty" }, t("No method of that name was called."))];
     const part = (name) => (row) => row.method < 0 ? -1 : METHODS[row.method][name];
     const columns = [
-      { head: "Method", name: true, value: (row) => nameOf(row.method), cell: (row) => [el("span", null, methodLink(row.method)), notes(row)] },
-      { head: "Calls", value: (row) => row.enters, text: whole },
-      { head: "Total", title: "With callees; of recursive calls the outermost", value: total, text: time, all },
-      { head: "Self", value: own, text: time, all },
-      { head: "Self %", value: own, text: (value) => percent(value, all) },
-      { head: "Per call", value: (row) => total(row) / Math.max(1, row.enters), text: time },
-      { head: "Shortest", value: (row) => row.shortest, text: time },
+      { head: t("Method"), name: true, value: (row) => nameOf(row.method), cell: (row) => [el("span", null, methodLink(row.method)), notes(row)] },
+      { head: t("Calls"), value: (row) => row.enters, text: whole },
+      { head: t("Total"), title: t("With callees; of recursive calls the outermost"), value: total, text: time, all },
+      { head: t("Self"), value: own, text: time, all },
+      { head: t("Self %"), value: own, text: (value) => percent(value, all) },
+      { head: t("Per call"), value: (row) => total(row) / Math.max(1, row.enters), text: time },
+      { head: t("Shortest"), value: (row) => row.shortest, text: time },
     ];
     // Percentiles are of all threads.
-    if (one) for (const name of ["p50", "p90", "p99"]) columns.push({ head: name, title: "Raw time that this part of the calls did not exceed, within a factor of two", value: part(name), text: time });
-    columns.push({ head: "Longest", value: (row) => row.longest, text: time });
+    if (one) for (const name of ["p50", "p90", "p99"]) columns.push({ head: name, title: t("Raw time that this part of the calls did not exceed, within a factor of two"), value: part(name), text: time });
+    columns.push({ head: t("Longest"), value: (row) => row.longest, text: time });
     return [table("methods", columns, rows, 1000)];
   },
-  Method() {
+  Sandwich() {
     const { top, sums } = tree();
     if (state.method === null) state.method = [...sums.values()].sort((a, b) => own(b) - own(a))[0]?.method ?? null;
     const here = sums.get(state.method);
-    if (!here) return [el("p", { class: "empty" }, "Choose a method in another view; the chosen one was not called in this thread.")];
+    if (!here) return [el("p", { class: "empty" }, t("Choose a method in another view; the chosen one was not called in this thread."))];
     const method = METHODS[here.method];
     const all = total(here);
-    const facts = [`${whole(here.enters)} calls`, `total ${time(all)} (${percent(all, total(top))})`, `self ${time(own(here))}`, `per call ${time(all / Math.max(1, here.enters))}`, `shortest ${time(here.shortest)}`, `longest ${time(here.longest)}`];
+    const facts = [t("{} calls", whole(here.enters)), t("total {} ({})", time(all), percent(all, total(top))), t("self {}", time(own(here))), t("per call {}", time(all / Math.max(1, here.enters))), t("shortest {}", time(here.shortest)), t("longest {}", time(here.longest))];
     const parts = [el("h2", null, nameOf(here.method)), el("p", null, facts.join(" \u00b7 "))];
     if (method) {
       const module = DATA.modules[method.module];
-      parts.push(el("p", { class: "note" }, [method.raw, module ? module.path : "", `compiled ${method.compiled} times`, method.inlined ? `perhaps inlined at ${whole(method.inlined)} places` : ""].filter(Boolean).join(" \u00b7 ")));
-      if (state.thread === "all" && method.histogram && method.histogram.length) parts.push(el("h2", null, "Time of its calls"), histogram(method.histogram));
+      parts.push(el("p", { class: "note" }, [method.raw, module ? module.path : "", t("compiled {} times", method.compiled), method.inlined ? t("perhaps inlined at {} places", whole(method.inlined)) : ""].filter(Boolean).join(" \u00b7 ")));
+      if (state.thread === "all" && method.histogram && method.histogram.length) parts.push(el("h2", null, t("Time of its calls")), histogram(method.histogram));
     }
     const list = (title, map) => {
       const rows = [...map.values()].sort((a, b) => total(b) - total(a));
       const columns = [
         { head: title, name: true, value: (row) => nameOf(row.method), cell: (row) => methodLink(row.method) },
-        { head: "Calls", value: (row) => row.enters, text: whole },
-        { head: "Total", value: total, text: time, all: Math.max(all, 1) },
-        { head: "Per call", value: (row) => total(row) / Math.max(1, row.enters), text: time },
+        { head: t("Calls"), value: (row) => row.enters, text: whole },
+        { head: t("Total"), value: total, text: time, all: Math.max(all, 1) },
+        { head: t("Per call"), value: (row) => total(row) / Math.max(1, row.enters), text: time },
       ];
-      return el("div", null, el("h2", null, `${title} (${rows.length})`), rows.length ? table(title, columns, rows, 300) : el("p", { class: "empty" }, "None that were seen."));
+      return el("div", null, el("h2", null, `${title} (${rows.length})`), rows.length ? table(title, columns, rows, 300) : el("p", { class: "empty" }, t("None that were seen.")));
     };
-    parts.push(el("div", { class: "two" }, list("Callers", here.callers), list("Callees", here.callees)));
+    const { above, below } = sandwich(top, here.method);
+    const label = (what) => `${what}: ${nameOf(here.method)}`;
+    const pick = (node) => { state.method = node.method; render(); };
+    parts.push(flames(above, { up: true, pick, label: label(t("Callers")) }).svg, flames(below, { pick, label: label(t("Callees")) }).svg);
+    parts.push(el("div", { class: "two" }, list(t("Callers"), here.callers), list(t("Callees"), here.callees)));
     return parts;
   },
   Threads() {
@@ -166,51 +173,51 @@ const views = {
       visit(calls, (node) => { enters += node.enters; depth = Math.max(depth, node.depth); });
       return { ...thread, at, enters, depth, busy: total(calls) };
     });
-    const pick = (row) => el("button", { class: "link", onclick: () => { state.thread = String(row.at); $("thread").value = state.thread; state.zoom = null; state.open.clear(); show("Call tree"); } }, row.name || "(no name)");
+    const pick = (row) => el("button", { class: "link", onclick: () => { state.thread = String(row.at); $("thread").value = state.thread; state.zoom = null; state.open.clear(); show("Call tree"); } }, row.name || t("(no name)"));
     return [table("threads", [
-      { head: "Thread", name: true, value: (row) => row.name, cell: pick },
-      { head: "Id", value: (row) => row.id },
-      { head: "State", value: (row) => row.ended ? "ended" : DATA.process.ended ? "ran to the end" : "running or killed" },
-      { head: "First seen", value: (row) => row.first, text: time },
-      { head: "Calls", value: (row) => row.enters, text: whole },
-      { head: "Time in calls", title: "With waiting", value: (row) => row.busy, text: time, all: DATA.process.duration },
-      { head: "Depth", value: (row) => row.depth },
-      { head: "Exceptions", value: (row) => row.exceptions, text: whole },
-      { head: "Lost", title: "Calls too deep or without room, and ends without a beginning", value: (row) => row.lostCalls + row.lostNodes + row.unmatched, text: whole },
+      { head: t("Thread"), name: true, value: (row) => row.name, cell: pick },
+      { head: t("Id"), value: (row) => row.id },
+      { head: t("State"), value: (row) => t(row.ended ? "ended" : DATA.process.ended ? "ran to the end" : "running or killed") },
+      { head: t("First seen"), value: (row) => row.first, text: time },
+      { head: t("Calls"), value: (row) => row.enters, text: whole },
+      { head: t("Time in calls"), title: t("With waiting"), value: (row) => row.busy, text: time, all: DATA.process.duration },
+      { head: t("Depth"), value: (row) => row.depth },
+      { head: t("Exceptions"), value: (row) => row.exceptions, text: whole },
+      { head: t("Lost"), title: t("Calls too deep or without room, and ends without a beginning"), value: (row) => row.lostCalls + row.lostNodes + row.unmatched, text: whole },
     ], rows)];
   },
   Exceptions() {
     const rows = [...tree().sums.values()].filter((row) => row.exceptions + row.unwinds + row.dropped > 0).sort((a, b) => b.exceptions - a.exceptions || b.unwinds - a.unwinds);
-    const words = el("p", null, `${whole(DATA.threads.reduce((sum, thread) => sum + thread.exceptions, 0))} exceptions were thrown, rethrows counted. ` + (DATA.process.unwindEvents ? "Unwound calls end as the runtime reports it." : "Calls that an exception ends are seen to be gone at the next event of their thread."));
-    if (!rows.length) return [words, el("p", { class: "empty" }, "No call of a method that is seen was ended by one.")];
+    const words = el("p", null, t("{} exceptions were thrown, rethrows counted.", whole(DATA.threads.reduce((sum, thread) => sum + thread.exceptions, 0))) + " " + t(DATA.process.unwindEvents ? "Unwound calls end as the runtime reports it." : "Calls that an exception ends are seen to be gone at the next event of their thread."));
+    if (!rows.length) return [words, el("p", { class: "empty" }, t("No call of a method that is seen was ended by one."))];
     return [words, table("exceptions", [
-      { head: "Method", name: true, value: (row) => nameOf(row.method), cell: (row) => methodLink(row.method) },
-      { head: "Thrown", title: "While it was the innermost call", value: (row) => row.exceptions, text: whole },
-      { head: "Unwound", title: "Calls that an exception ended", value: (row) => row.unwinds + row.dropped, text: whole },
-      { head: "Calls", value: (row) => row.enters, text: whole },
-      { head: "Unwound %", value: (row) => (row.unwinds + row.dropped) / Math.max(1, row.enters), text: (value) => percent(value, 1) },
+      { head: t("Method"), name: true, value: (row) => nameOf(row.method), cell: (row) => methodLink(row.method) },
+      { head: t("Thrown"), title: t("While it was the innermost call"), value: (row) => row.exceptions, text: whole },
+      { head: t("Unwound"), title: t("Calls that an exception ended"), value: (row) => row.unwinds + row.dropped, text: whole },
+      { head: t("Calls"), value: (row) => row.enters, text: whole },
+      { head: t("Unwound %"), value: (row) => (row.unwinds + row.dropped) / Math.max(1, row.enters), text: (value) => percent(value, 1) },
     ], rows, 1000)];
   },
   "Left out"() {
     const rows = METHODS.map((method, at) => ({ ...method, method: at })).filter((row) => row.inlined > 0 && (state.search === "" || found(row.method)));
     rows.sort((a, b) => (a.compiled > 0) - (b.compiled > 0) || b.inlined - a.inlined);
-    const parts = [el("h2", null, "Inlined, perhaps")];
-    if (!DATA.process.inliningCounted) parts.push(el("p", null, DATA.process.exact === "no" ? "What the compiler inlined was not recorded in this mode." : "Nothing was inlined " + (DATA.process.exact === "all" ? "anywhere: all counts are exact." : "in user modules: their counts are exact.")));
-    else parts.push(el("p", null, "The compiler asked whether it may put these methods into their callers. Where it did, their calls are not counted and their time is their caller's. A method that was never compiled by itself was seen only so. Run with --exact to count every call."), rows.length ? table("inlined", [
-      { head: "Method", name: true, value: (row) => row.name, cell: (row) => methodLink(row.method) },
-      { head: "Places", value: (row) => row.inlined, text: whole },
-      { head: "Last caller", value: (row) => row.inlinedInto < 0 ? "" : nameOf(row.inlinedInto), cell: (row) => row.inlinedInto < 0 ? "" : methodLink(row.inlinedInto) },
-      { head: "Compiled", title: "By itself", value: (row) => row.compiled, text: whole },
-      { head: "Calls counted", value: (row) => row.calls, text: whole },
-    ], rows, 500) : el("p", { class: "empty" }, "None."));
-    parts.push(el("h2", null, "Never seen"), el("p", null, "Dynamic methods, calls into native code, code that was compiled ahead of time, and what the settings exclude."), el("h2", null, "Modules"));
+    const parts = [el("h2", null, t("Inlined, perhaps"))];
+    if (!DATA.process.inliningCounted) parts.push(el("p", null, t(DATA.process.exact === "no" ? "What the compiler inlined was not recorded in this mode." : DATA.process.exact === "all" ? "Nothing was inlined anywhere: all counts are exact." : "Nothing was inlined in user modules: their counts are exact.")));
+    else parts.push(el("p", null, t("The compiler asked whether it may put these methods into their callers. Where it did, their calls are not counted and their time is their caller's. A method that was never compiled by itself was seen only so. Run with --exact to count every call.")), rows.length ? table("inlined", [
+      { head: t("Method"), name: true, value: (row) => row.name, cell: (row) => methodLink(row.method) },
+      { head: t("Places"), value: (row) => row.inlined, text: whole },
+      { head: t("Last caller"), value: (row) => row.inlinedInto < 0 ? "" : nameOf(row.inlinedInto), cell: (row) => row.inlinedInto < 0 ? "" : methodLink(row.inlinedInto) },
+      { head: t("Compiled"), title: t("By itself"), value: (row) => row.compiled, text: whole },
+      { head: t("Calls counted"), value: (row) => row.calls, text: whole },
+    ], rows, 500) : el("p", { class: "empty" }, t("None.")));
+    parts.push(el("h2", null, t("Never seen")), el("p", null, t("Dynamic methods, calls into native code, code that was compiled ahead of time, and what the settings exclude.")), el("h2", null, t("Modules")));
     parts.push(table("modules", [
-      { head: "Module", name: true, value: (row) => row.path },
-      { head: "Of", value: (row) => row.user ? "the user" : "the framework" },
-      { head: "Methods seen", value: (row) => row.seen, text: whole },
-      { head: "Domain", value: (row) => row.domain },
+      { head: t("Module"), name: true, value: (row) => row.path },
+      { head: t("Of"), value: (row) => t(row.user ? "the user" : "the framework") },
+      { head: t("Methods seen"), value: (row) => row.seen, text: whole },
+      { head: t("Domain"), value: (row) => row.domain },
     ], DATA.modules.map((module, at) => ({ ...module, seen: METHODS.filter((method) => method.module === at && method.calls > 0).length })).sort((a, b) => b.seen - a.seen)));
-    parts.push(el("h2", null, "Settings"), el("p", { style: "white-space:pre-line" }, DATA.process.settings));
+    parts.push(el("h2", null, t("Settings")), el("p", { style: "white-space:pre-line" }, DATA.process.settings));
     return parts;
   },
 };
