@@ -59,7 +59,7 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 const loader = readFileSync(at("src/loader.js"), "utf8").trim();
 const rules = [
   "default-src 'none'", `script-src ${hash(script)} ${hash(loader)}`, `style-src ${hash(style)}`, "connect-src 'self'",
-  "img-src data: blob:", "base-uri 'none'", "form-action 'none'",
+  "img-src data: blob:", "frame-src 'self'", "base-uri 'none'", "form-action 'none'",
 ].join("; ");
 const page = readFileSync(at("src/index.html"), "utf8")
   .replace("RULES", () => rules).replace("STYLE", () => style).replace("SCRIPT", () => script);

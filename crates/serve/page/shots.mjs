@@ -40,6 +40,68 @@ async function look(page, name) {
   console.log(`looked at ${name}`);
 }
 
+/** The page of profiles, which is a page in the page. */
+async function lookAtProfiles(page) {
+  await page.keyboard.press("8");
+  const inside = page.frameLocator("iframe");
+  await inside.getByRole("button", { name: /shop.prof/ }).click();
+  await inside.locator("#facts", { hasText: ".NET 8" }).waitFor();
+  const [, frame] = page.frames();
+  const check = async (name) => {
+    await page.screenshot({ path: `${folder}/${name}.png` });
+    await frame.evaluate(axe);
+    const result = await frame.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    for (const one of result.violations) faults.push(`${name}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+    console.log(`looked at ${name}`);
+  };
+  await inside.getByRole("button", { name: "Shop.Program.Main(string[])" }).waitFor();
+  await check("profile-tree");
+  await inside.locator("main").focus();
+  await page.keyboard.press("]");
+  const picture = inside.getByRole("application", { name: "Flame graph" });
+  await picture.focus();
+  for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+  const said = await inside.locator("#said").textContent();
+  if (!/^Shop\..*\n\d/.test(said)) faults.push(`the flame graph says ${said}`);
+  await page.keyboard.press("Enter");
+  await inside.getByRole("button", { name: "Show all" }).waitFor();
+  await check("profile-flame");
+  await page.keyboard.press("Escape");
+  await inside.getByRole("button", { name: "Show all" }).waitFor({ state: "detached" });
+  await page.keyboard.press("]");
+  const lanes = inside.getByRole("application", { name: /^Timeline/ });
+  await lanes.nth(1).waitFor();
+  const whole = await inside.locator(".bar-line strong").textContent();
+  await page.keyboard.press("+");
+  await inside.getByRole("button", { name: "Show all" }).waitFor();
+  if (await inside.locator(".bar-line strong").textContent() === whole) faults.push("the timeline stays as it was");
+  await check("profile-timeline");
+  await inside.getByRole("tab", { name: "Methods" }).click();
+  await inside.getByRole("button", { name: "Shop.Text.Parse(string)" }).click();
+  await inside.getByRole("application", { name: /^Callers: Shop.Text.Parse/ }).locator("text", { hasText: "Price" }).first().waitFor();
+  await check("profile-sandwich");
+  await inside.getByRole("tab", { name: "Differences" }).click();
+  await inside.locator("main select").selectOption({ label: "longer.prof" });
+  await inside.locator("tr", { hasText: "Shop.Orders.Search(string)" }).waitFor();
+  await check("profile-differences");
+  if (!page.url().includes("#profile?") || !page.url().includes("id=file1")) faults.push(`the address does not say which profile: ${page.url()}`);
+  await page.locator(".settings select").first().selectOption("ko");
+  await inside.getByRole("tab", { name: "호출 트리" }).waitFor();
+  await inside.locator("#facts", { hasText: "끝남" }).waitFor();
+  await check("profile-ko");
+  await page.locator(".settings select").first().selectOption("en");
+  await inside.getByRole("tab", { name: "Call tree" }).waitFor();
+  await page.locator(".settings select").nth(1).selectOption("contrast");
+  await inside.getByRole("button", { name: "Shop.Program.Main(string[])" }).waitFor();
+  await check("profile-contrast");
+  await page.locator(".settings select").nth(1).selectOption("auto");
+  await inside.getByRole("button", { name: "Shop.Program.Main(string[])" }).waitFor();
+  // Digits lead back, also from inside.
+  await inside.locator("main").focus();
+  await page.keyboard.press("7");
+  await page.locator("iframe").waitFor({ state: "detached" });
+}
+
 const rowsIn = (page, count) => page.waitForFunction(
   (count) => document.querySelectorAll("table.legend tbody tr").length >= count, count);
 
@@ -292,6 +354,8 @@ await page.keyboard.press("?");
 await page.getByRole("dialog").waitFor();
 await look(page, "keys");
 await page.keyboard.press("Escape");
+
+await lookAtProfiles(page);
 
 if (log) {
   await page.getByRole("button", { name: "Logs" }).click();

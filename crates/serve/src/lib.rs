@@ -13,6 +13,7 @@
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
 //! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
+//! | `profiles` | profiles of .NET programs, and the page that shows them |
 //! | `metrics`, `scrape_format` | raw values for Prometheus; the formats of the answer |
 //! | `convert` | logs in other formats, and what differs between two |
 //! | `page` | the page, which `page/build.mjs` makes |
@@ -36,6 +37,7 @@ mod metrics;
 mod pack;
 mod page;
 mod parameters;
+mod profiles;
 mod providers;
 mod report;
 mod route;
@@ -47,6 +49,7 @@ mod stream;
 mod upload;
 
 pub use metrics::MetricsAccess;
+pub use profiles::ProfileAccess;
 pub use report::{Figures, Line, Logs, Report, ReportError, ReportOptions, report};
 pub use server::{Options, Secure, ServeError, Server};
 pub use sessions::SessionAccess;

@@ -72,7 +72,7 @@ pub(crate) fn text(bytes: &[u8]) -> std::io::Result<String> {
     Ok(base64(&encoder.finish()?))
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
     for three in bytes.chunks(3) {

@@ -8,8 +8,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_DISPOSITION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION, ORIGIN,
-    SET_COOKIE, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE,
+    CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, COOKIE, HeaderMap, HeaderName, HeaderValue,
+    LOCATION, ORIGIN, SET_COOKIE, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ use crate::login::{Login, password_of};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
+use crate::profiles::{ProfilePage, Profiles};
 use crate::scrape_format::ScrapeFormat;
 use crate::sessions::{Action, SessionAccess};
 use crate::stream;
@@ -47,6 +48,7 @@ pub(crate) struct Service {
     hub: Arc<Hub>,
     uploads: Arc<Uploads>,
     page: Page,
+    profile_page: ProfilePage,
     streams: Arc<Semaphore>,
     work: Semaphore,
     /// The counters of the first chart.
@@ -70,6 +72,7 @@ pub(crate) struct Service {
 pub(crate) struct Local {
     pub(crate) sessions: Option<SessionAccess>,
     pub(crate) events: Option<Roots>,
+    pub(crate) profiles: Option<Arc<Profiles>>,
 }
 
 /// How browsers of other machines come in.
@@ -99,6 +102,7 @@ impl Service {
             hub,
             uploads: Arc::new(uploads),
             page: Page::new(),
+            profile_page: ProfilePage::new(),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             work: Semaphore::new(MOST_WORK),
             usual,
@@ -181,11 +185,19 @@ impl Service {
                 let body = Bytes::from_static(OPENAPI.as_bytes());
                 Ok(answer(StatusCode::OK, "application/json", Answer::Whole(Some(body))))
             }
+            ("/profile", &Method::GET | &Method::HEAD) => self.profile_page(request.headers()),
+            ("/api/v1/profile", &Method::GET | &Method::HEAD) => self.profile(&request).await,
+            ("/api/v1/profile", &Method::DELETE) => {
+                let parameters = Parameters::of(request.uri())?;
+                self.uploads.give_back(self.profiles()?.close(parameters.needed("id")?)?);
+                Ok(json_answer(&json!({}), request.headers()))
+            }
             ("/api/v1/stream", &Method::GET) => self.stream(&request).await,
             ("/api/v1/convert", &Method::GET) => self.convert(&request).await,
             ("/api/v1/logs", &Method::POST) => {
                 let asked = request.headers().clone();
-                let kept = upload::receive(Arc::clone(&self.hub), Arc::clone(&self.uploads), request).await?;
+                let (hub, uploads) = (Arc::clone(&self.hub), Arc::clone(&self.uploads));
+                let kept = upload::receive(hub, uploads, self.local.profiles.clone(), request).await?;
                 Ok(json_answer(&kept, &asked))
             }
             ("/api/v1/logs", &Method::DELETE) => {
@@ -205,6 +217,34 @@ impl Service {
             ))),
             _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this address only shows: use GET")),
         }
+    }
+
+    fn profiles(&self) -> Result<&Arc<Profiles>, Refused> {
+        let shown = self.local.profiles.as_ref();
+        shown.ok_or_else(|| Refused::not_found("this server shows no profiles"))
+    }
+
+    /// The page that shows profiles.
+    fn profile_page(&self, asked: &HeaderMap) -> Result<Response<Answer>, Refused> {
+        let ProfilePage { page, rules } = &self.profile_page;
+        let mut response =
+            whole(StatusCode::OK, "text/html; charset=utf-8", page.clone().into_bytes(), asked);
+        let rules = HeaderValue::from_str(rules)
+            .map_err(|_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "bad header"))?;
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, rules);
+        response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+        Ok(response)
+    }
+
+    /// A whole profile.
+    async fn profile(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
+        let parameters = Parameters::of(request.uri())?;
+        let (profiles, id) = (Arc::clone(self.profiles()?), parameters.needed("id")?.to_string());
+        let permit = self.work.acquire().await;
+        let _permit = permit.map_err(|_| busy("the server ends"))?;
+        let reading = tokio::task::spawn_blocking(move || profiles.document(&id)).await;
+        let text = reading.map_err(|error| failed(&error))??;
+        Ok(whole(StatusCode::OK, "application/json", text, request.headers()))
     }
 
     /// A log in another format, as a file.
@@ -394,6 +434,9 @@ impl Service {
                 Some(roots) => events::events(roots, parameters),
                 None => Err(Refused::not_found("this server shows no events of this machine")),
             },
+            "/api/v1/profiles" => Ok(self.profiles()?.list()),
+            "/api/v1/profile/busiest" => self.profiles()?.busiest(parameters.needed("id")?),
+            "/api/v1/profile/differences" => self.profiles()?.differences(parameters),
             "/api/v1/explain" => self.explain(parameters),
             "/api/v1/overview" => {
                 let time = parameters.time("time")?;
@@ -402,16 +445,7 @@ impl Service {
                     Host::Log(log, part) => log.overview(part.as_deref(), time, describe::overview),
                 }
             }
-            "/api/v1/contributors" => {
-                let time = parameters.time("time")?;
-                let time = time.ok_or_else(|| Refused::bad_request("the parameter \"time\" is missing"))?;
-                let path = parameters.text("path");
-                let (at, groups) = match host()? {
-                    Host::Live(live) => live.contributors(path, time),
-                    Host::Log(log, part) => log.contributors(part.as_deref(), path, time)?,
-                };
-                Ok(describe::contributors(at, &groups))
-            }
+            "/api/v1/contributors" => contributors(&host()?, parameters),
             _ => Err(Refused::not_found("no such address; /api/v1/openapi.json describes the interface")),
         }
     }
@@ -514,6 +548,17 @@ fn info(host: &Host, language: Language, fresh: bool) -> Result<tallymon::Source
         Host::Live(live) => Ok(live.info(language, fresh)?),
         Host::Log(log, part) => log.info(part.as_deref(), language),
     }
+}
+
+/// Who was busiest at a time.
+fn contributors(host: &Host, parameters: &Parameters) -> Result<Value, Refused> {
+    let (path, time) = (parameters.text("path"), parameters.time("time")?);
+    let time = time.ok_or_else(|| Refused::bad_request("the parameter \"time\" is missing"))?;
+    let (at, groups) = match host {
+        Host::Live(live) => live.contributors(path, time),
+        Host::Log(log, part) => log.contributors(part.as_deref(), path, time)?,
+    };
+    Ok(describe::contributors(at, &groups))
 }
 
 fn refused(refusal: Refusal) -> Refused {

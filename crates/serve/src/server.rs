@@ -32,10 +32,12 @@ use crate::connection::{
     HANDSHAKE_TIME, HEAD_TIME, Impatient, MOST_CONNECTIONS, MOST_HEAD, MOST_HEADERS, WRITE_TIME,
 };
 use crate::gate::Gate;
+use crate::http::Refused;
 use crate::hub::Hub;
 use crate::live::Live;
 use crate::login::Login;
 use crate::metrics::{Metrics, MetricsAccess};
+use crate::profiles::{ProfileAccess, Profiles};
 use crate::route::{Entrance, Local, Service};
 use crate::sessions::SessionAccess;
 use crate::upload::Uploads;
@@ -52,7 +54,7 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The source of the live machine; `None` shows logs only.
     pub live: Option<Location>,
-    /// Logs to show.
+    /// Logs to show, and with `profiles` also profiles.
     pub logs: Vec<PathBuf>,
     /// How logs are read.
     pub reading: ReadOptions,
@@ -74,6 +76,8 @@ pub struct Options {
     pub sessions: Option<SessionAccess>,
     /// The registries beside which the event log of this machine is; `None` shows no events.
     pub events: Option<Roots>,
+    /// How profiles of .NET programs are found and read; `None` shows none.
+    pub profiles: Option<ProfileAccess>,
 }
 
 /// What a server for other machines needs.
@@ -214,11 +218,15 @@ impl Server {
         let live = options.live.clone().map(|source| Live::start(source, options.interval, options.locale));
         let live = live.transpose().map_err(ServeError::Source)?;
         let hub = Arc::new(Hub::new(live, options.reading));
+        let profiles = options.profiles.map(|access| Arc::new(Profiles::new(access)));
+        let bad = |refused: Refused| ServeError::System("logs", io::Error::other(refused.words));
         for path in &options.logs {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            let (_, log) = hub
-                .add(path, name, false)
-                .map_err(|refused| ServeError::System("logs", io::Error::other(refused.words)))?;
+            if let Some(profiles) = profiles.as_ref().filter(|profiles| profiles.takes(path)) {
+                profiles.add(path, &name, false).map_err(bad)?;
+                continue;
+            }
+            let (_, log) = hub.add(path, name, false).map_err(bad)?;
             let hub = Arc::clone(&hub);
             let open = move || log.open(hub.options());
             let spawned = std::thread::Builder::new().name("log".into()).spawn(open);
@@ -226,7 +234,7 @@ impl Server {
         }
         let uploads = Uploads::new(options.uploads)
             .map_err(|error| ServeError::System("a folder for uploaded logs", error))?;
-        let local = Local { sessions: options.sessions, events: options.events };
+        let local = Local { sessions: options.sessions, events: options.events, profiles };
         let service =
             Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local, entrance));
         Ok(Server { listener, service, hub, tls, host })

@@ -1,4 +1,4 @@
-//! Logs that a page sends: into a file of ours, with a limit.
+//! Logs and profiles that a page sends: into a file of ours, with a limit.
 
 use std::future::poll_fn;
 use std::io::Write;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::http::Refused;
 use crate::hub::Hub;
 use crate::parameters::Parameters;
+use crate::profiles::Profiles;
 
 /// How long the next piece may take.
 const PIECE_TIME: Duration = Duration::from_secs(20);
@@ -87,10 +88,12 @@ fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir(path)
 }
 
-/// Takes a log; it is read afterwards, and `/api/v1/logs` says how far.
+/// Takes a log; it is read afterwards, and `/api/v1/logs` says how far. A profile of a .NET program is read at
+/// once.
 pub(crate) async fn receive(
     hub: Arc<Hub>,
     uploads: Arc<Uploads>,
+    profiles: Option<Arc<Profiles>>,
     request: Request<Incoming>,
 ) -> Result<Value, Refused> {
     let parameters = Parameters::of(request.uri())?;
@@ -115,6 +118,15 @@ pub(crate) async fn receive(
     }
     file.file.flush().map_err(failed)?;
     let Some(path) = file.path.clone() else { return Err(Refused::bad_request("the upload has no file")) };
+    if let Some(profiles) = profiles.filter(|profiles| profiles.takes(&path)) {
+        // The profile removes the file from now on.
+        file.path = None;
+        let adding = tokio::task::spawn_blocking(move || profiles.add(&path, &name, true));
+        let added = adding.await.map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error))?;
+        let id = added?;
+        room.keep();
+        return Ok(json!({ "id": id, "profile": true }));
+    }
     let (id, log) = hub.add(&path, name, true)?;
     // The log removes the file from now on.
     file.path = None;

@@ -21,6 +21,7 @@ use tallymon_serve::{MetricsAccess, Options, Secure, ServeError, Server, Session
 
 use super::mon::DEFAULT_COUNTERS;
 use super::nsclient::{self, Allowed};
+use super::prof;
 use super::relog::reading;
 use super::{serve_samba, serve_tls};
 use crate::arguments::parse::interval;
@@ -34,7 +35,8 @@ use crate::words::say;
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("secure").args(["password_file", "client_authority"]).multiple(true)))]
 pub(crate) struct Serve {
-    /// Performance logs of any format to show. Without one, the page shows this machine.
+    /// Performance logs of any format, and profiles of tally prof, to show. Without one, the page shows this
+    /// machine.
     #[arg(value_name = "LOG")]
     logs: Vec<PathBuf>,
     /// Answer the requests of another tally on standard input and output. 'tally get -H ssh://HOST' starts
@@ -210,6 +212,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         secure: secure(wanted)?,
         sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
         events: is_live.then(Roots::of_environment),
+        profiles: Some(prof::of_server(is_live)),
     });
     let server = server.map_err(|error| {
         let kind = match &error {

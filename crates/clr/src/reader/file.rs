@@ -12,11 +12,24 @@ const MAX_FILE: u64 = 2 << 30;
 
 /// The bytes of a profile file up to the last one in use; unused parts between the regions stay zero.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_parts(path, used_parts)
+}
+
+/// The header, and the text of the command line.
+pub(super) fn read_head(path: &Path) -> io::Result<Vec<u8>> {
+    read_parts(path, |header| {
+        let text = number64(header, offset_of!(Header, text).saturating_add(offset_of!(Region, offset)));
+        let command = number64(header, offset_of!(Header, command));
+        vec![(text.saturating_add(command >> 32), command & 0xFFFF_FFFF)]
+    })
+}
+
+fn read_parts(path: &Path, parts: impl Fn(&[u8]) -> Vec<(u64, u64)>) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::new();
     Read::by_ref(&mut file).take(HEADER_SIZE as u64).read_to_end(&mut bytes)?;
     let length = file.metadata()?.len().min(MAX_FILE);
-    for (start, used) in used_parts(&bytes) {
+    for (start, used) in parts(&bytes) {
         let end = start.saturating_add(used).min(length);
         let (Ok(from), Ok(to)) = (usize::try_from(start), usize::try_from(end)) else { continue };
         if from >= to {
@@ -93,6 +106,12 @@ mod tests {
         assert!(read.len() < 60_000, "{}", read.len());
         let profile = |bytes: &[u8]| crate::reader::Profile::from_bytes(bytes).unwrap();
         assert_eq!(profile(&read), profile(&bytes));
+        let head = profile(&super::read_head(&path).unwrap());
+        assert_eq!(
+            (head.command.as_str(), head.pid),
+            (profile(&bytes).command.as_str(), profile(&bytes).pid)
+        );
+        assert!(!head.command.is_empty() && head.methods.is_empty() && head.calls.is_empty());
         // Shorter than a header, and regions that lie outside.
         std::fs::write(&path, b"TLM").unwrap();
         assert_eq!(super::read(&path).unwrap(), b"TLM");

@@ -398,6 +398,11 @@ pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result
     file.write_all_at(&wanted.to_le_bytes(), at).map_err(ReadError::Io)
 }
 
+/// Whether a file begins like a profile file.
+pub fn is_profile(path: &Path) -> bool {
+    file::read_head(path).is_ok_and(|bytes| check_header(&bytes).is_ok())
+}
+
 impl Profile {
     /// Reads a profile file.
     ///
@@ -414,6 +419,16 @@ impl Profile {
             }
         }
         Profile::from_bytes(&bytes)
+    }
+
+    /// Reads what a profile file says of its program, without modules, methods, threads and calls, which may
+    /// be hundreds of megabytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Profile::open`].
+    pub fn open_head(path: &Path) -> Result<Profile, ReadError> {
+        Profile::from_bytes(&file::read_head(path).map_err(ReadError::Io)?)
     }
 
     /// Reads the bytes of a profile file.

@@ -125,7 +125,7 @@ export async function act<T>(name: string, parameters: Record<string, Value>): P
   return read<T>(await fetch(address(name, parameters), { method: "POST" }));
 }
 
-export async function upload(file: File, progress: (share: number) => void): Promise<{ id: string }> {
+export async function upload(file: File, progress: (share: number) => void): Promise<{ id: string; profile?: boolean }> {
   // fetch says nothing of its progress.
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { address, closeLog, get, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
-import { addPaths, choose, fail, FORMATS, host, hosts, loadHosts, paths, range, show, trouble } from "./state";
+import { addPaths, choose, fail, FORMATS, host, hosts, loadHosts, paths, profile, range, show, trouble } from "./state";
 import { t } from "./words";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
@@ -16,7 +16,8 @@ export async function take(files: Iterable<File>): Promise<void> {
     uploads.value = [...uploads.value, own];
     const note = (share: number) => { uploads.value = uploads.value.map((one) => (one === own ? Object.assign(own, { share }) : one)).slice(); };
     try {
-      const { id } = await upload(file, note);
+      const { id, profile: isProfile } = await upload(file, note);
+      if (isProfile) { profile.value = id; show("profile"); continue; }
       await loadHosts();
       await ready(id);
     } catch (error) { fail(error); }
@@ -24,7 +25,7 @@ export async function take(files: Iterable<File>): Promise<void> {
   }
 }
 
-async function ready(id: string): Promise<void> {
+export async function ready(id: string): Promise<void> {
   for (;;) {
     await loadHosts();
     const log = hosts.value.find((one) => one.id === id);

@@ -1,13 +1,13 @@
 // The frame of the page: screens, settings, keys, and what is wrong.
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "./api";
 import { Add } from "./add";
 import { Explain } from "./explain";
 import { logClock } from "./format";
 import { follow, hidden } from "./live";
-import { Logs, open, take } from "./logs";
+import { Logs, open, ready, take } from "./logs";
 import { Events, machineKey, Providers, Sessions } from "./machine";
 import { Monitor, monitorKey } from "./monitor";
 import { report, readReport } from "./report";
@@ -15,7 +15,7 @@ import { ReportPage } from "./report-page";
 import { HostPicker, Overview } from "./overview";
 import {
   adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isLive, keepAddress, loadHosts,
-  paths, readAddress, said, screen, SCREENS, show, theme, THEMES, trouble, type Screen, type Theme,
+  paths, profile, readAddress, said, screen, SCREENS, show, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
 import { lang, LANG_NAMES, remember, t, type Lang, type Word } from "./words";
@@ -50,6 +50,7 @@ function App() {
       {screen.value === "sessions" && <Sessions />}
       {screen.value === "providers" && <Providers />}
       {screen.value === "events" && <Events />}
+      {screen.value === "profile" && <Profile />}
       {adding.value && <Add />}
       {helping.value && <Keys />}
       <div class="hidden" role="status" aria-live="polite">{said.value}</div>
@@ -68,7 +69,7 @@ function Trouble() {
   );
 }
 
-const KEYS: [string, Word][] = [["1 – 7", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
+const KEYS: [string, Word][] = [["1 – 8", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
   ["N", "keyNote"], ["S", "keySession"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
 
 function Keys() {
@@ -81,6 +82,19 @@ function Keys() {
     </dialog>
   );
 }
+
+/** A page of its own, for what few need: `crates/clr/src/export/report`. It says what is shown in it, and its keys. */
+function Profile() {
+  const source = () => `profile?${new URLSearchParams({ lang: lang.value, theme: theme.value, id: profile.peek() })}`;
+  return <iframe title={t("profile")} src={useMemo(source, [lang.value, theme.value])} />;
+}
+
+addEventListener("message", ({ data, origin }) => {
+  if (origin !== location.origin) return;
+  if (typeof data.profile === "string") profile.value = data.profile;
+  else if (typeof data.log === "string") void ready(data.log);
+  else if (TABS[Number(data.key) - 1]) show(TABS[Number(data.key) - 1]);
+});
 
 addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;

@@ -3,7 +3,7 @@ import { batch, effect, signal } from "@preact/signals";
 import { ApiError, get, type Host } from "./api";
 import { remember, remembered, t } from "./words";
 
-export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "report"] as const;
+export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "profile", "report"] as const;
 export type Screen = (typeof SCREENS)[number];
 export const VIEWS = ["line", "area", "stacked", "split", "heat", "bars", "values"] as const;
 export type View = (typeof VIEWS)[number];
@@ -36,6 +36,8 @@ export const adding = signal(false);
 export const helping = signal(false);
 export const trouble = signal<string | null>(null);
 export const connection = signal<"connecting" | "there" | "gone" | "denied">("connecting");
+/** The profile of a .NET program that is shown. */
+export const profile = signal("");
 /** What a screen reader says. */
 export const said = signal("");
 
@@ -141,6 +143,7 @@ export function readAddress(): void {
     notes.value = wanted.getAll("note").slice(0, MOST_NOTES).map((one) => ({ time: parseFloat(one), text: one.slice(one.indexOf(" ") + 1) }))
       .filter((one) => Number.isFinite(one.time));
     cursor.value = number("at");
+    profile.value = wanted.get("id") ?? "";
     explained.value = wanted.get("counter") ?? explained.value;
   });
 }
@@ -159,6 +162,7 @@ export function keepAddress(): void {
       if (range.value) { search.set("from", String(range.value[0])); search.set("to", String(range.value[1])); }
     }
     if (screen.value === "explain") search.set("counter", explained.value);
+    if (screen.value === "profile" && profile.value) search.set("id", profile.value);
     if (cursor.value !== null) search.set("at", String(Math.round(cursor.value)));
     history.replaceState(null, "", `#${screen.value}?${search}`);
   });

@@ -31,6 +31,7 @@ const TABLE = {
   sessions: ["Sessions", "세션", "セッション", "Сеансы"],
   providers: ["Providers", "공급자", "プロバイダー", "Поставщики"],
   events: ["Events", "이벤트", "イベント", "События"],
+  profile: ["Profile", "프로필", "プロファイル", "Профиль"],
   state: ["State", "상태", "状態", "Состояние"],
   file: ["File", "파일", "ファイル", "Файл"],
   size: ["Size", "크기", "サイズ", "Размер"],

@@ -11,6 +11,7 @@ use tallymon_testkit::{Scratch, peer, skip};
 use crate::answers::log;
 use crate::client::Running;
 use crate::machine::{Kept, machine};
+use crate::profiles::{longer_profile, profile};
 
 /// Looks with Chromium.
 fn look(arguments: &[&OsStr], last: &str) {
@@ -54,7 +55,7 @@ fn every_screen_in_a_browser() {
     let scratch = Scratch::new();
     let usual = vec![r"\Processor(_Total)\% Processor Time".into(), r"\Memory\Available MBytes".into()];
     let interval = std::time::Duration::from_millis(500);
-    let machine = machine(&Kept::new(), &scratch, true, &[]);
+    let machine = machine(&Kept::new(), &scratch, true, &[profile(&scratch), longer_profile(&scratch)]);
     let server = Running::with(tallymon_serve::Options { usual, interval, ..machine });
     let (shots, log) = (scratch.join("shots"), log(&scratch));
     look(&[server.first.as_ref(), shots.as_ref(), log.as_ref()], "phone");

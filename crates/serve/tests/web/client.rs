@@ -108,6 +108,7 @@ pub(crate) fn options() -> Options {
         secure: None,
         sessions: None,
         events: None,
+        profiles: None,
     }
 }
 

@@ -7,6 +7,7 @@ use tallymon_testkit::Scratch;
 use crate::answers::log;
 use crate::client::{Running, stream};
 use crate::machine::{Kept, machine};
+use crate::profiles::profile;
 
 /// What an answer lacks of its schema.
 fn faults(all: &Value, schema: &Value, value: &Value, at: &str, into: &mut Vec<String>) {
@@ -61,7 +62,7 @@ fn faults(all: &Value, schema: &Value, value: &Value, at: &str, into: &mut Vec<S
 #[test]
 fn every_answer_is_as_described() {
     let scratch = Scratch::new();
-    let server = Running::with(machine(&Kept::new(), &scratch, true, &[log(&scratch)]));
+    let server = Running::with(machine(&Kept::new(), &scratch, true, &[log(&scratch), profile(&scratch)]));
     let all = server.get("/api/v1/openapi.json");
     let all_ready = |hosts: &Value| hosts.as_array().unwrap().iter().all(|host| host["state"] == "ready");
     let hosts = server.wait("/api/v1/hosts", all_ready);
@@ -83,6 +84,8 @@ fn every_answer_is_as_described() {
             "/api/v1/providers" => &["", "host=log1&lang=ja"],
             "/api/v1/events" => &["", "filter=night&level=error&last=3"],
             "/api/v1/compare" => &["first=log1&second=log1&align=clock"],
+            "/api/v1/profile" | "/api/v1/profile/busiest" => &["id=file1"],
+            "/api/v1/profile/differences" => &["before=file1&after=file1"],
             "/api/v1/convert" | "/api/v1/stream" | "/api/v1/sessions/start" | "/api/v1/sessions/stop" => {
                 continue;
             }

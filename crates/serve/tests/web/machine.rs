@@ -123,6 +123,7 @@ pub(crate) fn machine(kept: &Arc<Kept>, scratch: &Scratch, control: bool, logs: 
         logs: logs.to_vec(),
         sessions: Some(SessionAccess { sessions, control }),
         events: Some(roots),
+        profiles: Some(crate::profiles::access()),
         ..options()
     }
 }

@@ -10,3 +10,4 @@ mod convert;
 mod description;
 mod machine;
 mod metrics;
+mod profiles;

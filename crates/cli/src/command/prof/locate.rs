@@ -31,15 +31,25 @@ pub(super) fn find(program: Option<&str>) -> Result<PathBuf, Failure> {
         let file = |pid| Settings::default().file_of(pid);
         return Ok(program.parse().map_or_else(|_| PathBuf::from(program), file));
     }
-    let running = in_folder(&Settings::default().file_of(0))
-        .into_iter()
-        .filter_map(|file| Some((Profile::open(&file).ok()?, file)))
-        .filter(|(profile, _)| is_running(profile));
-    let newest = running.max_by_key(|(profile, _)| profile.started);
+    let newest = running().into_iter().max_by_key(|(profile, _)| profile.started);
     newest.map(|(_, file)| file).ok_or_else(|| {
         let words = "no running program has a profile in the temporary folder; name the profile file";
         Failure::new(Kind::NotFound, words)
     })
+}
+
+/// The heads of the profiles of running programs in the default folder, and their files.
+pub(super) fn running() -> Vec<(Profile, PathBuf)> {
+    in_folder(&Settings::default().file_of(0))
+        .into_iter()
+        .filter_map(|file| Some((Profile::open_head(&file).ok()?, file)))
+        .filter(|(profile, _)| is_running(profile))
+        .collect()
+}
+
+/// Whether a file begins like a profile file or an event stream.
+pub(super) fn is_profile(file: &Path) -> bool {
+    tallymon_clr::reader::is_profile(file) || super::sampled::is_stream(file)
 }
 
 /// Profile files of one run: those that its settings name, with any process id for `%p`.

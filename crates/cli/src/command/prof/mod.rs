@@ -19,6 +19,7 @@ use tallymon::log::new_file::NewFile;
 use tallymon_clr::export::{self, TreeOptions, Weight};
 use tallymon_clr::reader::{Profile, ReadError};
 use tallymon_clr::settings::Filter;
+use tallymon_serve::ProfileAccess;
 
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -51,6 +52,16 @@ pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
             switch(&arguments.program, true, &Filter { include, exclude })
         }
         ProfAction::Off(arguments) => switch(&arguments.program, false, &Filter::default()),
+    }
+}
+
+/// How a server finds and reads profiles; those of running programs only if it shows this machine.
+pub(crate) fn of_server(programs: bool) -> ProfileAccess {
+    ProfileAccess {
+        is_profile: locate::is_profile,
+        open: |file| locate::open(file).map_err(|failure| failure.message.unwrap_or_default()),
+        running: || locate::running().into_iter().map(|(_, file)| file).collect(),
+        programs,
     }
 }
 
