@@ -12,6 +12,7 @@
 //! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
+//! | `findings` | what `tally analyze` finds, as marks on the time axis |
 //! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
 //! | `profiles` | profiles of .NET programs, and the page that shows them |
 //! | `metrics`, `scrape_format` | raw values for Prometheus; the formats of the answer |
@@ -27,6 +28,7 @@ mod convert;
 mod decimate;
 mod describe;
 mod events;
+mod findings;
 mod gate;
 mod http;
 mod hub;

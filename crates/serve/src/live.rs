@@ -10,21 +10,27 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
+use serde_json::Value;
 use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
+use tallymon::log::ReadOptions;
 use tallymon::sample::{Listener, Tick};
 use tallymon::{CounterHandle, InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
+use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Monitor, Series, Top, TopGroup, causes};
+use tallymon_monitor::save::native;
 use tokio::sync::watch;
 
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::decimate::Decimator;
+use crate::findings;
 use crate::http::Refused;
 use crate::providers::{ProviderList, ProviderWatch};
 use crate::statistics::Statistics;
+use crate::upload::{Temporary, Uploads};
 
 /// The most paths that are sampled at a time.
 const MOST_PATHS: usize = 512;
@@ -37,8 +43,15 @@ const MOST_ROWS: usize = 300;
 const FORGOTTEN: Duration = Duration::from_secs(600);
 /// A source that has not answered for so long is in trouble.
 const LATE: Duration = Duration::from_secs(3);
+/// How often the history is looked through for findings, at most.
+const FINDINGS_PERIOD: Duration = Duration::from_secs(10);
 /// How long to wait for an answer of the source.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Records of the history have UTC: pages are on the clocks of their browsers.
+fn utc(time: FileTime) -> LocalTime {
+    LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }
+}
 
 /// The live machine.
 #[derive(Debug)]
@@ -50,6 +63,8 @@ pub(crate) struct Live {
     questions: Mutex<Listener>,
     infos: Mutex<HashMap<Language, SourceInfo>>,
     interval: Duration,
+    /// When the history was looked through, and what was found.
+    found: Mutex<Option<(Instant, Value)>>,
 }
 
 struct State {
@@ -120,6 +135,7 @@ impl Live {
             questions: Mutex::new(sampler.listener()),
             infos: Mutex::new(HashMap::from([(locale.language, info)])),
             interval,
+            found: Mutex::default(),
         });
         let weak = Arc::downgrade(&live);
         thread::Builder::new()
@@ -226,6 +242,41 @@ impl Live {
             rows.row_at(time).and_then(|row| rows.time(row))
         });
         then(&state.overview, at.or(newest))
+    }
+
+    /// What is wrong in the history of the chart's counters and of the overview's. Two files of `uploads` have
+    /// it meanwhile. All who ask within [`FINDINGS_PERIOD`] get the same answer.
+    pub(crate) fn findings(&self, uploads: &Arc<Uploads>, options: &ReadOptions) -> Result<Value, Refused> {
+        let mut last = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, found)) = &*last
+            && at.elapsed() < FINDINGS_PERIOD
+        {
+            return Ok(found.clone());
+        }
+        let system = self.info(Language::ENGLISH, false)?.system_name;
+        let host = if system.is_empty() { "." } else { system.as_str() };
+        let failed = |error: std::io::Error| {
+            let words = format!("the history can not be written for its analysis: {error}");
+            Refused::new(StatusCode::INSUFFICIENT_STORAGE, words)
+        };
+        let mut analyses = Vec::new();
+        for of_overview in [true, false] {
+            // No upload: it takes less than the history in memory, and is gone before the answer.
+            let temporary = Temporary::new(uploads, 0)?;
+            {
+                let file = std::fs::File::create_new(temporary.path()).map_err(failed)?;
+                let state = self.state();
+                let rows = if of_overview { state.overview.rows() } else { &state.monitor };
+                if rows.rows().count() < 2 || rows.series().is_empty() {
+                    continue;
+                }
+                native(rows, host, &utc, file).map_err(failed)?;
+            }
+            analyses.push(findings::analysis(temporary.path().to_path_buf(), options)?);
+        }
+        let found = findings::answer(&analyses, None);
+        *last = Some((Instant::now(), found.clone()));
+        Ok(found)
     }
 
     /// The providers of the source, and their health.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
+use tallymon::analyze::Analysis;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
@@ -15,6 +16,7 @@ use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::decimate::Decimator;
+use crate::findings;
 use crate::http::Refused;
 use crate::live::{MOST_SERIES, watch_top};
 use crate::parameters::milliseconds;
@@ -37,6 +39,8 @@ pub(crate) struct LogHost {
     bytes: u64,
     read: BytesRead,
     state: Mutex<Stage>,
+    /// What was found in it, once somebody asked; one request at a time looks.
+    found: Mutex<Option<Arc<Analysis>>>,
     /// The log has one current time, which only one request may use.
     moment: Mutex<()>,
 }
@@ -61,6 +65,7 @@ impl LogHost {
             read: BytesRead::default(),
             state: Mutex::new(Stage::Opening),
             moment: Mutex::new(()),
+            found: Mutex::default(),
         })
     }
 
@@ -74,6 +79,7 @@ impl LogHost {
             read: BytesRead::default(),
             state: Mutex::new(Stage::Ready(log)),
             moment: Mutex::new(()),
+            found: Mutex::default(),
         })
     }
 
@@ -124,6 +130,28 @@ impl LogHost {
     pub(crate) fn file(&self) -> Result<&Path, Refused> {
         self.log(None)?;
         Ok(&self.path)
+    }
+
+    /// What is wrong in it, as far as it is about a host. The log is read for it once.
+    pub(crate) fn findings(&self, host: Option<&str>, options: &ReadOptions) -> Result<Value, Refused> {
+        self.log(host)?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let analysis = match &*found {
+            Some(found) => Arc::clone(found),
+            None => {
+                let made = findings::analysis(self.path.clone(), options);
+                let made = Arc::new(made.map_err(|refused| self.named(refused))?);
+                *found = Some(Arc::clone(&made));
+                made
+            }
+        };
+        drop(found);
+        Ok(findings::answer(std::slice::from_ref(&*analysis), host))
+    }
+
+    /// An error with the name of the log instead of a path, which says nothing of an upload.
+    fn named(&self, refused: Refused) -> Refused {
+        Refused { words: refused.words.replace(&*self.path.to_string_lossy(), &self.name), ..refused }
     }
 
     /// What it is, as JSON.

@@ -51,6 +51,8 @@ pub(crate) struct Service {
     profile_page: ProfilePage,
     streams: Arc<Semaphore>,
     work: Semaphore,
+    /// One log at a time is looked through for findings.
+    analyses: Semaphore,
     /// The counters of the first chart.
     usual: Vec<String>,
     metrics: Option<Arc<Metrics>>,
@@ -105,6 +107,7 @@ impl Service {
             profile_page: ProfilePage::new(),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             work: Semaphore::new(MOST_WORK),
+            analyses: Semaphore::new(1),
             usual,
             metrics,
             local,
@@ -369,7 +372,9 @@ impl Service {
     ) -> Result<Response<Answer>, Refused> {
         // What is known at once does not wait for what has to be read.
         let is_short = matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/logs" | "/api/v1/rows");
-        let permit = if is_short { None } else { Some(self.work.acquire().await) };
+        // Looking through a large log takes long, and nobody else should wait for that.
+        let room = if name == "/api/v1/findings" { &self.analyses } else { &self.work };
+        let permit = if is_short { None } else { Some(room.acquire().await) };
         let _permit = permit.transpose().map_err(|_| busy("the server ends"))?;
         let service = Arc::clone(self);
         let work = tokio::task::spawn_blocking(move || service.read(&name, &parameters));
@@ -414,6 +419,10 @@ impl Service {
                 };
                 Ok(chart.json())
             }
+            "/api/v1/findings" => match host()? {
+                Host::Live(live) => live.findings(&self.uploads, self.hub.options()),
+                Host::Log(log, part) => log.findings(part.as_deref(), self.hub.options()),
+            },
             "/api/v1/rows" => self.rows(parameters),
             "/api/v1/compare" => {
                 let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);

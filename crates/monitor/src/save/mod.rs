@@ -18,6 +18,7 @@ use crate::workspace::options::LocalTime;
 use crate::workspace::state::Workspace;
 
 pub use picture::{COLOURS, DASHES, Other, Page, escaped, html, svg};
+pub use raw::native;
 pub use text::csv;
 
 /// A file name with the current time.

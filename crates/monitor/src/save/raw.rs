@@ -15,11 +15,12 @@ use crate::model::{Monitor, Series};
 use crate::workspace::options::LocalTime;
 
 /// Writes the whole history into a new native log: types, raw numbers, clocks and bases as they were sampled.
+/// `host` stands in the paths that name none; `local` makes the local times of records.
 ///
 /// # Errors
 ///
 /// Those of the file.
-pub(super) fn native(
+pub fn native(
     monitor: &Monitor,
     host: &str,
     local: &dyn Fn(FileTime) -> LocalTime,

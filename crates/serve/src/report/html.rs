@@ -8,16 +8,13 @@ use tallymon::core::visible::visible;
 
 use super::{Logs, Report, ReportError};
 use crate::chart::{Chart, SeriesInfo, number};
+use crate::findings::{MOST_FINDINGS, finding};
 use crate::log_host::clock;
 use crate::pack::{self, Cell};
 use crate::page::PAGE;
 use crate::parameters::milliseconds;
 use crate::statistics::Statistics;
 
-/// The most findings, and the most changes.
-const MOST_FINDINGS: usize = 30;
-/// The most ranges and instances of a finding.
-const MOST_DETAILS: usize = 5;
 /// Where the data goes.
 const PLACE: &str = "<script type=\"application/octet-stream\" id=\"data\">";
 /// What unpacks the script of the page and runs it. The rules of the page allow it by its hash, and what it
@@ -214,31 +211,5 @@ fn change(one: &Change) -> Value {
     json!({
         "path": visible(&one.path), "effect": one.effect.name(), "before": number(one.before),
         "after": number(one.after), "unit": one.counter_type.suffix().as_str(),
-    })
-}
-
-fn finding(found: &Finding, mark: &str) -> Value {
-    let instances = found.instances.iter().take(MOST_DETAILS).map(|one| {
-        let range = |range: &tallymon::analyze::Range| {
-            json!({ "from": milliseconds(range.from), "to": milliseconds(range.to), "worst": range.worst })
-        };
-        let more = one.ranges.len().saturating_sub(MOST_DETAILS) as u64;
-        // The times of what is gone are not on the axis of the report.
-        let shown = if mark == "gone" { 0 } else { MOST_DETAILS };
-        json!({
-            "path": visible(&one.path), "worst": one.worst, "usual": one.usual,
-            "unit": one.counter_type.suffix().as_str(),
-            "ranges": one.ranges.iter().take(shown).map(range).collect::<Vec<_>>(),
-            "more": if shown == 0 { 0 } else { more.saturating_add(one.more_ranges) },
-        })
-    });
-    let causes = found.causes.iter().take(MOST_DETAILS).map(|one| {
-        let unit = one.counter_type.suffix().as_str();
-        json!({ "name": visible(&one.instance), "during": one.during, "unit": unit })
-    });
-    json!({
-        "title": visible(&found.title), "severity": mark, "share": found.share,
-        "host": visible(&found.host), "means": found.means, "next": found.next,
-        "instances": instances.collect::<Vec<_>>(), "causes": causes.collect::<Vec<_>>(),
     })
 }

@@ -80,7 +80,7 @@ fn every_answer_is_as_described() {
             "/api/v1/rows" => &["path=%5CProcessor(*)%5C6&after=0"],
             "/api/v1/explain" => &["path=%5CMemory%5CAvailable%20Bytes"],
             "/api/v1/contributors" => &["time=TIME", "host=log1&time=TIME"],
-            "/api/v1/overview" => &["", "host=log1"],
+            "/api/v1/overview" | "/api/v1/findings" => &["", "host=log1"],
             "/api/v1/providers" => &["", "host=log1&lang=ja"],
             "/api/v1/events" => &["", "filter=night&level=error&last=3"],
             "/api/v1/compare" => &["first=log1&second=log1&align=clock"],

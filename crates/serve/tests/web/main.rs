@@ -8,6 +8,7 @@ mod browser;
 mod client;
 mod convert;
 mod description;
+mod findings;
 mod machine;
 mod metrics;
 mod profiles;
