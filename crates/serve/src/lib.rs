@@ -52,6 +52,6 @@ mod upload;
 
 pub use metrics::MetricsAccess;
 pub use profiles::ProfileAccess;
-pub use report::{Figures, Line, Logs, Report, ReportError, ReportOptions, report};
+pub use report::{Busiest, Busy, Figures, Line, Logs, Report, ReportError, ReportOptions, report};
 pub use server::{Options, Secure, ServeError, Server};
 pub use sessions::SessionAccess;

@@ -108,8 +108,8 @@ pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
         reading: reading(&wanted.reading)?,
         locale: paths::locale(common)?,
     };
-    // The logs are read for their columns, for findings, and for values.
-    let progress = Progress::of(&options.reading.bytes_read, &all, 3);
+    // The logs are read for their columns, for findings, for values, and for gaps.
+    let progress = Progress::of(&options.reading.bytes_read, &all, 4);
     let mut made = report(&options).map_err(failure)?;
     let bytes = match form {
         Form::Html => made.html().map_err(failure)?.into_bytes(),

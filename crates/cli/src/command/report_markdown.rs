@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use tallymon::analyze::{Against, Effect, Finding, MACHINE_PARAMETERS};
 use tallymon_monitor::model::format::Numbers;
-use tallymon_serve::{Figures, Line, Report};
+use tallymon_serve::{Busy, Figures, Line, Report};
 
 use super::analyze::text;
 
@@ -18,6 +18,7 @@ pub(super) fn write(out: &mut impl Write, report: &mut Report) -> io::Result<()>
     if let Some(against) = report.against() {
         changes(out, report, against)?;
     }
+    holes_and_busiest(out, report)?;
     let found = report.findings();
     let count = match found.findings.len() {
         0 => "Nothing was found.".to_owned(),
@@ -73,6 +74,32 @@ fn about(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let clock = &earlier.summary.clock;
         let (first, last) = (clock.text(earlier.first), clock.text(earlier.last));
         writeln!(out, "| Compared with | {}, {first} to {last} |", names(&earlier.names))?;
+    }
+    writeln!(out)
+}
+
+/// Gaps and restarts, and the busiest instances over the whole time.
+fn holes_and_busiest(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let holes = report.logs.holes(MOST);
+    if !holes.is_empty() {
+        writeln!(out, "## Gaps and restarts\n")?;
+        holes.iter().try_for_each(|line| writeln!(out, "- {}", text::escaped(line)))?;
+        writeln!(out)?;
+    }
+    if report.busiest.is_empty() {
+        return Ok(());
+    }
+    let numbers = Numbers::default();
+    writeln!(
+        out,
+        "## Busiest\n\n| counter | instance | mean of all records | max | unit |\n|---|---|--:|--:|---|"
+    )?;
+    for group in &report.busiest {
+        for Busy { name, mean, max } in &group.instances {
+            let [title, name] = [&group.title, name].map(|text| text::escaped(text));
+            let (mean, max) = (numbers.number(*mean), numbers.number(*max));
+            writeln!(out, "| {title} | {name} | {mean} | {max} | {} |", group.unit)?;
+        }
     }
     writeln!(out)
 }

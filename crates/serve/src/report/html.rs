@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use tallymon::analyze::{Change, Finding, MACHINE_PARAMETERS};
+use tallymon::core::time::FileTime;
 use tallymon::core::visible::visible;
 
-use super::{Logs, Report, ReportError};
+use super::{Busiest, Busy, Logs, Report, ReportError};
 use crate::chart::{Chart, SeriesInfo, number};
 use crate::findings::{MOST_FINDINGS, finding};
 use crate::log_host::clock;
@@ -20,6 +21,8 @@ const PLACE: &str = "<script type=\"application/octet-stream\" id=\"data\">";
 /// What unpacks the script of the page and runs it. The rules of the page allow it by its hash, and what it
 /// unpacks by the hash that the script has anyway.
 const LOADER: &str = include_str!("../../page/src/loader.js");
+/// The most gaps and restarts.
+const MOST_HOLES: usize = 20;
 /// Marks what is of the logs from before; it needs no translation.
 const BEFORE: &str = "≈ ";
 
@@ -69,7 +72,7 @@ impl Report {
 
     /// What the logs are and what was found in them.
     fn about(&self) -> Value {
-        let Logs { names, summary, columns, first, last, records } = &self.logs;
+        let Logs { names, summary, columns, first, last, records, gaps, gap_count, restarts } = &self.logs;
         let hosts: Vec<_> = summary.hosts.iter().map(|host| visible(host)).collect();
         let found = self.findings();
         let machine = found.parameters.iter().filter(|(name, _)| MACHINE_PARAMETERS.contains(&name.as_str()));
@@ -84,6 +87,14 @@ impl Report {
             "made": milliseconds(tallymon::clock::now()), "leftOut": self.left_out,
             "decimated": self.chart.rows.is_decimated, "findings": findings, "moreFindings": more,
         });
+        let gap =
+            |(after, seconds): &(FileTime, f64)| json!({ "time": milliseconds(*after), "seconds": seconds });
+        about["gaps"] = gaps.iter().take(MOST_HOLES).map(gap).collect();
+        about["gapCount"] = json!(gap_count);
+        let restart =
+            |(host, time): &(String, FileTime)| json!({ "host": host, "time": milliseconds(*time) });
+        about["restarts"] = restarts.iter().take(MOST_HOLES).map(restart).collect();
+        about["busiest"] = self.busiest.iter().map(busiest).collect();
         if let (Some(earlier), Some(against)) = (&self.earlier, self.against()) {
             about["before"] = json!({
                 "logs": earlier.names, "first": milliseconds(earlier.first),
@@ -205,6 +216,12 @@ fn page_with(data: &str) -> Result<String, ReportError> {
         "{before}{PLACE}{data}{between}<script type=\"application/octet-stream\" id=\"program\">{script}\
          </script>\n<script>{loader}</script>{end}"
     ))
+}
+
+fn busiest(one: &Busiest) -> Value {
+    let busy = |busy: &Busy| json!({ "name": busy.name, "mean": number(busy.mean), "max": number(busy.max) });
+    let instances: Vec<Value> = one.instances.iter().map(busy).collect();
+    json!({ "title": one.title, "unit": one.unit, "instances": instances })
 }
 
 fn change(one: &Change) -> Value {

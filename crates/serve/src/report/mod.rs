@@ -1,6 +1,7 @@
 //! A report of logs: the page with its data in it, one file that works without a server; or a picture; or the
 //! numbers, for other forms. With logs from before it says what differs, and has both in each chart.
 
+mod busiest;
 mod html;
 mod picture;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use tallymon::analyze::{Against, Analysis, RuleSet, against, analyze};
 use tallymon::core::time::FileTime;
 use tallymon::core::visible::visible;
+use tallymon::log::info::info_of;
 use tallymon::log::{LogError, LogTime, ReadOptions, Selection};
 use tallymon::{Locale, Log, LogSummary};
 
@@ -18,6 +20,7 @@ use crate::chart::{Chart, MOST_POINTS, Range};
 use crate::http::Refused;
 use crate::log_host::LogHost;
 pub use crate::statistics::Figures;
+pub use busiest::{Busiest, Busy};
 
 /// The most series; each of a day at 15 s takes up to 25 kB.
 const MOST_SERIES: usize = 64;
@@ -52,6 +55,8 @@ pub struct Report {
     pub left_out: usize,
     /// Requested counters that the logs do not have, with the reason.
     pub not_found: Vec<String>,
+    /// The busiest instances over the whole time.
+    pub busiest: Vec<Busiest>,
     chart: Chart,
     before: Option<Chart>,
     found: Findings,
@@ -72,6 +77,12 @@ pub struct Logs {
     pub last: FileTime,
     /// Records of the part.
     pub records: u64,
+    /// Times without records within each log: the last record before (UTC), and the seconds until the next.
+    pub gaps: Vec<(FileTime, f64)>,
+    /// The number of all gaps.
+    pub gap_count: u64,
+    /// Hosts that were restarted, each before the time of a record (UTC), in the order of time.
+    pub restarts: Vec<(String, FileTime)>,
 }
 
 /// What was found in the logs.
@@ -156,12 +167,14 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let most = if options.against.is_empty() { MOST_SERIES } else { MOST_SERIES / 2 };
     let left_out = chart.series.len().saturating_sub(most);
     chart.keep(most);
-    let logs = Logs::new(&options.logs, summary, columns, &chart);
+    let busiest = busiest::busiest(&host, &range(&summary, options), &options.locale);
+    let mut logs = Logs::new(&options.logs, summary, columns, &chart);
+    logs.look_for_holes(&options.logs, &part, reading)?;
     let (earlier, before) = match options.against.is_empty() {
         true => (None, None),
         false => Some(earlier(options, &chart)?).unzip(),
     };
-    Ok(Report { logs, earlier, left_out, not_found, chart, before, found })
+    Ok(Report { logs, earlier, left_out, not_found, busiest, chart, before, found })
 }
 
 /// The logs from before, with the same counters.
@@ -207,7 +220,51 @@ impl Logs {
         let names = names.map(|name| visible(&name.to_string_lossy()).into_owned()).collect();
         // The statistics know the times also where rows became stretches.
         let times = chart.times.unwrap_or((summary.first, summary.last));
-        Logs { names, summary, columns, first: times.0, last: times.1, records: chart.rows.of }
+        let (first, last, records) = (times.0, times.1, chart.rows.of);
+        let (gaps, restarts) = (Vec::new(), Vec::new());
+        Logs { names, summary, columns, first, last, records, gaps, gap_count: 0, restarts }
+    }
+
+    /// Reads the logs for gaps and restarts.
+    fn look_for_holes(
+        &mut self,
+        paths: &[PathBuf],
+        part: &Selection,
+        reading: &ReadOptions,
+    ) -> Result<(), ReportError> {
+        for path in paths {
+            let info = info_of(path, part, reading).map_err(ReportError::Log)?;
+            self.gaps.extend(info.gaps.iter().map(|gap| (gap.after, gap.seconds)));
+            self.gap_count = self.gap_count.saturating_add(info.gap_count);
+            for host in info.hosts {
+                let name = visible(&host.name).into_owned();
+                self.restarts.extend(host.restarts.into_iter().map(|time| (name.clone(), time)));
+            }
+        }
+        self.restarts.sort_by_key(|(_, time)| *time);
+        Ok(())
+    }
+
+    /// The gaps and restarts in words, on the clock of the logs; at most `most` of each.
+    pub fn holes(&self, most: usize) -> Vec<String> {
+        let clock = &self.summary.clock;
+        let gap = |(after, seconds): &(FileTime, f64)| {
+            format!("no record for {seconds:.0} s after {}", clock.text(*after))
+        };
+        let restart = |(host, time): &(String, FileTime)| {
+            format!(
+                "{} was restarted before {}",
+                if host.is_empty() { "the host" } else { host },
+                clock.text(*time)
+            )
+        };
+        let mut words: Vec<String> = self.gaps.iter().take(most).map(gap).collect();
+        let more = self.gap_count.saturating_sub(words.len() as u64);
+        words.extend((more > 0).then(|| format!("{more} more gaps")));
+        words.extend(self.restarts.iter().take(most).map(restart));
+        let more = self.restarts.len().saturating_sub(most);
+        words.extend((more > 0).then(|| format!("{more} more restarts")));
+        words
     }
 }
 

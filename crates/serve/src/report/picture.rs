@@ -7,7 +7,7 @@ use tallymon::log::zone::add_minutes;
 use tallymon_monitor::model::format;
 use tallymon_monitor::save::{COLOURS, DASHES, escaped};
 
-use super::{Line, Report};
+use super::{Busy, Line, Report};
 use crate::chart::Chart;
 use crate::statistics::Figures;
 
@@ -20,6 +20,8 @@ const LINE: f64 = 18.0;
 const TIMES: u8 = 6;
 /// Points of a line: the smallest and the largest value of each stretch.
 const MOST_POINTS: usize = 1_920;
+/// The most gaps and restarts.
+const MOST_HOLES: usize = 5;
 /// From here on times have their date.
 const DAY: u64 = 24 * 3_600 * 10_000_000;
 
@@ -39,6 +41,7 @@ impl Report {
             let own = lines.iter().enumerate().filter(|(_, line)| line.object == object);
             y = self.panel(object, &own.collect::<Vec<_>>(), y + LINE, &mut body);
         }
+        y = self.words(y + LINE, &mut body);
         let title = self.logs.names.join(", ");
         let before = self.earlier.as_ref().map(|earlier| format!(" \u{2248} {}", earlier.names.join(", ")));
         let clock = &self.logs.summary.clock;
@@ -53,6 +56,21 @@ impl Report {
             escaped(title + &before.unwrap_or_default()),
             escaped(span),
         )
+    }
+
+    /// Gaps, restarts and the busiest instances as lines of text below `top`; returns where they end.
+    fn words(&self, top: f64, text: &mut String) -> f64 {
+        let numbers = format::Numbers::default();
+        let busiest = self.busiest.iter().map(|one| {
+            let busy = |busy: &Busy| format!("{} {} {}", busy.name, numbers.number(busy.mean), one.unit);
+            format!("{}: {}", one.title, one.instances.iter().map(busy).collect::<Vec<_>>().join(", "))
+        });
+        let mut y = top;
+        for line in self.logs.holes(MOST_HOLES).into_iter().chain(busiest) {
+            let _ = writeln!(text, "<text x=\"8\" y=\"{y}\">{}</text>", escaped(line));
+            y += LINE;
+        }
+        y
     }
 
     /// The chart of an object below `top`; returns where it ends.
