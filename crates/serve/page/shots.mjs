@@ -92,9 +92,11 @@ async function lookAtProfiles(page) {
   await page.locator(".settings select").first().selectOption("en");
   await inside.getByRole("tab", { name: "Call tree" }).waitFor();
   await page.locator(".settings select").nth(1).selectOption("contrast");
+  await inside.locator("html[data-theme=contrast]").waitFor({ state: "attached" });
   await inside.getByRole("button", { name: "Shop.Program.Main(string[])" }).waitFor();
   await check("profile-contrast");
   await page.locator(".settings select").nth(1).selectOption("auto");
+  await inside.locator("html[data-theme=auto]").waitFor({ state: "attached" });
   await inside.getByRole("button", { name: "Shop.Program.Main(string[])" }).waitFor();
   // Digits lead back, also from inside.
   await inside.locator("main").focus();
@@ -185,6 +187,29 @@ async function lookAtThree(page) {
   await look(page, "compare-three");
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   if (await page.locator(".compare label select").count() !== 3) faults.push("a log stays in the comparison");
+}
+
+/** What is wrong in a log is marked in the chart, and can be opened by keys and by a click on its mark. */
+async function lookAtMarks(page) {
+  const rows = Array.from({ length: 600 }, (_, nth) => `"03/01/2026 00:${String(Math.floor(nth / 60)).padStart(2, "0")}:${String(nth % 60).padStart(2, "0")}.000","${nth > 200 && nth < 500 ? 98 + nth % 2 : 8 + nth % 5}","${nth > 200 && nth < 500 ? 96 : 3}"`);
+  const head = '"(PDH-CSV 4.0) (UTC)(0)","\\\\WEB\\Processor(_Total)\\% Processor Time","\\\\WEB\\Process(hog)\\% Processor Time"';
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  await page.locator("input[type=file]").setInputFiles({ name: "busy.csv", mimeType: "text/csv", buffer: Buffer.from([head, ...rows].join("\r\n")) });
+  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("busy.csv"));
+  await page.locator(".marks .mark").first().waitFor();
+  await page.keyboard.press("f");
+  const finding = page.locator(".marks .findings li.card");
+  await finding.waitFor();
+  const [words, seen] = [await finding.textContent(), decodeURIComponent(page.url())];
+  if (!words.includes("hog") || !/at=17723[0-9]+/.test(seen)) faults.push(`the finding says ${words} at ${seen}`);
+  await page.locator(".toolbar select").first().selectOption("line");
+  await page.locator(".u-over").waitFor();
+  await look(page, "marks");
+  await page.locator(".marks .mark[aria-expanded=true]").click();
+  await finding.waitFor({ state: "detached" });
+  const plot = await page.locator(".u-over").boundingBox();
+  await page.mouse.click(plot.x + plot.width * 0.6, plot.y + 3);
+  await finding.waitFor();
 }
 
 /** A thousand instances: the cell of each value has the colour of its share of the largest one. */
@@ -369,6 +394,7 @@ if (log) {
   await lookAtTwo(page);
   await lookAtThree(page);
   await lookAtMany(page);
+  await lookAtMarks(page);
   await page.locator(".host select").selectOption({ index: 0 });
 }
 

@@ -4,6 +4,8 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Data } from "./live";
 import { clock, moment, number, onClock } from "./format";
+import { rangesOf } from "./marks";
+import type { Finding } from "./report";
 import type { Note, View } from "./state";
 
 /** Okabe and Ito's colours, which most people can tell apart; the dashes tell the rest apart. */
@@ -26,11 +28,16 @@ export function powerOf(values: (number | null)[], unit: string): number {
   return Math.max(-9, Math.min(7, Math.floor(2 - Math.log10(most) + 1e-9)));
 }
 
+/** The height of the bars of findings. */
+const MARK = 6;
+
 type Props = {
   data: Data; powers: number[]; view: View; chosen: number; highlight: boolean;
   /** Seconds of a sweep; the time moves if there are none. */
   sweep: number | null; label: string; theme: string;
   notes?: Note[];
+  /** Findings, each with a bar at the top over the times that it is about. */
+  marks?: Finding[]; onMark?: (time: number) => boolean;
   /** Charts that share a cursor have the same word. */
   together?: string;
   /** The colours of the series, if they are not the first ones. */
@@ -117,7 +124,7 @@ export function Chart(props: Props) {
         sync: now.current.together ? { key: now.current.together, filters: { pub: (type) => type.startsWith("mousem") || type === "mouseleave" } } : undefined,
       },
       hooks: {
-        draw: [drawNotes],
+        draw: [drawNotes, drawMarks],
         setCursor: [(one) => { now.current.onCursor(timeAt(one.cursor.idx)); }],
         setSelect: [(one) => {
           if (one.select.width < 4) return;
@@ -143,7 +150,7 @@ export function Chart(props: Props) {
     const next = drawn(props);
     order.current = next.order;
     plot.current?.setData(next.rows as uPlot.AlignedData);
-  }, [data, props.powers.join(), props.notes]);
+  }, [data, props.powers.join(), props.notes, props.marks?.map((one) => one.title).join()]);
 
   const timeAt = (place: number | null | undefined): number | null => {
     if (place === null || place === undefined) return null;
@@ -176,6 +183,23 @@ export function Chart(props: Props) {
     }
   };
 
+  const drawMarks = (one: uPlot) => {
+    const { marks = [], data: { times } } = now.current;
+    const { ctx, bbox } = one;
+    const style = getComputedStyle(document.documentElement);
+    for (const mark of marks) {
+      ctx.fillStyle = style.getPropertyValue({ critical: "--bad", warning: "--high" }[mark.severity] ?? "--main");
+      const ranges = rangesOf(mark);
+      order.current.forEach((nth, place) => {
+        // A range between two rows is marked at the first of them.
+        const after = times[nth + 1] ?? times[nth] + 1;
+        if (nth < 0 || !ranges.some((part) => part.from < after && part.to >= times[nth])) return;
+        const [x, end] = [place, place + 1].map((at) => one.valToPos(one.data[0][Math.min(at, order.current.length - 1)], "x", true));
+        ctx.fillRect(x, bbox.top, Math.max(2, end - x), MARK * devicePixelRatio);
+      });
+    }
+  };
+
   /** The series nearest to a point of the chart. */
   const nearest = (top: number, place: number): number => {
     const made = plot.current;
@@ -194,6 +218,7 @@ export function Chart(props: Props) {
     const place = made?.cursor.idx;
     const time = timeAt(place);
     if (!made || place === null || place === undefined || time === null || (made.select.width ?? 0) > 3) return;
+    if ((made.cursor.top ?? 0) <= MARK * 2 && props.onMark?.(time)) return;
     props.onPick(time, nearest(made.cursor.top ?? 0, place));
   };
 

@@ -89,7 +89,7 @@ export function Sessions() {
         ? <button class="main" disabled={busy.value} aria-expanded={making.value} title="n" onClick={() => { making.value = !making.value; }}>+ {t("newSession")}</button>
         : <p class="soft">{t("onlyShown")}</p>}</div>
       {making.value && own.control && <Form />}
-      {own.sessions.length === 0 && <p>{t("noSessions")}</p>}
+      {own.sessions.length === 0 && <p>{t("nothing")}</p>}
       {own.sessions.length > 0 && <div class="scroll"><table>
         <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th>{t("file")}</th>{(["interval", "size", "records", "errors", "alerts", "lastRecord"] as const).map((word) => (
           <th class="num">{t(word)}</th>))}<td /></tr></thead>

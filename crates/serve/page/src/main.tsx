@@ -69,8 +69,8 @@ function Trouble() {
   );
 }
 
-const KEYS: [string, Word][] = [["1 – 8", "keyScreens"], ["A", "keyAdd"], ["V", "keyView"], ["H", "highlight"],
-  ["N", "keyNote"], ["S", "keySession"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "keyCursor"], ["+ −", "zoom"], ["W, Enter", "keyWho"], ["?", "keys"]];
+const KEYS: [string, Word][] = [["1 – 8", "keyScreens"], ["A", "add"], ["V", "view"], ["H", "highlight"],
+  ["N", "note"], ["S", "sessions"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "chart"], ["+ −", "zoom"], ["W, Enter", "who"], ["F", "findings"], ["?", "keys"]];
 
 function Keys() {
   const box = useRef<HTMLDialogElement>(null);

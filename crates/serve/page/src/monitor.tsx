@@ -6,15 +6,18 @@ import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
 import { Heat } from "./heat";
 import { data, type Data } from "./live";
+import { Marks, openMark, useFindings } from "./marks";
 import {
   addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, inReport, isLive, MOST_NOTES, notes,
   paths, range, said, screen, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
+import type { Finding } from "./report";
 import { t, type Word } from "./words";
 
 const selection = signal<[number, number] | null>(null);
 const selected = signal<ChartAnswer | null>(null);
 const causes = signal<{ at: number; answer: Contributors } | null>(null);
+let nextMarks: Finding[] = [];
 /** More charts and rows of tables than these are not drawn. */
 const MOST_CHARTS = 12;
 const MOST_ROWS = 200;
@@ -55,6 +58,7 @@ export function Monitor() {
   const powers = useMemo(() => shown.series.map((one) => powerOf(one.values, one.unit)), [shown]);
   const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
   const live = isLive() && !range.value && !inReport;
+  const marks = nextMarks = useFindings();
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
 
   const select = async (from: number, to: number) => {
@@ -77,6 +81,7 @@ export function Monitor() {
   const waits = shown.times.length === 0;
   const graph = view.value === "line" || view.value === "area" || view.value === "stacked";
   const common = {
+    marks, onMark: (time: number) => openMark(marks, time),
     highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom,
     sweep: live && sweep.value && !shown.decimated ? span.value : null,
     onCursor: (time: number | null) => { cursor.value = time; }, say: (words: string) => { said.value = words; },
@@ -101,6 +106,7 @@ export function Monitor() {
         onCursor={common.onCursor} say={common.say} onChoose={(which) => { chosen.value = shown.series[which]?.path ?? null; }} />}
       {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} />}
       {view.value === "values" && <Values shown={shown} lines={lines.value} />}
+      <Marks marks={marks} />
       <ValueBar shown={shown} line={lines.value[nth]} />
       <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} />
       {notes.value.length > 0 && <ul class="notes">{notes.value.map((one) => (
@@ -274,7 +280,7 @@ function Causes() {
     <section class="panel causes" aria-label={t("who")}>
       <h2>{t("causes")} {moment(at)}</h2>
       <button onClick={() => { causes.value = null; }}>{t("close")}</button>
-      {answer.groups.length === 0 && <p>{t("noCauses")}</p>}
+      {answer.groups.length === 0 && <p>{t("nothing")}</p>}
       <div class="groups">{answer.groups.map((group) => (
         <table><caption>{group.title}</caption><tbody>{group.instances.map((one) => (
           <tr><th scope="row">{one.name}</th><td class="num">{number(one.value)} {group.unit}</td>
@@ -311,6 +317,7 @@ export function monitorKey(key: string): boolean {
   else if (key === "h") highlight.value = !highlight.value;
   else if (key === "n") annotate();
   else if (key === "u") undo();
+  else if (key === "f") return openMark(nextMarks);
   else if (key === " ") frozen.value = !frozen.value;
   else if (key === "w") void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value);
   else return false;

@@ -32,6 +32,8 @@ export function ReportPage() {
         {before && <><dt>≈</dt><dd>{before.logs.join(", ")}: {moment(before.first, before.clock)}, {duration((before.last - before.first) / 1000)}</dd></>}
         <dt>{t("records")}</dt><dd>{number(about.records)}</dd>
         <dt>{t("counters")}</dt><dd>{number(about.columns)} ({t("chart")}: {number(about.series.filter((one) => one.path[0] !== "≈").length)})</dd>
+        {about.gapCount > 0 && <><dt>{t("gaps")}</dt><dd>{number(about.gapCount)}: {about.gaps.map((one) => `${moment(one.time)} + ${duration(one.seconds)}`).join("; ")}</dd></>}
+        {about.restarts.length > 0 && <><dt>{t("restarts")}</dt><dd>{about.restarts.map((one) => `${one.host} ${moment(one.time)}`).join("; ")}</dd></>}
         {about.damage > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(about.damage)}</dd></>}
       </dl>
       {before && <section><h2>{t("compare")} ({number(before.changes.length + before.more)} / {number(before.compared)})</h2>
@@ -42,6 +44,10 @@ export function ReportPage() {
         {about.findings.length === 0 && <p>{t("noFindings")}</p>}
         <ol class="findings">{about.findings.map((one) => <FindingItem one={one} />)}</ol>
       </section>
+      {about.busiest.map((group) => <section class="block"><h2>{group.title}</h2>
+        <table><thead><tr><th>{t("instance")}</th><th class="num">{t("avg")}</th><th class="num">{t("max")}</th></tr></thead>
+          <tbody>{group.instances.map((one) => <tr><th scope="row">{one.name}</th><td class="num">{number(one.mean)} {group.unit}</td>
+            <td class="num">{number(one.max)}</td></tr>)}</tbody></table></section>)}
       {objects.map((object) => {
         const own = about.series.filter((one) => one.object === object);
         const shown = reportChart(own.map((one) => one.path), null, POINTS);
@@ -61,7 +67,7 @@ export function ReportPage() {
   );
 }
 
-function FindingItem({ one }: { one: Finding }) {
+export function FindingItem({ one }: { one: Finding }) {
   return (
     <li class="card"><h3><span class={`mark ${one.severity}`}>{one.severity}</span> {one.title} – {percent(one.share * 100)}</h3>
       <ul>{one.instances.map((where) => (

@@ -13,6 +13,8 @@ export type Report = {
   clock: LogClock; machine: string[];
   before?: { logs: string[]; first: number; last: number; clock: LogClock; compared: number; more: number;
     changes: { path: string; effect: string; before: number; after: number; unit: string }[] };
+  gaps: { time: number; seconds: number }[]; gapCount: number; restarts: { host: string; time: number }[];
+  busiest: { title: string; unit: string; instances: { name: string; mean: number; max: number }[] }[];
   damage: number; made: number; points: number; decimated: boolean; leftOut: number; moreFindings: number;
   findings: Finding[]; series: (Omit<Column, "values"> & { step: number; statistics: Statistics })[];
 };

@@ -211,3 +211,35 @@ fn a_report_of_many_hosts_has_all_of_them() {
         assert_eq!((made.series(), made.left_out, made.not_found), (26, 0, Vec::new()));
     }
 }
+
+/// Gaps, restarts and the busiest instances are in the report, in its picture and on its screen.
+#[test]
+fn a_report_says_when_nothing_was_recorded_and_who_was_busiest() {
+    let scratch = Scratch::new();
+    let file = scratch.join("holes.csv");
+    let names = ["_Total", "hog", "sleeper"];
+    let head = names.map(|name| format!(r#","\\W\Process({name})\% Processor Time""#)).concat();
+    // Every ten seconds but for half an hour; the hog runs in every second record.
+    let row = |nth: u32| {
+        let minutes = nth / 6 + if nth < 60 { 0 } else { 30 };
+        let hog = 80 * (nth % 2);
+        format!("\r\n\"03/01/2026 00:{minutes:02}:{:02}.000\",\"99\",\"{hog}\",\"1\"", nth % 6 * 10)
+    };
+    let text = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}{}\r\n", (0..120).map(row).collect::<String>());
+    std::fs::write(&file, text).unwrap();
+    let mut made = report(&options(vec![file], vec![r"\Process(*)\% Processor Time".into()])).unwrap();
+    assert_eq!(made.logs.gaps.iter().map(|(_, seconds)| *seconds).collect::<Vec<_>>(), [1810.0]);
+    assert_eq!(made.logs.gap_count, 1);
+    let busiest: Vec<(&str, f64, f64)> =
+        made.busiest[0].instances.iter().map(|one| (one.name.as_str(), one.mean, one.max)).collect();
+    assert_eq!(busiest, [("hog", 40.0, 80.0), ("sleeper", 1.0, 1.0)]);
+    let picture = made.svg();
+    assert!(picture.contains("no record for 1810 s after") && picture.contains("hog 40"), "{picture}");
+    let (page, shots) = (scratch.join("report.html"), scratch.join("shots"));
+    std::fs::write(&page, made.html().unwrap()).unwrap();
+    let address = format!("file://{}", page.display());
+    let words = ["Gaps", "+ 0:30:10", "Process: % Processor Time", "hog\t40\t80"];
+    let arguments: Vec<&OsStr> =
+        [address.as_ref(), shots.as_ref()].into_iter().chain(words.iter().map(OsStr::new)).collect();
+    look(&arguments, "report-monitor");
+}
