@@ -4,6 +4,9 @@
 //! part, where, and what to do. Each kind of failure has its own exit code; see [`exit`].
 #![forbid(unsafe_code)]
 
+#[cfg_attr(target_os = "linux", path = "activation/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "activation/other.rs")]
+mod activation;
 mod arguments;
 mod border;
 mod command;

@@ -179,13 +179,27 @@ impl Server {
     ///
     /// The address is not of this machine only, the port is taken, or the source does not answer.
     pub fn bind(options: Options) -> Result<Server, ServeError> {
+        allowed(&options)?;
+        let listener = std::net::TcpListener::bind(options.listen);
+        let listener = listener.map_err(|error| ServeError::Listen(options.listen, error))?;
+        Server::start(listener, options)
+    }
+
+    /// Uses a port that is open already, such as one of a service manager, and starts to sample. The address of
+    /// the options is not used.
+    ///
+    /// # Errors
+    ///
+    /// The address of the port is not of this machine only, or the source does not answer.
+    pub fn on(listener: std::net::TcpListener, options: Options) -> Result<Server, ServeError> {
+        let listen = listener.local_addr().map_err(|error| ServeError::System("the port", error))?;
+        let options = Options { listen, ..options };
+        allowed(&options)?;
+        Server::start(listener, options)
+    }
+
+    fn start(listener: std::net::TcpListener, options: Options) -> Result<Server, ServeError> {
         let is_loopback = options.listen.ip().is_loopback();
-        if !is_loopback && options.secure.is_none() {
-            return Err(ServeError::Exposed(options.listen));
-        }
-        if options.secure.is_some() && options.metrics == Some(MetricsAccess::Local) {
-            return Err(ServeError::Metrics);
-        }
         let (tls, login) = match &options.secure {
             None => (None, None),
             Some(secure) => {
@@ -193,11 +207,7 @@ impl Server {
                 (Some(tls), login)
             }
         };
-        if options.token.as_ref().is_some_and(|token| !Gate::is_possible(token)) {
-            return Err(ServeError::Token);
-        }
         let listen = |error| ServeError::Listen(options.listen, error);
-        let listener = std::net::TcpListener::bind(options.listen).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let random = |error: getrandom::Error| ServeError::System("random numbers", error.into());
@@ -287,6 +297,20 @@ impl Server {
         // Requests that read a log may take long; nobody waits for their answers any longer.
         runtime.shutdown_timeout(PERIOD);
         result
+    }
+}
+
+/// Refuses what would show this machine to others, and a token that can not be used.
+fn allowed(options: &Options) -> Result<(), ServeError> {
+    if !options.listen.ip().is_loopback() && options.secure.is_none() {
+        return Err(ServeError::Exposed(options.listen));
+    }
+    if options.secure.is_some() && options.metrics == Some(MetricsAccess::Local) {
+        return Err(ServeError::Metrics);
+    }
+    match &options.token {
+        Some(token) if !Gate::is_possible(token) => Err(ServeError::Token),
+        _ => Ok(()),
     }
 }
 

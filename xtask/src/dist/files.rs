@@ -64,7 +64,13 @@ impl Tree {
             // Without the name and the time of the file.
             crate::run(Command::new("gzip").args(["-9", "-n", "-f"]).arg(pages.join(page)))?;
         }
-        write(&folder.join("lib/systemd/system/tallymon-log@.service"), SERVICE.as_bytes())?;
+        for (name, text) in [
+            ("tallymon-log@.service", LOG_SERVICE),
+            ("tallymon-serve.socket", PAGE_SOCKET),
+            ("tallymon-serve.service", PAGE_SERVICE),
+        ] {
+            write(&folder.join("lib/systemd/system").join(name), text.as_bytes())?;
+        }
         for document in DOCUMENTS {
             write(&folder.join("share/doc/tallymon").join(document), &read(&root().join(document))?)?;
         }
@@ -158,7 +164,7 @@ fn pkg_config(about: &About) -> String {
 }
 
 /// A recording session that starts with the machine: `systemctl enable --now tallymon-log@NAME`.
-const SERVICE: &str = "[Unit]\n\
+const LOG_SERVICE: &str = "[Unit]\n\
     Description=Tallymon recording session %I\n\
     Documentation=man:tally-log(1)\n\n\
     [Service]\n\
@@ -167,3 +173,21 @@ const SERVICE: &str = "[Unit]\n\
     RestartSec=10\n\n\
     [Install]\n\
     WantedBy=multi-user.target\n";
+
+/// The port of the page, which starts it at the first request.
+const PAGE_SOCKET: &str = "[Unit]\n\
+    Description=Performance Monitor in a browser (port)\n\
+    Documentation=man:tally-serve(1)\n\n\
+    [Socket]\n\
+    ListenStream=127.0.0.1:7450\n\n\
+    [Install]\n\
+    WantedBy=sockets.target\n";
+
+const PAGE_SERVICE: &str = "[Unit]\n\
+    Description=Performance Monitor in a browser\n\
+    Documentation=man:tally-serve(1)\n\
+    Requires=tallymon-serve.socket\n\n\
+    [Service]\n\
+    DynamicUser=yes\n\
+    LoadCredential=token:/etc/tallymon/serve.token\n\
+    ExecStart=/usr/bin/tally serve --token-file ${CREDENTIALS_DIRECTORY}/token\n";

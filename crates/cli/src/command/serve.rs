@@ -24,6 +24,7 @@ use super::nsclient::{self, Allowed};
 use super::prof;
 use super::relog::reading;
 use super::{serve_samba, serve_tls};
+use crate::activation;
 use crate::arguments::parse::interval;
 use crate::arguments::{Common, Naming, Reading};
 use crate::border;
@@ -168,6 +169,11 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     if let Some(folder) = &wanted.samba {
         return serve_samba::run(common, folder, &wanted.object, wanted.interval);
     }
+    if (wanted.tls || wanted.nsclient) && activation::listener()?.is_some() {
+        let words =
+            "the service manager has opened a socket, which only the page uses; disable the socket unit";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     if wanted.tls {
         let listen = wanted.place(Ipv4Addr::UNSPECIFIED, USUAL_PORT)?;
         return serve_tls::run(common, listen, &flag_of_ctrl_c()?);
@@ -176,54 +182,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         let listen = wanted.place(Ipv4Addr::LOCALHOST, nsclient::USUAL_PORT)?;
         return nsclient::run(common, listen, password, &wanted.allow, &flag_of_ctrl_c()?);
     }
-    if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
-        let words = format_args!("{}: no such file; give performance logs", missing.display());
-        return Err(Failure::new(Kind::NotFound, words));
-    }
-    let is_live = wanted.live || wanted.logs.is_empty();
-    if wanted.metrics.is_some() && !is_live {
-        let words = "--metrics serves this machine, and only logs were given; add --live";
-        return Err(Failure::new(Kind::Usage, words));
-    }
-    let sessions = if is_live { StoredSessions::of_environment(common) } else { None };
-    if wanted.allow_control && sessions.is_none() {
-        if is_live {
-            // Its error says why there is no folder for sessions.
-            SessionStore::of_environment()?;
-        }
-        let words =
-            "--allow-control is for the sessions of this machine, and only logs were given; add --live";
-        return Err(Failure::new(Kind::Usage, words));
-    }
-    let server = Server::bind(Options {
-        listen: wanted.place(Ipv4Addr::LOCALHOST, 0)?,
-        live: is_live.then(|| paths::location(common)).transpose()?,
-        logs: wanted.logs.clone(),
-        reading: ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? },
-        interval: wanted.interval,
-        locale: Locale { instances: wanted.naming.live(), ..paths::locale(common)? },
-        usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
-        uploads: u64::from(wanted.uploads) << 20,
-        metrics: wanted.metrics.map(|who| match who {
-            Who::Token => MetricsAccess::Token,
-            Who::Local => MetricsAccess::Local,
-        }),
-        token: wanted.token_file.as_deref().map(token).transpose()?,
-        secure: secure(wanted)?,
-        sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
-        events: is_live.then(Roots::of_environment),
-        profiles: Some(prof::of_server(is_live)),
-    });
-    let server = server.map_err(|error| {
-        let kind = match &error {
-            ServeError::Exposed(_) | ServeError::Token | ServeError::Password | ServeError::Metrics => {
-                Kind::Usage
-            }
-            ServeError::Authorities(_) => Kind::BadFile,
-            _ => Kind::Other,
-        };
-        Failure::new(kind, error)
-    })?;
+    let server = listen(wanted, options(common, wanted)?)?;
     let stop = flag_of_ctrl_c()?;
     let address = server.address();
     let mut out = border::stdout();
@@ -243,6 +202,71 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         open(&address);
     }
     server.run(&stop).map_err(|error| Failure::new(Kind::Other, error))
+}
+
+/// What the page shows, and where.
+fn options(common: &Common, wanted: &Serve) -> Result<Options, Failure> {
+    if let Some(missing) = wanted.logs.iter().find(|log| !log.is_file()) {
+        let words = format_args!("{}: no such file; give performance logs", missing.display());
+        return Err(Failure::new(Kind::NotFound, words));
+    }
+    let is_live = wanted.live || wanted.logs.is_empty();
+    if wanted.metrics.is_some() && !is_live {
+        let words = "--metrics serves this machine, and only logs were given; add --live";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let sessions = if is_live { StoredSessions::of_environment(common) } else { None };
+    if wanted.allow_control && sessions.is_none() {
+        if is_live {
+            // Its error says why there is no folder for sessions.
+            SessionStore::of_environment()?;
+        }
+        let words =
+            "--allow-control is for the sessions of this machine, and only logs were given; add --live";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(Options {
+        listen: wanted.place(Ipv4Addr::LOCALHOST, 0)?,
+        live: is_live.then(|| paths::location(common)).transpose()?,
+        logs: wanted.logs.clone(),
+        reading: ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? },
+        interval: wanted.interval,
+        locale: Locale { instances: wanted.naming.live(), ..paths::locale(common)? },
+        usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
+        uploads: u64::from(wanted.uploads) << 20,
+        metrics: wanted.metrics.map(|who| match who {
+            Who::Token => MetricsAccess::Token,
+            Who::Local => MetricsAccess::Local,
+        }),
+        token: wanted.token_file.as_deref().map(token).transpose()?,
+        secure: secure(wanted)?,
+        sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
+        events: is_live.then(Roots::of_environment),
+        profiles: Some(prof::of_server(is_live)),
+    })
+}
+
+/// The server on a port of its own, or on the one that the service manager has opened.
+fn listen(wanted: &Serve, options: Options) -> Result<Server, Failure> {
+    let server = match activation::listener()? {
+        Some(_) if wanted.listen.is_some() || wanted.port.is_some() => {
+            let words = "the service manager has opened a socket; leave out --listen and --port, or disable \
+                         the socket unit";
+            return Err(Failure::new(Kind::Usage, words));
+        }
+        Some(socket) => Server::on(socket, options),
+        None => Server::bind(options),
+    };
+    server.map_err(|error| {
+        let kind = match &error {
+            ServeError::Exposed(_) | ServeError::Token | ServeError::Password | ServeError::Metrics => {
+                Kind::Usage
+            }
+            ServeError::Authorities(_) => Kind::BadFile,
+            _ => Kind::Other,
+        };
+        Failure::new(kind, error)
+    })
 }
 
 /// The key of this machine, its names, and who may come in; `None` if only this machine may.

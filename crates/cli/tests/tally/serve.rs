@@ -1,10 +1,14 @@
 //! `tally serve` with real recording sessions: the page's requests, and what `tally log` says about them.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tallymon_testkit::skip;
 
 use crate::record::{Sessions, until};
 use crate::support::{AVAILABLE, Folder, TALLY, clean, has, signal, tally};
@@ -122,5 +126,66 @@ fn the_page_downloads_parquet_and_sqlite() {
         // Behind the length of the first piece.
         let at = body.windows(2).position(|two| two == b"\r\n").unwrap();
         assert!(body[at + 2..].starts_with(begin), "{format}");
+    }
+}
+
+/// What `systemd-socket-activate` opens these sockets for, with its address, until the test ends.
+fn activated(sessions: &Sessions, sockets: &[&str], options: &[&str]) -> Option<Child> {
+    let mut command = Command::new("systemd-socket-activate");
+    command.args(sockets.iter().flat_map(|socket| ["-l", *socket]));
+    command.arg("-E").arg(format!("TALLYMON_ROOT={}", sessions.0.path().display()));
+    command.arg("-E").arg("LC_ALL=C.UTF-8").arg(TALLY).arg("serve").args(options);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    match command.spawn() {
+        Ok(child) => Some(child),
+        Err(_) => {
+            skip("the program systemd-socket-activate is not installed");
+            None
+        }
+    }
+}
+
+/// A free port of this machine.
+fn free() -> String {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+#[test]
+fn a_service_manager_opens_the_port_and_starts_the_page_at_the_first_request() {
+    let sessions = Sessions::new();
+    let (at, token) = (free(), "0123456789abcdef0123456789abcdef");
+    let file = sessions.0.file("token");
+    std::fs::write(&file, token).unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let Some(child) = activated(&sessions, &[&at], &["--token-file", &file]) else { return };
+    until("the port is open", || TcpStream::connect(&at).is_ok());
+    let server = Served { child, at, token: token.into() };
+    assert_eq!(server.ask("GET", "hosts").0, 200);
+    // It is the same process, which has become the server.
+    assert_eq!(server.ask("GET", "hosts").0, 200);
+}
+
+#[test]
+fn a_socket_that_can_not_be_served_is_refused_with_the_line_of_the_unit() {
+    let sessions = Sessions::new();
+    let (one, two) = (free(), free());
+    let path = sessions.0.file("socket");
+    let cases: [(&[&str], &[&str], &str); 4] = [
+        (&[&one, &two], &[], "has opened 2 sockets (LISTEN_FDS); one is needed"),
+        (&[&one], &["--port", "8060"], "leave out --listen and --port"),
+        (&[&one], &["--tls"], "which only the page uses"),
+        (&[&path], &[], "it is not of TCP; the socket unit needs ListenStream="),
+    ];
+    for (sockets, options, words) in cases {
+        let Some(mut child) = activated(&sessions, sockets, options) else { return };
+        let is_path = sockets[0].starts_with('/');
+        until("the socket is open", || match is_path {
+            true => UnixStream::connect(sockets[0]).is_ok(),
+            false => TcpStream::connect(sockets[0]).is_ok(),
+        });
+        let mut text = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+        assert!(!child.wait().unwrap().success(), "{text}");
+        has(&text, &[words]);
     }
 }
