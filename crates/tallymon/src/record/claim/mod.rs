@@ -4,6 +4,8 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tallymon_log::new_file::{NewFile, Overwrite, is_at};
 use tallymon_log::{LogError, LogErrorKind};
@@ -14,6 +16,10 @@ mod system;
 
 /// How often a file is opened again that somebody replaced between opening and locking it.
 const TRIES: u32 = 5;
+/// How long a claim of another is believed to end by itself. A program that this process starts has the open
+/// files of a recorder that has just ended, until its own code runs.
+const LINGERING: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Opens a file to write it, creates it if needed, and claims it.
 pub(super) fn open(path: &Path) -> Result<File, LogError> {
@@ -22,7 +28,7 @@ pub(super) fn open(path: &Path) -> Result<File, LogError> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(in_file)?;
         let is_plain = file.metadata().map_err(in_file)?.is_file();
-        match file.try_lock() {
+        match lock(&file) {
             Err(TryLockError::WouldBlock) if is_plain => return Err(taken(&file, path)),
             // Devices are for everybody, and some file systems have no locks.
             Ok(()) | Err(_) => {}
@@ -42,16 +48,27 @@ pub(super) fn begin(path: &Path, overwrite: Overwrite) -> Result<NewFile, LogErr
     // What can not be read may still be replaced.
     if is_plain
         && let Ok(old) = File::open(path)
-        && matches!(old.try_lock(), Err(TryLockError::WouldBlock))
+        && matches!(lock(&old), Err(TryLockError::WouldBlock))
     {
         return Err(taken(&old, path));
     }
     let new = NewFile::recording(path, overwrite).map_err(in_file)?;
     let file = new.file().map_err(in_file)?;
-    match file.try_lock() {
+    match lock(&file) {
         Err(TryLockError::WouldBlock) if new.is_file() => Err(taken(&file, path)),
         // Devices are for everybody, and some file systems have no locks.
         Ok(()) | Err(_) => Ok(new),
+    }
+}
+
+/// Takes the lock of a file.
+fn lock(file: &File) -> Result<(), TryLockError> {
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if start.elapsed() < LINGERING => thread::sleep(PAUSE),
+            result => return result,
+        }
     }
 }
 
@@ -77,3 +94,7 @@ pub(super) fn trouble(file: &File, path: &Path, length: u64) -> Option<String> {
         std::cmp::Ordering::Equal => None,
     }
 }
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;
