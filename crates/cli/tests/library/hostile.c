@@ -147,7 +147,7 @@ static void behave(void)
     kill_own();
     if (null < 0 || !mkdtemp(folder) || snprintf(path, sizeof path, "%s/x", folder) < 0 ||
         rename(name, path) < 0 || chmod(path, 0600) < 0 || fchmod(file, 0644) < 0 ||
-        futimens(file, NULL) < 0 || symlink("x", name) < 0 || truncate(name, 0) == 0)
+        futimens(file, NULL) < 0 || symlink("tallymon-absent", name) < 0 || truncate(name, 0) == 0)
         note("own files", 0);
     close(file);
     close(null);
