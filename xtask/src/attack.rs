@@ -148,7 +148,7 @@ fn fetch(binary: &TestBinary) -> Result<(), String> {
 
 /// Builds the programs and all tests.
 fn binaries() -> Result<Vec<TestBinary>, String> {
-    crate::run(cargo().args(["build", "--package", "tallymon-cli"]))?;
+    crate::build_all(&[])?;
     let mut command = cargo();
     command.args(["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
     eprintln!("+ {}", crate::show(&command));

@@ -3,8 +3,11 @@
 //! Coverage comes from the compiler's own pass, switched on by the flags that cargo-fuzz uses too. There is
 //! no sanitizer, since the code under test has no unsafe parts.
 
-use std::path::PathBuf;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::{root, run as execute, target_folder};
 
@@ -34,23 +37,54 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     // A named target keeps the flags away from build scripts.
     build.current_dir(root().join("fuzz")).args(["build", "--release", "--quiet", "--target", &host]);
     execute(build.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &folder))?;
-    for target in targets.iter().filter(|target| wanted.is_empty() || wanted.contains(&target.as_str())) {
-        let program = folder.join(&host).join("release").join(target);
-        // New inputs go to a folder of their own; only people change the corpus in the tree.
-        let found = folder.join("found").join(target);
-        std::fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
-        let mut fuzz = Command::new(program);
-        fuzz.current_dir(root().join("fuzz")).arg(&found).arg(format!("corpus/{target}"));
-        fuzz.args([
-            format!("-runs={runs}"),
-            "-seed=1".into(),
-            "-max_len=262144".into(),
-            "-timeout=10".into(),
-        ]);
-        fuzz.args(["-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=2048"]);
-        execute(&mut fuzz)?;
+    let programs = folder.join(&host).join("release");
+    let chosen = targets.into_iter().filter(|target| wanted.is_empty() || wanted.contains(&target.as_str()));
+    // As many at a time as there are processors; each takes the next one when its target has ended.
+    let queue = Mutex::new(chosen);
+    let failed = Mutex::new(Vec::new());
+    let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(target) = take() {
+                    if let Err(error) = fuzz(&target, &programs, &folder.join("found"), runs) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+/// Runs one target; what it prints is shown when it has ended.
+fn fuzz(target: &str, programs: &Path, found: &Path, runs: u64) -> Result<(), String> {
+    // New inputs go to a folder of their own; only people change the corpus in the tree.
+    let found = found.join(target);
+    std::fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
+    let mut fuzz = Command::new(programs.join(target));
+    fuzz.current_dir(root().join("fuzz")).arg(&found).arg(format!("corpus/{target}"));
+    fuzz.arg(format!("-runs={runs}"));
+    fuzz.args(["-seed=1", "-max_len=262144", "-timeout=20", "-print_final_stats=1", "-verbosity=0"]);
+    fuzz.arg("-rss_limit_mb=2048");
+    let start = Instant::now();
+    let output = fuzz.output().map_err(|error| format!("{target} did not start: {error}"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let text = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        let number = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.map_or("?", str::trim).to_string()
+        };
+        let (inputs, memory) = (number("stat::number_of_executed_units:"), number("stat::peak_rss_mb:"));
+        eprintln!("fuzz {target}: {inputs} inputs in {seconds:.0} s, at most {memory} MB");
+        return Ok(());
     }
-    Ok(())
+    // The input that failed is in `fuzz`, and is named in the text.
+    eprintln!("{text}");
+    Err(format!("fuzz target {target} failed after {seconds:.0} s: {}", output.status))
 }
 
 /// The targets are the files of `fuzz/targets`.

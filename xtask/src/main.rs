@@ -42,6 +42,7 @@ mod wine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 /// A task, its name, and what it does in one line.
 struct Task {
@@ -129,7 +130,10 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     };
-    match (task.run)(rest) {
+    let start = Instant::now();
+    let result = (task.run)(rest);
+    eprintln!("xtask {name}: {:.0} s", start.elapsed().as_secs_f64());
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("xtask {name}: {message}");
@@ -155,6 +159,12 @@ fn cargo() -> Command {
     let mut command = Command::new(cargo);
     command.current_dir(root());
     command
+}
+
+/// Compiles everything that tests run: the command, its libraries, and the tests. One package by itself would
+/// choose other features of what packages have in common, and compile it again.
+fn build_all(options: &[&str]) -> Result<(), String> {
+    run(cargo().args(["build", "--workspace", "--all-targets"]).args(options))
 }
 
 /// What `cargo metadata` prints.

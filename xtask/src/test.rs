@@ -13,8 +13,7 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     fs::write(&skips, "").map_err(|error| format!("{}: {error}", skips.display()))?;
-    // The command itself first, so that tests which run it find a fresh one.
-    crate::run(cargo().args(["build", "--package", "tallymon-cli"]))?;
+    crate::build_all(&[])?;
     let mut command = cargo();
     command.args(["test", "--workspace", "--quiet", "--no-fail-fast"]).env("TALLYMON_SKIPS", &skips);
     if peers_required {

@@ -157,8 +157,8 @@ fn make(about: &About, order: &Order, build: &Path, folder: &Path) -> Result<Vec
     let built = match &order.built {
         Some(built) => built.clone(),
         None if order.is_short => {
-            // As the tests compile them.
-            crate::run(cargo().args(["build", "--quiet", "--workspace"]))?;
+            // The programs of the tests, which are there already when CI comes to this.
+            crate::build_all(&["--quiet"])?;
             target_folder().join("debug")
         }
         None => compile(about, &order.profile, build)?,
