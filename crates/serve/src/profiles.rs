@@ -36,8 +36,8 @@ pub struct ProfileAccess {
     pub is_profile: fn(&Path) -> bool,
     /// Reads a profile; the error is in words.
     pub open: fn(&Path) -> Result<Profile, String>,
-    /// The profile files of programs that run.
-    pub running: fn() -> Vec<PathBuf>,
+    /// The heads of the profiles of programs that run, and their files.
+    pub running: fn() -> Vec<(Profile, PathBuf)>,
     /// Whether running programs are shown, besides files.
     pub programs: bool,
 }
@@ -129,7 +129,7 @@ impl Profiles {
 
     /// All profiles: running programs, then files.
     pub(crate) fn list(&self) -> Value {
-        let programs = self.programs().into_iter().map(|(id, profile)| {
+        let programs = self.programs().into_iter().map(|(id, profile, _)| {
             let mut entry = about(&profile);
             entry["id"] = json!(id);
             entry["kind"] = json!("program");
@@ -150,13 +150,10 @@ impl Profiles {
         json!({ "profiles": programs.chain(files).collect::<Vec<_>>() })
     }
 
-    /// The running programs, each with its name in addresses and the head of its profile.
-    fn programs(&self) -> Vec<(String, Profile)> {
-        if !self.access.programs {
-            return Vec::new();
-        }
-        let heads = (self.access.running)().into_iter().filter_map(|file| Profile::open_head(&file).ok());
-        heads.map(|head| (format!("pid{}", head.pid), head)).collect()
+    /// The running programs, each with its name in addresses, the head of its profile, and its file.
+    fn programs(&self) -> Vec<(String, Profile, PathBuf)> {
+        let running = if self.access.programs { (self.access.running)() } else { Vec::new() };
+        running.into_iter().map(|(head, file)| (format!("pid{}", head.pid), head, file)).collect()
     }
 
     /// The file of a profile by its name in addresses.
@@ -164,11 +161,8 @@ impl Profiles {
         if let Some(file) = self.files().1.get(id) {
             return Ok(Arc::clone(&file.path));
         }
-        let is_it = |file: &PathBuf| {
-            Profile::open_head(file).is_ok_and(|head| id.strip_prefix("pid") == Some(&head.pid.to_string()))
-        };
-        let running = if self.access.programs { (self.access.running)() } else { Vec::new() };
-        let path = running.into_iter().find(is_it).ok_or_else(|| unknown(id))?;
+        let program = self.programs().into_iter().find(|(known, ..)| known == id);
+        let (_, _, path) = program.ok_or_else(|| unknown(id))?;
         Ok(Arc::new(Owned { path, is_upload: false }))
     }
 

@@ -22,7 +22,10 @@ pub(crate) fn access() -> ProfileAccess {
     ProfileAccess {
         is_profile,
         open: |file| Profile::open(file).map_err(|error| format!("{}: {error}", file.display())),
-        running: || PROGRAM.lock().unwrap().iter().cloned().collect(),
+        running: || {
+            let file = PROGRAM.lock().unwrap().clone();
+            file.into_iter().filter_map(|file| Some((Profile::open_head(&file).ok()?, file))).collect()
+        },
         programs: true,
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn of_server(programs: bool) -> ProfileAccess {
     ProfileAccess {
         is_profile: locate::is_profile,
         open: |file| locate::open(file).map_err(|failure| failure.message.unwrap_or_default()),
-        running: || locate::running().into_iter().map(|(_, file)| file).collect(),
+        running: locate::running,
         programs,
     }
 }
