@@ -45,14 +45,7 @@ impl Source for Waves {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let metadata = matches!(request.kind, RequestKind::Metadata { .. });
         let now = FileTime(134_000_000_000_000_000 + self.step * SECOND);
-        let header = WriteHeader {
-            system_name: "BENCH",
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(0),
-            perf_time_100ns: now,
-            system_time: now,
-        };
+        let header = WriteHeader { perf_time_100ns: now, system_time: now, ..WriteHeader::named("BENCH") };
         let layout = ObjectLayout::new(ObjectSpec::new(TitleIndex(238), InstanceKind::Many, &COUNTERS));
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);

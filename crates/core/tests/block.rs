@@ -811,14 +811,7 @@ fn each_of_many_objects_is_found_by_its_name() {
     for count in [3u32, 64, 65, 500] {
         let names: Vec<u32> = (0..count).map(|number| number * 7919 % (count - count / 3) * 2).collect();
         let specs = [CounterSpec::new(TitleIndex(6), CounterType::PERF_COUNTER_RAWCOUNT)];
-        let header = WriteHeader {
-            system_name: "h",
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(1),
-            perf_time_100ns: FileTime(0),
-            system_time: FileTime(0),
-        };
+        let header = WriteHeader { perf_freq: Frequency(1), ..WriteHeader::named("h") };
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);
         for (number, name) in (0u64..).zip(&names) {

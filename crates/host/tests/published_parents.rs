@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
 use tallymon_core::counter::CounterType;
-use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::time::Frequency;
 use tallymon_host::Publishers;
 use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher, Reader};
 use tallymon_provider::{CollectRequest, Provider, TitleIndex};
@@ -43,14 +43,7 @@ fn snapshot(folder: &Path) -> Snapshot {
     let mut publishers = Publishers::of(Reader::new([folder.to_path_buf()]), []);
     publishers.refresh();
     let objects: Vec<TitleIndex> = publishers.objects().iter().map(|spec| spec.name).collect();
-    let header = WriteHeader {
-        system_name: "here",
-        default_object: -1,
-        perf_time: PerfTime(0),
-        perf_freq: Frequency(1),
-        perf_time_100ns: FileTime(0),
-        system_time: FileTime(0),
-    };
+    let header = WriteHeader { perf_freq: Frequency(1), ..WriteHeader::named("here") };
     let mut bytes = Vec::new();
     let mut writer = BlockWriter::growing(&mut bytes, &header);
     publishers.collect(&CollectRequest::everything(&objects), writer.objects()).unwrap();

@@ -8,7 +8,7 @@ use tallymon_core::block::{
     WriteHeader,
 };
 use tallymon_core::counter::CounterType;
-use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::time::{Frequency, PerfTime};
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::library::check::{ERROR_SUCCESS, Guards, Returned, Rules, check};
 use tallymon_testkit::{assert_linear, attack, work_size};
@@ -32,14 +32,7 @@ fn put_objects(out: &mut ObjectsWriter<'_>, specs: &[ObjectSpec<'static>]) {
 
 /// The objects as a reader gets them: in a block that was validated.
 fn snapshot(put: impl FnOnce(&mut ObjectsWriter<'_>)) -> Snapshot {
-    let header = WriteHeader {
-        system_name: "here",
-        default_object: -1,
-        perf_time: PerfTime(0),
-        perf_freq: Frequency(10_000_000),
-        perf_time_100ns: FileTime(0),
-        system_time: FileTime(0),
-    };
+    let header = WriteHeader { perf_freq: Frequency(10_000_000), ..WriteHeader::named("here") };
     let mut bytes = Vec::new();
     let mut writer = BlockWriter::growing(&mut bytes, &header);
     put(writer.objects());

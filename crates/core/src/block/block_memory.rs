@@ -64,19 +64,12 @@ mod tests {
     };
     use super::*;
     use crate::counter::CounterType;
-    use crate::time::{FileTime, Frequency, PerfTime};
+    use crate::time::{Frequency, PerfTime};
     use crate::title::TitleIndex;
 
     const COUNTERS: [CounterSpec; 1] =
         [CounterSpec::new(TitleIndex(2_002), CounterType::PERF_COUNTER_RAWCOUNT)];
-    const HEADER: WriteHeader<'static> = WriteHeader {
-        system_name: "",
-        default_object: -1,
-        perf_time: PerfTime(0),
-        perf_freq: Frequency(0),
-        perf_time_100ns: FileTime(0),
-        system_time: FileTime(0),
-    };
+    const HEADER: WriteHeader<'static> = WriteHeader::named("");
 
     #[test]
     fn reused_memory_is_rewritten_only_where_instances_changed() {

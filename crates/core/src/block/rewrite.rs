@@ -237,7 +237,7 @@ mod tests {
         BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Objects, ObjectsWriter, Snapshot,
         WriteHeader,
     };
-    use crate::time::{FileTime, Frequency, PerfTime};
+    use crate::time::{Frequency, PerfTime};
     use crate::title::{HelpIndex, TitleIndex};
 
     const COUNTER: CounterSpec = CounterSpec::new(TitleIndex(5002), CounterType::PERF_COUNTER_RAWCOUNT);
@@ -262,14 +262,7 @@ mod tests {
     }
 
     fn block(objects: &[u8], count: u32) -> Snapshot {
-        let header = WriteHeader {
-            system_name: "host",
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(0),
-            perf_time_100ns: FileTime(0),
-            system_time: FileTime(0),
-        };
+        let header = WriteHeader::named("host");
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);
         writer.objects().append(objects, count);

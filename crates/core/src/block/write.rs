@@ -39,6 +39,22 @@ pub struct WriteHeader<'a> {
     pub system_time: FileTime,
 }
 
+impl<'a> WriteHeader<'a> {
+    /// The header of a block of `system_name` without a default object and without times: every clock is 0. It is for
+    /// blocks whose times stand elsewhere or are not looked at.
+    #[must_use]
+    pub const fn named(system_name: &'a str) -> Self {
+        Self {
+            system_name,
+            default_object: -1,
+            perf_time: PerfTime(0),
+            perf_freq: Frequency(0),
+            perf_time_100ns: FileTime(0),
+            system_time: FileTime(0),
+        }
+    }
+}
+
 /// The buffer is too small, and its contents are undefined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferTooSmall {

@@ -9,7 +9,6 @@ use super::{SourceError, SourceErrorKind};
 use crate::block::{BlockWriter, Snapshot, WriteHeader};
 use crate::bytes::ByteOrder;
 use crate::request::{Request, RequestKind};
-use crate::time::{FileTime, Frequency, PerfTime};
 use crate::title::{Language, Titles};
 
 /// `ERROR_SUCCESS`.
@@ -113,14 +112,7 @@ pub fn titles_from(
 ///
 /// The name of the system is too long for a block.
 pub fn empty_block(system_name: &str) -> Result<Snapshot, SourceError> {
-    let header = WriteHeader {
-        system_name,
-        default_object: -1,
-        perf_time: PerfTime(0),
-        perf_freq: Frequency(0),
-        perf_time_100ns: FileTime(0),
-        system_time: FileTime(0),
-    };
+    let header = WriteHeader::named(system_name);
     let mut bytes = Vec::new();
     BlockWriter::growing(&mut bytes, &header)
         .finish()

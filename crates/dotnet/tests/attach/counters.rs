@@ -5,11 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tallymon_core::block::{BlockWriter, RawValue, Snapshot, SnapshotInstance, WriteHeader};
-use tallymon_core::time::FileTime;
 use tallymon_dotnet::live::DotnetPrograms;
-use tallymon_provider::{
-    Absence, CollectRequest, Frequency, Language, PerfTime, Provider, TitleIndex, ValueState,
-};
+use tallymon_provider::{Absence, CollectRequest, Frequency, Language, Provider, TitleIndex, ValueState};
 
 use crate::hosts::{Host, Running, hosts};
 
@@ -26,14 +23,7 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 /// One answer of a provider.
 pub(crate) fn snapshot(provider: &mut DotnetPrograms) -> Snapshot {
     let objects: Vec<TitleIndex> = provider.objects().iter().map(|object| object.name).collect();
-    let header = WriteHeader {
-        system_name: "test",
-        default_object: -1,
-        perf_time: PerfTime(0),
-        perf_freq: Frequency(1),
-        perf_time_100ns: FileTime(0),
-        system_time: FileTime(0),
-    };
+    let header = WriteHeader { perf_freq: Frequency(1), ..WriteHeader::named("test") };
     let mut bytes = Vec::new();
     let mut writer = BlockWriter::growing(&mut bytes, &header);
     provider.collect(&CollectRequest::everything(&objects), writer.objects()).unwrap();

@@ -3,11 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use tallymon_core::block::{BlockWriter, RawValue, Snapshot, SnapshotInstance, SnapshotObject, WriteHeader};
-use tallymon_core::time::FileTime;
 use tallymon_provider::library::author::{Answer, Opening};
 use tallymon_provider::{
-    CollectRequest, CounterSpec, Frequency, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec, Parent,
-    PerfTime, Provider, TitleIndex, ValueState,
+    CollectRequest, CounterSpec, HelpIndex, InstanceKind, ObjectLayout, ObjectSpec, Parent, Provider,
+    TitleIndex, ValueState,
 };
 
 use super::Numbers;
@@ -70,14 +69,7 @@ impl Answers {
     /// Reads objects of the publishers.
     fn read(&mut self, objects: &BTreeSet<TitleIndex>) -> Option<Snapshot> {
         let objects: Vec<TitleIndex> = objects.iter().copied().collect();
-        let header = WriteHeader {
-            system_name: "",
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(0),
-            perf_time_100ns: FileTime(0),
-            system_time: FileTime(0),
-        };
+        let header = WriteHeader::named("");
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);
         self.publishers.collect(&CollectRequest::everything(&objects), writer.objects()).ok()?;

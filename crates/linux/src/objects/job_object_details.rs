@@ -84,7 +84,7 @@ mod tests {
     use std::process::Command;
 
     use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
-    use tallymon_provider::{CollectRequest, FileTime, Frequency, PerfTime, Provider, TitleIndex};
+    use tallymon_provider::{CollectRequest, Frequency, Provider, TitleIndex};
 
     use super::super::fake_machine_tests::{System, named};
     use super::super::object::{PROCESS, THREAD};
@@ -94,14 +94,7 @@ mod tests {
 
     /// Several objects in one block, as a host requests them.
     fn of(system: &mut System, objects: &[TitleIndex]) -> Snapshot {
-        let header = WriteHeader {
-            system_name: "FAKE",
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(10_000_000),
-            perf_time_100ns: FileTime(0),
-            system_time: FileTime(0),
-        };
+        let header = WriteHeader { perf_freq: Frequency(10_000_000), ..WriteHeader::named("FAKE") };
         let mut bytes = Vec::new();
         let mut block = BlockWriter::growing(&mut bytes, &header);
         system.collect(&CollectRequest::everything(objects), block.objects()).unwrap();

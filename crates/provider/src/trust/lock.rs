@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::open_file;
@@ -11,6 +12,9 @@ use super::platform::{open_lock, private_folder};
 
 /// The folder of locks, which only its user can enter.
 const PRIVATE: &str = "private";
+
+/// Between two looks at a lock that another process has.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock that other users can neither hold nor see: a file with mode 0600 in a folder with mode 0700. The
 /// kernel frees it when the process ends, however that happens.
@@ -63,15 +67,11 @@ impl Lock {
     pub fn take(folder: &Path, name: &str, deadline: Duration) -> Result<Lock, LockError> {
         let (path, mut file) = Lock::open(folder, name)?;
         let failed = |error| LockError::Io(path.clone(), error);
-        let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(error)) => return Err(failed(error)),
-                Err(TryLockError::WouldBlock) if start.elapsed() >= deadline => {
-                    return Err(LockError::Held { holder: holder(&mut file), path, waited: deadline });
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        match lock_within(&file, deadline) {
+            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Held { holder: holder(&mut file), path, waited: deadline });
             }
         }
         // For the words about the holder, and for people who look into the file; only the lock counts.
@@ -112,6 +112,21 @@ impl Lock {
         match open_lock(&path) {
             Ok(file) => Ok((path, file)),
             Err(error) => Err(LockError::Io(path, error)),
+        }
+    }
+}
+
+/// Locks a file, and waits no longer than `deadline` for a process that has locked it.
+///
+/// # Errors
+///
+/// [`TryLockError::WouldBlock`] when another process has it until then; or the system's error.
+pub fn lock_within(file: &File, deadline: Duration) -> Result<(), TryLockError> {
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if start.elapsed() < deadline => thread::sleep(PAUSE),
+            result => return result,
         }
     }
 }

@@ -25,7 +25,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-pub use lock::{Lock, LockError};
+pub use lock::{Lock, LockError, lock_within};
 #[cfg(target_os = "linux")]
 pub use platform::sealed_copy;
 pub use platform::{

@@ -7,7 +7,7 @@ use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
 use tallymon_core::counter::Format;
 use tallymon_core::flow::{NoValue, Source, SourceError, SourceErrorKind};
 use tallymon_core::request::{Request, RequestKind};
-use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::time::FileTime;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_host::titles;
 use tallymon_log::select::columns_of;
@@ -190,14 +190,8 @@ impl LogSource {
         wanted: Option<&[TitleIndex]>,
         moment: Option<&RecordPair>,
     ) -> Result<Snapshot, SourceError> {
-        let header = WriteHeader {
-            system_name: self.log.host(),
-            default_object: -1,
-            perf_time: PerfTime(0),
-            perf_freq: Frequency(0),
-            perf_time_100ns: time,
-            system_time: time,
-        };
+        let header =
+            WriteHeader { perf_time_100ns: time, system_time: time, ..WriteHeader::named(self.log.host()) };
         let mut bytes = Vec::new();
         let mut writer = BlockWriter::growing(&mut bytes, &header);
         let objects = self.log.objects().iter();

@@ -4,11 +4,11 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tallymon_log::new_file::{NewFile, Overwrite, is_at};
 use tallymon_log::{LogError, LogErrorKind};
+use tallymon_provider::trust::lock_within;
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "other.rs")]
@@ -19,7 +19,6 @@ const TRIES: u32 = 5;
 /// How long a claim of another is believed to end by itself. A program that this process starts has the open
 /// files of a recorder that has just ended, until its own code runs.
 const LINGERING: Duration = Duration::from_millis(500);
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Opens a file to write it, creates it if needed, and claims it.
 pub(super) fn open(path: &Path) -> Result<File, LogError> {
@@ -28,7 +27,7 @@ pub(super) fn open(path: &Path) -> Result<File, LogError> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(in_file)?;
         let is_plain = file.metadata().map_err(in_file)?.is_file();
-        match lock(&file) {
+        match lock_within(&file, LINGERING) {
             Err(TryLockError::WouldBlock) if is_plain => return Err(taken(&file, path)),
             // Devices are for everybody, and some file systems have no locks.
             Ok(()) | Err(_) => {}
@@ -48,27 +47,16 @@ pub(super) fn begin(path: &Path, overwrite: Overwrite) -> Result<NewFile, LogErr
     // What can not be read may still be replaced.
     if is_plain
         && let Ok(old) = File::open(path)
-        && matches!(lock(&old), Err(TryLockError::WouldBlock))
+        && matches!(lock_within(&old, LINGERING), Err(TryLockError::WouldBlock))
     {
         return Err(taken(&old, path));
     }
     let new = NewFile::recording(path, overwrite).map_err(in_file)?;
     let file = new.file().map_err(in_file)?;
-    match lock(&file) {
+    match lock_within(&file, LINGERING) {
         Err(TryLockError::WouldBlock) if new.is_file() => Err(taken(&file, path)),
         // Devices are for everybody, and some file systems have no locks.
         Ok(()) | Err(_) => Ok(new),
-    }
-}
-
-/// Takes the lock of a file.
-fn lock(file: &File) -> Result<(), TryLockError> {
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) if start.elapsed() < LINGERING => thread::sleep(PAUSE),
-            result => return result,
-        }
     }
 }
 
