@@ -9,7 +9,7 @@ use tallymon_export::check::Range;
 use tallymon_export::profile::Profile;
 use tallymon_monitor::chart::Glyphs;
 
-use super::parse::{glyphs, interval, profile_names};
+use super::parse::{file_to_write, glyphs, interval, profile_names};
 use super::reading::{AtTime, NamesBy, Naming, OfLog, Playback, Reading, TimeChoice};
 use super::writing::{FormatOptions, Replacing};
 use crate::fleet::FleetOptions;
@@ -106,8 +106,8 @@ pub(crate) struct Watch {
     pub(crate) human: bool,
     /// Record into this file instead of printing. Rates of the first row are blank, because they need two
     /// samples. All formats but csv and tsv add columns for instances that appear later.
-    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["form", "file", "log"],
-        help_heading = "Output")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_to_write(),
+        conflicts_with_all = ["form", "file", "log"], help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Format of --output: tally (native), csv, tsv, json, blg, sqlite or parquet. Default: by file name,
     /// else tally.
@@ -257,7 +257,7 @@ pub(crate) struct Dump {
     #[arg(default_value = "Global", value_name = "QUERY|FILE")]
     pub(crate) what: String,
     /// Save the raw bytes of the block to this file instead of printing its fields.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file_to_write())]
     pub(crate) raw: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) replacing: Replacing,

@@ -1,8 +1,9 @@
 //! Parsers of the values of options: times, speeds, digits and character sets.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use tallymon::NameForm;
 use tallymon::clock::parse_seconds;
 use tallymon::core::counter::Digits;
@@ -45,6 +46,23 @@ pub(super) fn speed(text: &str) -> Result<f64, String> {
     number
         .filter(|number| (0.001..=1e6).contains(number))
         .ok_or_else(|| "expected a number from 0.001 to 1000000".to_string())
+}
+
+/// A parser of the name of a file or folder that is written, where there is no way to write to standard output.
+/// `-` is what many programs call that, so it is not taken for a name.
+pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        if path == Path::new("-") {
+            Err("- does not stand for standard output here; write ./- for a file of that name")
+        } else {
+            Ok(path)
+        }
+    })
+}
+
+/// The file of an option that takes `-` for standard output, which is also meant when the option is not given.
+pub(crate) fn file_of(output: Option<&PathBuf>) -> Option<&Path> {
+    output.map(PathBuf::as_path).filter(|path| *path != Path::new("-"))
 }
 
 /// Parses the number of significant digits.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::parse::file_to_write;
 use crate::command::complete::Shell;
 
 #[derive(Debug, Args)]
@@ -29,6 +30,6 @@ pub(crate) struct Man {
     #[arg(value_name = "COMMAND", conflicts_with = "output")]
     pub(crate) command: Option<String>,
     /// Write the pages of all commands into this folder, as tally-COMMAND.1.
-    #[arg(long, short, value_name = "FOLDER", help_heading = "Output")]
+    #[arg(long, short, value_name = "FOLDER", value_parser = file_to_write(), help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -13,6 +13,7 @@ use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
 use tallymon::log::{FORMATS, Format, LogClock, LogTime, Notes, ReadOptions, Selection};
 use tallymon::{Log, Overlap, PathError, show_names_in};
 
+use crate::arguments::parse::file_of;
 use crate::arguments::{Choice, Common, Reading, Relog, TimeChoice};
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -52,7 +53,7 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
     }
     // Each input is read for its columns, and then for its records.
     let progress = Progress::of(&options.read.bytes_read, &arguments.inputs, 2);
-    let report = match &arguments.output {
+    let report = match file_of(arguments.output.as_ref()) {
         Some(output) => {
             without_half_files()?;
             relog(&arguments.inputs, output, &options)?
@@ -60,14 +61,14 @@ pub(crate) fn run(_common: &Common, arguments: &Relog) -> Result<(), Failure> {
         None => relog_to(&arguments.inputs, border::cells(), &options)?,
     };
     drop(progress);
-    say_report(&report, arguments.output.as_deref(), options.utc)?;
+    say_report(&report, file_of(arguments.output.as_ref()), options.utc)?;
     let damaged = report.inputs.iter().any(|input| input.notes.damage_count > 0);
     ended(damaged, &report.not_found)
 }
 
 #[cfg(feature = "parquet")]
 fn into_lake(arguments: &Relog, options: &Options) -> Result<(), Failure> {
-    let output = arguments.output.as_deref();
+    let output = file_of(arguments.output.as_ref());
     let output = output.ok_or_else(|| Failure::new(Kind::Usage, "a lake is a folder: name it (-o)"))?;
     without_half_files()?;
     super::lake::put(&arguments.inputs, output, options)
@@ -162,7 +163,8 @@ fn format(arguments: &Relog) -> Result<Format, Failure> {
             Failure::new(Kind::Usage, format_args!("no format {name:?}; there are {}", names.join(", ")))
         });
     }
-    let extension = arguments.output.as_deref().and_then(Path::extension).map(|name| name.to_string_lossy());
+    let extension =
+        file_of(arguments.output.as_ref()).and_then(Path::extension).map(|name| name.to_string_lossy());
     Ok(extension.and_then(|name| Format::from_name(&name)).unwrap_or(Format::Csv))
 }
 

@@ -12,7 +12,7 @@ use super::analyze::logs_of;
 use super::relog::{ended, reading};
 use super::report::DEFAULT_COUNTERS;
 use super::report_markdown;
-use crate::arguments::parse::interval;
+use crate::arguments::parse::{file_of, interval};
 use crate::arguments::{Common, Reading, Replacing};
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -40,7 +40,7 @@ pub(crate) struct Report {
     against: Vec<PathBuf>,
     /// The file to write. An HTML file needs no server and no network, and can be mailed. Without --md and
     /// --svg, its ending .md or .svg says the form. Without a file, --md and --svg are written to standard
-    /// output.
+    /// output, and with - all three.
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     #[arg(required_unless_present_any = ["md", "svg"])]
     output: Option<PathBuf>,
@@ -77,7 +77,7 @@ impl Report {
         if self.svg {
             return Ok(Form::Picture);
         }
-        let ending = self.output.as_deref().and_then(Path::extension);
+        let ending = file_of(self.output.as_ref()).and_then(Path::extension);
         match ending.map(|ending| ending.to_string_lossy().to_lowercase()).as_deref() {
             Some("md" | "markdown") => Ok(Form::Markdown),
             Some("svg") => Ok(Form::Picture),
@@ -96,7 +96,8 @@ pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
     let form = wanted.form()?;
     let logs = logs_of(&wanted.logs, wanted.session.as_deref())?;
     let all: Vec<&PathBuf> = logs.iter().chain(&wanted.against).collect();
-    if let Some(output) = &wanted.output {
+    let file = file_of(wanted.output.as_ref());
+    if let Some(output) = file {
         refuse_input(output, &all)?;
     }
     let options = ReportOptions {
@@ -118,7 +119,7 @@ pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
     };
     drop(progress);
     without_half_files()?;
-    match &wanted.output {
+    match file {
         Some(file) => write_file(file, wanted.replacing.overwrite(), &bytes)
             .map_err(|error| Failure::file(file, &error))?,
         None => border::stdout().write_all(&bytes)?,

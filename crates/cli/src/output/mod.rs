@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tallymon::clock::LocalZone;
 use tallymon::core::counter::TextStyle;
@@ -15,6 +15,7 @@ use tallymon::log::new_file::{is_same_file, write_file};
 use tallymon::log::{LogClock, LogError, LogErrorKind};
 use tallymon::{LiveRows, Replaced, RowValues};
 
+use crate::arguments::parse::file_of;
 use crate::arguments::{Form, FormatOptions, Replacing};
 use crate::border;
 use crate::exit::Failure;
@@ -33,6 +34,18 @@ use table::Table;
 pub(crate) fn save(file: &Path, replacing: Replacing, bytes: &[u8]) -> Result<(), Failure> {
     without_half_files()?;
     write_file(file, replacing.overwrite(), bytes).map_err(|error| Failure::file(file, &error))
+}
+
+/// Writes a file for the user, or the bytes as they are to standard output when no file or `-` is named.
+pub(crate) fn save_or_print(
+    file: Option<&PathBuf>,
+    replacing: Replacing,
+    bytes: &[u8],
+) -> Result<(), Failure> {
+    match file_of(file) {
+        Some(file) => save(file, replacing, bytes),
+        None => Ok(border::data().write_all(bytes)?),
+    }
 }
 
 /// Refuses an output that is one of the files that are read for it, also through links: `--force` means

@@ -210,3 +210,32 @@ fn devices_are_written_and_stay() {
     has(&refused.words(3), &["/dev/null", "a BLG can be written to a file only"]);
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
+
+#[test]
+fn a_hyphen_is_standard_output_or_is_refused_but_never_a_file() {
+    let folder = Folder::new();
+    folder.write("log.csv", LOG);
+    let same = run(&folder, &["relog", "log.csv", "-f", "csv"]).out;
+    assert!(same.starts_with("\"(PDH-CSV"), "{same}");
+    assert_eq!(run(&folder, &["relog", "log.csv", "-f", "csv", "-o", "-"]).out, same);
+    let names = run(&folder, &["provider", "export", "-"]).data();
+    assert_eq!(run(&folder, &["provider", "export"]).data(), names);
+    let page = run(&folder, &["report", "log.csv", "-o", "-"]);
+    assert!(
+        page.out.starts_with("<!doctype html>") && page.out.trim_end().ends_with("</html>"),
+        "{}",
+        page.err
+    );
+    for line in [
+        &["watch", AVAILABLE, "-o", "-"][..],
+        &["man", "-o", "-"],
+        &["log", "start", "one", "-o", "-"],
+        &["log", "snapshot", "one", "-o", "-"],
+        &["dump", "238", "--raw", "-"],
+        &["prof", "run", "-o", "-", "--", "true"],
+        &["prof", "report", "1", "-o", "-"],
+    ] {
+        has(&run(&folder, line).words(2), &["'-'", "write ./- for a file of that name"]);
+    }
+    assert_eq!(left(&folder), [""; 0]);
+}

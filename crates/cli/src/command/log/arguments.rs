@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use tallymon::record::session::Limit;
 
-use crate::arguments::parse::interval;
+use crate::arguments::parse::{file_to_write, interval};
 use crate::arguments::{NamesBy, Replacing};
 
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ pub(crate) enum LogAction {
         /// Name of the session.
         name: String,
         /// The log to write; beside the others by default. The extension of its name chooses the format.
-        #[arg(long, short, value_name = "FILE")]
+        #[arg(long, short, value_name = "FILE", value_parser = file_to_write())]
         output: Option<PathBuf>,
         /// Copy the last part only, such as 10m.
         #[arg(long, value_parser = interval, value_name = "TIME")]
@@ -115,7 +115,7 @@ pub(crate) struct SessionOptions {
     #[arg(long, value_parser = interval, value_name = "TIME")]
     pub(crate) sync: Option<Duration>,
     /// Folder of the logs.
-    #[arg(long, short, value_name = "FOLDER")]
+    #[arg(long, short, value_name = "FOLDER", value_parser = file_to_write())]
     pub(crate) output: Option<PathBuf>,
     /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or
     /// parquet; or lake: each log is put into the lake of the folder when it is complete, after an hour unless

@@ -17,7 +17,7 @@ use super::relog::machine_time;
 use crate::arguments::{Common, Naming};
 use crate::border;
 use crate::exit::{Failure, Kind};
-use crate::output::save;
+use crate::output::save_or_print;
 use crate::session::{self, collector_set, detach, webhook};
 use crate::words::{say, visible};
 
@@ -47,10 +47,7 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
         LogAction::Import { file, name } => import(&store, file, name.as_deref()),
         LogAction::Export { name, file, replacing } => {
             let text = store.read(name)?.to_text();
-            match file {
-                Some(file) => save(file, *replacing, text.as_bytes()),
-                None => Ok(border::data().write_all(text.as_bytes())?),
-            }
+            save_or_print(file.as_ref(), *replacing, text.as_bytes())
         }
         LogAction::Snapshot { name, output, last, replacing } => {
             let overwrite = replacing.overwrite();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::arguments::Replacing;
-use crate::arguments::parse::interval;
+use crate::arguments::parse::{file_to_write, interval};
 
 #[derive(Debug, Args)]
 pub(crate) struct Prof {
@@ -79,7 +79,7 @@ pub(crate) struct ProfRun {
         value_parser = clap::value_parser!(u32).range(0..=1024))]
     pub(crate) events: u32,
     /// Profile file to write; %p stands for the process id. Default: a file in the temporary folder.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_to_write())]
     pub(crate) output: Option<PathBuf>,
     /// The program and its arguments, after two dashes.
     #[arg(required = true, last = true, value_name = "COMMAND")]
@@ -132,7 +132,7 @@ pub(crate) struct Recorded {
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = interval)]
     pub(crate) duration: Duration,
     /// File to write; without it NAME-PID.nettrace in this folder, and the call tree is printed.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_to_write())]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
@@ -204,7 +204,7 @@ pub(crate) struct ProfReport {
     #[arg(value_name = "PID|FILE")]
     pub(crate) program: String,
     /// HTML file to write.
-    #[arg(long, short, value_name = "FILE")]
+    #[arg(long, short, value_name = "FILE", value_parser = file_to_write())]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) fold: ProfFold,

@@ -22,7 +22,7 @@ use tallymon_bridge::Declared;
 use crate::arguments::{Provider, ProviderAction, ProviderAdd, ProviderFiles, ScopeOptions};
 use crate::border;
 use crate::exit::{Failure, Kind};
-use crate::output::save;
+use crate::output::save_or_print;
 use crate::words::{say, visible};
 
 pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
@@ -62,10 +62,7 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
         ProviderAction::List { json } => list(&roots, scope, *json),
         ProviderAction::Export { file, replacing } => {
             let text = writer()?.export()?;
-            match file {
-                Some(file) => save(file, *replacing, text.as_bytes()),
-                None => Ok(border::data().write_all(text.as_bytes())?),
-            }
+            save_or_print(file.as_ref(), *replacing, text.as_bytes())
         }
         ProviderAction::Enable { services } => set_enabled(writer_of, services, true),
         ProviderAction::Disable { services } => set_enabled(writer_of, services, false),
