@@ -117,10 +117,18 @@ fn with_advice(mut error: clap::Error) -> clap::Error {
     };
     let advice = match error.kind() {
         ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
-            let command = Arguments::command();
-            let names = command.get_subcommands().map(clap::Command::get_name);
+            let root = Arguments::command();
+            let names = command_of_line(&root).get_subcommands().map(clap::Command::get_name);
             let near = nearest(text(ContextKind::InvalidSubcommand), names, 1);
             near.first().map(|name| format!("did you mean '{name}'?"))
+        }
+        // Where counters are not the arguments themselves.
+        ErrorKind::UnknownArgument if text(ContextKind::InvalidArg).starts_with('\\') => {
+            let root = Arguments::command();
+            let mut options = command_of_line(&root).get_arguments();
+            let takes_counters = options.any(|option| option.get_long() == Some("counter"));
+            takes_counters
+                .then(|| format!("counters are named with -c: -c '{}'", text(ContextKind::InvalidArg)))
         }
         ErrorKind::InvalidValue if text(ContextKind::InvalidArg).starts_with("--lang") => {
             Some("languages: en, ko, ja, ru, or a Windows code such as 012".to_owned())
@@ -131,6 +139,14 @@ fn with_advice(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     }
     error
+}
+
+/// The command that the words of the command line name, as far as they are right.
+fn command_of_line(root: &clap::Command) -> &clap::Command {
+    let words = std::env::args_os().skip(1);
+    words.fold(root, |command, word| {
+        word.to_str().and_then(|word| command.find_subcommand(word)).unwrap_or(command)
+    })
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {

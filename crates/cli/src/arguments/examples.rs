@@ -184,7 +184,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 41] = [
+const NESTED: [(&str, &str, &str); 42] = [
     (
         "log",
         "start",
@@ -282,6 +282,12 @@ const NESTED: [(&str, &str, &str); 41] = [
   tally prof tree shop.prof --depth 5 --corrected",
     ),
     ("prof", "report", "  tally prof report shop.prof -o shop.html"),
+    (
+        "prof",
+        "list",
+        "  tally prof list
+  tally prof list --json",
+    ),
     ("prof", "diff", "  tally prof diff before.prof after.prof --rows 10"),
     ("prof", "export", "  tally prof export shop.prof -f speedscope > shop.json"),
     (

@@ -310,6 +310,8 @@ fn wrong_command_lines_name_what_was_probably_meant() {
     for (arguments, words) in [
         (&["gte"][..], "did you mean 'get'?"),
         (&["lsit"], "a similar subcommand exists: 'list'"),
+        (&["log", "start", "x", r"\Memory\*"], r"counters are named with -c: -c '\Memory\*'"),
+        (&["prof", "smple"], "a similar subcommand exists: 'sample'"),
         (&["--lang"], "en, ko, ja, ru"),
         (&["get", "--lang"], "en, ko, ja, ru"),
         (&["info", "-"], "a log can not be read from standard input"),

@@ -227,7 +227,16 @@ fn a_dormant_program_is_switched_by_the_command() {
     let (file, process) = profiled.profile(&folder);
     // When the command is back the next call is seen, or not seen.
     profiled.say("before");
+    let listed = || {
+        let list = tally(&["prof", "list", "--json"]).json();
+        let mut programs = list.as_array().unwrap().iter();
+        programs.find(|program| program["pid"].to_string() == process).unwrap().clone()
+    };
+    let before = listed();
+    assert_eq!([&before["name"], &before["profiler"], &before["profile"]], ["forever", "dormant", &file]);
+    assert!(before["runtime"].is_string() && before["problem"].is_null(), "{before}");
     assert_eq!(tally(&["prof", "on", &file, "--include", "Forever.Program::Marked"]).data(), "");
+    assert_eq!(listed()["profiler"], "profiled");
     profiled.say("on");
     assert_eq!(tally(&["prof", "off", &file]).data(), "");
     profiled.say("off");

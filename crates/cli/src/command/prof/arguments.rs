@@ -18,6 +18,13 @@ pub(crate) struct Prof {
 /// The subcommands of `tally prof`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfAction {
+    /// List the running .NET programs, and which of them are profiled.
+    #[command(visible_alias = "ps")]
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a program under the profiler, then print its call tree.
     Run(ProfRun),
     /// Sample a running .NET program that was not prepared, then print its call tree.

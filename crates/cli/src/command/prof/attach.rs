@@ -1,7 +1,7 @@
 //! Records events of running .NET programs that were not prepared: `tally prof sample`, and the events for
 //! reports of incidents.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,6 +14,7 @@ use tallymon_dotnet::incidents::Incidents;
 use tallymon_dotnet::port::{self, EventProvider, PortError, Program, Session, Stream};
 
 use super::arguments::{ProfSample, Recorded};
+use super::list::Listed;
 use super::{fold, sampled};
 use crate::exit::{Failure, Kind};
 use crate::stop::Stop;
@@ -21,6 +22,8 @@ use crate::words::say;
 
 /// How long a runtime may take to answer, and to send nothing while it describes its methods.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a program may take to tell its version: one that stands still costs this much, however many do.
+const SHORT_PATIENCE: Duration = Duration::from_millis(500);
 /// How often to look for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -46,6 +49,39 @@ pub(super) fn sample(arguments: &ProfSample) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The running programs that can be seen from here. Each is asked at the same time as the others.
+pub(super) fn programs() -> Vec<Listed> {
+    let listed = |program: &Program| {
+        let runtime = match program.info(SHORT_PATIENCE) {
+            Ok(info) => Ok(info.version),
+            // It is older than .NET 5.
+            Err(PortError::Refused { .. }) => Ok(String::new()),
+            Err(error) if error.is_denied() => {
+                Err("another user's: only that user and root may attach".into())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        Listed { pid: program.pid, name: program.name.clone(), runtime, profile: profile_of(program.pid) }
+    };
+    let found = port::programs();
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = found.iter().map(|program| scope.spawn(move || listed(program))).collect();
+        asked.into_iter().filter_map(|one| one.join().ok()).collect()
+    })
+}
+
+/// The profile that a program writes, wherever it is: the profiler has mapped it to write.
+fn profile_of(pid: u32) -> Option<PathBuf> {
+    let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    // 7f00-7f10 rw-s 00000000 08:01 5678    /folder/4711.prof
+    let shared = maps.lines().filter(|line| line.split(' ').nth(1) == Some("rw-s"));
+    let files = shared.filter_map(|line| line.find('/').and_then(|at| line.get(at..)));
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let seen = |file: &str| [PathBuf::from(file), root.join(file.trim_start_matches('/'))];
+    files.flat_map(seen).find(|file| tallymon_clr::reader::is_profile(file))
+}
+
 /// The program that an argument means: a process id, or the name of one program that runs.
 fn find(program: &str) -> Result<Program, Failure> {
     if let Ok(pid) = program.parse() {
@@ -56,7 +92,8 @@ fn find(program: &str) -> Result<Program, Failure> {
     match &found[..] {
         [one] => Ok(one.clone()),
         [] => {
-            let words = format!("no running .NET program has the name {program:?}; give its process id");
+            let words =
+                format!("no running .NET program has the name {program:?}; 'tally prof list' shows all");
             Err(Failure::new(Kind::NotFound, words))
         }
         several => {

@@ -5,10 +5,16 @@ use std::time::Duration;
 use tallymon_dotnet::incidents::Incidents;
 
 use super::arguments::ProfSample;
+use super::list::Listed;
 use crate::exit::{Failure, Kind};
 
 pub(super) fn sample(_arguments: &ProfSample) -> Result<(), Failure> {
     Err(unsupported())
+}
+
+/// Running programs can not be found.
+pub(super) const fn programs() -> Vec<Listed> {
+    Vec::new()
 }
 
 pub(super) fn incidents(

@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 #[cfg_attr(not(target_os = "linux"), path = "attach_elsewhere.rs")]
 mod attach;
 mod incidents;
+mod list;
 mod locate;
 #[cfg_attr(not(target_os = "linux"), path = "publish_elsewhere.rs")]
 mod publish;
@@ -34,6 +35,7 @@ use locate::open;
 
 pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
     match &prof.action {
+        ProfAction::List { json } => list::run(*json),
         ProfAction::Run(arguments) => run::run(arguments),
         ProfAction::Sample(arguments) => attach::sample(arguments),
         ProfAction::Gc(arguments) => incidents::run(Subject::Collections, arguments),
