@@ -29,7 +29,7 @@ use crate::screens::properties::Properties;
 use crate::screens::providers::Providers;
 use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick};
 use crate::screens::sessions::SessionScreen;
-use crate::screens::table::TableScreen;
+use crate::screens::table::{ObjectPicker, TableScreen};
 use crate::settings::Settings;
 use crate::workspace::options::{LocalTime, Options};
 use crate::workspace::state::{View, Workspace};
@@ -168,6 +168,7 @@ impl App {
                 let opened = SessionScreen::open_form(workspace, Some(limit));
                 Ok(opened.map(|screen| Box::new(screen) as Box<dyn Screen>))
             }
+            Opens::Objects { host, shown } => Ok(Some(Box::new(ObjectPicker::open(workspace, host, shown)))),
             Opens::Table => TableScreen::open(workspace)
                 .map(|table| table.map(|screen| Box::new(screen) as Box<dyn Screen>)),
         };

@@ -17,6 +17,8 @@ pub(crate) enum Context {
     /// The panel of top contributors.
     Contributors,
     Table,
+    /// The objects that the table can show.
+    Objects,
     /// The overview of the machine.
     Overview,
     /// The details of a process.
@@ -138,6 +140,11 @@ pub(crate) enum Command {
     Tree,
     PreviousObject,
     NextObject,
+    ChooseObject,
+    HideColumn,
+    AllColumns,
+    ColumnLeft,
+    ColumnRight,
     Tick,
     Untick,
     AddToChart,

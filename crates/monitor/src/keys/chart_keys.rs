@@ -29,6 +29,8 @@ const MOVE: [&str; 4] =
 const MOVE_IT: [&str; 4] = ["move it", "옮기기", "ずらす", "сдвинуть"];
 const COLUMN: [&str; 4] = ["sort by another column", "정렬 열 선택", "並べ替えの列", "столбец сортировки"];
 const COLUMN_BRIEF: [&str; 4] = ["column", "열", "列", "столбец"];
+const COLUMN_PLACE: [&str; 4] =
+    ["move the column left, right", "열을 왼쪽, 오른쪽으로", "列を左、右へ", "столбец левее, правее"];
 const OBJECT: [&str; 4] = ["another object", "다른 개체", "別のオブジェクト", "другой объект"];
 const OBJECT_BRIEF: [&str; 4] = ["object", "개체", "オブジェクト", "объект"];
 const LOG: &[Context] = &[Context::Log];
@@ -182,8 +184,15 @@ pub(super) const GROUPS: &[Group] = keys! {
             brief ["order", "순서", "順序", "порядок"];
         TABLE Tree [Char('H')]: TREE
             brief ["tree", "트리", "ツリー", "дерево"];
-        TABLE NextObject [Char('n')]: OBJECT brief OBJECT_BRIEF;
-        TABLE PreviousObject [Char('N')]: OBJECT brief OBJECT_BRIEF;
+        TABLE NextObject [] also [Char('n')]: OBJECT;
+        TABLE PreviousObject [] also [Char('N')]: OBJECT;
+        TABLE ChooseObject [Char('J')]:
+            ["choose an object by its name", "이름으로 개체 선택", "名前でオブジェクトを選択", "выбрать объект по имени"]
+            brief OBJECT_BRIEF;
+        TABLE HideColumn [] also [Char('X')]: ["hide the column", "열 숨기기", "列を隠す", "скрыть столбец"];
+        TABLE AllColumns [] also [Char('M')]: ["show all columns", "모든 열 표시", "全ての列を表示", "показать все столбцы"];
+        TABLE ColumnLeft [] also [Char('(')]: COLUMN_PLACE;
+        TABLE ColumnRight [] also [Char(')')]: COLUMN_PLACE;
         TABLE Tick [Char(' ')]: ["tick: show only these", "선택한 것만 표시", "選択したもののみ表示", "отметить: только эти"]
             brief ["tick", "선택", "選択", "отметка"];
         CHART Untick [Char('U')]: ["remove all ticks", "선택 모두 해제", "選択を全て解除", "снять отметки"]

@@ -18,6 +18,7 @@ const LISTS: &[Context] = &[
 ];
 const LONG_LISTS: &[Context] = &[
     Context::Table,
+    Context::Objects,
     Context::Process,
     Context::Act,
     Context::Add,
@@ -26,9 +27,11 @@ const LONG_LISTS: &[Context] = &[
     Context::Alerts,
 ];
 /// Screens in which letters are typed.
-const TYPED: &[Context] = &[Context::Add, Context::Properties, Context::Form, Context::Prompt];
+const TYPED: &[Context] =
+    &[Context::Objects, Context::Add, Context::Properties, Context::Form, Context::Prompt];
 const PROMPT: &[Context] = &[Context::Prompt];
 const DIALOGS: &[Context] = &[
+    Context::Objects,
     Context::Process,
     Context::Act,
     Context::Add,
@@ -60,6 +63,7 @@ const CHANGE: [&str; 4] = ["change", "변경", "変更", "изменить"];
 const CLOSE: [&str; 4] = ["close", "닫기", "閉じる", "закрыть"];
 const PANE: [&str; 4] = ["another list", "다른 목록", "別の一覧", "другой список"];
 const ADD: &[Context] = &[Context::Add];
+const SEARCHED: &[Context] = &[Context::Objects, Context::Add];
 const PROPERTIES: &[Context] = &[Context::Properties];
 const CHARTABLE: &[Context] = &[Context::Table, Context::Contributors];
 const PROVIDERS: &[Context] = &[Context::Providers];
@@ -75,6 +79,7 @@ const ALERTS: &[Context] = &[Context::Alerts];
 const CLOSABLE: &[Context] = &[
     Context::Contributors,
     Context::Table,
+    Context::Objects,
     Context::Process,
     Context::Act,
     Context::Add,
@@ -91,8 +96,8 @@ pub(super) const GROUPS: &[Group] = keys! {
     hidden {
         LISTS Previous [UP, Char('k')]: LINE;
         LISTS Next [DOWN, Char('j')]: LINE;
-        ADD Previous [UP]: LINE;
-        ADD Next [DOWN]: LINE;
+        SEARCHED Previous [UP]: LINE;
+        SEARCHED Next [DOWN]: LINE;
         FORM Previous [UP] also [BACK_TAB]: LINE;
         FORM Next [DOWN] also [TAB]: LINE;
         PROPERTIES Previous [UP] also [BACK_TAB]: LINE;

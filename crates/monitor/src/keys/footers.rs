@@ -70,7 +70,7 @@ pub(crate) const FOOTERS: &[Footer] = &[
             (&[Command::PreviousColumn, Command::NextColumn], ["column", "열", "列", "столбец"]),
             (&[Command::Reverse], ["order", "순서", "順序", "порядок"]),
             (&[Command::Tree], ["tree", "트리", "ツリー", "дерево"]),
-            (&[Command::NextObject, Command::PreviousObject], ["object", "개체", "オブジェクト", "объект"]),
+            (&[Command::ChooseObject], ["object", "개체", "オブジェクト", "объект"]),
             (&[Command::Tick], ["tick", "선택", "選択", "отметить"]),
             (&[Command::AddToChart], ["chart", "차트", "グラフ", "на график"]),
             (&[Command::Filter], ["filter", "필터", "フィルター", "фильтр"]),
@@ -116,6 +116,11 @@ pub(crate) const FOOTERS: &[Footer] = &[
             (&[Command::AddToChart], ["adds", "추가", "追加", "добавить"]),
             (&[Command::Cancel], ["closes", "닫기", "閉じる", "закрыть"]),
         ],
+    },
+    Footer {
+        context: Context::Objects,
+        between: " · ",
+        entries: &[(&[Command::Accept], ["choose", "선택", "選択", "выбрать"]), (&[Command::Cancel], CLOSE)],
     },
     Footer {
         context: Context::Add,

@@ -17,6 +17,7 @@ const SECTIONS: &[(&[Context], Label)] = &[
     ),
     (&[Context::Contributors], ["Top contributors", "원인", "原因", "Виновники"]),
     (&[Context::Table], ["Table", "표", "表", "Таблица"]),
+    (&[Context::Objects], ["Choose an object", "개체 선택", "オブジェクトの選択", "Выбор объекта"]),
     (&[Context::Add], ["Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики"]),
     (&[Context::Properties], ["Properties", "속성", "プロパティ", "Свойства"]),
     (&[Context::Providers], ["Providers", "공급자", "プロバイダー", "Поставщики"]),

@@ -6,6 +6,7 @@
 mod alerts;
 pub mod causes;
 mod clear;
+mod columns;
 mod compare;
 mod crossings;
 pub mod format;
@@ -32,6 +33,7 @@ mod tree;
 mod window;
 
 pub use alerts::{Alerts, Crossing, MOST_CROSSINGS};
+pub use columns::{ColumnChoices, sort_by_use};
 pub use compare::Compared;
 pub use history::History;
 pub use look::Look;

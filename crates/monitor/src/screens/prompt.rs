@@ -36,7 +36,9 @@ impl Prompt {
         let several = match self.question {
             Question::Open => true,
             Question::Save | Question::Compare | Question::SaveAlerts => false,
-            Question::Filter | Question::GoTo | Question::Paste | Question::Threshold => return,
+            Question::Filter | Question::Object | Question::GoTo | Question::Paste | Question::Threshold => {
+                return;
+            }
         };
         let text = self.text.clone();
         let task = Task::begin(move || path_completion::complete(&text, several));
@@ -124,6 +126,7 @@ impl Screen for Prompt {
 const fn label(question: Question) -> Word {
     match question {
         Question::Filter => Word::Filter,
+        Question::Object => Word::Object,
         Question::GoTo => Word::GoTo,
         Question::Save => Word::SaveAs,
         Question::Paste => Word::Paste,

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::SourceInfo;
 use tallymon::core::flow::SourceError;
+use tallymon::core::title::TitleIndex;
 use tallymon::sample::Tick as Sample;
 
 use crate::keys::binding::Context;
@@ -141,12 +142,21 @@ pub(crate) enum Opens {
     /// The form of a session that watches the chosen threshold.
     NewAlert,
     Table,
+    /// The objects of a host that the table can show.
+    Objects {
+        /// Position of the host.
+        host: usize,
+        /// The object that is shown.
+        shown: TitleIndex,
+    },
 }
 
 /// A question that one line of text answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     Filter,
+    /// The index of an object.
+    Object,
     GoTo,
     Save,
     Paste,

@@ -11,6 +11,7 @@
 //! ```
 
 mod alerts;
+mod columns;
 mod overview;
 mod view;
 
@@ -24,7 +25,7 @@ use tallymon::registry::read_text;
 use toml::{Table, Value};
 
 use crate::model::overview::OverviewLook;
-use crate::model::{Axis, Crossing, Grid, Look, Picture, Scale, Switch};
+use crate::model::{Axis, ColumnChoices, Crossing, Grid, Look, Picture, Scale, Switch};
 
 /// The extension of settings files.
 pub const EXTENSION: &str = "tallymon";
@@ -53,6 +54,8 @@ pub struct Settings {
     pub alerts: Vec<Crossing>,
     /// What the overview shows and how.
     pub overview: Option<OverviewLook>,
+    /// The columns of tables, where they are not all of them.
+    pub columns: Option<ColumnChoices>,
     /// Which names of counters are shown.
     pub names: Option<NameForm>,
     /// What a view of Windows' Performance Monitor has and the monitor does not. It is not written.
@@ -105,6 +108,7 @@ impl Settings {
             picture: picture_of(&table)?,
             alerts: alerts::parse(&table)?,
             overview: overview::parse(&table)?,
+            columns: columns::parse(&table)?,
             names: text_of(&table, "names")?
                 .map(|name| {
                     NameForm::parse(&name)
@@ -207,7 +211,8 @@ impl fmt::Display for Settings {
             }
         }
         alerts::write(&self.alerts, f)?;
-        self.overview.as_ref().map_or(Ok(()), |look| overview::write(look, f))
+        self.overview.as_ref().map_or(Ok(()), |look| overview::write(look, f))?;
+        self.columns.as_ref().map_or(Ok(()), |choices| columns::write(choices, f))
     }
 }
 
@@ -298,6 +303,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::model::Switches;
     use crate::model::overview::{Arrangement, Pane, ProcessMetric};
@@ -343,6 +350,10 @@ mod tests {
                 arrangement: Arrangement::Groups,
                 presets: vec![vec![Pane::Disks], vec![Pane::Processors, Pane::Network]],
             }),
+            columns: Some(ColumnChoices(BTreeMap::from([
+                ("Process".into(), vec!["ID Process".into(), "It's".into()]),
+                ("네트워크".into(), Vec::new()),
+            ]))),
             left_out: Vec::new(),
         };
         let text = settings.to_string();
@@ -370,6 +381,9 @@ mod tests {
             ("[overview]\norder = 'age'", "order: needed one of cpu, memory"),
             ("[overview]\ntree = true\ngroups = true", "groups: needed false"),
             ("[overview]\npresets = ['disks']", "presets: needed lists"),
+            ("columns = 3", "columns: needed a table"),
+            ("[columns]\nProcess = 3", "Process: needed a list"),
+            ("[columns]\nProcess = [3]", "columns of Process: needed texts"),
             ("[[line]]\nscale = 2", "needed a path"),
             ("[[line]]\npath = 'a'\nscale = true", "scale: needed a power of ten"),
         ] {

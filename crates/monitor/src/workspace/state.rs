@@ -11,7 +11,7 @@ use crate::log::comparison::Comparison;
 use crate::log::opening::Opening;
 use crate::log::replay::Replay;
 use crate::model::overview::{OverviewLook, ProcessRow};
-use crate::model::{History, Look, Monitor, Picture, Series, Ticks, Window};
+use crate::model::{ColumnChoices, History, Look, Monitor, Picture, Series, Ticks, Window};
 use crate::settings::Settings;
 use crate::term::task::Task;
 use crate::term::theme::Theme;
@@ -68,6 +68,8 @@ pub(crate) struct Workspace {
     pub(crate) process: Option<ProcessRow>,
     /// What the overview shows and how.
     pub(crate) overview_look: OverviewLook,
+    /// The columns of tables.
+    pub(crate) columns: ColumnChoices,
     /// Text for the clipboard of the terminal.
     pub(crate) clipboard: Option<String>,
 }
@@ -179,6 +181,7 @@ impl Workspace {
             overview: None,
             process: None,
             overview_look: OverviewLook::default(),
+            columns: ColumnChoices::default(),
             clipboard: None,
         };
         if let Err(error) = workspace.begin_sampling() {
@@ -236,6 +239,7 @@ impl Workspace {
             looks: series.iter().map(|series| (series.path.clone(), series.look())).collect(),
             alerts: self.monitor.alerts.crossings().iter().cloned().collect(),
             overview: (self.overview_look != OverviewLook::default()).then(|| self.overview_look.clone()),
+            columns: (!self.columns.0.is_empty()).then(|| self.columns.clone()),
             names: Some(self.query.names().locale().names).filter(|names| *names != NameForm::default()),
             left_out: Vec::new(),
         }
@@ -256,6 +260,9 @@ impl Workspace {
         }
         if let Some(look) = &settings.overview {
             self.overview_look = look.clone();
+        }
+        if let Some(columns) = &settings.columns {
+            self.columns = columns.clone();
         }
         self.monitor.alerts.restore(&settings.alerts);
         for (path, look) in &settings.looks {

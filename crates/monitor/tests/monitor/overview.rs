@@ -692,7 +692,8 @@ fn values_of_the_table_have_the_colour_of_their_load() {
     let screen = overview.bench.screen();
     let value = |name: &str| {
         let line = screen.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-        line.split_whitespace().nth(1).unwrap_or_default().to_string()
+        // The first column is the id of the process.
+        line.split_whitespace().nth(2).unwrap_or_default().to_string()
     };
     for (name, least, most, colour) in
         [("java", 50.0, 80.0, Color::Yellow), ("nginx ", 5.0, 50.0, Color::Green)]

@@ -9,6 +9,7 @@ use tallymon::core::flow::{SourceError, SourceErrorKind, ValueState};
 use tallymon::core::title::Language;
 use tallymon_monitor::Colours;
 use tallymon_monitor::chart::Glyphs;
+use tallymon_monitor::settings::Settings;
 
 use crate::fake::{Bench, DEFAULTS, DENIED};
 
@@ -341,4 +342,54 @@ fn the_host_of_another_machine_is_shown() {
 fn nothing_chosen() {
     let mut bench = Bench::new(&[]);
     has(&check("empty", bench.run(3)), &["No counters"]);
+}
+
+#[test]
+fn the_table_shows_an_object_by_name_and_the_columns_that_were_chosen() {
+    let mut bench = Bench::new(&[r"\Process(myapp)\% Processor Time"]);
+    bench.run(5).types("TJ");
+    check("table-objects", &mut bench);
+    bench.types("inter").key(KeyCode::Enter).run(2);
+    has(&bench.screen(), &["Network Interface: 2"]);
+    bench.types("Jproc");
+    let screen = bench.screen();
+    has(&screen, &["Process ", "Processor "]);
+    assert!(!screen.contains("PhysicalDisk"), "{screen}");
+    bench.types("xyz");
+    has(&bench.screen(), &["not found"]);
+    // Enter on nothing chooses nothing.
+    bench.key(KeyCode::Enter);
+    for _ in 0..3 {
+        bench.key(KeyCode::Backspace);
+    }
+    bench.key(KeyCode::Enter).run(2);
+    let screen = bench.screen();
+    has(&screen, &["Process: 4"]);
+    // Without the arrow of the order, which a table that is opened again has in its first place.
+    let heading = |bench: &mut Bench| {
+        let line = bench.screen().lines().nth(3).unwrap_or_default().replace('▼', " ");
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let before = heading(&mut bench);
+    // The sorted column goes to the right, and is hidden there.
+    bench.types(")");
+    let moved = heading(&mut bench);
+    assert_ne!(moved, before);
+    bench.types("X");
+    let hidden = heading(&mut bench);
+    assert!(hidden != moved && bench.app.settings().columns.is_some(), "{hidden}");
+    let kept = bench.app.settings().columns.unwrap().0["Process"].clone();
+    // The choice stays while other objects are shown, and in a settings file.
+    bench.types("nN").run(1);
+    assert_eq!(heading(&mut bench), hidden);
+    let settings = bench.app.settings().to_string();
+    assert_eq!(Settings::parse(&settings).unwrap().columns.unwrap().0["Process"], kept);
+    bench.types("M");
+    assert_eq!(heading(&mut bench), before);
+    assert!(bench.app.settings().columns.is_none());
+    // The last column stays.
+    for _ in 0..60 {
+        bench.types("X");
+    }
+    assert_eq!(bench.app.settings().columns.unwrap().0["Process"].len(), 1);
 }

@@ -98,7 +98,7 @@ impl Screen for ChartScreen {
                     workspace.message = Some(format!("{text}: {words}"));
                 }
             },
-            Question::SaveAlerts => return Action::Ignored,
+            Question::Object | Question::SaveAlerts => return Action::Ignored,
         }
         Action::Done
     }

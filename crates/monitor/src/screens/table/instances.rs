@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use ratatui::layout::{Position, Rect};
-use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, SourceError, Value};
 use tallymon::core::title::TitleIndex;
 use tallymon::sample::Tick as Sample;
 use tallymon::{InstanceIdentity, InstanceKey};
 
-use crate::model::{Numbers, PROCESS, Tick, Ticks, process, tree};
+use crate::model::{ColumnChoices, Numbers, PROCESS, Tick, Ticks, process, tree};
+use crate::screens::table::columns::{TableColumn, columns};
 use crate::workspace::feed::Feed;
 
 /// The counters with the id of a process, and with that of its parent.
@@ -45,12 +45,6 @@ pub(crate) struct Table {
     clicked: Option<Position>,
 }
 
-pub(super) struct TableColumn {
-    pub(super) counter: TitleIndex,
-    pub(super) name: String,
-    pub(super) counter_type: CounterType,
-}
-
 pub(super) struct TableRow {
     pub(super) key: InstanceKey,
     identity: Option<InstanceIdentity>,
@@ -65,19 +59,12 @@ impl Table {
         host: usize,
         object: TitleIndex,
         counter: Option<TitleIndex>,
+        choices: &ColumnChoices,
     ) -> Result<Option<Table>, SourceError> {
         let Some(known) = feed.query.catalog().object(object).filter(|object| object.has_instances) else {
             return Ok(None);
         };
-        let names = feed.query.names();
-        let columns: Vec<TableColumn> = known
-            .visible_counters()
-            .map(|counter| TableColumn {
-                counter: counter.name,
-                name: names.name(counter.name),
-                counter_type: counter.counter_type,
-            })
-            .collect();
+        let columns = columns(&feed.query, known, choices);
         let first = known.default_counter.and_then(|at| known.counters.get(at)).map(|counter| counter.name);
         let wanted = counter.or(first);
         let sorted = columns.iter().position(|column| Some(column.counter) == wanted).unwrap_or(0);
@@ -123,7 +110,7 @@ impl Table {
     }
 
     /// Shows all instances of the last sample.
-    fn show(&mut self) {
+    pub(super) fn show(&mut self) {
         let chosen = self.chosen.take();
         let mut rows: Vec<TableRow> = Vec::new();
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::new();

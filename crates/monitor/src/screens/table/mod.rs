@@ -1,7 +1,9 @@
 //! The table screen: all instances of an object, sorted by any counter.
 
+mod columns;
 mod draw;
 mod instances;
+mod objects;
 
 use crossterm::event::{KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
@@ -12,11 +14,13 @@ use tallymon::core::title::TitleIndex;
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::command;
 use crate::model::PROCESS;
-use crate::screens::screen::{Action, Layer, Question, Screen, Tick};
+use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick};
 use crate::screens::slider;
 use crate::screens::table::instances::Table;
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
+
+pub(crate) use objects::ObjectPicker;
 
 /// A table in place of the chart.
 pub(crate) struct TableScreen {
@@ -52,12 +56,25 @@ impl TableScreen {
 
     /// Shows the next object with instances, or the one before.
     fn other_object(&mut self, forward: bool, workspace: &mut Workspace) {
-        let Some(object) = self.table.other_object(forward) else { return };
+        if let Some(object) = self.table.other_object(forward) {
+            self.show_object(object, workspace);
+        }
+    }
+
+    /// Shows the object that was chosen by its name.
+    fn show_object(&mut self, object: TitleIndex, workspace: &mut Workspace) {
         match open_table(workspace, self.table.host, object, None) {
             Ok(Some(table)) => self.table = table,
+            // It had instances when it was listed.
             Ok(None) => {}
             Err(error) => workspace.message = Some(error.to_string()),
         }
+    }
+
+    /// Keeps the columns of this object for as long as the monitor runs, and for its settings file.
+    fn keep_columns(&self, workspace: &mut Workspace) {
+        let (object, columns) = self.table.column_names();
+        workspace.columns.0.insert(object, columns);
     }
 
     /// Adds the sorted column of the chosen instance to the chart.
@@ -112,6 +129,22 @@ impl Screen for TableScreen {
             }
             Command::NextObject => self.other_object(true, workspace),
             Command::PreviousObject => self.other_object(false, workspace),
+            Command::ChooseObject => {
+                return Action::Open(Opens::Objects { host: table.host, shown: table.object });
+            }
+            Command::HideColumn => {
+                table.hide_column();
+                self.keep_columns(workspace);
+            }
+            Command::ColumnLeft | Command::ColumnRight => {
+                table.shift_column(command == Command::ColumnRight);
+                self.keep_columns(workspace);
+            }
+            Command::AllColumns => {
+                let (object, _) = table.column_names();
+                workspace.columns.0.remove(&object);
+                table.show_columns(&workspace.columns);
+            }
             Command::Filter => return Action::Ask(Question::Filter, table.filter().to_string()),
             Command::AddToChart => self.chart_chosen(workspace),
             Command::Cancel => {
@@ -144,11 +177,16 @@ impl Screen for TableScreen {
         Action::Done
     }
 
-    fn answer(&mut self, question: Question, text: &str, _workspace: &mut Workspace) -> Action {
-        if question != Question::Filter {
-            return Action::Ignored;
+    fn answer(&mut self, question: Question, text: &str, workspace: &mut Workspace) -> Action {
+        match question {
+            Question::Filter => self.table.set_filter(text.to_lowercase()),
+            Question::Object => {
+                if let Ok(object) = text.parse() {
+                    self.show_object(TitleIndex(object), workspace);
+                }
+            }
+            _ => return Action::Ignored,
         }
-        self.table.set_filter(text.to_lowercase());
         Action::Done
     }
 
@@ -188,7 +226,9 @@ fn open_table(
     counter: Option<TitleIndex>,
 ) -> Result<Option<Table>, SourceError> {
     let feed = workspace.feed(host)?;
-    let Some(mut table) = Table::open(feed, host, object, counter)? else { return Ok(None) };
+    let Some(mut table) = Table::open(feed, host, object, counter, &workspace.columns)? else {
+        return Ok(None);
+    };
     table.ticks.clone_from(&workspace.monitor.ticks);
     // Ticks have no name for the first host.
     table.host_name = workspace.prefix(host).strip_prefix("\\\\").map(str::to_string);

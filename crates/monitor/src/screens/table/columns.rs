@@ -1,0 +1,73 @@
+//! The columns of the table: their order, and which are shown.
+
+use tallymon::core::counter::CounterType;
+use tallymon::core::title::TitleIndex;
+use tallymon::{CatalogObject, Query};
+
+use crate::model::{ColumnChoices, sort_by_use};
+use crate::screens::table::instances::Table;
+
+/// A counter of the object.
+pub(super) struct TableColumn {
+    pub(super) counter: TitleIndex,
+    pub(super) name: String,
+    pub(super) counter_type: CounterType,
+}
+
+/// The columns of an object: those that the user chose, else all counters, in the order of use.
+pub(super) fn columns(query: &Query, object: &CatalogObject, choices: &ColumnChoices) -> Vec<TableColumn> {
+    let names = query.names();
+    let mut counters: Vec<TitleIndex> = object.visible_counters().map(|counter| counter.name).collect();
+    sort_by_use(object.name, &mut counters);
+    let english: Vec<String> = counters.iter().map(|counter| names.english(*counter)).collect();
+    let positions = choices.positions(&names.english(object.name), &english);
+    let chosen = positions.into_iter().filter_map(|position| {
+        let counter = counters.get(position)?;
+        object.visible_counters().find(|known| known.name == *counter)
+    });
+    chosen
+        .map(|counter| TableColumn {
+            counter: counter.name,
+            name: names.name(counter.name),
+            counter_type: counter.counter_type,
+        })
+        .collect()
+}
+
+impl Table {
+    /// The English names of the object and of its columns.
+    pub(super) fn column_names(&self) -> (String, Vec<String>) {
+        let names = self.feed.query.names();
+        let columns = self.columns.iter().map(|column| names.english(column.counter)).collect();
+        (names.english(self.object), columns)
+    }
+
+    /// Hides the column that the rows are sorted by; the last one stays.
+    pub(super) fn hide_column(&mut self) {
+        if self.columns.len() > 1 && self.sorted < self.columns.len() {
+            self.columns.remove(self.sorted);
+            self.sorted = self.sorted.min(self.columns.len().saturating_sub(1));
+            self.show();
+        }
+    }
+
+    /// Moves the column that the rows are sorted by.
+    pub(super) fn shift_column(&mut self, right: bool) {
+        let to = self.sorted.saturating_add_signed(if right { 1 } else { -1 });
+        if to < self.columns.len() && to != self.sorted {
+            self.columns.swap(self.sorted, to);
+            self.sorted = to;
+            self.show();
+        }
+    }
+
+    /// Shows the columns that were chosen for the object, sorted as before where that column is still there.
+    pub(super) fn show_columns(&mut self, choices: &ColumnChoices) {
+        let sorted = self.columns.get(self.sorted).map(|column| column.counter);
+        let Some(known) = self.feed.query.catalog().object(self.object) else { return };
+        self.columns = columns(&self.feed.query, known, choices);
+        let position = self.columns.iter().position(|column| Some(column.counter) == sorted);
+        self.sorted = position.unwrap_or(0);
+        self.show();
+    }
+}
