@@ -81,6 +81,13 @@ pub struct DotnetPrograms {
     time: u64,
 }
 
+impl Drop for DotnetPrograms {
+    fn drop(&mut self) {
+        // They end at the same time, however many there are.
+        self.sessions.values().for_each(Live::stop);
+    }
+}
+
 impl DotnetPrograms {
     /// Begins sessions with new programs, ends those with programs that are gone.
     fn look(&mut self) {

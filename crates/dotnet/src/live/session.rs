@@ -26,8 +26,10 @@ const RETRY: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a program may take to compute its first totals.
 const FIRST_TOTALS: Duration = Duration::from_secs(10);
-/// How long a reader that leaves waits for the first totals to be complete.
+/// How long a reader that leaves waits for the first totals to be complete, and for a session that is ended in order.
 const LEAVING: Duration = Duration::from_secs(1);
+/// How long a program may take to end a session in order.
+const ENDING: Duration = Duration::from_millis(800);
 /// Time between two sets of counters, in seconds.
 pub(super) const INTERVAL: &str = "0.1";
 
@@ -48,6 +50,8 @@ struct Inner {
     totals: Totals,
     /// When [`Inner::totals`] changed.
     totals_at: Instant,
+    /// Whether the program is asked to end the session, instead of finding its stream closed.
+    ends_in_order: bool,
 }
 
 impl Inner {
@@ -186,6 +190,7 @@ impl Live {
             waited,
             totals: Totals::Unasked,
             totals_at: now,
+            ends_in_order: false,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(inner),
@@ -209,12 +214,22 @@ impl Live {
     }
 }
 
+impl Live {
+    /// Has the session end soon, without waiting for it.
+    pub(super) fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Live {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        // The end of this process would end the second session too early.
-        let first = |inner: &mut Inner| inner.totals == Totals::First;
-        drop(self.shared.changed.wait_timeout_while(self.shared.lock(), LEAVING, first));
+        self.stop();
+        // The end of this process would end the second session too early, and the first not in order.
+        let is_ending = |inner: &mut Inner| {
+            let is_read = matches!(inner.phase, Phase::Starting | Phase::Running);
+            inner.totals == Totals::First || inner.ends_in_order && is_read
+        };
+        drop(self.shared.changed.wait_timeout_while(self.shared.lock(), LEAVING, is_ending));
     }
 }
 
@@ -230,9 +245,31 @@ fn run(program: &Program, shared: &Arc<Shared>) -> Result<(), Option<PortError>>
         provider(events::SYSTEM_RUNTIME, u64::MAX, format!("EventCounterIntervalSec={INTERVAL}")),
         provider(events::RUNTIME, events::GC, String::new()),
     ];
-    let has_totals = totals::has_totals(program);
+    // Before .NET 6 a runtime does not say its version.
+    let version = program.info(PATIENCE).map(|info| info.version).unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0);
     let session = Session { providers, method_names: false, buffer: 4 };
     let stream = program.start(&session, PATIENCE).map_err(Some)?;
+    // Newer runtimes take it well that a stream is closed, and were tried for long with that.
+    let ender = if major == 0 { stream.ender().ok() } else { None };
+    shared.lock().ends_in_order = ender.is_some();
+    let result = read(program, shared, stream, totals::has_totals(major));
+    if let Some(ender) = ender
+        && result.is_ok()
+    {
+        // The session is over for its readers in any case.
+        let _ = ender.end(ENDING);
+    }
+    result
+}
+
+/// Reads the events of a session until nobody asks any more.
+fn read(
+    program: &Program,
+    shared: &Arc<Shared>,
+    stream: Stream,
+    has_totals: bool,
+) -> Result<(), Option<PortError>> {
     let (began, clock) = (Instant::now(), offset());
     let is_over =
         || shared.is_over() || began.elapsed() > BEGINNING && shared.lock().phase == Phase::Starting;

@@ -21,11 +21,9 @@ const AGE: Duration = Duration::from_secs(5);
 /// How long a program may take to accept the session.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether the runtime of a program has the meter.
-pub(super) fn has_totals(program: &Program) -> bool {
-    let version = program.info(PATIENCE).map(|info| info.version).unwrap_or_default();
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    major.is_some_and(|major| major >= 9)
+/// Whether a runtime of this version has the meter.
+pub(super) const fn has_totals(major: u32) -> bool {
+    major >= 9
 }
 
 /// Whether a program has run long enough.

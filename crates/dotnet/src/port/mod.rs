@@ -222,10 +222,57 @@ impl Stream {
         StopStream(self.stop.clone())
     }
 
+    /// What ends the session in order after the last read.
+    ///
+    /// # Errors
+    ///
+    /// This process has too many open files.
+    pub fn ender(&self) -> io::Result<EndStream> {
+        Ok(EndStream { finish: self.finisher(), socket: self.socket.try_clone()? })
+    }
+
     /// What asks the program to end the session in order from another thread: it sends what it still has, and
     /// the descriptions of methods if these were requested. Reading goes on until the end of the stream.
     pub fn finisher(&self) -> FinishStream {
         FinishStream { program: self.program.clone(), id: self.id }
+    }
+}
+
+/// Ends a session in order when its reader leaves: after a reader that only closes its stream, about one in 1,700
+/// times a program of .NET Core 3.1 answers nobody on its port any more.
+#[derive(Debug)]
+pub struct EndStream {
+    finish: FinishStream,
+    socket: UnixStream,
+}
+
+impl EndStream {
+    /// Asks the program to end the session, and reads what it still sends.
+    ///
+    /// # Errors
+    ///
+    /// The program can not be asked or does not answer in time.
+    pub fn end(mut self, patience: Duration) -> Result<(), PortError> {
+        let deadline = Instant::now().checked_add(patience);
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let finish = self.finish;
+        let program = finish.program.clone();
+        let failed = |error| program.failed("leaving", error);
+        self.socket.set_read_timeout(Some(LOOK)).map_err(failed)?;
+        std::thread::scope(|scope| {
+            let asking = std::thread::Builder::new().spawn_scoped(scope, || finish.finish(patience));
+            let asking = asking.map_err(failed)?;
+            // The answer comes when the stream has been read.
+            let mut rest = vec![0; 1 << 16];
+            while !is_late() {
+                match self.socket.read(&mut rest) {
+                    Ok(0) => break,
+                    Err(error) if !is_wait(&error) => break,
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            asking.join().unwrap_or_else(|_| Err(failed(io::Error::other("a thread failed"))))
+        })
     }
 }
 
