@@ -48,7 +48,8 @@ pub(super) fn speed(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number from 0.001 to 1000000".to_string())
 }
 
-/// A parser of the name of a file or folder that is written, where there is no way to write to standard output.
+/// A parser of the name of a file or folder that is written, where there is no way to write to standard
+/// output.
 /// `-` is what many programs call that, so it is not taken for a name.
 pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
@@ -60,7 +61,7 @@ pub(crate) fn file_to_write() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// The file of an option that takes `-` for standard output, which is also meant when the option is not given.
+/// The file of an option that takes `-` for standard output, which is also meant without the option.
 pub(crate) fn file_of(output: Option<&PathBuf>) -> Option<&Path> {
     output.map(PathBuf::as_path).filter(|path| *path != Path::new("-"))
 }

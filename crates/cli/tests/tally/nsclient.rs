@@ -117,7 +117,7 @@ fn check_nt_reads_everything_it_can_ask_for() {
     let direct = clean(TALLY).args(["get", "--plain", r"\Memory\Commit Limit"]).output().unwrap();
     let direct = String::from_utf8(direct.stdout).unwrap();
     assert!(limit().contains(direct.trim()), "{}, {direct}", limit());
-    // The first average of the load is there after a moment. It may well be 100 %, which is not over a limit of 101.
+    // The first average of the load is there after a moment. It may be 100 %, which is not over 101.
     let begin = Instant::now();
     loop {
         let (code, text) = check(&["-v", "CPULOAD", "-l", "60,101,101"]);
