@@ -8,6 +8,7 @@
 mod day;
 mod export;
 mod hostile;
+mod protected;
 mod sessions;
 mod several;
 mod smbd;

@@ -258,13 +258,3 @@ fn attack_a_server_that_stops_or_lies_anywhere_costs_itself_only() {
         "a named error within the deadline; the healthy host beside it is read",
     );
 }
-
-#[test]
-fn a_server_that_requires_encryption_is_refused_by_name() {
-    let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", "server smb encrypt = required") else { return };
-    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
-    let ran = net.tally(&["list", "-H", &format!("rrp://127.0.0.1:{}", samba.port), "--timeout", "60s"]);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
-    has(&ran.err, &["servers that require encryption are not supported"]);
-}

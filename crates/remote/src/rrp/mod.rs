@@ -2,11 +2,13 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `offer` | the first message of SMB, which offers encryption |
 //! | [`rpc`] | PDUs of DCE/RPC, without a connection |
 //! | [`winreg`] | the calls of the remote registry, without a connection |
 //! | `session` | the pipe over SMB, with a deadline for each exchange |
 //! | `source` | requests as values of the performance registry |
 
+mod offer;
 pub mod rpc;
 mod session;
 mod source;

@@ -6,18 +6,20 @@ use std::fmt;
 use std::time::Duration;
 
 use smb2::client::{Connection, Session as Login};
+use smb2::crypto::encryption::Cipher;
 use smb2::msg::create::{CreateDisposition, CreateRequest, CreateResponse, ImpersonationLevel, ShareAccess};
 use smb2::msg::read::{ReadRequest, ReadResponse, SMB2_CHANNEL_NONE};
 use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
 use smb2::msg::write::WriteRequest;
 use smb2::pack::{ReadCursor, Unpack};
-use smb2::types::flags::FileAccessMask;
+use smb2::types::flags::{Capabilities, FileAccessMask};
 use smb2::types::status::NtStatus;
-use smb2::types::{Command, FileId, OplockLevel, TreeId};
+use smb2::types::{Command, Dialect, FileId, OplockLevel, TreeId};
 use tallymon_core::flow::performance_registry::{ACCESS_DENIED, SUCCESS};
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tokio::runtime::Runtime;
 
+use super::offer::Caller;
 use super::rpc::{self, RpcError};
 use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
@@ -150,13 +152,13 @@ async fn open(
     let port = address.port.unwrap_or(PORT);
     let host = &address.host;
     let place = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    let mut connection = Connection::connect(&place, timeout).await?;
-    connection.set_response_timeout(Some(timeout));
+    let caller = Caller::connect(&place, host, timeout).await?;
     step.set("agreeing on a version of SMB");
-    connection.negotiate().await?;
+    let mut connection = caller.negotiate(timeout).await?;
     step.set("logging in");
     let Credentials { user, password, domain } = credentials;
-    Login::setup(&mut connection, user, password, domain.as_deref().unwrap_or_default()).await?;
+    let login = Login::setup(&mut connection, user, password, domain.as_deref().unwrap_or_default()).await?;
+    encrypt(&mut connection, login);
     step.set("opening IPC$");
     let request = TreeConnectRequest {
         flags: TreeConnectRequestFlags::default(),
@@ -173,6 +175,22 @@ async fn open(
     step.set("opening the performance registry");
     let (key, status) = winreg::opened(&pipe.call(winreg::OPEN_PERFORMANCE_DATA, &winreg::open()).await?)?;
     if status == SUCCESS { Ok((pipe, key)) } else { Err(Failed::Status(status)) }
+}
+
+/// Encrypts all messages from here on if the server can, whether or not it asks for it.
+fn encrypt(connection: &mut Connection, login: Login) {
+    let Some(params) = connection.params().filter(|_| !connection.should_encrypt()) else { return };
+    let cipher = match params.dialect {
+        Dialect::Smb3_1_1 => params.cipher,
+        // The only one of these versions.
+        Dialect::Smb3_0 | Dialect::Smb3_0_2 if params.capabilities.contains(Capabilities::ENCRYPTION) => {
+            Some(Cipher::Aes128Ccm)
+        }
+        _ => None,
+    };
+    if let (Some(cipher), Some(ours), Some(theirs)) = (cipher, login.encryption_key, login.decryption_key) {
+        connection.activate_encryption(ours, theirs, cipher);
+    }
 }
 
 /// Opens the pipe. A server that starts its remote registry on demand says at first that there is none.
@@ -296,7 +314,8 @@ impl Failed {
                 Smb::AccessDenied => (
                     SourceErrorKind::AccessDenied,
                     "; on Windows the user must be an administrator, or be in Performance Monitor Users and \
-                     be able to read the key winreg; servers that require encryption are not supported",
+                     be able to read the key winreg; a server that encrypts with keys of 256 bits only is not \
+                     supported",
                 ),
                 Smb::NotFound => (
                     SourceErrorKind::NotFound,
