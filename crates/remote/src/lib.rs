@@ -5,6 +5,7 @@
 //! | [`address`] | addresses such as `ssh://web1`, from text |
 //! | [`frames`] | the bytes of requests and answers, without any connection |
 //! | [`mod@serve`] | answers the frames of one reader from a source |
+//! | [`kerberos`] | settings, tickets and keys that a login by Kerberos starts from |
 //! | [`peer`] | a source that sends its requests to a peer, with deadlines and pauses between attempts |
 //! | `rrp` | the performance registry of Windows and Samba, over SMB; a feature |
 //! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
@@ -19,6 +20,7 @@ pub mod address;
 mod backoff;
 pub mod credentials;
 pub mod frames;
+pub mod kerberos;
 pub mod peer;
 #[cfg(feature = "rrp")]
 pub mod rrp;
@@ -31,7 +33,7 @@ pub mod ssh;
 pub mod tls;
 
 pub use address::{Address, AddressError, RrpAddress, SshAddress, TlsAddress};
-pub use credentials::Credentials;
+pub use credentials::{Credentials, PasswordLogin};
 pub use serve::serve;
 
 use std::time::Duration;

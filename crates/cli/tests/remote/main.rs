@@ -8,6 +8,7 @@
 mod day;
 mod export;
 mod hostile;
+mod kerberos;
 mod protected;
 mod sessions;
 mod several;

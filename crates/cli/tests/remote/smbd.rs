@@ -94,7 +94,7 @@ impl Samba {
     }
 }
 
-fn sbin(name: &str) -> Option<std::path::PathBuf> {
+pub(crate) fn sbin(name: &str) -> Option<std::path::PathBuf> {
     let path = Path::new("/usr/sbin").join(name);
     path.is_file().then_some(path)
 }

@@ -2,12 +2,14 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `kerberos` | a ticket for the server |
 //! | `offer` | the first message of SMB, which offers encryption |
 //! | [`rpc`] | PDUs of DCE/RPC, without a connection |
 //! | [`winreg`] | the calls of the remote registry, without a connection |
 //! | `session` | the pipe over SMB, with a deadline for each exchange |
 //! | `source` | requests as values of the performance registry |
 
+mod kerberos;
 mod offer;
 pub mod rpc;
 mod session;
@@ -18,6 +20,12 @@ pub mod winreg;
 mod rrp_tests;
 
 pub use source::RrpSource;
+
+/// Reads any bytes as an answer of a server of Kerberos, for the fuzzer.
+#[doc(hidden)]
+pub fn read_answer_of_kdc(bytes: &[u8]) {
+    kerberos::read_any(bytes);
+}
 
 use std::time::Duration;
 

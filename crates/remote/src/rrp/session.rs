@@ -19,11 +19,12 @@ use tallymon_core::flow::performance_registry::{ACCESS_DENIED, SUCCESS};
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tokio::runtime::Runtime;
 
+use super::kerberos::{self, KerberosError};
 use super::offer::Caller;
 use super::rpc::{self, RpcError};
 use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, PasswordLogin};
 
 /// The port of SMB.
 const PORT: u16 = 445;
@@ -57,12 +58,19 @@ struct Pipe {
 enum Failed {
     Smb(smb2::Error),
     Rpc(RpcError),
+    Kerberos(KerberosError),
     Status(u32),
 }
 
 impl From<smb2::Error> for Failed {
     fn from(error: smb2::Error) -> Failed {
         Failed::Smb(error)
+    }
+}
+
+impl From<KerberosError> for Failed {
+    fn from(error: KerberosError) -> Failed {
+        Failed::Kerberos(error)
     }
 }
 
@@ -155,9 +163,20 @@ async fn open(
     let caller = Caller::connect(&place, host, timeout).await?;
     step.set("agreeing on a version of SMB");
     let mut connection = caller.negotiate(timeout).await?;
-    step.set("logging in");
-    let Credentials { user, password, domain } = credentials;
-    let login = Login::setup(&mut connection, user, password, domain.as_deref().unwrap_or_default()).await?;
+    let login = match credentials {
+        Credentials::Password(PasswordLogin { user, password, domain }) => {
+            step.set("logging in");
+            let domain = domain.as_deref().unwrap_or_default();
+            Login::setup(&mut connection, user, password, domain).await?
+        }
+        Credentials::Kerberos(login) => {
+            step.set("asking for a ticket");
+            let ready = kerberos::ticket(login, host, timeout / 3).await?;
+            step.set("logging in by Kerberos");
+            let kerberos::Ready { credentials, cache } = &ready;
+            Login::setup_kerberos_from_ccache(&mut connection, credentials, host, cache).await?
+        }
+    };
     encrypt(&mut connection, login);
     step.set("opening IPC$");
     let request = TreeConnectRequest {
@@ -309,7 +328,8 @@ impl Failed {
             Failed::Smb(error) => match error.kind() {
                 Smb::AuthRequired => (
                     SourceErrorKind::AccessDenied,
-                    "; check user, domain and password in the file of credentials",
+                    "; check user, domain and password in the file of credentials; by Kerberos the server may also \
+                     lack the key of this name, or have a wrong clock",
                 ),
                 Smb::AccessDenied => (
                     SourceErrorKind::AccessDenied,
@@ -328,6 +348,7 @@ impl Failed {
                 SourceErrorKind::AccessDenied,
                 "; on Windows the user must be an administrator, or be in Performance Monitor Users",
             ),
+            Failed::Kerberos(error) => (error.kind, ""),
             Failed::Rpc(_) => (SourceErrorKind::BadData, ""),
             Failed::Status(_) => (SourceErrorKind::Io, ""),
         };
@@ -340,6 +361,7 @@ impl fmt::Display for Failed {
         match self {
             Failed::Smb(error) => error.fmt(f),
             Failed::Rpc(error) => error.fmt(f),
+            Failed::Kerberos(error) => error.fmt(f),
             Failed::Status(status) => write!(f, "the server reports error {status}"),
         }
     }

@@ -28,6 +28,7 @@ use tallymon_remote::{Address, AddressError};
 
 use crate::private_file;
 
+mod kerberos;
 #[cfg(feature = "tls")]
 pub mod keys;
 #[cfg(not(feature = "tls"))]

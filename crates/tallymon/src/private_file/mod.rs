@@ -16,6 +16,12 @@ const LONGEST: u64 = 1 << 20;
 /// The text of a file that only root and this user can change, and what is known about it. A pipe is refused:
 /// nobody waits for its other end.
 pub(crate) fn read(path: &Path) -> io::Result<(String, Metadata)> {
+    let (bytes, about) = read_bytes(path)?;
+    let text = String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok((text, about))
+}
+
+fn read_bytes(path: &Path) -> io::Result<(Vec<u8>, Metadata)> {
     trust::check_path(path)?;
     // The links on the way were checked, and one may lead to the file.
     let file = trust::open_file(&path.canonicalize()?)?;
@@ -24,9 +30,9 @@ pub(crate) fn read(path: &Path) -> io::Result<(String, Metadata)> {
         let words = format!("it has {} bytes; at most {LONGEST} are read", about.len());
         return Err(io::Error::new(io::ErrorKind::InvalidData, words));
     }
-    let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text)?;
-    Ok((text, about))
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok((bytes, about))
 }
 
 /// What the system calls a file by, whatever its name is.
@@ -67,9 +73,25 @@ pub fn read_own(path: &Path) -> io::Result<String> {
 /// The file can not be read or is no plain file; others can read it, or change it or a folder above it.
 pub fn read_secret(path: &Path) -> io::Result<String> {
     let (text, about) = read(path)?;
-    if !platform::is_private(&about) {
-        let words = "others can read it; take that right from them (chmod 0600)";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
-    }
+    check_private(&about)?;
     Ok(text)
+}
+
+/// The bytes of a file that only this user can read, and only root and this user can change.
+///
+/// # Errors
+///
+/// As [`read_secret`].
+pub(crate) fn read_secret_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let (bytes, about) = read_bytes(path)?;
+    check_private(&about)?;
+    Ok(bytes)
+}
+
+fn check_private(about: &Metadata) -> io::Result<()> {
+    if platform::is_private(about) {
+        return Ok(());
+    }
+    let words = "others can read it; take that right from them (chmod 0600)";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, words))
 }

@@ -1,0 +1,90 @@
+//! One question to the servers of a realm, over TCP: an answer by UDP could come from anybody.
+
+use std::time::Duration;
+
+use smb2::auth::kerberos::messages::{self, KdcRep};
+use tallymon_core::flow::SourceErrorKind;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::KerberosError;
+use crate::kerberos::Conf;
+
+/// The longest answer: a ticket with the groups of a user has a few thousand bytes.
+const MOST_BYTES: u32 = 1 << 20;
+
+/// The first byte of an error.
+const ERROR: u8 = 0x7e;
+
+/// The realm wants a proof with the question, and says how its key is made.
+pub(super) const PROOF_NEEDED: i32 = 25;
+
+/// What a realm grants.
+pub(super) struct Granted {
+    pub(super) reply: KdcRep,
+    /// The whole answer: the reply leaves out how its key is made.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What a realm says when it refuses.
+pub(super) struct Refused {
+    pub(super) code: i32,
+    pub(super) text: String,
+    pub(super) data: Vec<u8>,
+}
+
+/// Asks the servers of a realm, one after the other, until one answers.
+pub(super) async fn ask(
+    conf: &Conf,
+    realm: &str,
+    question: &[u8],
+    time: Duration,
+) -> Result<Result<Granted, Refused>, KerberosError> {
+    let mut failures = Vec::new();
+    for server in conf.servers(realm) {
+        match timeout(time, exchange(&server, question)).await {
+            Ok(Ok(answer)) => return read(answer, &server),
+            Ok(Err(why)) => failures.push(format!("{server}: {why}")),
+            Err(_) => failures.push(format!("{server}: no answer within {time:?}")),
+        }
+    }
+    let advice = match conf.knows(realm) {
+        true => "",
+        false => "; krb5.conf names no kdc for this realm, so its name was taken for one",
+    };
+    let words = format!("no server of the realm {realm} answers: {}{advice}", failures.join(", "));
+    Err(KerberosError { kind: SourceErrorKind::Unreachable, words })
+}
+
+/// A question and an answer, each behind its length.
+async fn exchange(server: &str, question: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(server).await?;
+    let length = u32::try_from(question.len()).unwrap_or(u32::MAX);
+    stream.write_all(&[&length.to_be_bytes(), question].concat()).await?;
+    let length = stream.read_u32().await?;
+    if length > MOST_BYTES {
+        let words = format!("an answer of {length} bytes; the longest has {MOST_BYTES}");
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, words));
+    }
+    let mut answer = Vec::new();
+    stream.take(length.into()).read_to_end(&mut answer).await?;
+    match u32::try_from(answer.len()) == Ok(length) {
+        true => Ok(answer),
+        false => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Reads an answer.
+pub(super) fn read(answer: Vec<u8>, server: &str) -> Result<Result<Granted, Refused>, KerberosError> {
+    let damaged = |why: smb2::Error| KerberosError::bad(format!("{server}: a damaged answer: {why}"));
+    if answer.first() == Some(&ERROR) {
+        let error = messages::parse_krb_error(&answer).map_err(damaged)?;
+        let text = error.e_text.unwrap_or_default();
+        // It comes from outside, and no answer is long.
+        let text = text.chars().filter(|letter| !letter.is_control()).take(100).collect();
+        return Ok(Err(Refused { code: error.error_code, text, data: error.e_data.unwrap_or_default() }));
+    }
+    let reply = messages::parse_kdc_rep(&answer).map_err(damaged)?;
+    Ok(Ok(Granted { reply, bytes: answer }))
+}
