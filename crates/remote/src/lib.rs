@@ -5,8 +5,10 @@
 //! | [`address`] | addresses such as `ssh://web1`, from text |
 //! | [`frames`] | the bytes of requests and answers, without any connection |
 //! | [`mod@serve`] | answers the frames of one reader from a source |
+//! | [`install`] | copies a program to another machine over ssh |
 //! | [`kerberos`] | settings, tickets and keys that a login by Kerberos starts from |
 //! | [`peer`] | a source that sends its requests to a peer, with deadlines and pauses between attempts |
+//! | [`program`] | which machines a program runs on |
 //! | `rrp` | the performance registry of Windows and Samba, over SMB; a feature |
 //! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
 //! | `tls` | a peer over TLS, and the server for it; a feature |
@@ -20,14 +22,17 @@ pub mod address;
 mod backoff;
 pub mod credentials;
 pub mod frames;
+pub mod install;
 pub mod kerberos;
 pub mod peer;
+pub mod program;
 #[cfg(feature = "rrp")]
 pub mod rrp;
 #[cfg(not(feature = "rrp"))]
 #[path = "rrp_absent.rs"]
 mod rrp;
 pub mod serve;
+mod silence;
 pub mod ssh;
 #[cfg(feature = "tls")]
 pub mod tls;
@@ -35,6 +40,7 @@ pub mod tls;
 pub use address::{Address, AddressError, RrpAddress, SshAddress, TlsAddress};
 pub use credentials::{Credentials, PasswordLogin};
 pub use serve::serve;
+pub use silence::{rough_time, silence};
 
 use std::time::Duration;
 

@@ -37,6 +37,31 @@ pub fn source(address: SshAddress, timeout: Duration) -> PeerSource {
     PeerSource::new(Box::new(Ssh { address, timeout }), timeout)
 }
 
+/// The program ssh with its options, but for the host and the words for its shell.
+pub(crate) fn command(address: &SshAddress, timeout: Duration) -> Command {
+    let mut command = Command::new("ssh");
+    // No terminal, no questions, and no escape characters in the stream.
+    command.args(["-T", "-e", "none", "-o", "BatchMode=yes"]);
+    command.arg("-o").arg(format!("ConnectTimeout={}", timeout.as_secs().max(1)));
+    if let Some(port) = address.port {
+        command.arg("-p").arg(port.to_string());
+    }
+    if let Some(user) = &address.user {
+        command.arg("-l").arg(user);
+    }
+    command
+}
+
+/// Why ssh can not be started.
+pub(crate) fn start_error(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "there is no program 'ssh' on this machine; install OpenSSH's client".into()
+        }
+        _ => format!("starting ssh: {error}"),
+    }
+}
+
 struct Ssh {
     address: SshAddress,
     timeout: Duration,
@@ -44,16 +69,7 @@ struct Ssh {
 
 impl Dial for Ssh {
     fn dial(&mut self) -> Result<Box<dyn Connection>, SourceError> {
-        let mut command = Command::new("ssh");
-        // No terminal, no questions, and no escape characters in the stream.
-        command.args(["-T", "-e", "none", "-o", "BatchMode=yes"]);
-        command.arg("-o").arg(format!("ConnectTimeout={}", self.timeout.as_secs().max(1)));
-        if let Some(port) = self.address.port {
-            command.arg("-p").arg(port.to_string());
-        }
-        if let Some(user) = &self.address.user {
-            command.arg("-l").arg(user);
-        }
+        let mut command = command(&self.address, self.timeout);
         command.arg("--").arg(&self.address.host).args(REMOTE);
         let (theirs, input) = input::pair().map_err(|error| {
             let words = format!("{}: the input of ssh: {error}", self.name());
@@ -61,16 +77,12 @@ impl Dial for Ssh {
         })?;
         command.stdin(theirs).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
-            let words = match error.kind() {
-                io::ErrorKind::NotFound => {
-                    "there is no program 'ssh' on this machine; install OpenSSH's client".into()
-                }
-                _ => format!("starting ssh: {error}"),
-            };
-            SourceError::new(SourceErrorKind::Unreachable, format!("{}: {words}", self.name()))
+            let words = format!("{}: {}", self.name(), start_error(&error));
+            SourceError::new(SourceErrorKind::Unreachable, words)
         })?;
         let messages = Messages::of(&mut child);
-        Ok(Box::new(SshConnection { child, input: Some(input), messages, host: self.address.host.clone() }))
+        let (name, host) = (self.name(), self.address.host.clone());
+        Ok(Box::new(SshConnection { child, input: Some(input), messages, name, host }))
     }
 
     fn name(&self) -> String {
@@ -82,6 +94,7 @@ struct SshConnection {
     child: Child,
     input: Option<Input>,
     messages: Messages,
+    name: String,
     host: String,
 }
 
@@ -163,9 +176,9 @@ impl Connection for SshConnection {
             // What shells return for a program that they do not find.
             Some(127) => {
                 let words = format!(
-                    "there is no program 'tally' in the PATH of commands that ssh runs{said}; copy the program to \
-                     /usr/local/bin there, and check with: ssh {} tally --version",
-                    self.host
+                    "there is no program 'tally' in the PATH of commands that ssh runs{said}; copy it there with: \
+                     tally remote install {}; or check with: ssh {} tally --version",
+                    self.name, self.host
                 );
                 (SourceErrorKind::NotFound, words)
             }

@@ -354,6 +354,13 @@ const NESTED: [(&str, &str, &str); 42] = [
   tally remote pair --name desk
   tally remote pair tls://web1",
     ),
+    (
+        "remote",
+        "install",
+        "  tally remote install ssh://web1 --dry-run
+  tally remote install ann@web1 --to /home/ann/bin --yes
+  tally remote install web --program ./tally-static",
+    ),
     ("remote", "list", "  tally remote list"),
     ("remote", "revoke", "  tally remote revoke ann@desk"),
     ("compat", "install", "  tally compat install --dir ~/.local/bin"),

@@ -25,6 +25,7 @@ pub(crate) mod provider;
 pub(crate) mod push;
 pub(crate) mod relog;
 pub(crate) mod remote;
+mod remote_install;
 pub(crate) mod report;
 pub(crate) mod report_file;
 mod report_markdown;

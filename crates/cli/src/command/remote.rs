@@ -10,6 +10,7 @@ use tallymon::remote::{Address, TlsAddress, USUAL_TIMEOUT};
 
 use crate::arguments::Common;
 use crate::border;
+use crate::command::remote_install::{self, InstallArguments};
 use crate::exit::{Failure, Kind};
 use crate::words::{say, visible};
 
@@ -40,6 +41,11 @@ enum RemoteAction {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
+    /// Copy tally to another machine over ssh, so that -H ssh://HOST reads it.
+    ///
+    /// This asks the host for its processor and C library, says what would be done, and asks. The copy runs there
+    /// once before it takes its place, so what was there stays if it does not run.
+    Install(InstallArguments),
     /// List the machines whose keys are known, and the key of this one.
     List {
         /// Print JSON.
@@ -63,6 +69,7 @@ pub(crate) fn run(common: &Common, remote: &Remote) -> Result<(), Failure> {
         }
         RemoteAction::Pair { address: None, name, .. } => open(name.as_deref()),
         RemoteAction::Pair { address: Some(address), name, .. } => pair(common, address, name.as_deref()),
+        RemoteAction::Install(arguments) => remote_install::run(common, arguments),
         RemoteAction::List { json } => list(*json),
         RemoteAction::Revoke { name } => revoke(name),
     }

@@ -8,6 +8,7 @@
 mod day;
 mod export;
 mod hostile;
+mod install;
 mod kerberos;
 mod protected;
 mod sessions;

@@ -73,7 +73,7 @@ pub(super) fn with_encryption(message: &[u8]) -> Vec<u8> {
     let (Some(head), Ok(mut request)) = (head, NegotiateRequest::unpack(&mut cursor)) else {
         return message.to_vec();
     };
-    request.capabilities = request.capabilities | Capabilities::new(Capabilities::ENCRYPTION);
+    request.capabilities |= Capabilities::new(Capabilities::ENCRYPTION);
     for context in &mut request.negotiate_contexts {
         if let NegotiateContext::Encryption { ciphers } = context {
             ciphers.retain(|cipher| matches!(*cipher, CIPHER_AES_128_CCM | CIPHER_AES_128_GCM));

@@ -171,7 +171,9 @@ async fn open(
         }
         Credentials::Kerberos(login) => {
             step.set("asking for a ticket");
-            let ready = kerberos::ticket(login, host, timeout / 3).await?;
+            // A realm may be asked three times, and must leave time to its next server.
+            let for_server = timeout.checked_div(3).unwrap_or(timeout);
+            let ready = kerberos::ticket(login, host, for_server).await?;
             step.set("logging in by Kerberos");
             let kerberos::Ready { credentials, cache } = &ready;
             Login::setup_kerberos_from_ccache(&mut connection, credentials, host, cache).await?
