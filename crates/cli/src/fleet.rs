@@ -16,16 +16,10 @@ const FLEET: &str = "_Fleet";
 pub(crate) struct FleetOptions {
     /// Compute values over all hosts, below \\_Fleet.mean\… and so on: sum, mean, min, max, and percentiles
     /// such as p95; several with commas.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        conflicts_with = "log",
-        help_heading = "Several hosts"
-    )]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Several hosts")]
     pub(crate) fleet: Vec<Aggregate>,
     /// Of each counter, show only the N hosts with the largest values; with 0 none, for --fleet alone.
-    #[arg(long, value_name = "N", conflicts_with = "log", help_heading = "Several hosts")]
+    #[arg(long, value_name = "N", help_heading = "Several hosts")]
     pub(crate) top_hosts: Option<usize>,
 }
 

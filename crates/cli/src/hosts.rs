@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tallymon::core::counter::Format;
 use tallymon::core::flow::{Cell, NoValue};
 use tallymon::hosts::{HostTable, KnownHost};
-use tallymon::remote::USUAL_TIMEOUT;
+use tallymon::remote::{USUAL_TIMEOUT, rough_time};
 use tallymon::{CounterHandle, HostReadings, Locale, Location, Query, Reading, open};
 
 use crate::arguments::Common;
@@ -336,8 +336,9 @@ struct SampledHost {
     is_busy: bool,
     /// Its last readings.
     last: Option<HostReadings>,
-    /// Whether its last report was a failure, and which.
+    /// Whether its last report was a failure, since when, and which.
     has_failed: bool,
+    silent_since: Instant,
     failure: Option<Failure>,
 }
 
@@ -371,6 +372,7 @@ impl Sampled {
                 is_busy: false,
                 last: None,
                 has_failed: false,
+                silent_since: Instant::now(),
                 failure: None,
             });
         }
@@ -400,14 +402,21 @@ impl Sampled {
             match report.result {
                 Ok(readings) => {
                     if std::mem::take(&mut host.has_failed) {
-                        say(format_args!("{} answers again", host.label));
+                        let time = rough_time(host.silent_since.elapsed());
+                        say(format_args!("{} answers again, after {time}", host.label));
                     }
                     host.last = Some(readings);
                 }
                 Err(failure) => {
                     // The same failure of every tick is said once.
                     if !std::mem::replace(&mut host.has_failed, true) {
-                        failure.message.iter().for_each(say);
+                        host.silent_since = Instant::now();
+                        let pauses = format!(
+                            "tried again after {}, later after up to {}",
+                            rough_time(FIRST_PAUSE),
+                            rough_time(LONGEST_PAUSE)
+                        );
+                        failure.message.iter().for_each(|words| say(format_args!("{words}; {pauses}")));
                         host.failure = Some(Failure { message: None, ..failure });
                     }
                 }

@@ -6,7 +6,7 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::log::csv::NO_TYPES;
 use tallymon::log::{Format as LogFormat, LogClock, Moment, ReadOptions};
-use tallymon::{CounterHandle, InstanceNames, Locale, Log, Names, PathError, Query, Reading};
+use tallymon::{CounterHandle, HostReadings, InstanceNames, Locale, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, Naming, OfLog};
 use crate::command::relog::{log_time, reading, say_notes_of};
@@ -196,6 +196,11 @@ impl LogHosts {
 
     /// The readings with the samples of the log. If there are several hosts, paths include the host.
     pub(crate) fn readings(&mut self) -> Result<Vec<Reading>, SourceError> {
+        Ok(self.host_readings()?.into_iter().flat_map(|host| host.readings).collect())
+    }
+
+    /// The same for each host.
+    pub(crate) fn host_readings(&mut self) -> Result<Vec<HostReadings>, SourceError> {
         let mut all = Vec::new();
         for host in &self.hosts {
             let mut readings = host.query.readings();
@@ -207,7 +212,7 @@ impl LogHosts {
                     *seen |= matches!(reading.cell.value, Ok(_) | Err(NoValue::NoOperations));
                 }
             }
-            all.append(&mut readings);
+            all.push(HostReadings { names: host.query.names().clone(), readings });
         }
         Ok(all)
     }

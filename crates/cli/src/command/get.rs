@@ -40,7 +40,13 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
         log.say_record(time, &get.time);
         let mut rows =
             Rows::to_stdout(&get.format, log.host(), false).with_errors(get.verbose).with_clock(clock);
-        rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
+        if get.fleet.is_used() {
+            let readings = log.host_readings()?;
+            let asked = readings.len();
+            rows.row(time, RowValues::Hosts(&get.fleet.apply(readings, asked)))?;
+        } else {
+            rows.row(time, RowValues::Readings(&log.readings()?, log.names()))?;
+        }
         return ended(&log, Reasons::of(get.format.form()));
     }
     let mut hosts = hosts::of_paths(common, &get.paths)?;

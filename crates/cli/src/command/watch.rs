@@ -90,12 +90,7 @@ fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Dura
         let words = "--output records one host: name one with --host";
         return Err(Failure::new(Kind::Usage, words));
     }
-    let has_fixed_columns = matches!(watch.format.form(), Form::Csv | Form::Tsv);
-    if has_fixed_columns && watch.fleet.top_hosts.is_some_and(|most| most > 0) {
-        let words = "CSV and TSV have the columns of the first row, and the hosts with the largest values \
-                     change: leave out --top-hosts, or print JSON";
-        return Err(Failure::new(Kind::Usage, words));
-    }
+    allow_top_hosts(watch)?;
     let format = Format { cap100: watch.format.cap, ..Format::default() };
     let stop = Stop::on_signals()?;
     let asked = hosts.len();
@@ -128,6 +123,17 @@ fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Dura
     }
 }
 
+/// Refuses columns that would change.
+fn allow_top_hosts(watch: &Watch) -> Result<(), Failure> {
+    let has_fixed_columns = matches!(watch.format.form(), Form::Csv | Form::Tsv);
+    if has_fixed_columns && watch.fleet.top_hosts.is_some_and(|most| most > 0) {
+        let words = "CSV and TSV have the columns of the first row, and the hosts with the largest values \
+                     change: leave out --top-hosts, or print JSON";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(())
+}
+
 /// How a table is printed: a line for each sample on a terminal, and wherever the options ask for it. In a
 /// pipe it has a line for each value, which programs read.
 fn lines(watch: &Watch, interval: Duration) -> Option<LineOptions> {
@@ -142,6 +148,7 @@ fn lines(watch: &Watch, interval: Duration) -> Option<LineOptions> {
 /// The records of a log, one after another, all at once or at a speed; with an interval only those that are
 /// so far apart.
 fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
+    allow_top_hosts(watch)?;
     hosts.set_format(Format { cap100: watch.format.cap, ..Format::default() });
     let bad = hosts.add(&watch.paths)?;
     let clock = hosts.log().summary().clock.clone();
@@ -176,7 +183,13 @@ fn replay(mut hosts: LogHosts, watch: &Watch) -> Result<(), Failure> {
         };
         before = Some((time, shown));
         hosts.collect()?;
-        rows.row(time, RowValues::Readings(&hosts.readings()?, hosts.names()))?;
+        if watch.fleet.is_used() {
+            let readings = hosts.host_readings()?;
+            let asked = readings.len();
+            rows.row(time, RowValues::Hosts(&watch.fleet.apply(readings, asked)))?;
+        } else {
+            rows.row(time, RowValues::Readings(&hosts.readings()?, hosts.names()))?;
+        }
         done += 1;
         if watch.count.is_some_and(|count| done >= count) || stop.is_wanted() {
             break;

@@ -1,11 +1,15 @@
 //! The table for people: a line for each value, with its path in their language.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use tallymon::core::counter::{self, CounterType};
-use tallymon::core::flow::{Cell, Column, Row, Sink, Value};
+use tallymon::core::flow::{Cell, Column, NoValue, Row, Sink, Value};
+use tallymon::core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon::log::zone::add_minutes;
+use tallymon::remote::rough_time;
 use unicode_width::UnicodeWidthStr;
 
 use crate::words::visible;
@@ -33,6 +37,8 @@ struct Line {
     value_width: usize,
     unit: &'static str,
     note: String,
+    /// The time of the last row with a new value.
+    fresh: Option<FileTime>,
 }
 
 impl<W: Write> Table<W> {
@@ -56,7 +62,7 @@ impl<W: Write> Table<W> {
             );
         }
         for (line, cell) in lines.iter_mut().zip(row.cells) {
-            line.fill(cell, self.with_errors, values);
+            line.fill(cell, row.time, self.with_errors, values);
         }
         let value_width = lines.iter().map(|line| line.value_width).max().unwrap_or(0);
         let mut start = 0;
@@ -81,11 +87,15 @@ impl<W: Write> Sink for Table<W> {
     type Error = io::Error;
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
+        // Columns change when hosts come, and each value keeps its age.
+        let known: HashMap<String, Option<FileTime>> =
+            self.lines.drain(..).map(|line| (line.path, line.fresh)).collect();
         let line = |column: &Column| {
             let path = column.live.as_ref().map_or(&column.path, |live| &live.local_path);
             let path = visible(path).into_owned();
             Line {
                 path_width: path.width(),
+                fresh: known.get(&path).copied().flatten(),
                 path,
                 counter_type: column.counter_type,
                 end: 0,
@@ -111,7 +121,7 @@ impl<W: Write> Sink for Table<W> {
 }
 
 impl Line {
-    fn fill(&mut self, cell: &Cell, with_errors: bool, values: &mut String) {
+    fn fill(&mut self, cell: &Cell, time: FileTime, with_errors: bool, values: &mut String) {
         let start = values.len();
         let _ = match &cell.value {
             Ok(Value::Text(found)) => write!(values, "{}", visible(found)),
@@ -119,10 +129,24 @@ impl Line {
             Err(_) => write!(values, "-"),
         };
         self.note.clear();
-        let _ = match &cell.value {
-            Err(why) => write!(self.note, "  ({why})"),
-            Ok(_) if cell.stale => write!(self.note, "  (old: the source does not answer)"),
-            Ok(_) => cell.partial.map_or(Ok(()), |sum| write!(self.note, "  (partial sum: {sum})")),
+        if cell.value.is_ok() && !cell.stale {
+            self.fresh = Some(time);
+        }
+        let age = self.fresh.map(|fresh| {
+            let units = time.0.saturating_sub(fresh.0);
+            // To the nearest second: rows come a little early or late.
+            rough_time(Duration::from_secs((units + UNITS_PER_SECOND / 2) / UNITS_PER_SECOND))
+        });
+        let _ = match (&cell.value, &age) {
+            (Err(why @ NoValue::NoMachine), Some(age)) => {
+                write!(self.note, "  ({why}; the last value was {age} ago)")
+            }
+            (Ok(_), Some(age)) if cell.stale => {
+                write!(self.note, "  (old, {age}: the source does not answer)")
+            }
+            (Err(why), _) => write!(self.note, "  ({why})"),
+            (Ok(_), _) if cell.stale => write!(self.note, "  (old: the source does not answer)"),
+            (Ok(_), _) => cell.partial.map_or(Ok(()), |sum| write!(self.note, "  (partial sum: {sum})")),
         };
         if with_errors && cell.value.is_ok() {
             let _ = match cell.error {

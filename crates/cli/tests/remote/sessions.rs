@@ -59,7 +59,7 @@ fn a_session_records_many_hosts_and_a_dead_one_costs_only_its_columns() {
     );
     let shown = net.tally(&["log", "show", "many"]).data();
     has(&shown, &["host  web1, ssh://good1", r"\\web1\Memory\Available MBytes", r"\\web2\System\Processes"]);
-    until_shown(&net, "many", &["trouble  later: "], true);
+    until_shown(&net, "many", &["trouble  later: ", "; no values yet, tried again "], true);
     // A host that comes back is recorded without a word from anybody.
     std::fs::write(&flag, "").unwrap();
     until_shown(&net, "many", &["trouble"], false);
@@ -82,6 +82,24 @@ fn a_session_records_many_hosts_and_a_dead_one_costs_only_its_columns() {
         has(&get(&format!(r"\\{host}\Memory\Available MBytes")), &[&format!(r"\\{host}\Memory")]);
     }
     has(&get(r"\\web2\System\Processes"), &[r"\\web2\System\Processes"]);
+    // Values over all hosts are computed from the log: the same machine three times.
+    let fleet = |command: &str, more: &[&str]| {
+        let words = [command, "--log", text(&log), AVAILABLE, "--json", "--fleet", "sum,min,max"];
+        net.tally(&[&words[..], more].concat()).data()
+    };
+    let last: serde_json::Value = serde_json::from_str(fleet("get", &[]).lines().last().unwrap()).unwrap();
+    let value = |path: &str| {
+        let cells = last["values"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["path"].as_str() == Some(path));
+        cell.unwrap_or_else(|| panic!("{path}: {last}"))["value"].as_f64().unwrap()
+    };
+    let each: Vec<f64> =
+        ["web1", "web2", "later"].iter().map(|host| value(&format!(r"\\{host}{AVAILABLE}"))).collect();
+    assert_eq!(value(&format!(r"\\_Fleet.sum{AVAILABLE}")), each.iter().sum::<f64>());
+    assert_eq!(value(&format!(r"\\_Fleet.max{AVAILABLE}")), each.iter().copied().fold(0.0, f64::max));
+    let rows = fleet("watch", &["--top-hosts", "0"]);
+    assert!(rows.lines().count() > 2, "{rows}");
+    assert!(!rows.contains("web1") && rows.lines().all(|row| row.contains("_Fleet.min")), "{rows}");
     // What one host was asked for is not recorded of the others, and this machine was not asked at all.
     let csv = net.folder.join("all.csv");
     assert_eq!(net.tally(&["relog", text(&log), "-o", text(&csv)]).code, Some(0));

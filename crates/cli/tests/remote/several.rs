@@ -154,6 +154,45 @@ fn fifty_hosts_answer_beside_one_that_hangs() {
     assert_eq!(ran.out.matches("Available MBytes").count(), 100, "{}\n{}", ran.out, ran.err);
 }
 
+/// A host answers at first; then it is stopped, or ends for good.
+#[test]
+fn the_age_of_old_values_is_said() {
+    for (signal, parts) in [
+        ("-STOP", &["(old, 2 s: the source does not answer)"][..]),
+        ("-KILL", &["; the last value was 2 s ago)"]),
+    ] {
+        let flag = tallymon_testkit::Scratch::new();
+        let number = flag.join("number");
+        let file = number.display();
+        let sick = format!("[ -e {file} ] && exit 255; echo $$ > {file}; {}", good());
+        let net = Net::new(&[("good*", &good()), ("sick", &sick)]);
+        let words = ["watch", AVAILABLE, "-i", "1s", "-c", "8", "--timeout", "1h", "-H", "ssh://good1"];
+        let ran = std::thread::scope(|scope| {
+            let watch = scope.spawn(|| net.tally(&[&words[..], &["-H", "ssh://sick"]].concat()));
+            let begin = std::time::Instant::now();
+            let process = loop {
+                let text = std::fs::read_to_string(&number).unwrap_or_default();
+                if text.ends_with('\n') {
+                    break text.trim().to_string();
+                }
+                assert!(begin.elapsed() < std::time::Duration::from_secs(60), "the host was not asked");
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            };
+            // A row with its values.
+            std::thread::sleep(std::time::Duration::from_millis(3_500));
+            let kill = |signal: &str| std::process::Command::new("kill").args([signal, &process]).status();
+            kill(signal).unwrap();
+            let ran = watch.join().unwrap();
+            let _ = kill("-KILL");
+            ran
+        });
+        has(&ran.out, parts);
+        if signal == "-KILL" {
+            has(&ran.err, &["; tried again after 1 s, later after up to 30 s"]);
+        }
+    }
+}
+
 /// The commit limit of a machine is the same in every sample.
 #[test]
 fn values_are_computed_over_all_hosts() {

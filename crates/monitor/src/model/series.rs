@@ -60,6 +60,8 @@ pub struct Series {
     pub last: Result<Value, NoValue>,
     /// The last value is old: its source did not answer.
     pub stale: bool,
+    /// When its last new value came, and when its last row.
+    times: Option<(FileTime, FileTime)>,
     /// What the last value lacks, if it is a sum that lacks some of its parts.
     pub partial: Option<PartialSum>,
     /// When its instance ended.
@@ -130,6 +132,7 @@ impl Series {
             was_over: false,
             last: Err(NoValue::FirstSample),
             stale: false,
+            times: None,
             partial: None,
             ended: None,
             points: VecDeque::new(),
@@ -206,11 +209,25 @@ impl Series {
             self.parent.clone_from(&key.parent);
         }
         self.stale = reading.cell.stale;
+        self.note_time(time, reading.cell.value.is_ok() && !reading.cell.stale);
         self.partial = reading.cell.partial;
         self.last.clone_from(&reading.cell.value);
         self.points.push_back(Point::of(&reading.cell.value));
         self.lacks.push(reading.cell.partial);
         self.raw.push(reading.cell.sample.as_ref(), reading.cell.stale, time);
+    }
+
+    fn note_time(&mut self, time: FileTime, is_new: bool) {
+        match &mut self.times {
+            Some((_, row)) if !is_new => *row = time,
+            _ if is_new => self.times = Some((time, time)),
+            _ => {}
+        }
+    }
+
+    /// The time of the last new value and that of the newest row, if the newest row has no new one.
+    pub fn age(&self) -> Option<(FileTime, FileTime)> {
+        self.times.filter(|(new, row)| new < row)
     }
 
     /// Records a gap and its reason.
@@ -219,6 +236,7 @@ impl Series {
             self.ended.get_or_insert(time);
         }
         self.stale = false;
+        self.note_time(time, false);
         self.partial = None;
         self.last = Err(why);
         self.points.push_back(Point::gap(why));

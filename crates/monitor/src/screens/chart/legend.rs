@@ -304,10 +304,18 @@ pub(crate) fn reason(workspace: &Workspace, series: &Series) -> Option<String> {
     Some(why + more.as_deref().unwrap_or_default())
 }
 
+/// Words with the age of the last new value.
+fn with_age(words: String, series: &Series) -> String {
+    match series.age() {
+        Some((new, row)) => format!("{words}; {}", format::duration(new, row)),
+        None => words,
+    }
+}
+
 fn why(workspace: &Workspace, series: &Series) -> Option<String> {
     use tallymon::core::flow::Absence;
     if series.stale {
-        return Some(workspace.words.get(Word::OldValue).to_string());
+        return Some(with_age(workspace.words.get(Word::OldValue).to_string(), series));
     }
     match &series.last {
         Ok(_) if series.is_over() => {
@@ -324,6 +332,9 @@ fn why(workspace: &Workspace, series: &Series) -> Option<String> {
         Err(NoValue::FirstSample) => Some(workspace.words.get(Word::TwoSamples).to_string()),
         Err(why @ NoValue::NoData(Absence::AccessDenied)) => {
             Some(format!("{why}; {}", workspace.words.get(Word::Rights)))
+        }
+        Err(why @ (NoValue::NoMachine | NoValue::NoData(_))) => {
+            Some(with_age(format!("{}: {why}", why.pdh_status().name), series))
         }
         Err(why) => Some(format!("{}: {why}", why.pdh_status().name)),
     }

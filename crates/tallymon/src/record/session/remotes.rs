@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tallymon_core::block::Snapshot;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::Language;
-use tallymon_remote::USUAL_TIMEOUT;
+use tallymon_remote::{USUAL_TIMEOUT, rough_time, silence};
 
 use super::settings::{SessionHost, SessionSettings};
 use crate::clock::now;
@@ -52,6 +52,11 @@ struct Remote {
     choice: Option<Choice>,
     /// What is wrong with it now.
     trouble: Option<String>,
+    /// When its last sample came, or the session began.
+    heard: Instant,
+    has_samples: bool,
+    /// Until when it is left alone.
+    next: Option<Instant>,
 }
 
 /// What the thread of a host reports for each tick.
@@ -59,6 +64,8 @@ struct Report {
     taken: Option<Taken>,
     choice: Option<Choice>,
     trouble: Option<String>,
+    /// Until when the host is left alone.
+    next: Option<Instant>,
 }
 
 struct Taken {
@@ -104,8 +111,17 @@ impl Remotes {
                 .name(format!("tally {name}"))
                 .spawn(move || work(number, &wanted, &ticked, &sender))
                 .map_err(|error| format!("{name}: no thread for this host: {error}"))?;
-            let (sample, choice, trouble) = (None, None, None);
-            hosts.push(Remote { name, ticks, is_busy: false, sample, choice, trouble });
+            hosts.push(Remote {
+                name,
+                ticks,
+                is_busy: false,
+                sample: None,
+                choice: None,
+                trouble: None,
+                heard: Instant::now(),
+                has_samples: false,
+                next: None,
+            });
         }
         Ok(Some(Remotes { hosts, reports, has_begun: false }))
     }
@@ -141,6 +157,10 @@ impl Remotes {
         let Some(host) = self.hosts.get_mut(number) else { return };
         host.is_busy = false;
         host.trouble = report.trouble;
+        host.next = report.next;
+        if report.taken.is_some() {
+            (host.heard, host.has_samples) = (Instant::now(), true);
+        }
         host.choice = report.choice.or(host.choice.take());
         host.sample = report.taken.or(host.sample.take());
     }
@@ -159,13 +179,32 @@ impl Remotes {
         self.hosts.iter_mut().filter_map(of_host).collect()
     }
 
-    /// What is wrong with hosts now, each with the name of its host.
+    /// What is wrong with hosts now, each with the name of its host: since when it has no values, and when it is
+    /// tried again.
     pub(super) fn troubles(&self) -> Vec<String> {
-        let of_host = |host: &Remote| {
-            let late = || host.is_busy.then(|| "it has not answered yet".to_owned());
-            Some(format!("{}: {}", host.name, host.trouble.clone().or_else(late)?))
-        };
-        self.hosts.iter().filter_map(of_host).collect()
+        let now = Instant::now();
+        self.hosts.iter().filter_map(|host| Some(format!("{}: {}", host.name, host.words(now)?))).collect()
+    }
+}
+
+impl Remote {
+    /// What is wrong with it.
+    fn words(&self, now: Instant) -> Option<String> {
+        match &self.trouble {
+            Some(why) if self.next.is_some() => {
+                let last = self.has_samples.then_some(self.heard);
+                Some(format!("{why}; {}", silence(last, self.next, now)))
+            }
+            // Some of its counters are not there.
+            Some(why) => Some(why.clone()),
+            None => self.is_busy.then(|| {
+                let time = now.saturating_duration_since(self.heard);
+                match time.as_secs() {
+                    0 => "it has not answered yet".to_owned(),
+                    _ => format!("it has not answered for {}", rough_time(time)),
+                }
+            }),
+        }
     }
 }
 
@@ -183,10 +222,10 @@ fn work(number: usize, wanted: &Wanted, ticks: &Receiver<()>, reports: &Sender<(
     let mut closed: Option<(Instant, String)> = None;
     let mut pause = FIRST_PAUSE;
     while ticks.recv().is_ok() {
-        let report = match &closed {
+        let mut report = match &closed {
             // A host that failed is left alone for a while.
             Some((until, why)) if Instant::now() < *until => {
-                Report { taken: None, choice: None, trouble: Some(why.clone()) }
+                Report { taken: None, choice: None, trouble: Some(why.clone()), next: Some(*until) }
             }
             _ => sample(&mut open, wanted),
         };
@@ -196,6 +235,7 @@ fn work(number: usize, wanted: &Wanted, ticks: &Receiver<()>, reports: &Sender<(
             let why = report.trouble.clone().unwrap_or_default();
             closed = Instant::now().checked_add(pause).map(|until| (until, why));
             pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            report.next = closed.as_ref().map(|(until, _)| *until);
         }
         if reports.send((number, report)).is_err() {
             return;
@@ -205,7 +245,7 @@ fn work(number: usize, wanted: &Wanted, ticks: &Receiver<()>, reports: &Sender<(
 
 /// Opens a host if it is not open, and samples it.
 fn sample(open: &mut Option<Open>, wanted: &Wanted) -> Report {
-    let failed = |words: String| Report { taken: None, choice: None, trouble: Some(words) };
+    let failed = |words: String| Report { taken: None, choice: None, trouble: Some(words), next: None };
     if open.as_ref().is_some_and(|host| host.missing.is_some() && host.opened.elapsed() >= LOOK_AGAIN) {
         *open = None;
     }
@@ -228,6 +268,7 @@ fn sample(open: &mut Option<Open>, wanted: &Wanted) -> Report {
         taken: snapshot.map(|snapshot| Taken { snapshot, window: (begin, now()) }),
         choice: is_changed.then(|| wanted.choice(&host.query)),
         trouble: host.missing.as_ref().map(ToString::to_string),
+        next: None,
     }
 }
 
