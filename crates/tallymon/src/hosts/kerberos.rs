@@ -94,22 +94,9 @@ fn default_cache(conf: &Conf) -> Option<String> {
     if !place.contains("%{") {
         return Some(place);
     }
-    let user = own_user()?.to_string();
+    let user = private_file::own_user()?.to_string();
     let place = place.replace("%{uid}", &user).replace("%{euid}", &user);
     (!place.contains("%{")).then_some(place)
-}
-
-/// The number of this user.
-#[cfg(unix)]
-fn own_user() -> Option<u32> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").ok().map(|about| about.uid())
-}
-
-/// There is none on this system.
-#[cfg(not(unix))]
-fn own_user() -> Option<u32> {
-    None
 }
 
 /// The file of a place such as `FILE:/tmp/tickets`, `DIR:/run/tickets` or `/tmp/tickets`.

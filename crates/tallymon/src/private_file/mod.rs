@@ -41,6 +41,11 @@ pub(crate) fn number(file: &Metadata) -> u64 {
     platform::number(file)
 }
 
+/// The number of the user of this process, where users have numbers.
+pub(crate) fn own_user() -> Option<u32> {
+    platform::own_user()
+}
+
 /// The text of a file that not everybody can read, and that only root and this user can change. Its group may
 /// read it: another program needs it too.
 ///

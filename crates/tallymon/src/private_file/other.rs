@@ -17,3 +17,8 @@ pub(super) const fn is_for_everybody(_: &Metadata) -> bool {
 pub(super) const fn number(_: &Metadata) -> u64 {
     0
 }
+
+/// Users have no numbers.
+pub(super) fn own_user() -> Option<u32> {
+    None
+}

@@ -18,3 +18,8 @@ pub(super) fn is_for_everybody(file: &Metadata) -> bool {
 pub(super) fn number(file: &Metadata) -> u64 {
     file.ino()
 }
+
+/// The number of the user of this process.
+pub(super) fn own_user() -> Option<u32> {
+    std::fs::metadata("/proc/self").ok().map(|about| about.uid())
+}

@@ -8,6 +8,8 @@
 //! | `seal` | encryption with AES, and the salt in an answer |
 //! | `time` | times as Kerberos writes them |
 
+#[cfg(test)]
+mod answers_tests;
 mod kdc;
 mod seal;
 mod time;
