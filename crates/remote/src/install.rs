@@ -1,5 +1,5 @@
-//! Copies a program to another machine over ssh: it runs there once under another name, and takes its place only
-//! then.
+//! Copies a program to another machine over ssh: it runs there once under another name, and takes its place
+//! only then.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Stdio};
@@ -76,11 +76,13 @@ pub fn probe(address: &SshAddress, place: &Place, timeout: Duration) -> Result<M
     Ok(machine)
 }
 
-/// Copies a program to its place, and returns what it calls itself there. `progress` gets the number of bytes.
+/// Copies a program to its place, and returns what it calls itself there. `progress` gets the number of
+/// bytes.
 ///
 /// # Errors
 ///
-/// ssh fails, nothing moves for a minute, the copy is not whole, or does not run there: then what was there stays.
+/// ssh fails, nothing moves for a minute, the copy is not whole, or does not run there: then what was there
+/// stays.
 pub fn copy(
     address: &SshAddress,
     place: &Place,
@@ -120,8 +122,8 @@ enum Event {
     Said(Vec<u8>),
 }
 
-/// Runs words there with this input. The first time is that of ssh for a connection, the second one the longest
-/// without anything that happens.
+/// Runs words there with this input. The first time is that of ssh for a connection, the second one the
+/// longest without anything that happens.
 fn run(
     address: &SshAddress,
     words: &str,

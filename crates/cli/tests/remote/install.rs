@@ -1,5 +1,5 @@
-//! `tally remote install` as a user meets it. The program `ssh` is a script that runs the words for the remote
-//! shell here; small programs of the system stand for tally.
+//! `tally remote install` as a user meets it. The program `ssh` is a script that runs the words for the
+//! remote shell here; small programs of the system stand for tally.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,5 @@
-//! What protects the messages between this machine and a real Samba, for each way that a server may insist on.
+//! What protects the messages between this machine and a real Samba, for each way that a server may insist
+//! on.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

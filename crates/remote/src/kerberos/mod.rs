@@ -1,5 +1,5 @@
-//! What a login by Kerberos starts from: the settings of the system, a cache of tickets, a keytab or a password.
-//! Nothing here opens a file or a connection.
+//! What a login by Kerberos starts from: the settings of the system, a cache of tickets, a keytab or a
+//! password. Nothing here opens a file or a connection.
 //!
 //! | module | contents |
 //! |---|---|

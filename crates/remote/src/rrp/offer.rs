@@ -65,8 +65,8 @@ impl TransportReceive for Half {
     }
 }
 
-/// The first message, which also says that this machine can encrypt, with ciphers of 128 bits. With those of 256
-/// bits the crate makes keys for signing that have the wrong length.
+/// The first message, which also says that this machine can encrypt, with ciphers of 128 bits. With those
+/// of 256 bits the crate makes keys for signing that have the wrong length.
 pub(super) fn with_encryption(message: &[u8]) -> Vec<u8> {
     let mut cursor = ReadCursor::new(message);
     let head = Header::unpack(&mut cursor).ok().filter(|head| head.command == Command::Negotiate);

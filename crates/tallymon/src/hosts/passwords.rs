@@ -1,7 +1,7 @@
 //! What logs in at hosts: a file of the user that nobody else can read, or tickets of Kerberos.
 //!
-//! Each line is `USER@HOST PASSWORD`, or `DOMAIN;USER@HOST PASSWORD`, for a login by NTLM. The password is the
-//! rest of the line after one blank, whatever it has. Lines that begin with `kerberos` are for Kerberos:
+//! Each line is `USER@HOST PASSWORD`, or `DOMAIN;USER@HOST PASSWORD`, for a login by NTLM. The password is
+//! the rest of the line after one blank, whatever it has. Lines that begin with `kerberos` are for Kerberos:
 //!
 //! ```text
 //! kerberos USER@REALM@HOST cache [FILE]
@@ -157,7 +157,8 @@ fn by_kerberos(line: &str, address: &RrpAddress) -> Option<Found> {
     Some(Found::Kerberos { user: user.or(wanted), realm: realm.and_then(given).or(wanted_realm), secret })
 }
 
-/// The user and the realm of an address, as in `rrp://ann@CORP.EXAMPLE@win1` or `rrp://CORP.EXAMPLE;ann@win1`.
+/// The user and the realm of an address, as in `rrp://ann@CORP.EXAMPLE@win1` or
+/// `rrp://CORP.EXAMPLE;ann@win1`.
 fn user_of(address: &RrpAddress) -> (Option<String>, Option<String>) {
     let realm = address.domain.clone();
     match address.user.as_deref().map(|user| user.split_once('@').unwrap_or((user, ""))) {

@@ -106,8 +106,8 @@ impl Hint {
     }
 }
 
-/// Finds the strongest kind of key that a realm offers, and its salt. `METHOD-DATA` has a list of proofs, and the
-/// one of type 19 has a list of kinds.
+/// Finds the strongest kind of key that a realm offers, and its salt. `METHOD-DATA` has a list of proofs,
+/// and the one of type 19 has a list of kinds.
 pub(super) fn hint(data: &[u8], usual: &str) -> Result<Hint, KerberosError> {
     let mut best: Option<Hint> = None;
     let mut kinds = Vec::new();

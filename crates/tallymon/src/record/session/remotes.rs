@@ -179,8 +179,8 @@ impl Remotes {
         self.hosts.iter_mut().filter_map(of_host).collect()
     }
 
-    /// What is wrong with hosts now, each with the name of its host: since when it has no values, and when it is
-    /// tried again.
+    /// What is wrong with hosts now, each with the name of its host: since when it has no values, and when
+    /// it is tried again.
     pub(super) fn troubles(&self) -> Vec<String> {
         let now = Instant::now();
         self.hosts.iter().filter_map(|host| Some(format!("{}: {}", host.name, host.words(now)?))).collect()
