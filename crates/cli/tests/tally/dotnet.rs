@@ -230,7 +230,7 @@ fn a_dormant_program_is_switched_by_the_command() {
     let listed = || {
         let list = tally(&["prof", "list", "--json"]).json();
         let mut programs = list.as_array().unwrap().iter();
-        programs.find(|program| program["pid"].to_string() == process).unwrap().clone()
+        programs.find(|program| program["pid"].as_u64() == process.parse().ok()).unwrap().clone()
     };
     let before = listed();
     assert_eq!([&before["name"], &before["profiler"], &before["profile"]], ["forever", "dormant", &file]);
