@@ -184,7 +184,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 42] = [
+const NESTED: [(&str, &str, &str); 43] = [
     (
         "log",
         "start",
