@@ -1,5 +1,8 @@
 //! Protocol Buffers, as far as the messages of OTLP, remote write and scrapes need them: fields are appended
-//! in order. Reading is for the short answers of receivers.
+//! in order. Reading gives fields as they come, without memory of its own, so a hostile message costs no more
+//! than its bytes.
+
+use std::fmt;
 
 /// A message that is being written.
 #[derive(Debug, Default, Clone)]
@@ -84,26 +87,84 @@ pub enum Field<'b> {
     Varint(u64),
     /// A text, bytes or a message.
     Bytes(&'b [u8]),
-    /// A number of fixed size, which no answer has.
-    Fixed,
+    /// A number of eight bytes: `fixed64`, `sfixed64` and `double`.
+    Fixed64(u64),
+    /// A number of four bytes: `fixed32`, `sfixed32` and `float`.
+    Fixed32(u32),
 }
 
+/// Bytes that are no field of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadField {
+    /// Where the field begins, in bytes from the beginning of its message.
+    pub offset: usize,
+}
+
+impl fmt::Display for BadField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no field of Protocol Buffers at byte {} of its message", self.offset)
+    }
+}
+
+impl std::error::Error for BadField {}
+
 /// The fields of a message with their numbers, up to the first that is no field.
-pub fn fields(mut rest: &[u8]) -> impl Iterator<Item = (u64, Field<'_>)> {
+pub fn fields(bytes: &[u8]) -> impl Iterator<Item = (u64, Field<'_>)> {
+    checked_fields(bytes).map_while(Result::ok)
+}
+
+/// The fields of a message with their numbers. Bytes that are no field are the last item.
+pub fn checked_fields(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, Field<'_>), BadField>> {
+    let mut rest = bytes;
     std::iter::from_fn(move || {
-        let key = varint(&mut rest)?;
-        let field = match key & 7 {
-            VARINT => Field::Varint(varint(&mut rest)?),
-            FIXED64 => take(&mut rest, 8).map(|_| Field::Fixed)?,
-            FIXED32 => take(&mut rest, 4).map(|_| Field::Fixed)?,
-            BYTES => {
-                let length = usize::try_from(varint(&mut rest)?).ok()?;
-                Field::Bytes(take(&mut rest, length)?)
-            }
-            _ => return None,
-        };
-        Some((key >> 3, field))
+        if rest.is_empty() {
+            return None;
+        }
+        let offset = bytes.len().saturating_sub(rest.len());
+        let field = field(&mut rest);
+        if field.is_none() {
+            rest = &[];
+        }
+        Some(field.ok_or(BadField { offset }))
     })
+}
+
+/// Takes a field off the front; `None` for bytes that are none.
+fn field<'b>(rest: &mut &'b [u8]) -> Option<(u64, Field<'b>)> {
+    let key = varint(rest)?;
+    let field = match key & 7 {
+        VARINT => Field::Varint(varint(rest)?),
+        FIXED64 => Field::Fixed64(u64::from_le_bytes(*take(rest, 8)?.first_chunk()?)),
+        FIXED32 => Field::Fixed32(u32::from_le_bytes(*take(rest, 4)?.first_chunk()?)),
+        BYTES => {
+            let length = usize::try_from(varint(rest)?).ok()?;
+            Field::Bytes(take(rest, length)?)
+        }
+        _ => return None,
+    };
+    Some((key >> 3, field))
+}
+
+/// The numbers of a repeated field of numbers of eight bytes: all in one, as they are usually written, or one.
+/// `None` for a field of another form.
+pub fn packed_fixed64(field: Field<'_>) -> Option<impl Iterator<Item = u64> + '_> {
+    let (chunks, one) = match field {
+        Field::Bytes(bytes) => (bytes.as_chunks::<8>(), None),
+        Field::Fixed64(number) => (<[u8]>::as_chunks::<8>(&[]), Some(number)),
+        _ => return None,
+    };
+    let (numbers, rest) = chunks;
+    rest.is_empty().then(|| numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).chain(one))
+}
+
+/// As [`packed_fixed64`], of numbers of variable size. The rest behind one that is damaged is left out.
+pub fn packed_varint(field: Field<'_>) -> Option<impl Iterator<Item = u64> + '_> {
+    let (mut rest, one) = match field {
+        Field::Bytes(bytes) => (bytes, None),
+        Field::Varint(number) => (&[][..], Some(number)),
+        _ => return None,
+    };
+    Some(std::iter::from_fn(move || varint(&mut rest)).chain(one))
 }
 
 fn take<'b>(rest: &mut &'b [u8], length: usize) -> Option<&'b [u8]> {
@@ -143,7 +204,7 @@ mod tests {
         let inner = [0x0a, 4, b't', b'e', b'x', b't'];
         let expected = [
             (1, Field::Varint(300)),
-            (2, Field::Fixed),
+            (2, Field::Fixed64(7)),
             (3, Field::Bytes(&inner)),
             (4, Field::Varint(u64::MAX)),
         ];
@@ -154,6 +215,22 @@ mod tests {
     fn damaged_messages_end() {
         for bytes in [&[0x0a, 200][..], &[0x0a, 0xff], &[0xff; 20], &[0x0b], &[0x09, 1], &[0x0a, 3, 1]] {
             assert_eq!(fields(bytes).next(), None, "{bytes:?}");
+            let read: Vec<_> = checked_fields(bytes).collect();
+            assert_eq!(read, [Err(BadField { offset: 0 })], "{bytes:?}");
         }
+        let read: Vec<_> = checked_fields(&[0x08, 1, 0x0a, 9, 0]).collect();
+        assert_eq!(read, [Ok((1, Field::Varint(1))), Err(BadField { offset: 2 })]);
+    }
+
+    #[test]
+    fn repeated_numbers_are_packed_or_alone() {
+        let two = [1u64.to_le_bytes(), 2u64.to_le_bytes()].concat();
+        let fixed = |field| packed_fixed64(field).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(fixed(Field::Bytes(&two)), Some(vec![1, 2]));
+        assert_eq!(fixed(Field::Fixed64(3)), Some(vec![3]));
+        assert_eq!((fixed(Field::Bytes(&two[1..])), fixed(Field::Varint(1))), (None, None));
+        let varint = |field| packed_varint(field).map(Iterator::collect::<Vec<_>>);
+        assert_eq!(varint(Field::Bytes(&[1, 0xac, 2, 0xff])), Some(vec![1, 300]));
+        assert_eq!((varint(Field::Varint(4)), varint(Field::Fixed64(4))), (Some(vec![4]), None));
     }
 }
