@@ -9,6 +9,7 @@ pub(crate) const SERVE: &str = r"Examples:
   tally serve --open
   tally serve monday.blg tuesday.blg
   tally serve --tls
+  tally serve --statsd 127.0.0.1:8125 --otlp 127.0.0.1:4318
 
 From another machine: ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
 

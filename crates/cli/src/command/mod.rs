@@ -30,6 +30,7 @@ pub(crate) mod report;
 pub(crate) mod report_file;
 mod report_markdown;
 pub(crate) mod serve;
+mod serve_receive;
 mod serve_samba;
 mod serve_tls;
 pub(crate) mod stat;

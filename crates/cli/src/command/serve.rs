@@ -23,7 +23,8 @@ use super::mon::DEFAULT_COUNTERS;
 use super::nsclient::{self, Allowed};
 use super::prof;
 use super::relog::reading;
-use super::{serve_samba, serve_tls};
+use super::serve_receive::Receiving;
+use super::{serve_receive, serve_samba, serve_tls};
 use crate::activation;
 use crate::arguments::parse::interval;
 use crate::arguments::{Common, Naming, Reading};
@@ -35,6 +36,8 @@ use crate::words::say;
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("secure").args(["password_file", "client_authority"]).multiple(true)))]
+#[command(group(ArgGroup::new("receivers").args(["statsd", "otlp"]).multiple(true)))]
+#[command(group(ArgGroup::new("by_address").args(["nsclient", "statsd", "otlp"]).multiple(true)))]
 pub(crate) struct Serve {
     /// Performance logs of any format, and profiles of tally prof, to show. Without one, the page shows this
     /// machine.
@@ -55,9 +58,9 @@ pub(crate) struct Serve {
     #[arg(conflicts_with_all = ["stdio", "tls", "samba", "logs", "live", "open", "uploads", "metrics"])]
     #[arg(conflicts_with_all = ["token_file", "allow_control", "name"])]
     nsclient: bool,
-    /// A machine that may ask with --nsclient: an address or a network such as 192.0.2.0/24. Repeat for
-    /// several; without one only this machine may.
-    #[arg(long, value_name = "ADDRESS[/BITS]", requires = "nsclient")]
+    /// A machine that may ask with --nsclient, or send with --statsd and --otlp: an address or a network such
+    /// as 192.0.2.0/24. Repeat for several; without one only this machine may.
+    #[arg(long, value_name = "ADDRESS[/BITS]", requires = "by_address")]
     allow: Vec<Allowed>,
     /// Write the counters of this machine for Samba into this folder ('perfmon' in Samba's state directory),
     /// so that Windows' tools read them from there.
@@ -112,6 +115,8 @@ pub(crate) struct Serve {
     /// several; the first one is in the printed address.
     #[arg(long, value_name = "HOST", requires = "secure")]
     name: Vec<String>,
+    #[command(flatten)]
+    receiving: Receiving,
     #[command(flatten)]
     naming: Naming,
     #[command(flatten)]
@@ -169,7 +174,8 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     if let Some(folder) = &wanted.samba {
         return serve_samba::run(common, folder, &wanted.object, wanted.interval);
     }
-    if (wanted.tls || wanted.nsclient) && activation::listener()?.is_some() {
+    let is_other = wanted.tls || wanted.nsclient || wanted.receiving.is_wanted();
+    if is_other && activation::listener()?.is_some() {
         let words =
             "the service manager has opened a socket, which only the page uses; disable the socket unit";
         return Err(Failure::new(Kind::Usage, words));
@@ -177,6 +183,9 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
     if wanted.tls {
         let listen = wanted.place(Ipv4Addr::UNSPECIFIED, USUAL_PORT)?;
         return serve_tls::run(common, listen, &flag_of_ctrl_c()?);
+    }
+    if wanted.receiving.is_wanted() {
+        return serve_receive::run(&wanted.receiving, &wanted.allow, &flag_of_ctrl_c()?);
     }
     if let Some(password) = wanted.password_file.as_deref().filter(|_| wanted.nsclient) {
         let listen = wanted.place(Ipv4Addr::LOCALHOST, nsclient::USUAL_PORT)?;

@@ -35,6 +35,7 @@ mod paths;
 mod processes;
 mod prof;
 mod push;
+mod receive;
 mod record;
 mod reports;
 mod screens;

@@ -128,7 +128,7 @@ impl FromStr for Allowed {
 
 impl Allowed {
     /// Whether an address is in it.
-    pub(super) fn has(self, address: IpAddr) -> bool {
+    pub(crate) fn has(self, address: IpAddr) -> bool {
         // An address of version 4 that came by a socket of version 6 is what it was.
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(network), IpAddr::V4(address)) => {
