@@ -37,3 +37,10 @@ pub use kinds::Kind;
 pub use metrics::Metrics;
 pub use provider::Bridges;
 pub use settings::{Declared, ReadSecret, Settings, check_name, read_declared, usual_name};
+
+/// Reads bytes as what a server of a kind has said, without one: for fuzzing. Returns how many series there
+/// are; `None` for a kind without a protocol of its own.
+#[doc(hidden)]
+pub fn read_recorded(kind: Kind, answers: &[u8]) -> Option<usize> {
+    kinds::read_recorded(kind, answers).map(|metrics| metrics.map_or(0, |metrics| metrics.len()))
+}

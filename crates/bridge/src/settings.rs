@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -105,6 +106,12 @@ impl Settings {
             }
         }
         Ok(endpoint)
+    }
+
+    /// TLS for a protocol of its own: what this machine trusts, or the certificates of the file.
+    pub(crate) fn tls(&self) -> Result<Arc<rustls::ClientConfig>, String> {
+        let tls = Tls { certificate: self.certificate.clone(), client: None };
+        tls.configuration().map_err(|error| error.to_string())
     }
 
     /// The password of its file; `None` without one.

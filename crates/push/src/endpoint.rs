@@ -41,6 +41,17 @@ pub struct Tls {
     pub client: Option<(PathBuf, PathBuf)>,
 }
 
+impl Tls {
+    /// What these certificates mean for a connection.
+    ///
+    /// # Errors
+    ///
+    /// A certificate can not be read, or this system trusts none.
+    pub fn configuration(&self) -> Result<Arc<ClientConfig>, EndpointError> {
+        configuration(self).map(Arc::new)
+    }
+}
+
 /// Why an address, a header or a certificate can not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointError {

@@ -68,7 +68,7 @@ impl Kind {
     /// The kind that an address tells.
     pub(crate) fn of_address(url: &str) -> Kind {
         match url.split_once("://") {
-            Some(("redis", _)) => Kind::Redis,
+            Some(("redis" | "rediss", _)) => Kind::Redis,
             Some(("postgresql" | "postgres", _)) => Kind::PostgreSql,
             _ => Kind::Metrics,
         }
@@ -107,9 +107,22 @@ fn check_http(settings: &Settings) -> Result<(), String> {
 
 /// Whether settings fit a kind with a protocol of its own, whose address begins with one of these schemes.
 fn check_own(settings: &Settings, schemes: &[&str]) -> Result<(), String> {
-    if settings.headers.is_some() || settings.certificate.is_some() {
+    if settings.headers.is_some() {
         let kind = settings.kind().word();
-        return Err(format!("headers, certificate: a bridge of the kind {kind} does not speak HTTP or TLS"));
+        return Err(format!("headers: a bridge of the kind {kind} does not speak HTTP"));
     }
-    wire::Address::of(&settings.url, schemes).map(|_| ())
+    let scheme = settings.url.split_once("://").map(|(scheme, _)| scheme);
+    if scheme.is_none_or(|scheme| !schemes.contains(&scheme)) {
+        return Err(format!("an address of this kind begins with {}://", schemes.first().unwrap_or(&"")));
+    }
+    Ok(())
+}
+
+/// What a server of a kind says that was recorded: for fuzzing. Only kinds with a protocol of their own have it.
+pub(crate) fn read_recorded(kind: Kind, answers: &[u8]) -> Option<Result<Metrics, String>> {
+    match kind {
+        Kind::Redis => Some(redis::read_recorded(answers)),
+        Kind::PostgreSql => Some(postgresql::read_recorded(answers)),
+        Kind::Metrics | Kind::Nginx | Kind::Pcp => None,
+    }
 }

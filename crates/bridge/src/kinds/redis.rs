@@ -9,7 +9,9 @@ use crate::catalog::CounterKind;
 use crate::metrics::{Metrics, Number, Title, is_name};
 use crate::settings::{ReadSecret, Settings};
 
-const SCHEMES: &[&str] = &["redis"];
+const SCHEMES: &[&str] = &["redis", SECURE];
+/// The scheme of addresses that are read over TLS, as clients of Redis have it.
+const SECURE: &str = "rediss";
 const USUAL_PORT: u16 = 6379;
 
 /// Servers of Redis and Valkey.
@@ -242,6 +244,9 @@ const NO_MEASURES: &[&str] =
 impl Speaks for Redis {
     fn check(&self, settings: &Settings) -> Result<(), String> {
         check_own(settings, SCHEMES)?;
+        if settings.certificate.is_some() && !is_secure(settings) {
+            return Err("certificate: an address that is read over TLS begins with rediss://".to_owned());
+        }
         let Address { user, path, .. } = Address::of(&settings.url, SCHEMES)?;
         if path.is_some() {
             return Err("an address of Redis has no path: INFO is of all its databases".to_owned());
@@ -255,22 +260,38 @@ impl Speaks for Redis {
     fn read(&self, settings: &Settings, read_secret: ReadSecret) -> Result<Metrics, String> {
         let address = Address::of(&settings.url, SCHEMES)?;
         let password = settings.password(read_secret)?;
-        let mut wire = Wire::connect(settings, &address, USUAL_PORT)?;
-        if let Some(password) = &password {
-            let words: Vec<&str> =
-                ["AUTH"].into_iter().chain(address.user.as_deref()).chain([password.as_str()]).collect();
-            wire.send(&command(&words))?;
-            line(&mut wire)?;
-        }
-        wire.send(&command(&["INFO", "all"]))?;
-        let head = line(&mut wire)?;
-        let length = head.strip_prefix('$').and_then(|length| length.parse::<u32>().ok());
-        let length =
-            length.ok_or_else(|| format!("the answer is none to INFO; it begins with {:?}", shown(&head)))?;
-        let length =
-            usize::try_from(length).ok().filter(|length| *length <= MOST_BYTES).ok_or_else(too_long)?;
-        of_info(&String::from_utf8_lossy(&wire.take(length)?))
+        let tls = is_secure(settings).then(|| settings.tls()).transpose()?;
+        let wire = Wire::connect(settings, &address, USUAL_PORT)?;
+        let wire = match &tls {
+            Some(tls) => wire.secured(tls, &address.host)?,
+            None => wire,
+        };
+        ask(wire, address.user.as_deref(), password.as_deref())
     }
+}
+
+fn is_secure(settings: &Settings) -> bool {
+    settings.url.split_once("://").is_some_and(|(scheme, _)| scheme == SECURE)
+}
+
+/// What a server says that was recorded: for fuzzing.
+pub(super) fn read_recorded(answers: &[u8]) -> Result<Metrics, String> {
+    ask(Wire::recorded(answers), Some("user"), Some("password"))
+}
+
+fn ask(mut wire: Wire, user: Option<&str>, password: Option<&str>) -> Result<Metrics, String> {
+    if let Some(password) = password {
+        let words: Vec<&str> = ["AUTH"].into_iter().chain(user).chain([password]).collect();
+        wire.send(&command(&words))?;
+        line(&mut wire)?;
+    }
+    wire.send(&command(&["INFO", "all"]))?;
+    let head = line(&mut wire)?;
+    let length = head.strip_prefix('$').and_then(|length| length.parse::<u32>().ok());
+    let length =
+        length.ok_or_else(|| format!("the answer is none to INFO; it begins with {:?}", shown(&head)))?;
+    let length = usize::try_from(length).ok().filter(|length| *length <= MOST_BYTES).ok_or_else(too_long)?;
+    of_info(&String::from_utf8_lossy(&wire.take(length)?))
 }
 
 /// A command in the protocol of Redis.

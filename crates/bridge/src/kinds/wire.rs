@@ -3,7 +3,11 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::settings::Settings;
 
@@ -18,7 +22,7 @@ const SHOWN: usize = 100;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) user: Option<String>,
-    host: String,
+    pub(super) host: String,
     port: Option<u16>,
     /// What follows the first `/` behind the host.
     pub(super) path: Option<String>,
@@ -44,7 +48,8 @@ impl Address {
             return Err("give the password in a file, not in the address".to_owned());
         }
         if url.contains(['?', '#', '%']) {
-            return Err("an address has no '?', '#' or '%' here".to_owned());
+            return Err("an address has no '?', '#' or '%' here, besides ?sslmode=verify-full of PostgreSQL"
+                .to_owned());
         }
         let (host, port) = match host.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
             Some((host, port)) => {
@@ -62,11 +67,11 @@ impl Address {
     }
 }
 
-trait Stream: Read + Write {
+trait Socket: Read + Write {
     fn limit(&self, time: Duration) -> io::Result<()>;
 }
 
-impl Stream for TcpStream {
+impl Socket for TcpStream {
     fn limit(&self, time: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(time))?;
         self.set_write_timeout(Some(time))
@@ -74,16 +79,94 @@ impl Stream for TcpStream {
 }
 
 #[cfg(unix)]
-impl Stream for std::os::unix::net::UnixStream {
+impl Socket for std::os::unix::net::UnixStream {
     fn limit(&self, time: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(time))?;
         self.set_write_timeout(Some(time))
     }
 }
 
+/// What a server said once; what is sent goes nowhere.
+struct Recorded(io::Cursor<Vec<u8>>);
+
+impl Read for Recorded {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Recorded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Socket for Recorded {
+    fn limit(&self, _: Duration) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A socket of which each read and write ends when the time of the bridge is over: TLS reads as often as it
+/// likes.
+struct Timed {
+    socket: Box<dyn Socket>,
+    clock: Clock,
+}
+
+impl Timed {
+    fn limit(&self) -> io::Result<()> {
+        let left = self.clock.left().map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+        self.socket.limit(left)
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.limit()?;
+        self.socket.read(bytes)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.limit()?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+enum Stream {
+    Plain(Timed),
+    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+}
+
+impl Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(stream) => stream.read(bytes),
+            Stream::Tls(stream) => stream.read(bytes),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Stream::Plain(stream) => stream.write_all(bytes),
+            Stream::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        }
+    }
+}
+
 /// A connection. Whatever is read from it ends at the timeout of its bridge.
 pub(super) struct Wire {
-    stream: Box<dyn Stream>,
+    stream: Stream,
     clock: Clock,
     /// What was read and not yet taken begins at `taken`.
     bytes: Vec<u8>,
@@ -100,6 +183,11 @@ struct Clock {
 }
 
 impl Clock {
+    fn of(timeout: Duration) -> Clock {
+        let now = Instant::now();
+        Clock { timeout, until: now.checked_add(timeout).unwrap_or(now) }
+    }
+
     fn left(self) -> Result<Duration, String> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(self.words()) } else { Ok(left) }
@@ -113,22 +201,48 @@ impl Clock {
 impl Wire {
     /// Connects to the socket or the address of a bridge.
     pub(super) fn connect(settings: &Settings, address: &Address, usual_port: u16) -> Result<Wire, String> {
-        let timeout = settings.timeout();
-        let now = Instant::now();
-        let clock = Clock { timeout, until: now.checked_add(timeout).unwrap_or(now) };
-        let stream: Box<dyn Stream> = match &settings.socket {
+        let clock = Clock::of(settings.timeout());
+        let socket: Box<dyn Socket> = match &settings.socket {
             Some(path) => unix(path)?,
             None => Box::new(tcp(&address.host, address.port.unwrap_or(usual_port), clock)?),
         };
-        Ok(Wire { stream, clock, bytes: Vec::new(), taken: 0, rest: MOST_BYTES })
+        Ok(Wire::over(socket, clock))
+    }
+
+    /// A conversation that was recorded.
+    pub(super) fn recorded(bytes: &[u8]) -> Wire {
+        Wire::over(Box::new(Recorded(io::Cursor::new(bytes.to_vec()))), Clock::of(Duration::from_secs(60)))
+    }
+
+    fn over(socket: Box<dyn Socket>, clock: Clock) -> Wire {
+        let stream = Stream::Plain(Timed { socket, clock });
+        Wire { stream, clock, bytes: Vec::new(), taken: 0, rest: MOST_BYTES }
+    }
+
+    /// The same connection in TLS, after the server has proved that it has this name.
+    pub(super) fn secured(self, configuration: &Arc<ClientConfig>, name: &str) -> Result<Wire, String> {
+        if !self.unread().is_empty() {
+            // Somebody on the way could have put it there, and it would pass for what came in TLS.
+            return Err("the server sent more before TLS began".to_owned());
+        }
+        let Stream::Plain(mut timed) = self.stream else { return Err("TLS in TLS".to_owned()) };
+        let clock = self.clock;
+        let name = ServerName::try_from(name.to_owned()).map_err(|error| format!("TLS: {error}"))?;
+        let connection = ClientConnection::new(Arc::clone(configuration), name);
+        let mut connection = connection.map_err(|error| format!("TLS: {error}"))?;
+        while connection.is_handshaking() {
+            connection.complete_io(&mut timed).map_err(|error| match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => clock.words(),
+                _ => format!("no TLS: {error}"),
+            })?;
+        }
+        let stream = Stream::Tls(Box::new(StreamOwned::new(connection, timed)));
+        Ok(Wire { stream, ..self })
     }
 
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), String> {
         let clock = self.clock;
-        self.stream
-            .limit(clock.left()?)
-            .and_then(|()| self.stream.write_all(bytes))
-            .map_err(|error| failed(&error, clock))
+        self.stream.write_all(bytes).map_err(|error| failed(&error, clock))
     }
 
     /// How long answers may still come, in milliseconds.
@@ -170,8 +284,7 @@ impl Wire {
         self.taken = 0;
         let clock = self.clock;
         let mut part = [0u8; PART];
-        let read = self.stream.limit(clock.left()?).and_then(|()| self.stream.read(&mut part));
-        let read = read.map_err(|error| failed(&error, clock))?;
+        let read = self.stream.read(&mut part).map_err(|error| failed(&error, clock))?;
         if read == 0 {
             return Err("no answer: the server closed the connection".to_owned());
         }
@@ -199,14 +312,14 @@ fn failed(error: &io::Error, clock: Clock) -> String {
 }
 
 #[cfg(unix)]
-fn unix(path: &Path) -> Result<Box<dyn Stream>, String> {
+fn unix(path: &Path) -> Result<Box<dyn Socket>, String> {
     let stream = std::os::unix::net::UnixStream::connect(path);
     let stream = stream.map_err(|error| format!("no connection: {}: {error}", path.display()))?;
     Ok(Box::new(stream))
 }
 
 #[cfg(not(unix))]
-fn unix(path: &Path) -> Result<Box<dyn Stream>, String> {
+fn unix(path: &Path) -> Result<Box<dyn Socket>, String> {
     Err(format!("{}: there are no Unix sockets on this system", path.display()))
 }
 

@@ -1,50 +1,21 @@
 //! Real servers of nginx, Redis and PostgreSQL, beside what their own programs say, and hostile ones.
 
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use crate::support::{LONG, PATIENCE, Place, ask, index, raw, read_secret};
+use crate::postgresql::PostgreSql;
+use crate::support::{
+    LONG, Place, ask, free_port, index, output, raw, read_secret, refused, start, wait_until,
+};
 use tallymon_bridge::{Declared, Kind, Plan, Settings};
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{NoValue, Source};
 use tallymon_core::request::RequestKind;
 use tallymon_host::registry::Scope;
 use tallymon_provider::Health;
-use tallymon_testkit::{Ends, Reply, Scratch, TextServer, attack, peer, skip};
-
-/// A program that runs until the test ends, without input and output.
-fn start(command: &mut Command) -> Ends {
-    Ends(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-/// What a program prints.
-fn output(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// Why a bridge can not be added.
-fn refused(settings: Settings) -> String {
-    let declared = Declared { name: "a".to_owned(), settings };
-    Plan::new(&Place::new().roots, Scope::System, &declared, read_secret).unwrap_err()
-}
+use tallymon_testkit::{Reply, Scratch, TextServer, attack, peer, skip};
 
 #[test]
 fn nginx_is_read_over_a_unix_socket() {
@@ -221,99 +192,6 @@ fn pcp_is_read_through_pmproxy() {
     assert!((before * 10_000..=after * 10_000).contains(&found.1), "{found:?} {before} {after}");
     let status = host.sources().into_iter().find(|source| source.collections > 0).unwrap();
     assert_eq!(status.health, Health::Healthy, "{}", status.reason);
-}
-
-/// The folder with the programs of a PostgreSQL server of Debian; `None` (and a reported skip) without one.
-fn postgresql() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let found =
-        versions.map(|version| version.path().join("bin")).filter(|folder| folder.join("initdb").exists());
-    let found = found.max();
-    if found.is_none() {
-        skip("no PostgreSQL server is installed");
-    }
-    found
-}
-
-/// A program of PostgreSQL, which does not run as root.
-fn as_postgres(folder: &Path, program: &str) -> Command {
-    let mut id = Command::new("id");
-    let program = folder.join(program);
-    if output(id.arg("-u")) != "0" {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
-    command
-}
-
-/// A server with the database `app`, whose user `admin` has a password.
-struct PostgreSql {
-    programs: PathBuf,
-    folder: Scratch,
-    port: u16,
-    _server: Ends,
-}
-
-impl PostgreSql {
-    /// `None` (and a reported skip) when it is not installed.
-    fn start() -> Option<PostgreSql> {
-        let programs = postgresql()?;
-        let (folder, port) = (Scratch::new(), free_port());
-        let (data, secret) = (folder.join("data"), folder.join("secret"));
-        std::fs::write(&secret, "open sesame\n").unwrap();
-        output(Command::new("chmod").arg("755").arg(&*folder));
-        std::fs::create_dir(&data).unwrap();
-        if output(Command::new("id").arg("-u")) == "0" {
-            output(Command::new("chown").arg("postgres").args([&data, &secret]));
-        }
-        let mut init = as_postgres(&programs, "initdb");
-        init.args([
-            "-A",
-            "scram-sha-256",
-            "-U",
-            "admin",
-            "--no-sync",
-            "--no-locale",
-            "-E",
-            "UTF8",
-            "--pwfile",
-        ]);
-        output(init.arg(&secret).arg("-D").arg(&data).current_dir("/"));
-        let mut server = as_postgres(&programs, "postgres");
-        server.arg("-D").arg(&data).args(["-F", "-h", "127.0.0.1", "-p", &port.to_string(), "-k"]).arg(&data);
-        let server = PostgreSql { _server: start(server.current_dir("/")), programs, folder, port };
-        wait_until("PostgreSQL answers", || server.psql("postgres", "SELECT 1").status.success());
-        server.say("postgres", "CREATE DATABASE app");
-        Some(server)
-    }
-
-    fn psql(&self, database: &str, sql: &str) -> std::process::Output {
-        let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-XAtq", "-h", "127.0.0.1", "-U", "admin", "-p", &self.port.to_string()]);
-        psql.args(["-d", database, "-c", sql]).env("PGPASSWORD", "open sesame").stdin(Stdio::null());
-        psql.output().unwrap()
-    }
-
-    /// What the server says by its own program.
-    fn say(&self, database: &str, sql: &str) -> String {
-        let output = self.psql(database, sql);
-        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    fn number(&self, sql: &str) -> u64 {
-        self.say("app", sql).parse().unwrap()
-    }
-
-    fn secret(&self) -> PathBuf {
-        self.folder.join("secret")
-    }
-
-    fn settings(&self, user: &str, database: &str) -> Settings {
-        let url = format!("postgresql://{user}@127.0.0.1:{}/{database}", self.port);
-        Settings { url, password: Some(self.secret()), ..Settings::default() }
-    }
 }
 
 #[test]

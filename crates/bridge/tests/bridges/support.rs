@@ -1,7 +1,9 @@
 //! What tests of bridges share: registries in a folder of their own, and values of a request.
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tallymon_bridge::{Bridges, Declared, Plan, Settings};
 use tallymon_core::block::{CounterDefinition, Snapshot};
@@ -11,7 +13,7 @@ use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex};
 use tallymon_host::Host;
 use tallymon_host::registry::{Roots, Scope, Service, TitleRange, Writer};
-use tallymon_testkit::Scratch;
+use tallymon_testkit::{Ends, Scratch};
 
 /// Longer than anything takes on a loaded machine; a test that waits so long fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -84,4 +86,35 @@ pub(crate) fn raw(
     let found = object.instances().find(|found| instance.is_none_or(|name| found.name().to_string() == name));
     let sample = found.unwrap_or_else(|| panic!("{path:?}")).sample(position)?;
     Ok((sample.counter_type, sample.first, sample.second))
+}
+
+/// A program that runs until the test ends, without input and output.
+pub(crate) fn start(command: &mut Command) -> Ends {
+    Ends(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// What a program prints.
+pub(crate) fn output(command: &mut Command) -> String {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Why a bridge can not be added.
+pub(crate) fn refused(settings: Settings) -> String {
+    let declared = Declared { name: "a".to_owned(), settings };
+    Plan::new(&Place::new().roots, Scope::System, &declared, read_secret).unwrap_err()
 }
