@@ -24,8 +24,6 @@ const MOST_LABELS: usize = 32;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest time that a bridge can give a scrape.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(120);
-/// The path of an address that has none.
-const USUAL_PATH: &str = "/metrics";
 
 /// Reads a file that only its user can read, and others than root and this user can not change.
 pub type ReadSecret = fn(&Path) -> io::Result<String>;
@@ -88,7 +86,7 @@ impl Settings {
     pub(crate) fn endpoint(&self, read_secret: ReadSecret) -> Result<Endpoint, String> {
         let words = |error: EndpointError| error.to_string();
         let tls = Tls { certificate: self.certificate.clone(), client: None };
-        let mut endpoint = Endpoint::new(&self.url, USUAL_PATH, &tls).map_err(words)?;
+        let mut endpoint = Endpoint::new(&self.url, self.kind().usual_path(), &tls).map_err(words)?;
         endpoint.set_timeout(self.timeout());
         if let Some(socket) = &self.socket {
             endpoint.set_socket(socket);

@@ -6,12 +6,14 @@
 //! | `exposition` | Prometheus' text format and OpenMetrics |
 //! | `nginx` | the page of nginx' `stub_status` |
 //! | `pcp` | Performance Co-Pilot, by pmproxy |
+//! | `jmx` | the beans of a Java program, by Jolokia |
 //! | `redis` | `INFO` of Redis and Valkey |
 //! | `postgresql`, `scram` | the statistics views of PostgreSQL, and its authentication |
 //! | `known` | tables of values that a kind knows, and the counters that they become |
 //! | `wire` | a connection of Redis or PostgreSQL, within a time and a length |
 
 mod exposition;
+mod jmx;
 mod known;
 mod nginx;
 mod pcp;
@@ -35,6 +37,8 @@ pub enum Kind {
     Nginx,
     /// The page `/metrics` of Performance Co-Pilot's pmproxy, over HTTP.
     Pcp,
+    /// The beans of a Java program, by Jolokia's agent, over HTTP.
+    Jmx,
     /// `INFO` of Redis and Valkey.
     Redis,
     /// The statistics views of PostgreSQL.
@@ -52,7 +56,8 @@ trait Speaks {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 5] = [Kind::Metrics, Kind::Nginx, Kind::Pcp, Kind::Redis, Kind::PostgreSql];
+    pub const ALL: [Kind; 6] =
+        [Kind::Metrics, Kind::Nginx, Kind::Pcp, Kind::Jmx, Kind::Redis, Kind::PostgreSql];
 
     /// The word for it in files and options.
     pub const fn word(self) -> &'static str {
@@ -60,6 +65,7 @@ impl Kind {
             Kind::Metrics => "metrics",
             Kind::Nginx => "nginx",
             Kind::Pcp => "pcp",
+            Kind::Jmx => "jmx",
             Kind::Redis => "redis",
             Kind::PostgreSql => "postgresql",
         }
@@ -79,8 +85,17 @@ impl Kind {
             Kind::Metrics => &exposition::Exposition,
             Kind::Nginx => &nginx::Nginx,
             Kind::Pcp => &pcp::Pcp,
+            Kind::Jmx => &jmx::Jmx,
             Kind::Redis => &redis::Redis,
             Kind::PostgreSql => &postgresql::PostgreSql,
+        }
+    }
+
+    /// The path of an address over HTTP that has none.
+    pub(crate) const fn usual_path(self) -> &'static str {
+        match self {
+            Kind::Jmx => jmx::USUAL_PATH,
+            _ => "/metrics",
         }
     }
 
@@ -123,6 +138,6 @@ pub(crate) fn read_recorded(kind: Kind, answers: &[u8]) -> Option<Result<Metrics
     match kind {
         Kind::Redis => Some(redis::read_recorded(answers)),
         Kind::PostgreSql => Some(postgresql::read_recorded(answers)),
-        Kind::Metrics | Kind::Nginx | Kind::Pcp => None,
+        Kind::Metrics | Kind::Nginx | Kind::Pcp | Kind::Jmx => None,
     }
 }

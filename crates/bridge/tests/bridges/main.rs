@@ -4,6 +4,7 @@
 #![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
 mod endpoints;
+mod jmx;
 mod postgresql;
 mod servers;
 mod support;
