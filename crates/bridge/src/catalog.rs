@@ -237,6 +237,62 @@ pub(crate) fn learn(
     Ok(catalog)
 }
 
+/// A catalog with the counters of another one that it does not have, behind its own, which keep their offsets;
+/// and the offsets of what is new.
+///
+/// # Errors
+///
+/// There are more names than the registry takes.
+pub(crate) fn extended(known: &Catalog, now: Catalog) -> Result<(Catalog, BTreeSet<u32>), &'static str> {
+    const FULL: &str = "it has more than 32,767 names; remove it, and add it with chosen labels";
+    let mut catalog = known.clone();
+    let offsets = known.iter().flat_map(|object| {
+        std::iter::once(object.offset).chain(object.counters.iter().map(|counter| counter.offset))
+    });
+    let mut last = offsets.max();
+    let mut new = BTreeSet::new();
+    let mut offset = || {
+        let next = last.map_or(Some(0), |last| last.checked_add(2)).filter(|next| *next <= HIGHEST_OFFSET);
+        last = next;
+        new.extend(next);
+        next
+    };
+    for found in now {
+        let is_known = |counter: &CatalogCounter| {
+            let same = |one: &CatalogCounter| one.metric == counter.metric && one.kind == counter.kind;
+            known.iter().any(|object| object.labels == found.labels && object.counters.iter().any(same))
+        };
+        let counters: Vec<CatalogCounter> =
+            found.counters.iter().filter(|counter| !is_known(counter)).cloned().collect();
+        if counters.is_empty() {
+            continue;
+        }
+        let is_it = |object: &CatalogObject| {
+            object.labels == found.labels && object.name.eq_ignore_ascii_case(&found.name)
+        };
+        let place = match catalog.iter().position(is_it) {
+            Some(place) => place,
+            None => {
+                let is_taken =
+                    |name: &str| catalog.iter().any(|object| object.name.eq_ignore_ascii_case(name));
+                let numbered = (2u32..).map(|n| format!("{} {n}", found.name));
+                let mut names = std::iter::once(found.name.clone()).chain(numbered);
+                let name = names.find(|name| !is_taken(name)).unwrap_or(found.name);
+                let offset = offset().ok_or(FULL)?;
+                catalog.push(CatalogObject { offset, name, labels: found.labels, counters: Vec::new() });
+                catalog.len().saturating_sub(1)
+            }
+        };
+        for counter in counters {
+            let offset = offset().ok_or(FULL)?;
+            if let Some(object) = catalog.get_mut(place) {
+                object.counters.push(CatalogCounter { offset, ..counter });
+            }
+        }
+    }
+    Ok((catalog, new))
+}
+
 /// Whether a metric counts the observations of its family.
 fn is_part_of(metric: &str, family: &str) -> bool {
     metric.strip_prefix(family).is_some_and(|ending| ending == "_bucket" || ending == "_count")

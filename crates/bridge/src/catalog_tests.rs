@@ -92,3 +92,31 @@ fn help_says_what_the_endpoint_and_the_counter_mean() {
         ]
     );
 }
+
+#[test]
+fn what_is_new_comes_behind_what_is_known() {
+    let learn = |text: &str| learn("web", &Metrics::of_text(text.as_bytes()).unwrap(), None).unwrap();
+    let known = learn("http_a{code=\"1\"} 1\nhttp_b 2\n");
+    let before: Vec<_> = known.iter().map(|object| (object.offset, object.counters.len())).collect();
+    // A metric for each of the two objects, another object, and one that the endpoint has no more.
+    let now = learn("http_a{code=\"1\"} 1\nhttp_c{code=\"1\"} 1\nhttp_d 4\nother_e{x=\"1\"} 5\n");
+    let (catalog, new) = extended(&known, now).unwrap();
+    let last = known.iter().map(|object| object.counters.last().unwrap().offset).max().unwrap();
+    assert_eq!(new.iter().copied().collect::<Vec<_>>(), (1..=4).map(|n| last + 2 * n).collect::<Vec<_>>());
+    for ((offset, counters), (old, object)) in before.iter().zip(known.iter().zip(&catalog)) {
+        assert_eq!((object.offset, object.counters.len(), &object.name), (*offset, counters + 1, &old.name));
+        assert_eq!(object.counters[..*counters], old.counters[..]);
+    }
+    assert_eq!((catalog.len(), catalog[2].name.as_str()), (3, "web other by x"));
+    // Nothing is new any more.
+    let again = learn("http_a{code=\"1\"} 1\nhttp_c{code=\"1\"} 1\nhttp_d 4\nother_e{x=\"1\"} 5\n");
+    assert_eq!(extended(&catalog, again), Ok((catalog.clone(), BTreeSet::new())));
+    // Metrics that share two words now have an object of their own; the known one stays where it is.
+    let known = learn("go_gc_a 1\n");
+    let (catalog, new) = extended(&known, learn("go_gc_a 1\ngo_gc_b 2\n")).unwrap();
+    assert_eq!((catalog[0].clone(), new.len(), catalog[1].name.as_str()), (known[0].clone(), 2, "web go_gc"));
+    // There is an end to it.
+    let mut full = learn("one 1\n");
+    full[0].counters[0].offset = HIGHEST_OFFSET;
+    assert!(extended(&full, learn("one 1\ntwo 2\n")).is_err());
+}

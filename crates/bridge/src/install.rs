@@ -9,7 +9,7 @@ use tallymon_core::title::Language;
 use tallymon_host::registry::{Package, PackageTitle, Roots, Scope};
 use tallymon_provider::trust;
 
-use crate::catalog::{Catalog, counter_help, learn, object_help};
+use crate::catalog::{Catalog, counter_help, extended, learn, object_help};
 use crate::kinds::Kind;
 use crate::metrics::Metrics;
 use crate::scrape::Scraper;
@@ -82,12 +82,49 @@ impl Plan {
             trusted: false,
             languages: vec![Language::ENGLISH],
             titles: titles(&catalog, metrics, &address),
+            room: room(&catalog),
             warnings: Vec::new(),
         };
         Ok(Plan { package, file, text, catalog, series: metrics.len(), omission: metrics.omission() })
     }
 
-    /// The objects, each with its labels and counters.
+    /// What a bridge that was added has now and did not have then; the package has the new names only. `None`
+    /// when no bridge has this name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::new`]; the file of the bridge can not be read.
+    pub fn update(
+        roots: &Roots,
+        scope: Scope,
+        name: &str,
+        read_secret: ReadSecret,
+    ) -> Option<Result<Plan, String>> {
+        let file = file_of(roots, scope, name)?;
+        file.symlink_metadata().ok()?;
+        let update = || {
+            let (settings, known) = read_installed(&file)?;
+            let metrics = Scraper::shared(&settings, read_secret).scrape().metrics?;
+            let failed = |words: &str| format!("{}: {words}", settings.address());
+            let now = learn(name, &metrics, settings.labels.as_deref()).map_err(failed)?;
+            let (catalog, new) = extended(&known, now).map_err(failed)?;
+            let declared = Declared { name: name.to_owned(), settings };
+            let mut plan = Plan::of_metrics(file.clone(), &declared, &metrics)?;
+            plan.text = to_text(name, &declared.settings, &catalog);
+            plan.package.titles = titles(&catalog, &metrics, &declared.settings.address());
+            plan.package.titles.retain(|title| new.contains(&title.offset));
+            plan.package.titles.sort_by_key(|title| title.offset);
+            plan.catalog = catalog;
+            for object in &mut plan.catalog {
+                object.counters.retain(|counter| new.contains(&counter.offset));
+            }
+            plan.catalog.retain(|object| !object.counters.is_empty());
+            Ok(plan)
+        };
+        Some(update())
+    }
+
+    /// The objects, each with its labels and counters; of an update, those with new counters, and only these.
     pub fn objects(&self) -> impl Iterator<Item = (&str, &[String], Vec<String>)> {
         self.catalog.iter().map(|object| {
             let counters = object.counters.iter().map(crate::catalog::CatalogCounter::name).collect();
@@ -210,6 +247,13 @@ fn titles(catalog: &Catalog, metrics: &Metrics, address: &str) -> Vec<PackageTit
         }
     }
     titles
+}
+
+/// For how many more names there is to be room: a server of a newer version has some more, and seldom twice as
+/// many.
+fn room(catalog: &Catalog) -> u32 {
+    let names: usize = catalog.iter().map(|object| object.counters.len().saturating_add(1)).sum();
+    u32::try_from(names / 2).unwrap_or(u32::MAX).clamp(32, 1024)
 }
 
 /// The files of the bridges of a scope with their names, sorted.

@@ -298,7 +298,7 @@ pub(crate) fn to_text(name: &str, settings: &Settings, catalog: &Catalog) -> Str
     };
     let mut text = format!(
         "# Made by 'tally provider add'. You may change all but the objects, whose names are in the \
-         registry;\n# 'tally provider remove {name}' and 'add' find them anew.\nurl = {}\n",
+         registry;\n# 'tally provider update {name}' adds new ones.\nurl = {}\n",
         quoted(&settings.url)
     );
     if let Some(kind) = settings.kind {

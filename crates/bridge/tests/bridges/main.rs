@@ -9,3 +9,4 @@ mod postgresql;
 mod servers;
 mod support;
 mod tls;
+mod update;

@@ -154,6 +154,7 @@ pub(crate) const REMOTE: &str = r"Examples:
 pub(crate) const PROVIDER: &str = r"Examples:
   tally provider check myservice.ini
   tally provider add myservice.ini
+  tally provider update node
   tally provider list";
 
 pub(crate) const LODCTR: &str = r"Examples:

@@ -38,6 +38,13 @@ pub(crate) enum ProviderAction {
         #[arg(required = true, value_name = "SERVICE")]
         services: Vec<String>,
     },
+    /// Take in metrics that endpoints of bridges have now and did not have when they were added. All others
+    /// keep their indexes.
+    Update {
+        /// Names of bridges.
+        #[arg(required = true, value_name = "BRIDGE")]
+        bridges: Vec<String>,
+    },
     /// List the services of both registries.
     List {
         /// Print JSON.

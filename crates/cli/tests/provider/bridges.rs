@@ -55,6 +55,13 @@ fn a_bridge_is_added_read_checked_and_removed() {
     assert!(checked.contains("  missing  web: web_heat\n"), "{checked}");
     let (code, _, err) = place.run(&["get", r"\web\web_heat"]);
     assert!(code != 0 && !err.contains("hidden"), "{err}");
+    // What is new is taken in, and nothing else moves.
+    assert_eq!(place.ok(&["provider", "update", "web"]), "new  web: web_hot\n");
+    let value = place.ok(&["get", r"\web\web_hot"]);
+    assert!(value.contains("20.5"), "{value}");
+    assert_eq!(place.ok(&["provider", "update", "web"]), "");
+    let (code, _, err) = place.run(&["provider", "update", "other"]);
+    assert!(code == 3 && err.contains("other"), "{code} {err}");
     place.ok(&["provider", "remove", "web"]);
     assert_eq!(place.ok(&["provider", "list"]), "");
     let (code, _, _) = place.run(&["get", r"\web\web_cold"]);

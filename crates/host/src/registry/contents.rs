@@ -163,9 +163,14 @@ impl Contents {
     }
 
     /// Assigns indexes to texts, which have even offsets, after the last ones in use, and writes them to
-    /// every table: in its language where there is one, else in English.
-    pub(crate) fn allocate(&mut self, texts: &BTreeMap<u32, Texts>) -> Result<TitleRange, OutOfIndexes> {
+    /// every table: in its language where there is one, else in English. Behind them there is room for more.
+    pub(crate) fn allocate(
+        &mut self,
+        texts: &BTreeMap<u32, Texts>,
+        room: u32,
+    ) -> Result<TitleRange, OutOfIndexes> {
         let last = texts.last_key_value().map_or(0, |(offset, _)| *offset);
+        let last = last.saturating_add(room.saturating_mul(2));
         let highest = *self.scope.indexes().end();
         let counter_at = |offset: u32| self.last_counter.checked_add(2)?.checked_add(offset);
         let help_at = |offset: u32| self.last_help.checked_add(2)?.checked_add(offset);
@@ -178,6 +183,14 @@ impl Contents {
             },
             _ => return Err(OutOfIndexes { wanted: last, highest }),
         };
+        self.add_texts(&range, texts);
+        self.last_counter = range.last_counter.0;
+        self.last_help = range.last_help.0;
+        Ok(range)
+    }
+
+    /// Writes texts to every table.
+    fn add_texts(&mut self, range: &TitleRange, texts: &BTreeMap<u32, Texts>) {
         self.add_languages(std::iter::once(Language::ENGLISH));
         for (language, table) in &mut self.tables {
             for (offset, texts) in texts {
@@ -192,9 +205,30 @@ impl Contents {
                 }
             }
         }
-        self.last_counter = range.last_counter.0;
-        self.last_help = range.last_help.0;
-        Ok(range)
+    }
+
+    /// Adds texts to those of a service, in the room behind them. Where there is not enough, the range grows,
+    /// if no other service has indexes behind it; `None` if one has, or the service has no range.
+    pub(crate) fn extend(&mut self, name: &str, texts: &BTreeMap<u32, Texts>) -> Option<TitleRange> {
+        let highest = *self.scope.indexes().end();
+        let (last_counter, last_help) = (self.last_counter, self.last_help);
+        let service = self.services.get_mut(&folded(name))?;
+        let mut range = service.titles?;
+        let last = texts.last_key_value().map_or(0, |(offset, _)| *offset);
+        let counter = range.first_counter.0.checked_add(last).filter(|last| *last <= highest)?;
+        let help = range.first_help.0.checked_add(last).filter(|last| *last <= highest)?;
+        if counter > range.last_counter.0 || help > range.last_help.0 {
+            if range.last_counter.0 != last_counter || range.last_help.0 != last_help {
+                return None;
+            }
+            range.last_counter = TitleIndex(counter.max(last_counter));
+            range.last_help = HelpIndex(help.max(last_help));
+            self.last_counter = range.last_counter.0;
+            self.last_help = range.last_help.0;
+        }
+        service.titles = Some(range);
+        self.add_texts(&range, texts);
+        Some(range)
     }
 
     /// Removes the texts of a service from every table, and lowers the last indexes if they were the highest.
@@ -327,8 +361,30 @@ mod tests {
         offsets.iter().map(one).collect()
     }
 
+    #[test]
+    fn names_are_added_behind_those_of_a_service() {
+        let mut contents = Contents::new(Scope::System);
+        let one = install(&mut contents, "one", &[0, 2]);
+        // It is the last one, so its range grows.
+        let grown = contents.extend("ONE", &texts(&[4, 6])).unwrap();
+        assert_eq!((grown.first_counter, grown.first_help), (one.first_counter, one.first_help));
+        assert_eq!(grown.last_counter.0, one.first_counter.0 + 6);
+        assert_eq!(contents.check(), Ok(()));
+        let two = install(&mut contents, "two", &[0]);
+        assert_eq!(two.first_counter.0, grown.last_counter.0 + 2);
+        // Now another one has the indexes that follow.
+        let before = contents.clone();
+        assert_eq!(contents.extend("one", &texts(&[8])), None);
+        assert_eq!(contents.extend("none", &texts(&[8])), None);
+        assert_eq!(contents, before);
+        // Names that are there are written again.
+        assert_eq!(contents.extend("one", &texts(&[6])), Some(grown));
+        let three = contents.allocate(&texts(&[0]), 2).unwrap();
+        assert_eq!(three.last_counter.0, three.first_counter.0 + 4);
+    }
+
     fn install(contents: &mut Contents, name: &str, offsets: &[u32]) -> TitleRange {
-        let range = contents.allocate(&texts(offsets)).unwrap();
+        let range = contents.allocate(&texts(offsets), 0).unwrap();
         contents.insert(Service { name: name.into(), titles: Some(range), ..Service::default() });
         contents.check().unwrap();
         range
@@ -373,11 +429,11 @@ mod tests {
         contents.last_counter = 899_994;
         contents.last_help = 899_995;
         let before = contents.clone();
-        assert_eq!(contents.allocate(&texts(&[0, 4])), Err(OutOfIndexes { wanted: 4, highest: 899_999 }));
+        assert_eq!(contents.allocate(&texts(&[0, 4]), 0), Err(OutOfIndexes { wanted: 4, highest: 899_999 }));
         assert_eq!(contents, before);
-        assert_eq!(contents.allocate(&texts(&[0, 2])).unwrap().last_help.0, 899_999);
+        assert_eq!(contents.allocate(&texts(&[0, 2]), 0).unwrap().last_help.0, 899_999);
         contents.last_counter = u32::MAX - 1;
-        assert!(contents.allocate(&texts(&[0])).is_err());
+        assert!(contents.allocate(&texts(&[0]), 0).is_err());
     }
 
     #[test]

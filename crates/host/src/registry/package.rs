@@ -34,6 +34,8 @@ pub struct Package {
     pub languages: Vec<Language>,
     /// The titles by ascending offset.
     pub titles: Vec<PackageTitle>,
+    /// How many more titles there is to be room for behind them, so that others can be added later.
+    pub room: u32,
     /// Things that are allowed and yet worth knowing.
     pub warnings: Vec<Problem>,
 }
@@ -179,6 +181,7 @@ impl Package {
             trusted: ini.trusted,
             languages: ini.languages.keys().copied().collect(),
             titles,
+            room: 0,
             warnings,
         })
     }

@@ -60,6 +60,15 @@ impl ReportingWriter<'_> {
         self.installed(package, self.writer.install_names(package))
     }
 
+    /// As [`Writer::extend_names`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::extend_names`].
+    pub fn extend_names(&self, package: &Package) -> Result<TitleRange, RegistryError> {
+        self.installed(package, self.writer.extend_names(package))
+    }
+
     fn installed(
         &self,
         package: &Package,

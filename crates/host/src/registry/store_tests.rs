@@ -103,7 +103,7 @@ fn install(name: &str) -> impl FnOnce(&Contents) -> Result<Contents, RegistryErr
             names: BTreeMap::from([(Language::ENGLISH, format!("name of {name}"))]),
             helps: BTreeMap::from([(Language::ENGLISH, format!("help of {name}"))]),
         };
-        let titles = new.allocate(&BTreeMap::from([(0, text.clone()), (2, text)])).unwrap();
+        let titles = new.allocate(&BTreeMap::from([(0, text.clone()), (2, text)]), 0).unwrap();
         new.insert(Service { name: name.into(), titles: Some(titles), ..Service::default() });
         new.change = format!("install {name}");
         Ok(new)

@@ -186,6 +186,33 @@ impl Writer {
         })
     }
 
+    /// Adds names to those that a service has. The others keep their indexes.
+    ///
+    /// # Errors
+    ///
+    /// The service has no names; there is no room behind them, and other services have the indexes that
+    /// follow; the registry can not be written.
+    pub fn extend_names(&self, package: &Package) -> Result<TitleRange, RegistryError> {
+        self.change(|contents| {
+            let service = &package.service;
+            contents.service(service).ok_or_else(|| self.no_service(contents, service))?;
+            contents.change = format!("extend {service}");
+            let range = contents.extend(service, &package.texts()).ok_or_else(|| {
+                let words = format!(
+                    "there is no room behind the names of {service}: other services have the indexes that \
+                     follow. 'tally provider remove {service}' and 'add' give it others"
+                );
+                RegistryError::of(RegistryErrorKind::Refused, Problem::of(&package.path, words))
+            })?;
+            let objects = package.titles.iter().filter(|title| title.is_object);
+            let objects = objects.map(|title| TitleIndex(range.first_counter.0.saturating_add(title.offset)));
+            if let Some(service) = contents.service_mut(service) {
+                service.object_list.extend(objects);
+            }
+            Ok(range)
+        })
+    }
+
     /// Removes the names of a service, which stays registered, as unlodctr does.
     ///
     /// # Errors
@@ -347,7 +374,9 @@ impl Writer {
         }
         contents.add_languages(self.languages());
         contents.add_languages(package.languages.iter().copied());
-        let range = contents.allocate(&package.texts()).map_err(|out| no_indexes(&package.path, &out))?;
+        let range = contents
+            .allocate(&package.texts(), package.room)
+            .map_err(|out| no_indexes(&package.path, &out))?;
         let object = |offset: u32| TitleIndex(range.first_counter.0.saturating_add(offset));
         let objects: Vec<TitleIndex> =
             package.titles.iter().filter(|title| title.is_object).map(|title| object(title.offset)).collect();
@@ -393,7 +422,8 @@ impl Writer {
             }
             let languages = package.texts().values().flat_map(|texts| texts.names.keys().copied());
             contents.add_languages(languages.collect::<Vec<_>>());
-            let range = contents.allocate(package.texts()).map_err(|out| no_indexes(&manifest.path, &out))?;
+            let range =
+                contents.allocate(package.texts(), 0).map_err(|out| no_indexes(&manifest.path, &out))?;
             let provider = package.with_indexes(range);
             let path = std::path::absolute(&manifest.path).unwrap_or_else(|_| manifest.path.clone());
             contents.insert(Service {

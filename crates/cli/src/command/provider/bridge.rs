@@ -68,6 +68,32 @@ pub(super) fn add(
     }
 }
 
+/// Takes in what a bridge has now and did not have before: its names first, and then its file.
+pub(super) fn update(roots: &Roots, writer: &ReportingWriter<'_>, name: &str) -> Result<(), Failure> {
+    let Some(plan) = Plan::update(roots, writer.writer().scope(), name, read_secret) else {
+        let words =
+            format_args!("{}: no bridge has this name; 'tally provider list' names them", visible(name));
+        return Err(Failure::new(ExitKind::NotFound, words));
+    };
+    let plan = plan.map_err(|words| Failure::new(ExitKind::Unreachable, visible(&words)))?;
+    if let Some(words) = plan.omission() {
+        say(format_args!("{name}: {words}"));
+    }
+    if plan.package.titles.is_empty() {
+        say(format_args!("{}: nothing is new", visible(name)));
+        return Ok(());
+    }
+    writer.extend_names(&plan.package)?;
+    plan.save().map_err(|error| Failure::file(&plan.package.path, &error))?;
+    let mut out = border::stdout();
+    for (object, _, counters) in plan.objects() {
+        for counter in counters {
+            writeln!(out, "new  {}: {}", visible(object), visible(&counter))?;
+        }
+    }
+    Ok(())
+}
+
 /// Prints what a bridge would add.
 pub(super) fn show(roots: &Roots, writer: &Writer, declared: &Declared) -> Result<(), Failure> {
     let plan = plan(roots, writer.scope(), declared)?;
@@ -106,8 +132,7 @@ pub(super) fn try_out(roots: &Roots, scope: Scope, name: &str) -> Result<bool, F
     }
     if !inspection.new.is_empty() {
         say(format_args!(
-            "new metrics become counters when the bridge is removed and added again; its indexes may change \
-             then"
+            "'tally provider update {name}' makes counters of the new metrics; the others keep their indexes"
         ));
     }
     say(format_args!("no errors found"));

@@ -59,6 +59,10 @@ pub(crate) fn run(provider: &Provider) -> Result<(), Failure> {
             }
             Ok(())
         }
+        ProviderAction::Update { bridges } => {
+            let update = |name: &String| bridge::update(&roots, &writer_of(name)?.reporting(&log()), name);
+            bridges.iter().try_for_each(update)
+        }
         ProviderAction::List { json } => list(&roots, scope, *json),
         ProviderAction::Export { file, replacing } => {
             let text = writer()?.export()?;

@@ -359,7 +359,7 @@ mod tests {
             helps: BTreeMap::from([(Language::ENGLISH, help.to_string())]),
         };
         let texts = BTreeMap::from([(0, text("Signal\tGenerator", "a\\b\nc")), (4, text(" = x # y", "h"))]);
-        let titles = contents.allocate(&texts).unwrap();
+        let titles = contents.allocate(&texts, 0).unwrap();
         contents.change = "install PERFGEN\nand more".into();
         contents.perflib = PerflibSetting::ALL.into_iter().zip(1..).collect();
         contents.insert(Service {
