@@ -237,8 +237,8 @@ pub(crate) fn learn(
     Ok(catalog)
 }
 
-/// A catalog with the counters of another one that it does not have, behind its own, which keep their offsets;
-/// and the offsets of what is new.
+/// A catalog with the counters of another one that it does not have, behind its own, which keep their
+/// offsets; and the offsets of what is new.
 ///
 /// # Errors
 ///

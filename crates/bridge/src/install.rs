@@ -249,8 +249,8 @@ fn titles(catalog: &Catalog, metrics: &Metrics, address: &str) -> Vec<PackageTit
     titles
 }
 
-/// For how many more names there is to be room: a server of a newer version has some more, and seldom twice as
-/// many.
+/// For how many more names there is to be room: a server of a newer version has some more, and seldom twice
+/// as many.
 fn room(catalog: &Catalog) -> u32 {
     let names: usize = catalog.iter().map(|object| object.counters.len().saturating_add(1)).sum();
     u32::try_from(names / 2).unwrap_or(u32::MAX).clamp(32, 1024)

@@ -1,10 +1,10 @@
 //! Bridges: metrics of other programs as objects and counters.
 //!
 //! A bridge reads one endpoint: metrics in Prometheus' text format or OpenMetrics, the status of nginx,
-//! `INFO` of Redis, Performance Co-Pilot, the beans of a Java program, or the statistics views of PostgreSQL. When it is added, its
-//! endpoint is scraped once, and its metrics get names and indexes in the registry, as those of any service;
-//! they stay the same until the bridge is removed. After that, the endpoint is scraped only for a request
-//! that names one of its objects, and all requests at one time share one scrape.
+//! `INFO` of Redis, Performance Co-Pilot, the beans of a Java program, or the statistics views of PostgreSQL.
+//! When it is added, its endpoint is scraped once, and its metrics get names and indexes in the registry, as
+//! those of any service; they stay the same until the bridge is removed. After that, the endpoint is scraped
+//! only for a request that names one of its objects, and all requests at one time share one scrape.
 //!
 //! | module | does |
 //! |---|---|

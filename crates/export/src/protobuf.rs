@@ -145,7 +145,8 @@ fn field<'b>(rest: &mut &'b [u8]) -> Option<(u64, Field<'b>)> {
     Some((key >> 3, field))
 }
 
-/// The numbers of a repeated field of numbers of eight bytes: all in one, as they are usually written, or one.
+/// The numbers of a repeated field of numbers of eight bytes: all in one, as they are usually written, or
+/// one.
 /// `None` for a field of another form.
 pub fn packed_fixed64(field: Field<'_>) -> Option<impl Iterator<Item = u64> + '_> {
     let (chunks, one) = match field {

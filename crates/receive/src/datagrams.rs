@@ -85,8 +85,8 @@ pub(crate) mod unix {
     }
 
     impl Socket {
-        /// Listens at a path. Its file never has other permissions than these: it is made in a folder that only
-        /// this user enters, and then moved. A socket that a program has left behind is replaced.
+        /// Listens at a path. Its file never has other permissions than these: it is made in a folder that
+        /// only this user enters, and then moved. A socket that a program has left behind is replaced.
         pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<Socket> {
             if let Ok(about) = path.symlink_metadata() {
                 let taken = |words| Err(io::Error::new(io::ErrorKind::AddrInUse, words));

@@ -8,8 +8,8 @@ const MOST_BUCKETS: usize = 1024;
 /// The percentiles that become counters.
 pub(crate) const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
 
-/// How often values of about the same size occurred. A bucket is at most 6 % wide; of its values the middle is
-/// shown, which is at most 3 % wrong.
+/// How often values of about the same size occurred. A bucket is at most 6 % wide; of its values the middle
+/// is shown, which is at most 3 % wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
     /// By sign, exponent and the first four bits of the mantissa.

@@ -31,8 +31,8 @@ mod value;
 
 pub use receiver::{Address, Allows, Options, ReceiveError, Receivers};
 
-/// Reads bytes as a packet of StatsD into a store that publishes nothing: for fuzzing. Returns how many values
-/// were taken.
+/// Reads bytes as a packet of StatsD into a store that publishes nothing: for fuzzing. Returns how many
+/// values were taken.
 #[doc(hidden)]
 pub fn read_statsd(packet: &[u8]) -> u64 {
     statsd::receive(packet, &mut unpublished(), statsd::Signs::Change, 0, &mut |_| ())

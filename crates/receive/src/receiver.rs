@@ -128,8 +128,8 @@ impl fmt::Display for ReceiveError {
         match self {
             ReceiveError::Exposed(address) => write!(
                 f,
-                "{address}: other machines could send, and nothing asks who they are. Name those that may with \
-                 --allow ADDRESS[/BITS], or listen at 127.0.0.1"
+                "{address}: other machines could send, and nothing asks who they are. Name those that may \
+                 with --allow ADDRESS[/BITS], or listen at 127.0.0.1"
             ),
             ReceiveError::Listen(address, error) => write!(f, "{address}: can not listen: {error}"),
             ReceiveError::Publish(error) => error.fmt(f),

@@ -103,8 +103,8 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// A store that publishes in a directory, or in the usual one. Series end when they have not been heard of
-    /// for `keep`; the numbers of sets and percentiles are those of an interval.
+    /// A store that publishes in a directory, or in the usual one. Series end when they have not been heard
+    /// of for `keep`; the numbers of sets and percentiles are those of an interval.
     pub(crate) fn new(directory: Option<PathBuf>, keep: Duration, interval: Duration) -> Store {
         let now = Instant::now();
         Store {

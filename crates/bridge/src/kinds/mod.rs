@@ -133,7 +133,8 @@ fn check_own(settings: &Settings, schemes: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// What a server of a kind says that was recorded: for fuzzing. Only kinds with a protocol of their own have it.
+/// What a server of a kind says that was recorded: for fuzzing. Only kinds with a protocol of their own have
+/// it.
 pub(crate) fn read_recorded(kind: Kind, answers: &[u8]) -> Option<Result<Metrics, String>> {
     match kind {
         Kind::Redis => Some(redis::read_recorded(answers)),

@@ -11,7 +11,8 @@ fn beans_of_a_java_program_are_counters() {
     let answer = |used: u64, collections: u64| {
         format!(
             r#"{{"value":{{"java.lang:type=Memory":{{"HeapMemoryUsage":{{"used":{used},"max":1000}}}},
-            "java.lang:name=G1 Old,type=GarbageCollector":{{"CollectionCount":{collections},"CollectionTime":26}},
+            "java.lang:name=G1 Old,type=GarbageCollector":{{
+                "CollectionCount":{collections},"CollectionTime":26}},
             "shop:type=Orders,name=paid":{{"Count":3}}}},"status":200}}"#
         )
     };

@@ -1,8 +1,8 @@
 //! Requests of OTLP: <https://opentelemetry.io/docs/specs/otlp/>, and
 //! `opentelemetry/proto/metrics/v1/metrics.proto`.
 //!
-//! Both encodings are read point by point, so that a request takes no more memory than its bytes (as JSON, its
-//! parsed form).
+//! Both encodings are read point by point, so that a request takes no more memory than its bytes (as JSON,
+//! its parsed form).
 
 pub(crate) mod json;
 pub(crate) mod protobuf;
@@ -170,16 +170,17 @@ pub(crate) struct Exponential {
 }
 
 impl Exponential {
-    /// The values between powers of two: their lower and upper bound and their number. Its own buckets are that
-    /// wide, or narrower by a whole number of them, unless the scale is negative: so the numbers are exact, and
-    /// the bounds stay when a sender chooses another scale.
+    /// The values between powers of two: their lower and upper bound and their number. Its own buckets are
+    /// that wide, or narrower by a whole number of them, unless the scale is negative: so the numbers are
+    /// exact, and the bounds stay when a sender chooses another scale.
     fn buckets(&self) -> Result<Vec<(f64, f64, u64)>, &'static str> {
         let mut found: Vec<(f64, f64, u64)> = Vec::new();
         let mut push = |low: f64, high: f64, count: u64| match found.last_mut() {
             Some(last) if last.0 == low && last.1 == high => last.2 = last.2.saturating_add(count),
             _ => found.push((low, high, count)),
         };
-        // A value is in bucket i if it is above base^i and not above base^(i+1); of the negative ones, its size.
+        // A value is in bucket i if it is above base^i and not above base^(i+1); of the negative ones, its
+        // size.
         for (number, count) in numbered(&self.negative).filter(|(_, count)| *count > 0) {
             push(-self.power(number, true)?, -self.power(number, false)?, count);
         }

@@ -70,7 +70,8 @@ for _ in range(7):
 /// What the client of DogStatsD sends, over UDP or a Unix socket.
 const DOG: &str = "import sys
 from datadog.dogstatsd.base import DogStatsd
-where = {'socket_path': sys.argv[2]} if sys.argv[1] == 'unix' else {'host': '127.0.0.1', 'port': int(sys.argv[1])}
+is_unix = sys.argv[1] == 'unix'
+where = {'socket_path': sys.argv[2]} if is_unix else {'host': '127.0.0.1', 'port': int(sys.argv[1])}
 dog = DogStatsd(constant_tags=['env:prod'], disable_telemetry=True, disable_buffering=True, **where)
 dog.increment('pages', 5, tags=['page:/home'])
 dog.increment('pages', tags=['page:/home'])

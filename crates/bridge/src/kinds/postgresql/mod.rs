@@ -53,7 +53,8 @@ impl Speaks for PostgreSql {
     }
 }
 
-/// The address without `sslmode`, and whether it is read over TLS. A certificate of an authority says the same.
+/// The address without `sslmode`, and whether it is read over TLS. A certificate of an authority says the
+/// same.
 fn mode(settings: &Settings) -> Result<(&str, bool), String> {
     match settings.url.split_once('?') {
         None => Ok((&settings.url, settings.certificate.is_some())),
