@@ -126,8 +126,8 @@ pub fn against(
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Against, LogError> {
-    let before = Pass::read(before, rules.clone(), selection, options)?;
-    let after = Pass::read(after, rules.clone(), selection, options)?;
+    let before = Pass::read(before, rules.clone(), selection, options, &|| true)?;
+    let after = Pass::read(after, rules.clone(), selection, options, &|| true)?;
     let hosts_matter = !(has_one_host(&before) && has_one_host(&after));
     let mut first = courses(&before, hosts_matter);
     let (mut changes, mut compared, mut too_short) = (Vec::new(), 0usize, 0usize);

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `rule`, `expression`, `pal` | rules as data: TOML, and threshold files of PAL |
 //! | `pass` | reads the logs, and runs every rule on every instance (`watch`) |
+//! | `machine`, `values` | the processors and the memory of a machine; values that are in memory already |
 //! | `track`, `shape` | the course of a counter: medians, shifts, trends, correlation |
 //! | `rhythm`, `unusual` | spikes, periodic load, knees, hours unlike those of other days; findings of them |
 //! | `findings` | makes findings of both, and ranks them |
@@ -20,6 +21,7 @@ mod cause;
 mod expression;
 mod findings;
 mod headline;
+mod machine;
 mod moment;
 mod pal;
 mod pass;
@@ -28,6 +30,9 @@ mod rule;
 mod shape;
 mod track;
 mod unusual;
+mod values;
+#[cfg(test)]
+mod values_tests;
 mod watch;
 
 use std::path::PathBuf;
@@ -45,6 +50,7 @@ pub use rule::{
 };
 pub use shape::{Shift, Trend, correlation, shift, trend};
 pub use track::{Axis, Bucket, Track};
+pub use values::Values;
 pub use watch::Range;
 
 use pass::Pass;
@@ -202,8 +208,31 @@ pub fn analyze(
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Analysis, LogError> {
-    let pass = Pass::read(logs, rules, selection, options)?;
+    let pass = Pass::read(logs, rules, selection, options, &|| true)?;
     Ok(findings::of(pass))
+}
+
+/// As [`analyze()`]; ends early, with `None`, once `wanted` is false: it is asked at every record.
+///
+/// # Errors
+///
+/// A log can not be read.
+pub fn analyze_while(
+    logs: &[PathBuf],
+    rules: RuleSet,
+    selection: &Selection,
+    options: &ReadOptions,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Option<Analysis>, LogError> {
+    let pass = Pass::read(logs, rules, selection, options, wanted)?;
+    Ok(wanted().then(|| findings::of(pass)))
+}
+
+/// Analyses values in memory, such as the history of a monitor. `None` once `wanted` is false: it is asked at
+/// every row.
+pub fn analyze_values(values: &Values<'_>, rules: RuleSet, wanted: &dyn Fn() -> bool) -> Option<Analysis> {
+    let pass = Pass::of_values(values, rules, wanted);
+    wanted().then(|| findings::of(pass))
 }
 
 /// One moment: what was unlike the rest of the logs, and who was busiest.
@@ -218,6 +247,6 @@ pub fn why(
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Option<Moment>, LogError> {
-    let pass = Pass::read(logs, rules, selection, options)?;
+    let pass = Pass::read(logs, rules, selection, options, &|| true)?;
     Ok(moment::of(pass, time))
 }

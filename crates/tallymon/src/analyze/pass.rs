@@ -12,12 +12,11 @@ use tallymon_log::zone::add_minutes;
 use tallymon_log::{Column, Cooker, LogClock, LogError, Notes, ReadOptions, Selection, TimeRange, open};
 
 use super::headline::{HEADLINES, Headline};
+use super::machine::{self, MACHINE_RECORDS, Memory};
 use super::rule::RuleSet;
 use super::track::{Axis, HOUR, Hours, Track};
+use super::values::Values;
 use super::watch::{Watch, seconds_between};
-
-/// How many records at the start of the first log are looked at for what the machine is.
-const MACHINE_RECORDS: usize = 100;
 
 /// A counter of one instance.
 pub(super) struct Course {
@@ -88,22 +87,69 @@ fn is_counter(parts: &CounterPath, object: &str, counter: &str) -> bool {
 }
 
 impl Pass {
+    /// Reads logs; ends early when `wanted` says that nobody waits for it any more.
     pub(super) fn read(
         logs: &[PathBuf],
         mut rules: RuleSet,
         selection: &Selection,
         options: &ReadOptions,
+        wanted: &dyn Fn() -> bool,
     ) -> Result<Pass, LogError> {
         if let Some(first) = logs.first() {
-            machine(first, &mut rules, options)?;
+            machine::of_log(first, &mut rules, options)?;
         }
+        let mut pass = Pass::new(rules);
+        let range = selection.range_of(logs, options)?;
+        for path in logs {
+            pass.log(path, selection, range, options, wanted)?;
+        }
+        if pass.records == 0 && range.is_limited() && wanted() {
+            return Err(LogClock::of(logs, options)?.no_records(range));
+        }
+        let has = |wanted: &CounterPath| {
+            pass.courses
+                .iter()
+                .any(|course| course.parts.as_ref().is_some_and(|parts| is_meant(wanted, parts)))
+        };
+        pass.not_found =
+            selection.counters.iter().filter(|wanted| !has(wanted)).map(ToString::to_string).collect();
+        Ok(pass)
+    }
+
+    /// Takes values in memory; ends early when `wanted` says that nobody waits for it any more.
+    pub(super) fn of_values(of: &Values<'_>, mut rules: RuleSet, wanted: &dyn Fn() -> bool) -> Pass {
+        let mut values: Vec<Result<Value, NoValue>> = Vec::new();
+        let mut memory = Memory::default();
+        for row in 0..of.times.len().min(MACHINE_RECORDS) {
+            of.row(row, &mut values);
+            memory.record(of.columns, &values);
+        }
+        memory.tell(of.columns, &mut rules);
+        let mut pass = Pass::new(rules);
+        let all = Selection::default();
+        let place = |column| pass.course(column, 0, of.columns.len(), &all);
+        let places: Vec<Option<usize>> = of.columns.iter().map(place).collect();
+        let mut before = None;
+        for (row, (time, local_minutes)) in of.times.iter().enumerate() {
+            if !wanted() {
+                break;
+            }
+            of.row(row, &mut values);
+            let hour = add_minutes(*time, *local_minutes).0 / HOUR;
+            pass.record((*time, hour), &mut before, &places, &values, of.columns.len());
+        }
+        pass.end_watches();
+        pass
+    }
+
+    fn new(rules: RuleSet) -> Pass {
         let mut wanted: HashMap<(String, String), Vec<(usize, usize)>> = HashMap::new();
         for (rule, of) in rules.rules.iter().enumerate() {
             for (slot, (_, path)) in of.counters.iter().enumerate() {
                 wanted.entry(names_of(path)).or_default().push((rule, slot));
             }
         }
-        let mut pass = Pass {
+        Pass {
             rules,
             courses: Vec::new(),
             watches: Vec::new(),
@@ -119,22 +165,7 @@ impl Pass {
             watch_of: HashMap::new(),
             sources: HashMap::new(),
             distances: VecDeque::new(),
-        };
-        let range = selection.range_of(logs, options)?;
-        for path in logs {
-            pass.log(path, selection, range, options)?;
         }
-        if pass.records == 0 && range.is_limited() {
-            return Err(LogClock::of(logs, options)?.no_records(range));
-        }
-        let has = |wanted: &CounterPath| {
-            pass.courses
-                .iter()
-                .any(|course| course.parts.as_ref().is_some_and(|parts| is_meant(wanted, parts)))
-        };
-        pass.not_found =
-            selection.counters.iter().filter(|wanted| !has(wanted)).map(ToString::to_string).collect();
-        Ok(pass)
     }
 
     fn log(
@@ -143,6 +174,7 @@ impl Pass {
         selection: &Selection,
         range: TimeRange,
         options: &ReadOptions,
+        wanted: &dyn Fn() -> bool,
     ) -> Result<(), LogError> {
         let mut log = open(path, options)?;
         let mut cooker = Cooker::default();
@@ -151,6 +183,9 @@ impl Pass {
         let mut before: Option<FileTime> = None;
         let mut clock = LogClock::default();
         while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+            if !wanted() {
+                return Ok(());
+            }
             clock.note(record.time, record.local_minutes);
             if !range.has(record.time) {
                 continue;
@@ -166,15 +201,20 @@ impl Pass {
             let hour = add_minutes(record.time, record.local_minutes).0 / HOUR;
             self.record((record.time, hour), &mut before, &places, &values, columns.len());
         }
+        self.end_watches();
+        clock.set_zone(&log.about().zone);
+        self.clock.add(&clock);
+        self.notes.push((path.to_owned(), log.about().notes.clone()));
+        Ok(())
+    }
+
+    /// Ends the ranges that are open.
+    fn end_watches(&mut self) {
         for watch in &mut self.watches {
             if let Some(rule) = self.rules.rules.get(watch.rule) {
                 watch.end(rule);
             }
         }
-        clock.set_zone(&log.about().zone);
-        self.clock.add(&clock);
-        self.notes.push((path.to_owned(), log.about().notes.clone()));
-        Ok(())
     }
 
     /// The course of a column, with the watches of the rules that are about it.
@@ -347,83 +387,11 @@ fn is_meant_here(wanted: &CounterPath, parts: &CounterPath) -> bool {
 }
 
 /// Object and counter in lowercase. The objects of a named instance of SQL Server are those of SQL Server.
-fn names_of(path: &CounterPath) -> (String, String) {
+pub(super) fn names_of(path: &CounterPath) -> (String, String) {
     let object = path.object.to_string().to_lowercase();
     let object = match object.strip_prefix("mssql$").and_then(|rest| rest.split_once(':')) {
         Some((_, object)) => format!("sqlserver:{object}"),
         None => object,
     };
     (object, path.counter.to_string().to_lowercase())
-}
-
-/// Takes the number of processors and the memory from the first records, unless they were given.
-fn machine(path: &Path, rules: &mut RuleSet, options: &ReadOptions) -> Result<(), LogError> {
-    let mut log = open(path, options)?;
-    let (mut available, mut records) = (None::<f64>, 0_usize);
-    let mut cooker = Cooker::default();
-    let mut total = None::<f64>;
-    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
-        for (column, value) in log.about().columns.iter().zip(cooker.cook(&record)) {
-            let Some((parts, value)) = column.parts.as_ref().zip(value.ok().and_then(|value| value.as_f64()))
-            else {
-                continue;
-            };
-            let names = names_of(parts);
-            let mega = match (names.0.as_str(), names.1.as_str()) {
-                ("memory", "available mbytes") => value,
-                ("memory", "available kbytes") => value / 1024.0,
-                ("memory", "available bytes") => value / 1_048_576.0,
-                ("numa node memory", "total mbytes") if is_total(parts) => {
-                    total = Some(value);
-                    continue;
-                }
-                ("memory extended", "total physical bytes") => {
-                    total = Some(value / 1_048_576.0);
-                    continue;
-                }
-                _ => continue,
-            };
-            available = Some(available.map_or(mega, |most| most.max(mega)));
-        }
-        records = records.saturating_add(1);
-        if records >= MACHINE_RECORDS {
-            break;
-        }
-    }
-    let is_processor = |column: &&Column| {
-        column.parts.as_ref().is_some_and(|parts| {
-            let (object, counter) = names_of(parts);
-            object == "processor"
-                && ["% processor time", "% idle time"].contains(&counter.as_str())
-                && !is_total(parts)
-        })
-    };
-    let mut processors: Vec<&str> = log
-        .about()
-        .columns
-        .iter()
-        .filter(is_processor)
-        .filter_map(|column| Some(column.parts.as_ref()?.instance.as_ref()?.text()))
-        .collect();
-    processors.sort_unstable();
-    processors.dedup();
-    let count = Some(processors.len()).filter(|count| *count > 0).map(|count| count as f64);
-    let memory = total.or(available);
-    for (name, value) in [("memory_mb", memory), ("processors", count)] {
-        let known = rules.parameters.iter_mut().find(|(known, _)| known == name);
-        if let Some((_, kept)) = known {
-            *kept = kept.or(value);
-        }
-    }
-    // The first question of PAL's files is this one, in gigabytes.
-    let known = memory.filter(|_| !rules.is_given("PhysicalMemory"));
-    let asked = rules.parameters.iter_mut().find(|(name, _)| name == "PhysicalMemory");
-    if let (Some(memory), Some((_, kept))) = (known, asked) {
-        *kept = Some(memory / 1024.0);
-    }
-    Ok(())
-}
-
-fn is_total(parts: &CounterPath) -> bool {
-    parts.instance.as_ref().is_some_and(|instance| instance.text().eq_ignore_ascii_case("_total"))
 }
