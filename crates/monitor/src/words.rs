@@ -251,6 +251,23 @@ words! {
         "넘은 임계값이 없습니다. 차트에서 L로 설정합니다",
         "しきい値を越えたものはありません。グラフの L で設定します",
         "порог не пересекался; L на графике задаёт порог";
+    Findings: "Findings", "발견", "検出", "Находки";
+    NoFindings: "nothing stands out", "특이 사항이 없습니다", "特に目立つ点はありません", "ничего особенного";
+    LooksForFindings: "looking for what is wrong", "문제를 찾는 중", "問題を探しています", "идёт поиск неполадок";
+    TooEarlyForFindings: "a minute of history is needed first", "먼저 1분의 기록이 필요합니다", "まず一分の履歴が必要です", "сначала нужна минута истории";
+    Severity: "Severity", "심각도", "重大度", "Важность";
+    Critical: "critical", "심각", "重大", "критично";
+    Warning: "warning", "주의", "注意", "внимание";
+    Note: "note", "참고", "参考", "заметка";
+    What: "What", "내용", "内容", "Что";
+    Begin: "From", "시작", "開始", "С";
+    Lasts: "For", "지속", "継続", "Длится";
+    Worst: "worst", "최악", "最悪", "худшее";
+    Usual: "usual", "평소", "通常", "обычно";
+    Who: "who", "원인", "原因", "кто";
+    MovesWith: "moves with it", "함께 변한 카운터", "共に動いたもの", "меняется вместе";
+    NextStep: "next", "다음", "次に", "дальше";
+    ShareOfTime: "share of time", "시간 비율", "時間の割合", "доля времени";
     NotInMemory: "that time is no longer in memory",
         "그 시간은 더 이상 메모리에 없습니다",
         "その時刻はもうメモリにありません",

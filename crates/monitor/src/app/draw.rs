@@ -9,6 +9,7 @@ use crate::keys::show;
 use crate::log::names;
 use crate::model::{Switch, format};
 use crate::screens::chart::is_small;
+use crate::screens::finding_text::severity;
 use crate::screens::screen::{Layer, Screen};
 use crate::term::chart::Glyphs;
 use crate::term::text::{cut, put, put_right, rule, width};
@@ -121,6 +122,11 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     let unseen = workspace.monitor.alerts.unseen();
     if unseen > 0 {
         part(&format!(" {}: {unseen} ", workspace.words.get(Word::Alerts)), theme.bad());
+    }
+    if let Some(worst) = workspace.findings.found.worst() {
+        let count = workspace.findings.found.list().len();
+        let (_, _, style) = severity(worst, workspace.words, theme);
+        part(&format!(" {}: {count} ", workspace.words.get(Word::Findings)), style);
     }
     if !workspace.filter.is_empty() {
         part(&format!(" /{} ", workspace.filter), theme.warning());

@@ -3,6 +3,8 @@
 pub(crate) mod browse;
 mod draw;
 #[cfg(test)]
+mod findings_tests;
+#[cfg(test)]
 mod reading_tests;
 pub(crate) mod run;
 
@@ -20,6 +22,7 @@ use crate::screens::add::dialog::AddDialog;
 use crate::screens::alerts::AlertScreen;
 use crate::screens::chart::ChartScreen;
 use crate::screens::explain::Explanation;
+use crate::screens::findings::FindingScreen;
 use crate::screens::help::Help;
 use crate::screens::overview::OverviewScreen;
 use crate::screens::overview::act::ActScreen;
@@ -153,6 +156,7 @@ impl App {
             Opens::Explain => {
                 Ok(Explanation::of_chosen(workspace).map(|screen| Box::new(screen) as Box<dyn Screen>))
             }
+            Opens::Findings => Ok(Some(Box::new(FindingScreen::open(workspace)))),
             Opens::Help => Ok(Some(Box::new(Help::default()))),
             Opens::Process => Ok(ProcessScreen::open(workspace).map(|screen| Box::new(screen) as _)),
             Opens::Act => Ok(ActScreen::open(workspace).map(|screen| Box::new(screen) as _)),
@@ -308,6 +312,7 @@ impl App {
     pub fn begin_sample(&mut self) {
         self.refresh_screens();
         self.workspace.begin_sample();
+        self.workspace.begin_findings();
         self.follow_workspace();
     }
 
@@ -421,6 +426,16 @@ impl App {
             has_news = true;
         }
         has_news
+    }
+
+    /// Whether the history or the log is looked through for findings.
+    pub fn looks_for_findings(&self) -> bool {
+        self.workspace.findings.is_running()
+    }
+
+    /// Takes the findings if they arrive within a time; whether anything looks different now.
+    pub fn findings_come(&mut self, patience: Duration) -> bool {
+        self.workspace.findings_come(patience)
     }
 
     fn refresh_screens(&mut self) {

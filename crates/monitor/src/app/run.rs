@@ -86,7 +86,8 @@ pub fn run(query: Query, options: Options) -> io::Result<()> {
                 let file = app.file_comes(Duration::ZERO);
                 let rows = app.rows_come(Duration::ZERO);
                 let ended = app.jobs_end(Duration::ZERO);
-                if left <= attention || sample || file || rows || ended || counts {
+                let found = app.findings_come(Duration::ZERO);
+                if left <= attention || sample || file || rows || ended || found || counts {
                     break;
                 }
                 continue;

@@ -32,6 +32,8 @@ pub(crate) enum Context {
     /// The form of a new session.
     Form,
     Alerts,
+    /// What is wrong in the history or in the log.
+    Findings,
     Prompt,
 }
 
@@ -123,6 +125,7 @@ pub(crate) enum Command {
     FailedProvider,
     Sessions,
     Alerts,
+    Findings,
     Help,
     Suspend,
     Quit,

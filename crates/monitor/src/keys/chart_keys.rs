@@ -225,6 +225,10 @@ pub(super) const GROUPS: &[Group] = keys! {
         CHART Alerts [Char('E')]: ["alerts", "경고", "アラート", "тревоги"];
     }
     group {
+        CHART Findings [Char('W')] also [Char('!')]:
+            ["findings: what is wrong, when, and who caused it", "발견: 무엇이, 언제, 누구 때문에 잘못되었는지", "検出: 何が、いつ、誰によって悪いか", "находки: что не так, когда и из-за кого"];
+    }
+    group {
         CHART Quit [Char('q'), Control('c')] also [Char('Q')]: ["quit", "종료", "終了", "выход"];
         CHART Suspend [Char('Z')]:
             ["back to the shell for a while", "잠시 셸로", "一時シェルへ", "временно в оболочку"];

@@ -15,6 +15,7 @@ const LISTS: &[Context] = &[
     Context::Providers,
     Context::Sessions,
     Context::Alerts,
+    Context::Findings,
 ];
 const LONG_LISTS: &[Context] = &[
     Context::Table,
@@ -25,6 +26,7 @@ const LONG_LISTS: &[Context] = &[
     Context::Providers,
     Context::Sessions,
     Context::Alerts,
+    Context::Findings,
 ];
 /// Screens in which letters are typed.
 const TYPED: &[Context] =
@@ -40,6 +42,7 @@ const DIALOGS: &[Context] = &[
     Context::Sessions,
     Context::Form,
     Context::Alerts,
+    Context::Findings,
     Context::Prompt,
 ];
 const UP: Key = Key::Code(KeyCode::Up);
@@ -76,6 +79,8 @@ const PANES: &[Context] = &[Context::Overview, Context::Process];
 const PROCESS: &[Context] = &[Context::Process];
 const ACT: &[Context] = &[Context::Act];
 const ALERTS: &[Context] = &[Context::Alerts];
+const FINDINGS: &[Context] = &[Context::Findings];
+const SHOWN: &[Context] = &[Context::Alerts, Context::Findings];
 const CLOSABLE: &[Context] = &[
     Context::Contributors,
     Context::Table,
@@ -88,6 +93,7 @@ const CLOSABLE: &[Context] = &[
     Context::Sessions,
     Context::Form,
     Context::Alerts,
+    Context::Findings,
     Context::Prompt,
 ];
 
@@ -123,7 +129,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         SESSIONS Delete [Char('d')] also [DELETE]: ["delete the session; its logs stay", "세션 삭제, 로그는 유지", "セッションを削除、ログは残る", "удалить сеанс, журналы останутся"];
         ASKING Yes [Char('y')]: ["yes", "예", "はい", "да"];
         ASKING No [Char('n')]: ["no", "아니요", "いいえ", "нет"];
-        ALERTS ShowInChart [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];
+        SHOWN ShowInChart [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];
         ALERTS SaveList [Char('w')]: ["save the list", "목록 저장", "一覧を保存", "сохранить список"];
         PANES PreviousPane [BACK_TAB]: PANE;
         PANES NextPane [TAB]: PANE;
@@ -138,5 +144,6 @@ pub(super) const GROUPS: &[Group] = keys! {
         PROVIDERS Close [Char('q'), Char('D')]: CLOSE;
         SESSIONS Close [Char('q'), Char('R')]: CLOSE;
         ALERTS Close [Char('q'), Char('E')]: CLOSE;
+        FINDINGS Close [Char('q'), Char('W')]: CLOSE;
     }
 };

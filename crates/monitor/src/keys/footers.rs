@@ -57,6 +57,7 @@ pub(crate) const FOOTERS: &[Footer] = &[
             (&[Command::ZoomIn, Command::ZoomOut], ["zoom", "확대", "拡大", "масштаб"]),
             (&[Command::ScrollBack, Command::ScrollForward], ["", "", "", ""]),
             (&[Command::Contributors], ["who", "원인", "原因", "кто"]),
+            (&[Command::Findings], ["findings", "발견", "検出", "находки"]),
             (&[Command::Table], ["table", "표", "表", "таблица"]),
             (&[Command::Save], SAVE),
             (&[Command::Help], HELP),
@@ -177,6 +178,15 @@ pub(crate) const FOOTERS: &[Footer] = &[
             (&[Command::New], ["new", "새로", "新規", "новая"]),
             (&[Command::ShowInChart], ["show", "보기", "表示", "показать"]),
             (&[Command::SaveList], ["save", "저장", "保存", "сохранить"]),
+            (&[Command::Cancel], CLOSE),
+        ],
+    },
+    Footer {
+        context: Context::Findings,
+        between: "  ",
+        entries: &[
+            (&[Command::Previous, Command::Next], ["choose", "선택", "選択", "выбор"]),
+            (&[Command::ShowInChart], ["show", "보기", "表示", "показать"]),
             (&[Command::Cancel], CLOSE),
         ],
     },

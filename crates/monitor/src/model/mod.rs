@@ -9,6 +9,9 @@ mod clear;
 mod columns;
 mod compare;
 mod crossings;
+pub(crate) mod findings;
+#[cfg(test)]
+mod findings_tests;
 pub mod format;
 mod history;
 mod identity;

@@ -285,6 +285,12 @@ impl Series {
         }
     }
 
+    /// A copy of the newest values, at most so many.
+    pub(crate) fn newest(&self, most: usize) -> Vec<Point> {
+        let surplus = self.points.len().saturating_sub(most);
+        self.points.range(surplus..).copied().collect()
+    }
+
     /// How many values are in memory.
     pub fn len(&self) -> usize {
         self.points.len()

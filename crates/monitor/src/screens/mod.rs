@@ -8,6 +8,8 @@ pub(crate) mod add;
 pub(crate) mod alerts;
 pub(crate) mod chart;
 pub(crate) mod explain;
+pub(crate) mod finding_text;
+pub(crate) mod findings;
 pub(crate) mod help;
 pub(crate) mod overview;
 mod path_completion;

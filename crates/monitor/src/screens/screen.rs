@@ -128,6 +128,8 @@ pub(crate) enum Opens {
     Add,
     Alerts,
     Explain,
+    /// What is wrong.
+    Findings,
     Help,
     /// The details of the chosen process.
     Process,

@@ -9,6 +9,7 @@
 //! | `feed`, `sampling` | the sampler of the live source, and what the chart takes from it |
 //! | `time` | times as the user reads and types them |
 //! | `open`, `reading`, `seek`, `playback`, `hosts`, `notes` | an opened log |
+//! | `findings` | what is wrong in the history or in the log, found on a thread |
 //! | `compare` | a log that is compared with what is shown |
 //! | `undo`, `copy`, `jobs` | undo, the clipboard, and work outside the screen |
 
@@ -16,6 +17,7 @@ mod compare;
 mod copy;
 mod counters;
 pub(crate) mod feed;
+pub(crate) mod findings;
 mod hosts;
 mod jobs;
 mod lines;

@@ -11,6 +11,7 @@ use crate::log::opening::{Opened, Opening};
 use crate::log::replay::Replay;
 use crate::model::Monitor;
 use crate::words::Word;
+use crate::workspace::findings::FindingsState;
 use crate::workspace::options::Open;
 use crate::workspace::state::{Choices, Live, View, Workspace};
 
@@ -115,6 +116,7 @@ impl Workspace {
         (self.successor, self.choose) = (None, None);
         (self.failure, self.failures, self.countdown) = (None, 0, None);
         self.comparison = None;
+        self.findings = FindingsState::default();
         self.readings.clear();
         self.filter.clear();
         // Changes of one source can not be undone in the other.

@@ -17,6 +17,7 @@ use crate::term::task::Task;
 use crate::term::theme::Theme;
 use crate::words::Words;
 use crate::workspace::feed::Sampling;
+use crate::workspace::findings::FindingsState;
 use crate::workspace::options::{Open, Options};
 use crate::workspace::overview::OverviewState;
 
@@ -70,6 +71,8 @@ pub(crate) struct Workspace {
     pub(crate) overview_look: OverviewLook,
     /// The columns of tables.
     pub(crate) columns: ColumnChoices,
+    /// What is wrong in the history or in the log.
+    pub(crate) findings: FindingsState,
     /// Text for the clipboard of the terminal.
     pub(crate) clipboard: Option<String>,
 }
@@ -182,6 +185,7 @@ impl Workspace {
             process: None,
             overview_look: OverviewLook::default(),
             columns: ColumnChoices::default(),
+            findings: FindingsState::default(),
             clipboard: None,
         };
         if let Err(error) = workspace.begin_sampling() {

@@ -53,6 +53,8 @@ pub(crate) struct Script {
     pub(crate) ids: Shared<Vec<i32>>,
     /// A state for the memory counters.
     pub(crate) memory: Shared<Option<ValueState>>,
+    /// Threads that wait for a processor, where the script sets them.
+    pub(crate) queue: Shared<Option<u64>>,
     /// The counters of the disk go backwards.
     pub(crate) backwards: Shared<bool>,
     /// How many snapshots were taken.
@@ -131,7 +133,7 @@ impl Fake {
         match name.0 {
             2 => {
                 block.set_text(0, "6.1.0-generic");
-                block.set(1, wave(step, 30) / 20);
+                block.set(1, script.queue.get().unwrap_or(wave(step, 30) / 20));
             }
             4 => {
                 block.set(0, 3_000 + wave(step, 80) * 10);

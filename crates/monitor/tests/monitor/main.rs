@@ -4,6 +4,7 @@
 mod alerts;
 mod compare;
 mod fake;
+mod findings;
 mod history;
 mod log;
 mod look;

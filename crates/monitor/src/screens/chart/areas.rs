@@ -6,6 +6,8 @@ use ratatui::layout::{Position, Rect};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Areas {
     pub(crate) chart: Rect,
+    /// The row of marks at the time axis.
+    pub(crate) marks: Rect,
     /// Each line of the legend.
     pub(crate) lines: Vec<(Rect, usize)>,
     /// The time slider of a log.

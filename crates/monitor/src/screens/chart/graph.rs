@@ -6,7 +6,7 @@ use ratatui::style::{Color, Style};
 
 use crate::model::{Axis, Series, Switch, factor, format};
 use crate::screens::chart::areas::{Areas, Pointer};
-use crate::screens::chart::legend;
+use crate::screens::chart::{legend, marks};
 use crate::term::chart::Chart;
 use crate::term::text::{cut, put, put_right, width};
 use crate::words::Word;
@@ -29,7 +29,8 @@ pub(crate) fn draw(
     let legend_rows = if has(Switch::Legend) { legend_rows } else { 0 };
     let (times_rows, bar_rows) = (u16::from(has(Switch::TimeLabels)), u16::from(has(Switch::ValueBar)));
     let axis_columns = if has(Switch::ScaleLabels) { AXIS.0 } else { AXIS.1 };
-    let below = legend_rows.saturating_add(times_rows).saturating_add(bar_rows);
+    let mark_rows = marks::rows(workspace);
+    let below = legend_rows.saturating_add(mark_rows).saturating_add(times_rows).saturating_add(bar_rows);
     let chart = Rect {
         x: axis_columns,
         y: area.y,
@@ -45,10 +46,16 @@ pub(crate) fn draw(
         let x = chart.x.saturating_add(chart.width.saturating_sub(width(text)) / 2);
         put(buffer, x, chart.y.saturating_add(chart.height / 2), chart.width, text, workspace.theme.bold());
     }
-    if times_rows > 0 {
-        times(workspace, buffer, Rect { y: chart.bottom(), height: 1, ..chart });
+    let mut axis = Rect { y: chart.bottom(), height: 1, ..chart };
+    if mark_rows > 0 {
+        marks::draw(workspace, buffer, axis);
+        areas.marks = axis;
     }
-    let bar = Rect { y: chart.bottom().saturating_add(times_rows), height: bar_rows, ..area };
+    axis.y = axis.y.saturating_add(mark_rows);
+    if times_rows > 0 {
+        times(workspace, buffer, axis);
+    }
+    let bar = Rect { y: axis.y.saturating_add(times_rows), height: bar_rows, ..area };
     if bar_rows > 0 {
         legend::value_bar(workspace, buffer, bar);
     }

@@ -52,6 +52,7 @@ impl ChartScreen {
             Command::Cancel if workspace.is_reading() => workspace.stop_reading(),
             Command::Cancel => {
                 workspace.monitor.window.cursor = None;
+                workspace.findings.shown = None;
                 self.spike = None;
                 workspace.filter.clear();
             }
@@ -69,6 +70,7 @@ fn asks(command: Command, workspace: &Workspace) -> Option<Action> {
         Command::AddCounters => Action::Open(Opens::Add),
         Command::Alerts => Action::Open(Opens::Alerts),
         Command::Explain => Action::Open(Opens::Explain),
+        Command::Findings => Action::Open(Opens::Findings),
         Command::Help => Action::Open(Opens::Help),
         Command::Properties => Action::Open(Opens::Properties),
         Command::Providers => Action::Open(Opens::Providers { of_chosen: false }),

@@ -6,6 +6,7 @@ mod graph;
 mod keys;
 mod legend;
 mod legend_columns;
+mod marks;
 mod mouse;
 mod report;
 mod spike;
@@ -64,8 +65,7 @@ impl Screen for ChartScreen {
     }
 
     fn mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
-        self.take_mouse(event, workspace);
-        Action::Done
+        self.take_mouse(event, workspace)
     }
 
     fn paste(&mut self, text: &str, workspace: &mut Workspace) -> Action {
@@ -111,6 +111,7 @@ impl Screen for ChartScreen {
         let small = is_small(buffer.area);
         let slider = u16::from(workspace.replay.is_some() && !small);
         let body = Rect { height: area.height.saturating_sub(slider), ..area };
+        let body = if small { body } else { marks::draw_text(workspace, buffer, body) };
         let body = if small { body } else { graph::heading(workspace, buffer, body) };
         let (areas, pointer) = (&mut self.areas, &self.pointer);
         match workspace.view {

@@ -3,16 +3,30 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use crate::screens::chart::ChartScreen;
 use crate::screens::chart::graph::row_below;
 use crate::screens::chart::spike::SpikePanel;
+use crate::screens::chart::{ChartScreen, marks};
+use crate::screens::screen::{Action, Opens};
 use crate::screens::slider;
 use crate::workspace::state::Workspace;
 
 impl ChartScreen {
     /// Takes what the mouse does.
-    pub(crate) fn take_mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) {
+    pub(crate) fn take_mouse(&mut self, event: MouseEvent, workspace: &mut Workspace) -> Action {
         let at = Position { x: event.column, y: event.row };
+        // A click on a mark opens the list at that finding.
+        if event.kind == MouseEventKind::Down(MouseButton::Left) && self.areas.marks.contains(at) {
+            let Some(found) = marks::finding_at(workspace, self.areas.marks, at.x) else {
+                return Action::Done;
+            };
+            workspace.findings.pointed = Some(found);
+            return Action::Open(Opens::Findings);
+        }
+        self.take_other_mouse(event, at, workspace);
+        Action::Done
+    }
+
+    fn take_other_mouse(&mut self, event: MouseEvent, at: Position, workspace: &mut Workspace) {
         let in_chart = self.areas.chart.contains(at);
         // A drag that begins in the chart may end over the panel.
         if self.pointer.dragged.is_none() && self.spike.as_ref().is_some_and(|panel| panel.contains(at)) {
