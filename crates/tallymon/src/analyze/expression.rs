@@ -89,6 +89,11 @@ impl Expression {
         self.value(values).map(|value| value != 0.0)
     }
 
+    /// The same with numbers in place of the names from a position on, where they have a value.
+    pub(super) fn with_values(&self, from: usize, values: &[Option<f64>]) -> Expression {
+        Expression { text: self.text.clone(), root: with_values(&self.root, from, values) }
+    }
+
     /// Whether it uses a name, by its position.
     pub fn uses(&self, name: usize) -> bool {
         uses(&self.root, name)
@@ -114,6 +119,30 @@ impl fmt::Display for ExpressionError {
 }
 
 impl std::error::Error for ExpressionError {}
+
+/// See [`Expression::with_values`]. What has only numbers is computed.
+fn with_values(node: &Node, from: usize, values: &[Option<f64>]) -> Node {
+    let known = |name: usize| name.checked_sub(from).and_then(|name| values.get(name).copied().flatten());
+    let made = match node {
+        Node::Number(_) => return node.clone(),
+        Node::Name(name) => return known(*name).map_or(Node::Name(*name), Node::Number),
+        Node::Negate(inner) => Node::Negate(Box::new(with_values(inner, from, values))),
+        Node::Not(inner) => Node::Not(Box::new(with_values(inner, from, values))),
+        Node::Binary(operator, left, right) => {
+            let (left, right) = (with_values(left, from, values), with_values(right, from, values));
+            Node::Binary(*operator, Box::new(left), Box::new(right))
+        }
+    };
+    let is_number = |node: &Node| matches!(node, Node::Number(_));
+    let has_numbers = match &made {
+        Node::Negate(inner) | Node::Not(inner) => is_number(inner),
+        Node::Binary(_, left, right) => is_number(left) && is_number(right),
+        Node::Number(_) | Node::Name(_) => false,
+    };
+    // Division by 0 has no value, and stays as it is.
+    let number = if has_numbers { value(&made, &[]) } else { None };
+    number.map_or(made, Node::Number)
+}
 
 fn uses(node: &Node, name: usize) -> bool {
     match node {

@@ -183,7 +183,7 @@ fn by_shape(pass: &Pass, known: &[Finding]) -> Vec<Finding> {
 
 fn trend(pass: &Pass, headline: &Headline, course: &Course, points: &[(usize, f64)]) -> Option<Finding> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let found = shape::trend(&values)?;
+    let found = shape::steady_trend(&values, TREND_TAU)?;
     let middle = shape::median(&mut values.clone())?;
     let change = found.slope * values.len() as f64;
     let is_bad = match headline.bad {
@@ -191,11 +191,7 @@ fn trend(pass: &Pass, headline: &Headline, course: &Course, points: &[(usize, f6
         Bad::Low => change < 0.0,
         Bad::Neither => return None,
     };
-    if !is_bad
-        || found.tau.abs() < TREND_TAU
-        || change.abs() < TREND_SHARE * middle.abs()
-        || is_step(&values, change)
-    {
+    if !is_bad || change.abs() < TREND_SHARE * middle.abs() || is_step(&values, change) {
         return None;
     }
     let last = found.intercept + change;

@@ -222,16 +222,16 @@ pub fn analyze_while(
     rules: RuleSet,
     selection: &Selection,
     options: &ReadOptions,
-    wanted: &dyn Fn() -> bool,
+    wanted: impl Fn() -> bool,
 ) -> Result<Option<Analysis>, LogError> {
-    let pass = Pass::read(logs, rules, selection, options, wanted)?;
+    let pass = Pass::read(logs, rules, selection, options, &wanted)?;
     Ok(wanted().then(|| findings::of(pass)))
 }
 
 /// Analyses values in memory, such as the history of a monitor. `None` once `wanted` is false: it is asked at
 /// every row.
-pub fn analyze_values(values: &Values<'_>, rules: RuleSet, wanted: &dyn Fn() -> bool) -> Option<Analysis> {
-    let pass = Pass::of_values(values, rules, wanted);
+pub fn analyze_values(values: &Values<'_>, rules: RuleSet, wanted: impl Fn() -> bool) -> Option<Analysis> {
+    let pass = Pass::of_values(values, rules, &wanted);
     wanted().then(|| findings::of(pass))
 }
 

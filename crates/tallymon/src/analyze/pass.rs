@@ -11,10 +11,11 @@ use tallymon_log::select::is_meant;
 use tallymon_log::zone::add_minutes;
 use tallymon_log::{Column, Cooker, LogClock, LogError, Notes, ReadOptions, Selection, TimeRange, open};
 
+use super::expression::Expression;
 use super::headline::{HEADLINES, Headline};
 use super::machine::{self, MACHINE_RECORDS, Memory};
 use super::rule::RuleSet;
-use super::track::{Axis, HOUR, Hours, Track};
+use super::track::{Axis, Bucket, HOUR, Hours, Track};
 use super::values::Values;
 use super::watch::{Watch, seconds_between};
 
@@ -26,7 +27,6 @@ pub(super) struct Course {
     pub(super) track: Track,
     /// Of headline counters: what it was in each hour.
     pub(super) hours: Option<Hours>,
-    latest: Option<f64>,
 }
 
 /// What was read.
@@ -51,6 +51,14 @@ pub(super) struct Pass {
     sources: HashMap<(usize, usize, String, Option<String>), usize>,
     /// The distances of the last records.
     distances: VecDeque<u64>,
+    /// The value of each course in the last record, and what the open bucket has of each: beside each other,
+    /// because every value of a log passes here.
+    latest: Vec<Option<f64>>,
+    open: Vec<Bucket>,
+    /// The number of the open bucket.
+    open_at: usize,
+    /// The courses of headline counters.
+    headlines: Vec<usize>,
 }
 
 impl Course {
@@ -138,11 +146,19 @@ impl Pass {
             let hour = add_minutes(*time, *local_minutes).0 / HOUR;
             pass.record((*time, hour), &mut before, &places, &values, of.columns.len());
         }
-        pass.end_watches();
+        pass.end_log();
         pass
     }
 
-    fn new(rules: RuleSet) -> Pass {
+    fn new(mut rules: RuleSet) -> Pass {
+        // The parameters stay the same from here on, so that conditions need the counters only.
+        let parameters: Vec<Option<f64>> = rules.parameters.iter().map(|(_, value)| *value).collect();
+        for rule in &mut rules.rules {
+            let from = rule.counters.len();
+            let known = |of: &Expression| of.with_values(from, &parameters);
+            (rule.when, rule.value) = (known(&rule.when), known(&rule.value));
+            rule.until = rule.until.as_ref().map(known);
+        }
         let mut wanted: HashMap<(String, String), Vec<(usize, usize)>> = HashMap::new();
         for (rule, of) in rules.rules.iter().enumerate() {
             for (slot, (_, path)) in of.counters.iter().enumerate() {
@@ -165,6 +181,10 @@ impl Pass {
             watch_of: HashMap::new(),
             sources: HashMap::new(),
             distances: VecDeque::new(),
+            latest: Vec::new(),
+            open: Vec::new(),
+            open_at: 0,
+            headlines: Vec::new(),
         }
     }
 
@@ -201,15 +221,16 @@ impl Pass {
             let hour = add_minutes(record.time, record.local_minutes).0 / HOUR;
             self.record((record.time, hour), &mut before, &places, &values, columns.len());
         }
-        self.end_watches();
+        self.end_log();
         clock.set_zone(&log.about().zone);
         self.clock.add(&clock);
         self.notes.push((path.to_owned(), log.about().notes.clone()));
         Ok(())
     }
 
-    /// Ends the ranges that are open.
-    fn end_watches(&mut self) {
+    /// Ends the ranges and the bucket that are open.
+    fn end_log(&mut self) {
+        self.close_bucket();
         for watch in &mut self.watches {
             if let Some(rule) = self.rules.rules.get(watch.rule) {
                 watch.end(rule);
@@ -231,15 +252,20 @@ impl Pass {
             let parts = column.parts.as_ref();
             !of.is_process && parts.is_some_and(|parts| is_counter(parts, of.object, of.counter))
         };
+        let is_headline = HEADLINES.iter().any(is_headline);
         self.by_path.insert((column.path.clone(), nth), course);
         self.courses.push(Course {
             path: column.path.clone(),
             parts: column.parts.clone(),
             counter_type: column.counter_type,
             track: Track::default(),
-            hours: HEADLINES.iter().any(is_headline).then(Hours::default),
-            latest: None,
+            hours: is_headline.then(Hours::default),
         });
+        if is_headline {
+            self.headlines.push(course);
+        }
+        self.latest.push(None);
+        self.open.push(Bucket::default());
         self.courses.reserve(columns.saturating_sub(course));
         if let Some(parts) = &column.parts {
             self.bind(parts, course);
@@ -305,24 +331,34 @@ impl Pass {
         self.first = Some(self.first.map_or(time, |first| first.min(time)));
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
         let axis = self.axis.get_or_insert_with(|| Axis::new(time, columns));
-        for _ in 0..axis.reach(time) {
+        let halvings = axis.reach(time);
+        let bucket = axis.bucket(time);
+        if halvings > 0 || bucket != self.open_at {
+            self.close_bucket();
+            self.open_at = bucket;
+        }
+        for _ in 0..halvings {
             self.courses.iter_mut().for_each(|course| course.track.halve());
         }
-        let bucket = axis.bucket(time);
-        self.courses.iter_mut().for_each(|course| course.latest = None);
+        self.latest.fill(None);
         for (place, value) in places.iter().zip(values) {
-            let Some(course) = place.and_then(|place| self.courses.get_mut(place)) else { continue };
-            course.latest = match value {
+            let number = match value {
                 Ok(value) => value.as_f64().filter(|number| number.is_finite()),
                 // As in statistics: a latency without operations is nothing to wait for.
                 Err(NoValue::NoOperations) => Some(0.0),
                 Err(_) => None,
             };
-            if let Some(value) = course.latest {
-                course.track.add(bucket, value);
-                if let Some(hours) = &mut course.hours {
-                    hours.add(hour, time, value);
-                }
+            let (Some(place), Some(number)) = (place, number) else { continue };
+            if let (Some(latest), Some(open)) = (self.latest.get_mut(*place), self.open.get_mut(*place)) {
+                *latest = Some(number);
+                open.add(number);
+            }
+        }
+        for place in &self.headlines {
+            let latest = self.latest.get(*place).copied().flatten();
+            let hours = self.courses.get_mut(*place).and_then(|course| course.hours.as_mut());
+            if let (Some(hours), Some(value)) = (hours, latest) {
+                hours.add(hour, time, value);
             }
         }
         let previous = before.replace(time).filter(|previous| *previous <= time);
@@ -334,11 +370,19 @@ impl Pass {
                 watch.end(rule);
             }
             inputs.clear();
-            let latest = |column: &Option<usize>| column.and_then(|column| self.courses.get(column)?.latest);
+            let latest = |column: &Option<usize>| column.and_then(|column| *self.latest.get(column)?);
             inputs.extend(watch.columns.iter().map(latest));
             watch.growth(rule, near.map_or(0.0, |near| seconds_between(near, time)), &mut inputs);
-            inputs.extend(self.rules.parameters.iter().map(|(_, value)| *value));
             watch.record(rule, near.unwrap_or(time), time, &inputs);
+        }
+    }
+
+    /// Puts what the open bucket has into the tracks.
+    fn close_bucket(&mut self) {
+        for (course, open) in self.courses.iter_mut().zip(&mut self.open) {
+            if open.count > 0 {
+                course.track.merge(self.open_at, std::mem::take(open));
+            }
         }
     }
 

@@ -30,15 +30,18 @@ const STAYS: f64 = 0.8;
 /// How many points of a trend are compared with each other.
 const TREND_POINTS: usize = 128;
 
-/// The median; `None` without values. Sorts them.
+/// The median; `None` without values. Changes their order.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    if values.len() % 2 == 1 {
-        return Some(upper);
+    let (middle, is_odd) = (values.len() / 2, values.len() % 2 == 1);
+    if values.is_empty() {
+        return None;
     }
-    let lower = *values.get((values.len() / 2).checked_sub(1)?)?;
-    Some(f64::midpoint(lower, upper))
+    let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if is_odd {
+        return Some(*upper);
+    }
+    let lower = below.iter().copied().max_by(f64::total_cmp)?;
+    Some(f64::midpoint(lower, *upper))
 }
 
 /// The standard deviation of the noise, from the differences of neighbours, which a shift or a trend hardly
@@ -146,25 +149,36 @@ fn floor_of_noise(values: &[f64]) -> f64 {
 /// The line of a course by Theil and Sen (Sen, 1968), and how steadily it goes up or down (Kendall, 1938).
 /// `None` with fewer than ten points.
 pub fn trend(values: &[f64]) -> Option<Trend> {
+    steady_trend(values, 0.0)
+}
+
+/// As [`trend`]; `None` also if its tau is nearer to 0. Of most courses only that is computed.
+pub(super) fn steady_trend(values: &[f64], least: f64) -> Option<Trend> {
     let step = values.len().div_ceil(TREND_POINTS).max(1);
     let points: Vec<(f64, f64)> =
         values.iter().enumerate().step_by(step).map(|(at, value)| (at as f64, *value)).collect();
     if points.len() < 10 {
         return None;
     }
-    let mut slopes = Vec::with_capacity(points.len().saturating_mul(points.len()) / 2);
-    let (mut up, mut down) = (0_u32, 0_u32);
-    for (first, (x, y)) in points.iter().enumerate() {
-        for (later_x, later_y) in points.iter().skip(first.saturating_add(1)) {
-            slopes.push((later_y - y) / (later_x - x));
-            up = up.saturating_add(u32::from(later_y > y));
-            down = down.saturating_add(u32::from(later_y < y));
+    let (mut balance, mut pairs) = (0_i32, 0_u32);
+    for (first, (_, y)) in points.iter().enumerate() {
+        for (_, later) in points.iter().skip(first.saturating_add(1)) {
+            balance = balance.saturating_add(i32::from(later > y).saturating_sub(i32::from(later < y)));
+            pairs = pairs.saturating_add(1);
         }
     }
-    let pairs = slopes.len() as f64;
+    let tau = f64::from(balance) / f64::from(pairs);
+    if tau.abs() < least {
+        return None;
+    }
+    let mut slopes = Vec::with_capacity(points.len().saturating_mul(points.len()) / 2);
+    for (first, (x, y)) in points.iter().enumerate() {
+        let later = points.iter().skip(first.saturating_add(1));
+        slopes.extend(later.map(|(later_x, later_y)| (later_y - y) / (later_x - x)));
+    }
     let slope = median(&mut slopes)?;
     let mut intercepts: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
-    Some(Trend { slope, intercept: median(&mut intercepts)?, tau: (f64::from(up) - f64::from(down)) / pairs })
+    Some(Trend { slope, intercept: median(&mut intercepts)?, tau })
 }
 
 /// The correlation of the ranks of two courses (Spearman, 1904) at the lag of at most `lags` points at which

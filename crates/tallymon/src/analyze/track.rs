@@ -127,7 +127,7 @@ impl Bucket {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         let single = value as f32;
         (self.minimum, self.maximum) = if self.count == 0 {
             (single, single)
@@ -153,12 +153,13 @@ impl Bucket {
 }
 
 impl Track {
-    pub(super) fn add(&mut self, bucket: usize, value: f64) {
+    /// Adds values to a bucket.
+    pub(super) fn merge(&mut self, bucket: usize, values: Bucket) {
         if self.buckets.len() <= bucket {
             self.buckets.resize(bucket.saturating_add(1), Bucket::default());
         }
         if let Some(bucket) = self.buckets.get_mut(bucket) {
-            bucket.add(value);
+            *bucket = bucket.merge(values);
         }
     }
 
@@ -206,7 +207,9 @@ mod tests {
             for _ in 0..axis.reach(time) {
                 track.halve();
             }
-            track.add(axis.bucket(time), second as f64);
+            let mut bucket = Bucket::default();
+            bucket.add(second as f64);
+            track.merge(axis.bucket(time), bucket);
         }
         assert_eq!((axis.width, axis.buckets), (2 * UNITS_PER_SECOND, 64));
         assert_eq!(track.buckets().len(), 64);

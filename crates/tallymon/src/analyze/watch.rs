@@ -70,8 +70,8 @@ impl Watch {
         }
     }
 
-    /// Takes the values of one record: its counters, then all parameters. `before` is the record before it,
-    /// or the same time if none is near.
+    /// Takes the values of one record: those of its counters. `before` is the record before it, or the same
+    /// time if none is near.
     pub(super) fn record(&mut self, rule: &Rule, before: FileTime, time: FileTime, values: &[Option<f64>]) {
         let began = match self.open {
             Some(_) => match &rule.until {
