@@ -18,10 +18,9 @@ pub(crate) fn rows(workspace: &Workspace) -> u16 {
 }
 
 /// The times that a column of the chart stands for.
-fn times(workspace: &Workspace, area: Rect, column: u16) -> Option<(FileTime, FileTime)> {
+fn times(workspace: &Workspace, chart: &Chart, column: u16) -> Option<(FileTime, FileTime)> {
     let monitor = &workspace.monitor;
     let (rows, slots) = (monitor.rows(), monitor.window.points());
-    let chart = Chart::new(Rect { height: 1, ..area }, workspace.theme.glyphs);
     let from = chart.slot(column, slots);
     let behind = chart.slot(column.saturating_add(1), slots);
     // A stretch may have no rows at one end: the chart fills up from the left, or sweeps.
@@ -34,9 +33,10 @@ fn times(workspace: &Workspace, area: Rect, column: u16) -> Option<(FileTime, Fi
 /// Draws the marks: a letter where a severity begins, then a line as long as it lasts.
 pub(crate) fn draw(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
     let (words, theme) = (workspace.words, workspace.theme);
+    let chart = Chart::new(area, theme.glyphs);
     let mut before = None;
     for column in 0..area.width {
-        let worst = times(workspace, area, column)
+        let worst = times(workspace, &chart, column)
             .and_then(|(from, to)| workspace.findings.found.worst_between(from, to));
         if let Some(worst) = worst {
             let (letter, _, style) = severity(worst, words, theme);
@@ -49,7 +49,8 @@ pub(crate) fn draw(workspace: &Workspace, buffer: &mut Buffer, area: Rect) {
 
 /// The finding at a column of the row of marks.
 pub(crate) fn finding_at(workspace: &Workspace, area: Rect, column: u16) -> Option<usize> {
-    let (from, to) = times(workspace, area, column.saturating_sub(area.x))?;
+    let chart = Chart::new(area, workspace.theme.glyphs);
+    let (from, to) = times(workspace, &chart, column.saturating_sub(area.x))?;
     workspace.findings.found.at(from, to)
 }
 
