@@ -177,6 +177,10 @@ fn a_session_is_analyzed_while_it_records() {
     begin("web");
     let records = || session(&["analyze", "--last", "2h", "--json"]).json()["records"].as_u64().unwrap();
     let first = records();
+    // The word says the same, here and for one moment.
+    let live = session(&["analyze", "live", "--last", "2h", "--json"]).json();
+    assert!(live["records"].as_u64().unwrap() >= first);
+    assert!(session(&["why", "-0s", "live", "--json"]).json().is_object());
     until("more records", || records() > first);
     begin("db");
     has(&session(&["analyze"]).words(2), &["several sessions record", "--session"]);

@@ -92,9 +92,14 @@ fn judged(arguments: &Analyze, worst: Option<Severity>, damaged: bool) -> Result
     Ok(())
 }
 
+/// What stands for the logs of the session that records now.
+const LIVE: &str = "live";
+
 /// The logs to look at: the given ones, else those of a session; by default of the one that records now.
 pub(crate) fn logs_of(logs: &[PathBuf], session: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
-    if !logs.is_empty() {
+    // A file of that name is meant before anything else.
+    let is_live = matches!(logs, [one] if one.as_os_str() == LIVE && !one.exists());
+    if !logs.is_empty() && !is_live {
         return Ok(logs.to_vec());
     }
     let store = SessionStore::of_environment()?;
@@ -131,9 +136,10 @@ fn recording(store: &SessionStore) -> Result<SessionSettings, Failure> {
 /// `tally why`.
 pub(crate) fn why(_common: &Common, arguments: &Why) -> Result<(), Failure> {
     let options = reading(&arguments.reading)?;
-    let clock = LogClock::of(&arguments.logs, &options)?;
+    let logs = logs_of(&arguments.logs, None)?;
+    let clock = LogClock::of(&logs, &options)?;
     let moment = moment(&arguments.time, &clock)?;
-    let found = analyze::why(&arguments.logs, built_in()?, moment, &Selection::default(), &options)?;
+    let found = analyze::why(&logs, built_in()?, moment, &Selection::default(), &options)?;
     let Some(found) = found else {
         let words =
             format!("the logs have no record at {}; they have {}", clock.text(moment), clock.range_text());
