@@ -1,6 +1,8 @@
 //! Shared parts of the benchmarks: a block like that of a busy machine, and measuring by CPU time.
 #![forbid(unsafe_code)]
 
+pub mod big;
+pub mod child;
 pub mod idle;
 
 use std::path::PathBuf;
