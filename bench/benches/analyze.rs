@@ -101,7 +101,7 @@ fn values() {
         let rules = RuleSet::built_in().expect("the rules are rules");
         let of = Values { columns: &columns, times: &times, value: &value };
         let took = tallymon_bench::median(5, || {
-            let found = analyze_values(&of, rules.clone(), &|| true).expect("nobody ends it");
+            let found = analyze_values(&of, rules.clone(), || true).expect("nobody ends it");
             assert_eq!(found.records, rows);
         });
         let count = rows as f64 * columns.len() as f64;

@@ -1,7 +1,7 @@
 //! Tests: keys work while somebody looks for findings, however long that takes.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn log(name: &str) -> PathBuf {
     file
 }
 
-fn app(file: &PathBuf) -> App {
+fn app(file: &Path) -> App {
     let log = Log::open(file, &ReadOptions::default()).unwrap();
     let again = log.clone();
     let query = move || Query::new(Box::new(again.source()), Language::ENGLISH);

@@ -1,7 +1,7 @@
 //! Findings: marks at the time axis, the list of them, and the chart of one.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crossterm::event::KeyCode;
@@ -49,7 +49,7 @@ fn log(folder: &Folder) -> PathBuf {
     file
 }
 
-fn open(file: &PathBuf, language: Language, change: impl FnOnce(&mut Options)) -> Bench {
+fn open(file: &Path, language: Language, change: impl FnOnce(&mut Options)) -> Bench {
     let log = Log::open(file, &ReadOptions::default()).unwrap();
     let again = log.clone();
     let query = move || Query::new(Box::new(again.source()), language);

@@ -109,10 +109,10 @@ fn nobody_waits_for_an_analysis_that_is_given_up() {
     asked.set(0);
     let rules = RuleSet::built_in().unwrap();
     let (all, options) = (Selection::default(), ReadOptions::default());
-    assert_eq!(analyze_while(&[log], rules, &all, &options, &wanted).unwrap(), None);
+    assert_eq!(analyze_while(&[log], rules, &all, &options, wanted).unwrap(), None);
     assert!(asked.get() < 110, "{}", asked.get());
     // No rows at all.
     let values = Values { columns: &columns(), times: &[], value: &value };
-    let empty = analyze_values(&values, RuleSet::built_in().unwrap(), &|| true).unwrap();
+    let empty = analyze_values(&values, RuleSet::built_in().unwrap(), || true).unwrap();
     assert!(empty.findings.is_empty() && empty.records == 0);
 }
