@@ -8,7 +8,6 @@ pub(crate) const MON: &str = r"Examples:
 pub(crate) const SERVE: &str = r"Examples:
   tally serve --open
   tally serve monday.blg tuesday.blg
-  tally serve --tls
   tally serve --statsd 127.0.0.1:8125 --otlp 127.0.0.1:4318
 
 From another machine: ssh -L 8060:127.0.0.1:8060 web1 tally serve --port 8060";
@@ -154,7 +153,6 @@ pub(crate) const REMOTE: &str = r"Examples:
 pub(crate) const PROVIDER: &str = r"Examples:
   tally provider check myservice.ini
   tally provider add myservice.ini
-  tally provider update node
   tally provider list";
 
 pub(crate) const LODCTR: &str = r"Examples:
@@ -186,7 +184,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 43] = [
+const NESTED: [(&str, &str, &str); 44] = [
     (
         "log",
         "start",
@@ -319,6 +317,7 @@ const NESTED: [(&str, &str, &str); 43] = [
   tally provider add myservice.ini --library /usr/lib/libmyservice.so
   tally provider add --metrics http://localhost:9100/metrics --name node",
     ),
+    ("provider", "update", "  tally provider update node"),
     ("provider", "remove", "  tally provider remove MyService"),
     (
         "provider",
