@@ -40,7 +40,7 @@ fn what_can_not_be_sampled_is_refused() {
     );
     has(
         &tally(&["prof", "sample", "no such program", "-o", &file]).words(3),
-        &["\"no such program\"", "process id"],
+        &["\"no such program\"", "'tally prof list' shows all"],
     );
     assert!(!std::path::Path::new(&file).exists());
     tally(&["prof", "sample", "1", "--duration", "x"]).words(2);

@@ -53,6 +53,7 @@ const READ: &[&str] = &[
     "provider check --metrics redis://127.0.0.1:9 --password @",
     "provider check --metrics redis://127.0.0.1 --socket @ --scrape-timeout 300",
     "provider translate @",
+    "remote install ssh://127.0.0.1:9 --program @",
     "prof tree @",
     "prof report @ -o OUT",
     "prof diff @ @",
@@ -95,8 +96,9 @@ const WRITE: &[&str] = &[
     "compat lodctr /S:@",
 ];
 
-/// Options that are in the help and not above: they need a terminal, a program or a session first.
-const OTHERS: &[&str] = &["--binary", "--dir", "--library"];
+/// Options that are in the help and not above: they need a terminal, a program or a session first, or name
+/// what is on another machine.
+const OTHERS: &[&str] = &["--binary", "--dir", "--library", "--to"];
 
 fn run(words: &str, file: &str, folder: &Folder) -> (Option<i32>, String) {
     let (log, out) = (folder.file("sound.csv"), folder.file("out"));
