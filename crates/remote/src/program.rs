@@ -131,7 +131,7 @@ impl fmt::Display for Program {
 }
 
 impl Machine {
-    /// Reads what [`PROBE`] printed: lines of a word, `=` and a value.
+    /// Reads what the probe printed: lines of a word, `=` and a value.
     pub fn parse(text: &str) -> Machine {
         let mut machine = Machine::default();
         for line in text.lines() {
