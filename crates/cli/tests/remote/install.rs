@@ -32,7 +32,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_program_takes_its_place_once_it_has_run_there() {
+fn attack_hosts_that_a_program_is_copied_to() {
     let net = Net::new(&[]);
     net.program(SSH);
     let folder = net.folder.join("there");
