@@ -112,6 +112,13 @@ fn thousands(number: f64) -> String {
     text + names.get(nth).copied().unwrap_or_default()
 }
 
+/// A number of the counter that a path ends with, in the unit that people use: `132 MiB`, `364/s`, `37 %`.
+pub fn of_path(number: f64, path: &str, counter_type: CounterType) -> String {
+    let name = path.rsplit('\\').next().unwrap_or(path);
+    let (unit, factor) = Unit::of(name, counter_type);
+    unit.text(number * factor)
+}
+
 /// A size of memory: `512 B`, `20.5 KiB`, `1.3 GiB`.
 pub fn bytes(number: f64) -> String {
     let names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -2,6 +2,7 @@
 
 use ratatui::style::Style;
 use tallymon::analyze::{Evidence, Finding, Severity};
+use tallymon::human::of_path;
 
 use crate::model::findings::longest;
 use crate::model::format;
@@ -54,10 +55,7 @@ pub(crate) fn texts(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
 /// The counter, when and how long it was so, the worst value and the usual one.
 fn numbers(workspace: &Workspace, found: &Finding, first: &Evidence) -> String {
     let words = workspace.words;
-    let value = |number| {
-        let unit = if first.counter_type.suffix().as_str() == "%" { " %" } else { "" };
-        format!("{}{unit}", words.numbers().number_of(number, first.counter_type))
-    };
+    let value = |number| of_path(number, &first.path, first.counter_type);
     let mut parts = vec![first.path.clone()];
     if let Some(range) = longest(found) {
         let clock = |time| workspace.clock_between(time, range.from, range.to);

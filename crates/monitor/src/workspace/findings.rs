@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tallymon::analyze::{Finding, RuleSet, analyze_while};
+use tallymon::analyze::{Cause, Finding, RuleSet, analyze_while};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
+use tallymon::human::of_path;
 use tallymon::log::{ReadOptions, Selection};
 
 use crate::model::causes;
@@ -209,14 +210,10 @@ impl Workspace {
 
     /// Who caused a finding: its causes, else the top contributors of the history in the middle of it.
     pub(crate) fn causes_of(&self, found: &Finding) -> Vec<(String, String)> {
-        let numbers = self.words.numbers();
-        let said = |name: &str, value: f64, counter_type: tallymon::core::counter::CounterType| {
-            let unit = if counter_type.suffix().as_str() == "%" { " %" } else { "" };
-            (name.to_string(), format!("{}{unit}", numbers.number_of(value, counter_type)))
-        };
         if !found.causes.is_empty() || self.replay.is_some() {
             let causes = found.causes.iter().take(MOST_CHARTED);
-            return causes.map(|cause| said(&cause.instance, cause.during, cause.counter_type)).collect();
+            let said = |cause: &Cause| of_path(cause.during, &cause.path, cause.counter_type);
+            return causes.map(|cause| (cause.instance.clone(), said(cause))).collect();
         }
         let middle = longest(found).map(|range| FileTime(range.from.0 / 2 + range.to.0 / 2));
         let Some(row) = middle.and_then(|time| self.monitor.row_at(time)) else { return Vec::new() };
@@ -227,6 +224,7 @@ impl Workspace {
         let nearest = groups.iter().min_by_key(|group| causes::rank(about, (group.object, group.counter)));
         let Some(group) = nearest else { return Vec::new() };
         let largest = group.instances.iter().take(MOST_CHARTED);
-        largest.map(|one| said(&one.name, one.value, group.counter_type)).collect()
+        let counter = self.query.names().english(group.counter);
+        largest.map(|one| (one.name.clone(), of_path(one.value, &counter, group.counter_type))).collect()
     }
 }

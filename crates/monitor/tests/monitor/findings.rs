@@ -93,7 +93,7 @@ fn marks_lie_where_something_is_wrong_and_enter_shows_it() {
         (time.hour, time.minute)
     };
     assert!(clock(from) >= (13, 36) && clock(to) <= (13, 48), "{:?} to {:?}", clock(from), clock(to));
-    has(&screen, &["(critical)", "worst 40", "usual 3,998", "next: "]);
+    has(&screen, &["(critical)", "worst 40.0 MiB, usual", "3.9 GiB", "next: "]);
     // The list opens at what is shown; Escape in the chart takes the text away.
     has(&bench.types("!").screen(), &["Findings (3)"]);
     bench.key(KeyCode::Esc).key(KeyCode::Esc);
@@ -106,7 +106,7 @@ fn who_caused_it_is_named_and_a_click_on_a_mark_opens_it() {
     let mut bench = open(&log(&folder), Language::ENGLISH, |_| ());
     look(&mut bench);
     at(&mut bench, "W━━", LEFT);
-    has(&bench.screen(), &["who: busy 94.94", "Everything that needs one waits for its turn."]);
+    has(&bench.screen(), &["who: busy 95 %", "Everything that needs one waits for its turn."]);
     // A click on the chosen line shows it; from the overview and the report as well.
     at(&mut bench, "All processors are busy   ", LEFT);
     let chosen = bench.app.monitor().chosen().map(|series| series.path.clone());

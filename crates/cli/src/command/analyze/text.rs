@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, Moment, Range};
-use tallymon::core::counter::CounterType;
-use tallymon::human::Unit;
+pub(crate) use tallymon::human::of_path as value;
 use tallymon::log::LogClock;
 
 use crate::words::{line_width, visible, wrap};
@@ -156,13 +155,6 @@ fn cause_of(cause: &Cause) -> String {
     let otherwise = cause.otherwise.map_or(String::new(), |mean| format!(", otherwise {}", shown(mean)));
     let instance = if cause.instance.is_empty() { cause.path.as_str() } else { cause.instance.as_str() };
     format!("{}  {}{otherwise} ({:.0} %)", visible(instance), shown(cause.during), cause.share * 100.0)
-}
-
-/// A number of a counter with its unit.
-pub(crate) fn value(number: f64, path: &str, counter_type: CounterType) -> String {
-    let name = path.rsplit('\\').next().unwrap_or(path);
-    let (unit, factor) = Unit::of(name, counter_type);
-    unit.text(number * factor)
 }
 
 /// Seconds in the unit that people use.
