@@ -1,5 +1,5 @@
-//! Findings: `tally analyze` over a BLG of 1 GB, beside a script of pandas that applies thresholds to the CSV of
-//! the same log; and what one value costs the analysis itself, without reading.
+//! Findings: `tally analyze` over a BLG of 1 GB, beside a script of pandas that applies thresholds to the CSV
+//! of the same log; and what one value costs the analysis itself, without reading.
 //!
 //! An argument selects a part: `one` machine, `many` machines, `values`. Without one, all parts run.
 //! `TALLYMON_BENCH_PYTHON` names a Python with pandas, if it is not `python3`.
@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tallymon::analyze::{RuleSet, Values, analyze_values};
+use tallymon_bench::Parts;
 use tallymon_bench::big;
 use tallymon_bench::child::{self, Used};
 use tallymon_core::counter::CounterType;
@@ -19,21 +20,13 @@ use tallymon_log::{Column, ReadOptions, open};
 const HOSTS: u32 = 60;
 
 fn main() {
-    // `cargo bench` passes --bench; `cargo test` passes --test, and nothing runs then.
-    if std::env::args().any(|argument| argument == "--test") {
-        return;
-    }
-    let parts: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let folder = std::env::temp_dir().join(format!("tallymon-bench-analyze-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     let all: [(&str, &dyn Fn()); 3] =
         [("one", &|| log(&folder, 1)), ("many", &|| log(&folder, HOSTS)), ("values", &values)];
-    for part in &parts {
-        assert!(all.iter().any(|(name, _)| name == part), "there is no part {part:?}");
-    }
+    let Some(parts) = Parts::wanted(&all.map(|(name, _)| name)) else { return };
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     for (name, run) in all {
-        if parts.is_empty() || parts.iter().any(|part| part == name) {
+        if parts.has(name) {
             run();
         }
     }

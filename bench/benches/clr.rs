@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use tallymon_bench::{built, target};
+use tallymon_bench::{Parts, built, target};
 
 /// A way to run a program: the profiler and its environment variables.
 struct Variant {
@@ -52,15 +52,7 @@ const WHOLE: usize = 4;
 const SHARED: &str = "peer: lock and maps";
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--test") {
-        return;
-    }
-    let parts: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
-    for part in &parts {
-        assert!(["calls", "scaling", "programs"].contains(&part.as_str()), "there is no part {part:?}");
-    }
-    let wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
+    let Some(parts) = Parts::wanted(&["calls", "scaling", "programs"]) else { return };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = built("libtallymon_clr.so");
     let folder = std::env::temp_dir().join(format!("tallymon-bench-clr-{}", std::process::id()));
@@ -82,7 +74,7 @@ fn main() {
         "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
     std::fs::write(folder.join("calls.runtimeconfig.json"), config).expect("it is written");
     let bench = Bench { library, peer, folder: folder.clone() };
-    if wanted("calls") {
+    if parts.has("calls") {
         clock();
     }
     let peers = target().join("peers");
@@ -96,18 +88,18 @@ fn main() {
         }
         let arguments = ["exec".to_string(), program.display().to_string()];
         let with = |word: &str| [arguments.as_slice(), &[word.to_string()]].concat();
-        if wanted("calls") {
+        if parts.has("calls") {
             bench.calls(version, &dotnet, &arguments);
         }
-        if wanted("scaling") {
+        if parts.has("scaling") {
             bench.scaling(version, &dotnet, &with("scaling"));
         }
-        if wanted("programs") {
+        if parts.has("programs") {
             bench.whole(&format!(".NET {version}, hello world"), &dotnet, &with("hello"), 25);
         }
     }
     let foreign = peers.join("azure-mcp-2.0.5/package/dist/azmcp");
-    if wanted("programs") && foreign.is_file() {
+    if parts.has("programs") && foreign.is_file() {
         bench.whole(".NET 10.0, azmcp --help", &foreign, &["--help".to_string()], 7);
     }
     // A leftover folder does no harm.

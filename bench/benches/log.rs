@@ -15,15 +15,10 @@ mod real;
 
 use std::path::Path;
 
+use tallymon_bench::Parts;
+
 fn main() {
-    // `cargo bench` passes --bench; `cargo test` passes --test, and nothing runs then.
-    if std::env::args().any(|argument| argument == "--test") {
-        return;
-    }
-    let parts: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let folder = std::env::temp_dir().join(format!("tallymon-bench-log-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     let all: [(&str, &dyn Fn()); 5] = [
         ("made-up", &|| made_up::run(&folder)),
         ("codecs", &codecs::run),
@@ -31,11 +26,10 @@ fn main() {
         ("big", &|| big::run(&folder)),
         ("real", &|| real::run(&folder)),
     ];
-    for part in &parts {
-        assert!(all.iter().any(|(name, _)| name == part), "there is no part {part:?}");
-    }
+    let Some(parts) = Parts::wanted(&all.map(|(name, _)| name)) else { return };
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
     for (name, run) in all {
-        if parts.is_empty() || parts.iter().any(|part| part == name) {
+        if parts.has(name) {
             run();
         }
     }

@@ -1,4 +1,5 @@
-//! A large BLG with the structure of a Windows sample: its records again and again, of one machine or of many.
+//! A large BLG with the structure of a Windows sample: its records again and again, of one machine or of
+//! many.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -54,6 +54,35 @@ const SPECS: [CounterSpec; COUNTERS] = {
     specs
 };
 
+/// The parts of a benchmark that the command line names; all of them when it names none.
+#[derive(Debug)]
+pub struct Parts(Vec<String>);
+
+impl Parts {
+    /// The wanted ones of `all`. `None` in a test, in which nothing runs: `cargo bench` passes `--bench`, and
+    /// `cargo test` passes `--test`.
+    ///
+    /// # Panics
+    ///
+    /// The command line names a part that is not there.
+    pub fn wanted(all: &[&str]) -> Option<Parts> {
+        if std::env::args().any(|argument| argument == "--test") {
+            return None;
+        }
+        let named: Vec<String> =
+            std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+        for part in &named {
+            assert!(all.contains(&part.as_str()), "there is no part {part:?}");
+        }
+        Some(Parts(named))
+    }
+
+    /// Whether a part is wanted.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|part| part == name)
+    }
+}
+
 /// The layout of the object.
 pub fn layout() -> ObjectLayout<'static> {
     ObjectLayout::new(ObjectSpec::new(TitleIndex(1_998), InstanceKind::Many, &SPECS))

@@ -11,7 +11,8 @@ use crate::arguments::{Choice, Reading};
 
 #[derive(Debug, Args)]
 pub(crate) struct Analyze {
-    /// Logs of any format. Several are read as one. 'live', or none: the logs of the session that records now.
+    /// Logs of any format. Several are read as one. 'live', or none: the logs of the session that records
+    /// now.
     #[arg(value_name = "LOG")]
     pub(crate) logs: Vec<PathBuf>,
     /// Read the logs of this session, also while it records.
