@@ -37,11 +37,24 @@ const without = (cuts, loader) => ({ path }) => {
   }
   return { contents, loader };
 };
+/** The table of words as one text for each language: that compresses better than a list for each word. */
+function packed(source) {
+  const table = /const TABLE = (\{[^]*?\n\}) as const;/.exec(source);
+  const look = "TABLE[word][LANGS.indexOf(lang.value)]";
+  const words = table && Object.entries(new Function(`return ${table[1]}`)());
+  if (!words || !source.includes(look)) throw new Error("src/words.ts has no such table any longer: adapt packed");
+  const columns = [words.map(([word]) => word), ...[0, 1, 2, 3].map((nth) => words.map(([, texts]) => texts[nth]))];
+  if (columns.flat().some((text) => text.includes("|"))) throw new Error("a word has a |");
+  return source
+    .replace(table[0], () => `const COLUMNS = ${JSON.stringify(columns.map((texts) => texts.join("|")))}.map((texts) => texts.split("|"));\nconst TABLE = {} as Record<string, string[]>;`)
+    .replace(look, () => "COLUMNS[LANGS.indexOf(lang.value) + 1][COLUMNS[0].indexOf(word)]");
+}
 const cut = {
   name: "cut",
   setup: (build) => {
     build.onLoad({ filter: /uPlot\.esm\.js$/ }, without(CUTS, "js"));
     build.onLoad({ filter: /uPlot\.min\.css$/ }, without(STYLE_CUTS, "css"));
+    build.onLoad({ filter: /src\/words\.ts$/ }, ({ path }) => ({ contents: packed(readFileSync(path, "utf8")), loader: "ts" }));
   },
 };
 const { outputFiles } = await build({
