@@ -3,6 +3,7 @@
 //! Names and help texts of counters are not here: they come from the source.
 
 use tallymon::core::title::Language;
+use tallymon::translation::of_findings;
 
 use crate::model::format::Numbers;
 
@@ -40,6 +41,14 @@ impl Words {
     /// One of four texts: English, Korean, Japanese, Russian.
     pub fn pick(self, texts: &[&'static str; 4]) -> &'static str {
         texts.get(self.language).copied().unwrap_or_default()
+    }
+
+    /// What the analysis says, such as the title of a finding, in the language.
+    pub fn of_finding(self, english: &str) -> String {
+        const LANGUAGES: [Language; 4] =
+            [Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN];
+        let known = LANGUAGES.get(self.language).copied().and_then(of_findings);
+        known.map_or_else(|| english.to_owned(), |known| known.message(english))
     }
 
     /// A word.
@@ -251,7 +260,7 @@ words! {
         "넘은 임계값이 없습니다. 차트에서 L로 설정합니다",
         "しきい値を越えたものはありません。グラフの L で設定します",
         "порог не пересекался; L на графике задаёт порог";
-    Findings: "Findings", "발견", "検出", "Находки";
+    Findings: "Findings", "발견", "検出", "Выводы";
     NoFindings: "nothing stands out", "특이 사항이 없습니다", "特に目立つ点はありません", "ничего особенного";
     LooksForFindings: "looking for what is wrong", "문제를 찾는 중", "問題を探しています", "идёт поиск неполадок";
     TooEarlyForFindings: "a minute of history is needed first", "먼저 1분의 기록이 필요합니다", "まず一分の履歴が必要です", "сначала нужна минута истории";

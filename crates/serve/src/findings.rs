@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use tallymon::analyze::{Analysis, Finding, Range, RuleSet, analyze};
+use tallymon::core::title::Language;
 use tallymon::core::visible::visible;
 use tallymon::log::{ReadOptions, Selection};
+use tallymon::translation::of_findings;
 
 use crate::http::Refused;
 use crate::parameters::milliseconds;
@@ -25,7 +27,7 @@ pub(crate) fn analysis(log: PathBuf, options: &ReadOptions) -> Result<Analysis, 
 }
 
 /// The findings about a host, of one or more analyses; those that hurt most come first.
-pub(crate) fn answer(analyses: &[Analysis], host: Option<&str>) -> Value {
+pub(crate) fn answer(analyses: &[Analysis], host: Option<&str>, language: Language) -> Value {
     let is_of_host =
         |one: &&Finding| host.is_none_or(|host| one.host.is_empty() || one.host.eq_ignore_ascii_case(host));
     let mut all: Vec<&Finding> = Vec::new();
@@ -37,12 +39,17 @@ pub(crate) fn answer(analyses: &[Analysis], host: Option<&str>) -> Value {
     }
     all.sort_by(|one, other| other.hurt.total_cmp(&one.hurt));
     let shown: Vec<Value> =
-        all.iter().take(MOST_FINDINGS).map(|one| finding(one, one.severity.name())).collect();
+        all.iter().take(MOST_FINDINGS).map(|one| finding(one, one.severity.name(), language)).collect();
     json!({ "findings": shown, "more": all.len().saturating_sub(MOST_FINDINGS) })
 }
 
-/// A finding; `mark` is its severity, or what became of it since another log.
-pub(crate) fn finding(found: &Finding, mark: &str) -> Value {
+/// A finding in a language; `mark` is its severity, or what became of it since another log.
+pub(crate) fn finding(found: &Finding, mark: &str, language: Language) -> Value {
+    let translation = of_findings(language);
+    let words = |text: &str| {
+        let text = visible(text);
+        translation.map_or_else(|| text.clone().into_owned(), |known| known.message(&text))
+    };
     let instances = found.instances.iter().take(MOST_DETAILS).map(|one| {
         let range = |range: &Range| {
             json!({ "from": milliseconds(range.from), "to": milliseconds(range.to), "worst": range.worst })
@@ -62,8 +69,8 @@ pub(crate) fn finding(found: &Finding, mark: &str) -> Value {
         json!({ "name": visible(&one.instance), "during": one.during, "unit": unit })
     });
     json!({
-        "title": visible(&found.title), "severity": mark, "share": found.share,
-        "host": visible(&found.host), "means": found.means, "next": found.next,
+        "title": words(&found.title), "severity": mark, "share": found.share,
+        "host": visible(&found.host), "means": words(&found.means), "next": words(&found.next),
         "instances": instances.collect::<Vec<_>>(), "causes": causes.collect::<Vec<_>>(),
     })
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::Value;
+use tallymon::analyze::Analysis;
 use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
@@ -64,7 +65,7 @@ pub(crate) struct Live {
     infos: Mutex<HashMap<Language, SourceInfo>>,
     interval: Duration,
     /// When the history was looked through, and what was found.
-    found: Mutex<Option<(Instant, Value)>>,
+    found: Mutex<Option<(Instant, Vec<Analysis>)>>,
 }
 
 struct State {
@@ -246,12 +247,17 @@ impl Live {
 
     /// What is wrong in the history of the chart's counters and of the overview's. Two files of `uploads` have
     /// it meanwhile. All who ask within [`FINDINGS_PERIOD`] get the same answer.
-    pub(crate) fn findings(&self, uploads: &Arc<Uploads>, options: &ReadOptions) -> Result<Value, Refused> {
+    pub(crate) fn findings(
+        &self,
+        uploads: &Arc<Uploads>,
+        options: &ReadOptions,
+        language: Language,
+    ) -> Result<Value, Refused> {
         let mut last = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, found)) = &*last
             && at.elapsed() < FINDINGS_PERIOD
         {
-            return Ok(found.clone());
+            return Ok(findings::answer(found, None, language));
         }
         let system = self.info(Language::ENGLISH, false)?.system_name;
         let host = if system.is_empty() { "." } else { system.as_str() };
@@ -274,8 +280,8 @@ impl Live {
             }
             analyses.push(findings::analysis(temporary.path().to_path_buf(), options)?);
         }
-        let found = findings::answer(&analyses, None);
-        *last = Some((Instant::now(), found.clone()));
+        let found = findings::answer(&analyses, None, language);
+        *last = Some((Instant::now(), analyses));
         Ok(found)
     }
 

@@ -133,7 +133,12 @@ impl LogHost {
     }
 
     /// What is wrong in it, as far as it is about a host. The log is read for it once.
-    pub(crate) fn findings(&self, host: Option<&str>, options: &ReadOptions) -> Result<Value, Refused> {
+    pub(crate) fn findings(
+        &self,
+        host: Option<&str>,
+        options: &ReadOptions,
+        language: Language,
+    ) -> Result<Value, Refused> {
         self.log(host)?;
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let analysis = match &*found {
@@ -146,7 +151,7 @@ impl LogHost {
             }
         };
         drop(found);
-        Ok(findings::answer(std::slice::from_ref(&*analysis), host))
+        Ok(findings::answer(std::slice::from_ref(&*analysis), host, language))
     }
 
     /// An error with the name of the log instead of a path, which says nothing of an upload.

@@ -420,8 +420,8 @@ impl Service {
                 Ok(chart.json())
             }
             "/api/v1/findings" => match host()? {
-                Host::Live(live) => live.findings(&self.uploads, self.hub.options()),
-                Host::Log(log, part) => log.findings(part.as_deref(), self.hub.options()),
+                Host::Live(live) => live.findings(&self.uploads, self.hub.options(), language),
+                Host::Log(log, part) => log.findings(part.as_deref(), self.hub.options(), language),
             },
             "/api/v1/rows" => self.rows(parameters),
             "/api/v1/compare" => {

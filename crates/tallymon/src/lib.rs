@@ -14,6 +14,7 @@
 //! | [`mod@analyze`] | findings: what is wrong in logs, when, and who caused it |
 //! | [`registry`] | which providers are installed, and their names |
 //! | [`clock`] | the clock and time zone of this machine |
+//! | [`translation`] | findings, and messages of a program, in other languages |
 //!
 //! ```no_run
 //! use std::{thread, time::Duration};
@@ -64,6 +65,7 @@ mod search;
 mod source_info;
 mod timer;
 mod toml_fault;
+pub mod translation;
 
 pub use bridges::with_bridges;
 pub use catalog::{Catalog, CatalogObject};

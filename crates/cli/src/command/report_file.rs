@@ -9,6 +9,7 @@ use tallymon::log::new_file::write_file;
 use tallymon_serve::{Report as Content, ReportError, ReportOptions, report};
 
 use super::analyze::logs_of;
+use super::analyze::text::Tongue;
 use super::relog::{ended, reading};
 use super::report::DEFAULT_COUNTERS;
 use super::report_markdown;
@@ -109,13 +110,14 @@ pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
         reading: reading(&wanted.reading)?,
         locale: paths::locale(common)?,
     };
+    let language = options.locale.language;
     // The logs are read for their columns, for findings, for values, and for gaps.
     let progress = Progress::of(&options.reading.bytes_read, &all, 4);
     let mut made = report(&options).map_err(failure)?;
     let bytes = match form {
         Form::Html => made.html().map_err(failure)?.into_bytes(),
         Form::Picture => made.svg().into_bytes(),
-        Form::Markdown => markdown(&mut made)?,
+        Form::Markdown => markdown(&mut made, Tongue::of(language))?,
     };
     drop(progress);
     without_half_files()?;
@@ -139,8 +141,8 @@ fn failure(error: ReportError) -> Failure {
     }
 }
 
-fn markdown(made: &mut Content) -> Result<Vec<u8>, Failure> {
+fn markdown(made: &mut Content, tongue: Tongue) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
-    report_markdown::write(&mut text, made)?;
+    report_markdown::write(&mut text, made, tongue)?;
     Ok(text)
 }

@@ -6,27 +6,28 @@ use tallymon::analyze::{Against, Effect, Finding, MACHINE_PARAMETERS};
 use tallymon_monitor::model::format::Numbers;
 use tallymon_serve::{Busy, Figures, Line, Report};
 
-use super::analyze::text;
+use super::analyze::text::{self, Tongue};
 
 /// The most findings and changes.
 const MOST: usize = 30;
 
-pub(super) fn write(out: &mut impl Write, report: &mut Report) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, report: &mut Report, tongue: Tongue) -> io::Result<()> {
     let lines = report.lines();
-    writeln!(out, "# Performance report: {}\n", names(&report.logs.names))?;
-    about(out, report)?;
+    let title = format!("Performance report: {}", names(&report.logs.names));
+    writeln!(out, "# {}\n", tongue.text(title))?;
+    about(out, report, tongue)?;
     if let Some(against) = report.against() {
-        changes(out, report, against)?;
+        changes(out, report, against, tongue)?;
     }
-    holes_and_busiest(out, report)?;
+    holes_and_busiest(out, report, tongue)?;
     let found = report.findings();
     let count = match found.findings.len() {
         0 => "Nothing was found.".to_owned(),
         1 => "One finding.".to_owned(),
         count => format!("{count} findings, those that hurt most first."),
     };
-    writeln!(out, "## Findings\n\n{count}\n")?;
-    text::findings_markdown(out, found, MOST, "###")?;
+    writeln!(out, "## {}\n\n{}\n", tongue.text("Findings"), tongue.text(count))?;
+    text::findings_markdown(out, found, MOST, ("###", tongue))?;
     let mut objects: Vec<&str> = Vec::new();
     for line in &lines {
         if !objects.contains(&line.object.as_str()) {
@@ -35,7 +36,7 @@ pub(super) fn write(out: &mut impl Write, report: &mut Report) -> io::Result<()>
     }
     for object in objects {
         let own: Vec<&Line> = lines.iter().filter(|line| line.object == object).collect();
-        statistics(out, object, &own, report.earlier.is_some())?;
+        statistics(out, object, &own, (report.earlier.is_some(), tongue))?;
     }
     Ok(())
 }
@@ -44,45 +45,51 @@ fn names(names: &[String]) -> String {
     text::escaped(&names.join(", "))
 }
 
+/// The heads of a table, which may be empty.
+fn heads(tongue: Tongue, heads: &[&str]) -> String {
+    heads.iter().map(|head| format!("| {} ", tongue.text(head))).collect::<String>() + "|"
+}
+
 /// What the logs are.
-fn about(out: &mut impl Write, report: &Report) -> io::Result<()> {
+fn about(out: &mut impl Write, report: &Report, tongue: Tongue) -> io::Result<()> {
     let logs = &report.logs;
     let clock = &logs.summary.clock;
     let machine = report.findings().parameters.iter();
     let machine = machine.filter(|(name, _)| MACHINE_PARAMETERS.contains(&name.as_str()));
     let machine = machine.map(|(name, value)| match value {
         Some(value) => format!("{name} {value:.0}"),
-        None => format!("{name} unknown"),
+        None => tongue.text(format!("{name} unknown")),
     });
     let system = logs.summary.recorded_on.clone();
     let machine: Vec<String> = system.into_iter().chain(machine).collect();
-    let range = |first, last| format!("{} to {}", clock.text(first), clock.text(last));
+    let range = |first, last| tongue.text(format!("{} to {}", clock.text(first), clock.text(last)));
     writeln!(out, "| | |\n|---|---|")?;
     for (title, words) in [
         ("Hosts", text::escaped(&logs.summary.hosts.join(", "))),
         ("Machine", text::escaped(&machine.join(", "))),
         ("Time", range(logs.first, logs.last)),
         ("Records", logs.records.to_string()),
-        ("Counters", format!("{}, of which {} are below", logs.columns, report.series())),
-        ("Damage", format!("{} places", logs.summary.notes.damage_count)),
+        ("Counters", tongue.text(format!("{}, of which {} are below", logs.columns, report.series()))),
+        ("Damage", tongue.text(format!("{} places", logs.summary.notes.damage_count))),
     ] {
         if title != "Damage" || logs.summary.notes.damage_count > 0 {
-            writeln!(out, "| {title} | {words} |")?;
+            writeln!(out, "| {} | {words} |", tongue.text(title))?;
         }
     }
     if let Some(earlier) = &report.earlier {
         let clock = &earlier.summary.clock;
-        let (first, last) = (clock.text(earlier.first), clock.text(earlier.last));
-        writeln!(out, "| Compared with | {}, {first} to {last} |", names(&earlier.names))?;
+        let time = format!("{} to {}", clock.text(earlier.first), clock.text(earlier.last));
+        let (title, time) = (tongue.text("Compared with"), tongue.text(time));
+        writeln!(out, "| {title} | {}, {time} |", names(&earlier.names))?;
     }
     writeln!(out)
 }
 
 /// Gaps and restarts, and the busiest instances over the whole time.
-fn holes_and_busiest(out: &mut impl Write, report: &Report) -> io::Result<()> {
+fn holes_and_busiest(out: &mut impl Write, report: &Report, tongue: Tongue) -> io::Result<()> {
     let holes = report.logs.holes(MOST);
     if !holes.is_empty() {
-        writeln!(out, "## Gaps and restarts\n")?;
+        writeln!(out, "## {}\n", tongue.text("Gaps and restarts"))?;
         holes.iter().try_for_each(|line| writeln!(out, "- {}", text::escaped(line)))?;
         writeln!(out)?;
     }
@@ -90,10 +97,8 @@ fn holes_and_busiest(out: &mut impl Write, report: &Report) -> io::Result<()> {
         return Ok(());
     }
     let numbers = Numbers::default();
-    writeln!(
-        out,
-        "## Busiest\n\n| counter | instance | mean of all records | max | unit |\n|---|---|--:|--:|---|"
-    )?;
+    let columns = heads(tongue, &["counter", "instance", "mean of all records", "max", "unit"]);
+    writeln!(out, "## {}\n\n{columns}\n|---|---|--:|--:|---|", tongue.text("Busiest"))?;
     for group in &report.busiest {
         for Busy { name, mean, max } in &group.instances {
             let [title, name] = [&group.title, name].map(|text| text::escaped(text));
@@ -105,33 +110,33 @@ fn holes_and_busiest(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 /// What changed since the logs from before.
-fn changes(out: &mut impl Write, report: &Report, against: &Against) -> io::Result<()> {
+fn changes(out: &mut impl Write, report: &Report, against: &Against, tongue: Tongue) -> io::Result<()> {
     let before = report.earlier.as_ref().map_or_else(String::new, |earlier| names(&earlier.names));
     let count = |effect: Effect| against.changes.iter().filter(|change| change.effect == effect).count();
-    writeln!(
-        out,
-        "## Since {before}\n\nOf {} counters that were compared, {} became worse, {} better, and {} \
-         different beyond their noise.\n",
+    let words = format!(
+        "Of {} counters that were compared, {} became worse, {} better, and {} different beyond their noise.",
         against.compared,
         count(Effect::Worse),
         count(Effect::Better),
         count(Effect::Different)
-    )?;
+    );
+    writeln!(out, "## {}\n\n{}\n", tongue.text(format!("Since {before}")), tongue.text(words))?;
     if !against.changes.is_empty() {
-        writeln!(out, "| counter | before | after | |\n|---|--:|--:|---|")?;
+        writeln!(out, "{} |\n|---|--:|--:|---|", heads(tongue, &["counter", "before", "after"]))?;
     }
     for change in against.changes.iter().take(MOST) {
         let shown = |number: f64| text::escaped(&text::value(number, &change.path, change.counter_type));
-        let (path, effect) = (text::escaped(&change.path), change.effect.name());
+        let (path, effect) = (text::escaped(&change.path), tongue.text(change.effect.name()));
         writeln!(out, "| {path} | {} | {} | {effect} |", shown(change.before), shown(change.after))?;
     }
     let hidden = against.changes.len().saturating_sub(MOST);
     if hidden > 0 {
-        writeln!(out, "\n{hidden} more changed.")?;
+        writeln!(out, "\n{}", tongue.text(format!("{hidden} more changed.")))?;
     }
     writeln!(out)?;
     let item = |out: &mut dyn Write, word: &str, one: &Finding| {
-        writeln!(out, "- {word}: {}: {}", one.severity.name(), text::escaped(&one.title))
+        let title = text::escaped(&tongue.text(&one.title));
+        writeln!(out, "- {}: {}: {title}", tongue.text(word), tongue.text(one.severity.name()))
     };
     let (new, gone) = (against.new_findings(), against.gone_findings());
     new.iter().take(MOST).try_for_each(|one| item(out, "new", one))?;
@@ -139,12 +144,18 @@ fn changes(out: &mut impl Write, report: &Report, against: &Against) -> io::Resu
     writeln!(out)
 }
 
-fn statistics(out: &mut impl Write, object: &str, lines: &[&Line], is_compared: bool) -> io::Result<()> {
+fn statistics(
+    out: &mut impl Write,
+    object: &str,
+    lines: &[&Line],
+    (is_compared, tongue): (bool, Tongue),
+) -> io::Result<()> {
     let numbers = Numbers::default();
     let number = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |one| numbers.number(one));
     writeln!(out, "## {}\n", text::escaped(object))?;
-    let before = if is_compared { " mean before |" } else { "" };
-    writeln!(out, "| counter | unit |{before} mean | min | max | last | 95 % | deviation | per minute |")?;
+    let before: &[&str] = if is_compared { &["mean before"] } else { &[] };
+    let columns = ["mean", "min", "max", "last", "95 %", "deviation", "per minute"];
+    writeln!(out, "{}", heads(tongue, &[&["counter", "unit"], before, &columns].concat()))?;
     writeln!(out, "|---|---|{}--:|--:|--:|--:|--:|--:|--:|", if is_compared { "--:|" } else { "" })?;
     for line in lines {
         let instance = line.instance.as_ref().map_or_else(String::new, |one| format!(" ({one})"));

@@ -51,6 +51,36 @@ fn says_what_when_and_who() {
 }
 
 #[test]
+fn findings_are_in_the_language_of_the_user() {
+    let folder = Folder::new();
+    let log = log(&folder);
+    for (language, words) in [
+        ("ko", ["1. 경고: 모든 프로세서가 바쁨 (box)", "진단 1개."]),
+        ("ja", ["1. 注意: 全プロセッサが忙しい (box)", "所見は一つです。"]),
+        ("ru", ["1. внимание: Все процессоры заняты (box)", "Найден один вывод."]),
+    ] {
+        let plain = tally(&["analyze", &log, "--lang", language]).data();
+        has(&plain, &words);
+        // Names and conditions stay as they are, and no line of ours stays English.
+        has(&plain, &[r"\\box\Processor(_Total)\% Processor Time", "hog", "busy_now > busy"]);
+        let markdown = tally(&["analyze", &log, "--markdown", "--lang", language]).data();
+        has(&markdown, &[&words[0].replace(" (box)", "")]);
+        let report = tally(&["report", &log, "--md", "--lang", language]).data();
+        has(&report, &[&words[0].replace(" (box)", "")]);
+        for english in ["usually", "of the time", "records of", "busy:", "Look at", "counter |", "Machine"] {
+            for text in [&plain, &markdown, &report] {
+                assert!(!text.contains(english), "{language}: {english}: {text}");
+            }
+        }
+        // Programs read the same in every language.
+        let json = tally(&["analyze", &log, "--json", "--lang", language]).json();
+        assert_eq!(json["findings"][0]["title"], "All processors are busy");
+    }
+    let moment = tally(&["why", "12:04", &log, "--lang", "ko"]).data();
+    assert!(!moment.contains("usually") && !moment.contains("Busiest"), "{moment}");
+}
+
+#[test]
 fn exit_codes_tell_builds_whether_it_is_bad() {
     let folder = Folder::new();
     let log = log(&folder);

@@ -24,7 +24,7 @@ const SECTIONS: &[(&[Context], Label)] = &[
     (&[Context::Sessions], ["Recording sessions", "기록 세션", "記録セッション", "Сеансы записи"]),
     (&[Context::Form], ["New session", "새 세션", "新しいセッション", "Новый сеанс"]),
     (&[Context::Alerts], ["Alerts", "경고", "アラート", "Тревоги"]),
-    (&[Context::Findings], ["Findings", "발견", "検出", "Находки"]),
+    (&[Context::Findings], ["Findings", "발견", "検出", "Выводы"]),
     (&[Context::Prompt], ["A line of text", "입력 줄", "入力行", "Строка ввода"]),
 ];
 

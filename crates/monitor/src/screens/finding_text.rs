@@ -31,7 +31,8 @@ pub(crate) fn severity(
 pub(crate) fn texts(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
     let (words, theme) = (workspace.words, workspace.theme);
     let (letter, name, style) = severity(found.severity, words, theme);
-    let mut texts = vec![(format!("{letter} {} ({name})", found.title), style.patch(theme.bold()))];
+    let title = words.of_finding(&found.title);
+    let mut texts = vec![(format!("{letter} {title} ({name})"), style.patch(theme.bold()))];
     if let Some(first) = found.instances.first() {
         texts.push((numbers(workspace, found, first), theme.plain()));
     }
@@ -45,9 +46,10 @@ pub(crate) fn texts(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
     if !together.is_empty() {
         texts.push((format!("{}: {}", words.get(Word::MovesWith), together.join(", ")), theme.dim()));
     }
-    texts.push((found.means.clone(), theme.plain()));
+    texts.push((words.of_finding(&found.means), theme.plain()));
     if !found.next.is_empty() {
-        texts.push((format!("{}: {}", words.get(Word::NextStep), found.next), theme.plain()));
+        let next = words.of_finding(&found.next);
+        texts.push((format!("{}: {next}", words.get(Word::NextStep)), theme.plain()));
     }
     texts
 }

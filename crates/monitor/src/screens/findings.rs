@@ -146,7 +146,7 @@ fn line(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
         (workspace.clock_between(range.from, first, last), format::duration(range.from, range.to))
     });
     vec![
-        (format!("{host}{}", found.title), theme.plain()),
+        (format!("{host}{}", words.of_finding(&found.title)), theme.plain()),
         (format!("{letter} {name}"), style),
         (from, theme.plain()),
         (lasts, theme.dim()),

@@ -7,7 +7,7 @@ import { data } from "./live";
 import { FindingItem } from "./report-page";
 import { report, type Finding } from "./report";
 import { cursor, host, inReport, isLive, said } from "./state";
-import { t } from "./words";
+import { lang, t } from "./words";
 
 /** How often the findings of a live machine, and those of a log that is still read, are asked for. */
 const PERIOD = 10_000;
@@ -27,7 +27,7 @@ export function useFindings(): Finding[] {
     const control = new AbortController();
     const load = async () => {
       try {
-        found.value = (await get<{ findings: Finding[] }>("findings", { host: id }, control.signal)).findings;
+        found.value = (await get<{ findings: Finding[] }>("findings", { host: id, lang: lang.value }, control.signal)).findings;
         if (!isLive()) return;
       } catch { /* the log is still read, or the server is gone, which others say */ }
       if (!control.signal.aborted) timer = setTimeout(load, PERIOD);
@@ -36,7 +36,7 @@ export function useFindings(): Finding[] {
     found.value = report?.findings ?? [];
     if (!inReport) void load();
     return () => { control.abort(); clearTimeout(timer); };
-  }, [id]);
+  }, [id, lang.value]);
   const { times } = data.value;
   const [first, last] = [times[0], times[times.length - 1]];
   return found.value.filter((one) => rangesOf(one).some((part) => part.to >= first && part.from <= last));

@@ -118,8 +118,8 @@ impl Report {
             let is_new = new.iter().any(|new| std::ptr::eq(*new, one));
             if is_new { format!("new {}", one.severity.name()) } else { one.severity.name().to_string() }
         };
-        let items = all.iter().map(|one| finding(one, &mark(one)));
-        let gone = gone.into_iter().map(|one| finding(one, "gone"));
+        let items = all.iter().map(|one| finding(one, &mark(one), self.language));
+        let gone = gone.into_iter().map(|one| finding(one, "gone", self.language));
         let items: Vec<Value> = items.chain(gone).collect();
         let more = items.len().saturating_sub(MOST_FINDINGS);
         (items.into_iter().take(MOST_FINDINGS).collect(), more)

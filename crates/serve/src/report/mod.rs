@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tallymon::analyze::{Against, Analysis, RuleSet, against, analyze};
 use tallymon::core::time::FileTime;
+use tallymon::core::title::Language;
 use tallymon::core::visible::visible;
 use tallymon::log::info::info_of;
 use tallymon::log::{LogError, LogTime, ReadOptions, Selection};
@@ -60,6 +61,8 @@ pub struct Report {
     chart: Chart,
     before: Option<Chart>,
     found: Findings,
+    /// The language of the findings.
+    language: Language,
 }
 
 /// Logs, and the part of them that a report is about.
@@ -174,7 +177,8 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
         true => (None, None),
         false => Some(earlier(options, &chart)?).unzip(),
     };
-    Ok(Report { logs, earlier, left_out, not_found, busiest, chart, before, found })
+    let language = options.locale.language;
+    Ok(Report { logs, earlier, left_out, not_found, busiest, chart, before, found, language })
 }
 
 /// The logs from before, with the same counters.

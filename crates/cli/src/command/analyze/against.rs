@@ -6,50 +6,60 @@ use serde_json::{Value, json};
 use tallymon::analyze::{Against, Analysis, Change, Effect, Finding};
 use tallymon::clock::rfc3339;
 
-use super::{json, text};
+use super::json;
+use super::text::{self, Tongue};
 use crate::words::visible;
 
-pub(super) fn print(out: &mut impl Write, found: &Against, top: usize, verbose: bool) -> io::Result<()> {
+pub(super) fn print(
+    out: &mut impl Write,
+    found: &Against,
+    (top, verbose): (usize, bool),
+    tongue: Tongue,
+) -> io::Result<()> {
     for (title, side) in [("Before", &found.before), ("After", &found.after)] {
         let clock = &side.clock;
         let range = side.first.zip(side.last).map_or(String::new(), |(first, last)| {
             format!(", {} to {}", clock.text(first), clock.text(last))
         });
-        writeln!(out, "{title}: {} records of {} counters{range}", side.records, side.counters)?;
+        let words = format!("{title}: {} records of {} counters{range}", side.records, side.counters);
+        writeln!(out, "{}", tongue.text(words))?;
     }
     let count = |effect: Effect| found.changes.iter().filter(|change| change.effect == effect).count();
-    writeln!(
-        out,
+    let words = format!(
         "Of {} counters that were compared, {} became worse, {} better, and {} different beyond their noise.",
         found.compared,
         count(Effect::Worse),
         count(Effect::Better),
         count(Effect::Different)
-    )?;
+    );
+    writeln!(out, "{}", tongue.text(words))?;
     if found.too_short > 0 {
-        writeln!(out, "{} counters have too few records to be compared: 10 s at least", found.too_short)?;
+        let words =
+            format!("{} counters have too few records to be compared: 10 s at least", found.too_short);
+        writeln!(out, "{}", tongue.text(words))?;
     }
     for change in found.changes.iter().take(top) {
-        writeln!(out, "   {}", line(change))?;
+        writeln!(out, "   {}", line(change, tongue))?;
     }
     let hidden = found.changes.len().saturating_sub(top);
     if hidden > 0 {
-        writeln!(out, "   {hidden} more; use a larger --top to show them")?;
+        writeln!(out, "   {}", tongue.text(format!("{hidden} more; use a larger --top to show them")))?;
     }
     let (new, gone) = (found.new_findings(), found.gone_findings());
-    writeln!(out, "{} findings are new, {} are gone.", new.len(), gone.len())?;
+    let words = format!("{} findings are new, {} are gone.", new.len(), gone.len());
+    writeln!(out, "{}", tongue.text(words))?;
     for finding in new.iter().take(top) {
         writeln!(out)?;
-        writeln!(out, "new: {}", named(finding))?;
-        text::details(out, finding, &found.after.clock, verbose)?;
+        writeln!(out, "{}: {}", tongue.text("new"), named(finding, tongue))?;
+        text::details(out, finding, (&found.after.clock, tongue), verbose)?;
     }
     for finding in gone.iter().take(top) {
-        writeln!(out, "gone: {}", named(finding))?;
+        writeln!(out, "{}: {}", tongue.text("gone"), named(finding, tongue))?;
     }
     Ok(())
 }
 
-fn line(change: &Change) -> String {
+fn line(change: &Change, tongue: Tongue) -> String {
     let shown = |number: f64| text::value(number, &change.path, change.counter_type);
     let (before, after) = (shown(change.before), shown(change.after));
     let noise = if change.deviations.is_finite() {
@@ -57,12 +67,13 @@ fn line(change: &Change) -> String {
     } else {
         "without noise".to_owned()
     };
-    format!("{:9}  {}  {before} -> {after} ({noise})", change.effect.name(), visible(&change.path))
+    let (effect, noise) = (tongue.text(change.effect.name()), tongue.text(noise));
+    format!("{effect:9}  {}  {before} -> {after} ({noise})", visible(&change.path))
 }
 
-fn named(finding: &Finding) -> String {
-    let host = if finding.host.is_empty() { String::new() } else { format!(" on {}", finding.host) };
-    visible(&format!("{}: {}{host}", finding.severity.name(), finding.title)).into_owned()
+fn named(finding: &Finding, tongue: Tongue) -> String {
+    let title = tongue.text(visible(&finding.title));
+    format!("{}: {title}{}", tongue.text(finding.severity.name()), text::on_host(finding, tongue))
 }
 
 pub(super) fn as_json(found: &Against) -> Value {

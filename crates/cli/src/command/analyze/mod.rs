@@ -19,10 +19,13 @@ use super::relog::{LOG_TIMES, ended, reading, say_damage, say_not_found, selecti
 use crate::arguments::Common;
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::paths;
 use crate::progress::Progress;
 use arguments::{Analyze, RuleChoice, Why};
+use text::Tongue;
 
-pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> {
+pub(crate) fn run(common: &Common, arguments: &Analyze) -> Result<(), Failure> {
+    let tongue = Tongue::of(paths::locale(common)?.language);
     let rules = rules(&arguments.rules)?;
     let logs = logs_of(&arguments.logs, arguments.session.as_deref())?;
     let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
@@ -32,7 +35,7 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
         selection.from = Some(LogTime::BeforeEnd(units));
     }
     if !arguments.against.is_empty() {
-        return compared(arguments, &logs, &rules, &selection, &options);
+        return compared(arguments, tongue, (&logs, &rules), &selection, &options);
     }
     let progress = Progress::of(&options.bytes_read, &logs, 1);
     let found = analyze::analyze(&logs, rules, &selection, &options)?;
@@ -44,9 +47,9 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
     if arguments.json {
         writeln!(out, "{}", border::json(&json::analysis(&found)))?;
     } else if arguments.markdown {
-        text::markdown(&mut out, &found, arguments.top)?;
+        text::markdown(&mut out, &found, arguments.top, tongue)?;
     } else {
-        text::print(&mut out, &found, arguments.top, arguments.verbose)?;
+        text::print(&mut out, &found, (arguments.top, arguments.verbose), tongue)?;
     }
     say_not_found(&found.not_found);
     let damaged = say_faults(&found.notes)?;
@@ -57,8 +60,8 @@ pub(crate) fn run(_common: &Common, arguments: &Analyze) -> Result<(), Failure> 
 /// Compares the logs with those from before.
 fn compared(
     arguments: &Analyze,
-    logs: &[PathBuf],
-    rules: &RuleSet,
+    tongue: Tongue,
+    (logs, rules): (&[PathBuf], &RuleSet),
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<(), Failure> {
@@ -73,7 +76,7 @@ fn compared(
     if arguments.json {
         writeln!(out, "{}", border::json(&against::as_json(&found)))?;
     } else {
-        against::print(&mut out, &found, arguments.top, arguments.verbose)?;
+        against::print(&mut out, &found, (arguments.top, arguments.verbose), tongue)?;
     }
     let missing = |path: &&String| found.before.not_found.contains(path);
     let not_found: Vec<String> = found.after.not_found.iter().filter(missing).cloned().collect();
@@ -134,7 +137,8 @@ fn recording(store: &SessionStore) -> Result<SessionSettings, Failure> {
 }
 
 /// `tally why`.
-pub(crate) fn why(_common: &Common, arguments: &Why) -> Result<(), Failure> {
+pub(crate) fn why(common: &Common, arguments: &Why) -> Result<(), Failure> {
+    let tongue = Tongue::of(paths::locale(common)?.language);
     let options = reading(&arguments.reading)?;
     let logs = logs_of(&arguments.logs, None)?;
     let clock = LogClock::of(&logs, &options)?;
@@ -149,7 +153,7 @@ pub(crate) fn why(_common: &Common, arguments: &Why) -> Result<(), Failure> {
     if arguments.json {
         writeln!(out, "{}", border::json(&json::moment(&found)))?;
     } else {
-        text::moment(&mut out, &found, &clock)?;
+        text::moment(&mut out, &found, &clock, tongue)?;
     }
     Ok(())
 }

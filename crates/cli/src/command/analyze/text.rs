@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 
 use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, Moment, Range};
+use tallymon::core::title::Language;
 pub(crate) use tallymon::human::of_path as value;
 use tallymon::log::LogClock;
+use tallymon::translation::{self, Translation};
 
 use crate::words::{line_width, visible, wrap};
 
@@ -15,37 +17,66 @@ const INSTANCES: usize = 3;
 /// The width of a small chart.
 const CHART: usize = 60;
 
-pub(super) fn print(out: &mut impl Write, found: &Analysis, top: usize, verbose: bool) -> io::Result<()> {
-    writeln!(out, "{}", summary(found))?;
+/// The language of the texts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tongue(Option<&'static Translation>);
+
+impl Tongue {
+    pub(crate) fn of(language: Language) -> Tongue {
+        Tongue(translation::of_findings(language))
+    }
+
+    /// An English text in the language.
+    pub(crate) fn text(self, english: impl AsRef<str>) -> String {
+        let english = english.as_ref();
+        self.0.map_or_else(|| english.to_owned(), |known| known.phrase(english))
+    }
+}
+
+pub(super) fn print(
+    out: &mut impl Write,
+    found: &Analysis,
+    (top, verbose): (usize, bool),
+    tongue: Tongue,
+) -> io::Result<()> {
+    writeln!(out, "{}", summary(found, tongue))?;
     for (at, finding) in found.findings.iter().take(top).enumerate() {
         writeln!(out)?;
-        let host =
-            if finding.host.is_empty() { String::new() } else { format!(" on {}", visible(&finding.host)) };
-        let title = visible(&finding.title);
-        writeln!(out, "{}. {}: {title}{host}", at.saturating_add(1), finding.severity.name())?;
-        details(out, finding, &found.clock, verbose)?;
+        let host = on_host(finding, tongue);
+        let title = tongue.text(visible(&finding.title));
+        let severity = tongue.text(finding.severity.name());
+        writeln!(out, "{}. {severity}: {title}{host}", at.saturating_add(1))?;
+        details(out, finding, (&found.clock, tongue), verbose)?;
     }
     let hidden = found.findings.len().saturating_sub(top);
     if hidden > 0 {
-        writeln!(out, "\n{hidden} more findings; use a larger --top to show them")?;
+        let words = tongue.text(format!("{hidden} more findings; use a larger --top to show them"));
+        writeln!(out, "\n{words}")?;
     }
     if verbose {
         for skipped in &found.skipped {
             let (rule, origin) = (visible(&skipped.rule), visible(&skipped.origin));
-            writeln!(out, "not used: {rule} ({origin}): {}", visible(&skipped.reason))?;
+            let words = format!("not used: {rule} ({origin}): {}", visible(&skipped.reason));
+            writeln!(out, "{}", tongue.text(words))?;
         }
     } else if !found.skipped.is_empty() {
-        writeln!(
-            out,
-            "\n{} rules were not used; --verbose lists them with the reasons",
-            found.skipped.len()
-        )?;
+        let words =
+            format!("{} rules were not used; --verbose lists them with the reasons", found.skipped.len());
+        writeln!(out, "\n{}", tongue.text(words))?;
     }
     Ok(())
 }
 
+/// The host of a finding, behind its title.
+pub(super) fn on_host(finding: &Finding, tongue: Tongue) -> String {
+    if finding.host.is_empty() {
+        return String::new();
+    }
+    format!(" {}", tongue.text(format!("on {}", visible(&finding.host))))
+}
+
 /// What was looked at, and what was found, in one paragraph.
-fn summary(found: &Analysis) -> String {
+fn summary(found: &Analysis, tongue: Tongue) -> String {
     let clock = &found.clock;
     let range = found
         .first
@@ -61,7 +92,7 @@ fn summary(found: &Analysis) -> String {
         .filter(|(name, _)| tallymon::analyze::MACHINE_PARAMETERS.contains(&name.as_str()))
         .map(|(name, value)| match value {
             Some(value) => format!("{name} {value:.0}"),
-            None => format!("{name} unknown"),
+            None => tongue.text(format!("{name} unknown")),
         })
         .collect();
     let findings = match found.findings.len() {
@@ -69,26 +100,27 @@ fn summary(found: &Analysis) -> String {
         1 => "One finding.".to_owned(),
         count => format!("{count} findings, those that hurt most first."),
     };
-    format!("{looked}\nTaken for the machine: {} (change with --set).\n{findings}", machine.join(", "))
+    let machine = format!("Taken for the machine: {} (change with --set).", machine.join(", "));
+    [looked, machine, findings].map(|line| tongue.text(line)).join("\n")
 }
 
 pub(super) fn details(
     out: &mut impl Write,
     finding: &Finding,
-    clock: &LogClock,
+    (clock, tongue): (&LogClock, Tongue),
     verbose: bool,
 ) -> io::Result<()> {
     let shown = if verbose { usize::MAX } else { INSTANCES };
     for evidence in finding.instances.iter().take(shown) {
         writeln!(out, "   {}", visible(&evidence.path))?;
-        writeln!(out, "     {}", numbers(evidence))?;
+        writeln!(out, "     {}", numbers(evidence, tongue))?;
         for range in evidence.ranges.iter().take(if verbose { usize::MAX } else { RANGES }) {
-            writeln!(out, "     {}", range_of(range, evidence, clock))?;
+            writeln!(out, "     {}", tongue.text(range_of(range, evidence, clock)))?;
         }
         let more = (evidence.ranges.len().saturating_sub(if verbose { usize::MAX } else { RANGES })) as u64;
         let more = more.saturating_add(evidence.more_ranges);
         if more > 0 {
-            writeln!(out, "     {more} more times")?;
+            writeln!(out, "     {}", tongue.text(format!("{more} more times")))?;
         }
         if verbose || finding.instances.len() == 1 {
             writeln!(out, "     {}", chart(&evidence.course))?;
@@ -96,27 +128,26 @@ pub(super) fn details(
     }
     let hidden = finding.instances.len().saturating_sub(shown);
     if hidden > 0 {
-        writeln!(out, "   {hidden} more instances")?;
+        writeln!(out, "   {}", tongue.text(format!("{hidden} more instances")))?;
     }
     for cause in &finding.causes {
-        writeln!(out, "   busy: {}", cause_of(cause))?;
+        writeln!(out, "   {}", tongue.text(format!("busy: {}", cause_of(cause))))?;
     }
     for other in &finding.together {
-        writeln!(out, "   {}", together(other))?;
+        writeln!(out, "   {}", tongue.text(together(other)))?;
     }
     for text in [&finding.means, &finding.next].into_iter().filter(|text| !text.is_empty()) {
-        for line in wrap(&visible(text), 3, line_width()) {
+        for line in wrap(&tongue.text(visible(text)), 3, line_width()) {
             writeln!(out, "   {line}")?;
         }
     }
-    match &finding.kind {
+    let found_by = match &finding.kind {
         FindingKind::Rule { id, origin, condition } => {
-            writeln!(out, "   rule {} ({}): {}", visible(id), visible(origin), visible(condition))
+            format!("rule {} ({}): {}", visible(id), visible(origin), visible(condition))
         }
-        _ => {
-            writeln!(out, "   found without a rule, {:.0} % sure", finding.certainty * 100.0)
-        }
-    }
+        _ => format!("found without a rule, {:.0} % sure", finding.certainty * 100.0),
+    };
+    writeln!(out, "   {}", tongue.text(found_by))
 }
 
 fn together(other: &tallymon::analyze::Together) -> String {
@@ -130,18 +161,15 @@ fn together(other: &tallymon::analyze::Together) -> String {
 }
 
 /// The worst and the usual value, and how long it was so.
-fn numbers(evidence: &Evidence) -> String {
+fn numbers(evidence: &Evidence, tongue: Tongue) -> String {
     let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
     let usual = evidence.usual.map_or(String::new(), |usual| format!(", usually {}", shown(usual)));
     let share = if evidence.observed > 0.0 { 100.0 * evidence.seconds / evidence.observed } else { 100.0 };
     let limit = evidence.until_limit.map_or(String::new(), |seconds| {
         format!("; used up in {} if it goes on like this", duration(seconds))
     });
-    format!(
-        "{}{usual}; {} of the time ({share:.0} %){limit}",
-        shown(evidence.worst),
-        duration(evidence.seconds)
-    )
+    let (worst, time) = (shown(evidence.worst), duration(evidence.seconds));
+    tongue.text(format!("{worst}{usual}; {time} of the time ({share:.0} %){limit}"))
 }
 
 fn range_of(range: &Range, evidence: &Evidence, clock: &LogClock) -> String {
@@ -186,9 +214,10 @@ fn chart(course: &[Option<f64>]) -> String {
 }
 
 /// The findings as a Markdown document.
-pub(super) fn markdown(out: &mut impl Write, found: &Analysis, top: usize) -> io::Result<()> {
-    writeln!(out, "# Findings\n\n{}\n", summary(found).replace('\n', "\n\n"))?;
-    findings_markdown(out, found, top, "##")
+pub(super) fn markdown(out: &mut impl Write, found: &Analysis, top: usize, tongue: Tongue) -> io::Result<()> {
+    let heading = tongue.text("# Findings");
+    writeln!(out, "{heading}\n\n{}\n", summary(found, tongue).replace('\n', "\n\n"))?;
+    findings_markdown(out, found, top, ("##", tongue))
 }
 
 /// The findings as Markdown, each below a heading of a level.
@@ -196,33 +225,35 @@ pub(crate) fn findings_markdown(
     out: &mut impl Write,
     found: &Analysis,
     top: usize,
-    level: &str,
+    (level, tongue): (&str, Tongue),
 ) -> io::Result<()> {
+    let heads = ["counter", "worst", "usual", "time", "first seen"].map(|head| tongue.text(head));
     for (at, finding) in found.findings.iter().take(top).enumerate() {
-        let on =
-            if finding.host.is_empty() { String::new() } else { format!(" on {}", escaped(&finding.host)) };
-        let (severity, title) = (finding.severity.name(), escaped(&finding.title));
+        let on = escaped(&on_host(finding, tongue));
+        let title = escaped(&tongue.text(visible(&finding.title)));
+        let severity = tongue.text(finding.severity.name());
         writeln!(out, "{level} {}. {severity}: {title}{on}\n", at.saturating_add(1))?;
-        writeln!(out, "| counter | worst | usual | time | first seen |\n|---|---|---|---|---|")?;
+        writeln!(out, "| {} |\n|---|---|---|---|---|", heads.join(" | "))?;
         for evidence in &finding.instances {
             let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
             let usual = evidence.usual.map_or_else(|| "-".to_owned(), shown);
             let first = evidence.ranges.first();
             let first = first.map_or_else(|| "-".to_owned(), |range| found.clock.text(range.from));
-            let (worst, time) = (shown(evidence.worst), duration(evidence.seconds));
+            let (worst, time) = (shown(evidence.worst), tongue.text(duration(evidence.seconds)));
             writeln!(out, "| {} | {worst} | {usual} | {time} | {first} |", escaped(&evidence.path))?;
         }
         writeln!(out)?;
         for cause in &finding.causes {
-            writeln!(out, "- busy: {}", escaped(&cause_of(cause)))?;
+            writeln!(out, "- {}", escaped(&tongue.text(format!("busy: {}", cause_of(cause)))))?;
         }
         for other in &finding.together {
-            writeln!(out, "- {}", escaped(&together(other)))?;
+            writeln!(out, "- {}", escaped(&tongue.text(together(other))))?;
         }
-        writeln!(out, "\n{} {}\n", escaped(&finding.means), escaped(&finding.next))?;
+        let [means, next] = [&finding.means, &finding.next].map(|text| escaped(&tongue.text(visible(text))));
+        writeln!(out, "\n{means} {next}\n")?;
     }
     let hidden = found.findings.len().saturating_sub(top);
-    if hidden > 0 { writeln!(out, "{hidden} more findings.") } else { Ok(()) }
+    if hidden > 0 { writeln!(out, "{}", tongue.text(format!("{hidden} more findings."))) } else { Ok(()) }
 }
 
 /// Text that is not taken for Markdown or HTML.
@@ -238,22 +269,29 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// One moment in words.
-pub(super) fn moment(out: &mut impl Write, found: &Moment, clock: &LogClock) -> io::Result<()> {
-    writeln!(out, "{} to {}", clock.text(found.from), clock.text(found.to))?;
-    if found.deviations.is_empty() {
-        writeln!(out, "None of the {} counters that were looked at was unlike the rest.", found.looked_at)?;
+pub(super) fn moment(
+    out: &mut impl Write,
+    found: &Moment,
+    clock: &LogClock,
+    tongue: Tongue,
+) -> io::Result<()> {
+    writeln!(out, "{}", tongue.text(format!("{} to {}", clock.text(found.from), clock.text(found.to))))?;
+    let heading = if found.deviations.is_empty() {
+        format!("None of the {} counters that were looked at was unlike the rest.", found.looked_at)
     } else {
-        writeln!(out, "Unlike the rest of the log:")?;
-    }
+        "Unlike the rest of the log:".to_owned()
+    };
+    writeln!(out, "{}", tongue.text(heading))?;
     for deviation in &found.deviations {
         let shown = |number: f64| value(number, &deviation.path, deviation.counter_type);
         let (value, usual) = (shown(deviation.value), shown(deviation.usual));
-        writeln!(out, "   {}  {value}, usually {usual}", visible(&deviation.path))?;
+        let words = tongue.text(format!("{value}, usually {usual}"));
+        writeln!(out, "   {}  {words}", visible(&deviation.path))?;
     }
     for (resource, causes) in &found.busiest {
-        writeln!(out, "Busiest ({}):", resource.name())?;
+        writeln!(out, "{}", tongue.text(format!("Busiest ({}):", resource.name())))?;
         for cause in causes {
-            writeln!(out, "   {}", cause_of(cause))?;
+            writeln!(out, "   {}", tongue.text(cause_of(cause)))?;
         }
     }
     Ok(())
