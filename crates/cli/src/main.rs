@@ -16,6 +16,7 @@ mod fleet;
 mod help;
 mod hosts;
 mod log_hosts;
+mod messages;
 mod missing_values;
 #[cfg_attr(unix, path = "open_files/unix.rs")]
 #[cfg_attr(not(unix), path = "open_files/other.rs")]
@@ -101,7 +102,7 @@ fn usage(mut error: clap::Error) -> ExitCode {
         error.insert(kind, value);
     }
     // Whoever reads standard error may be gone.
-    let _ = write!(border::stderr(), "{}", error.render());
+    let _ = write!(border::stderr(), "{}", messages::in_language(error.render().to_string()));
     if std::env::args_os().nth(1).is_some_and(|word| word == "check") {
         return command::check::unknown("the arguments are wrong; 'tally check --help' lists them").code();
     }

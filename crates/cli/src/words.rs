@@ -7,14 +7,14 @@ use std::path::Path;
 pub(crate) use tallymon::core::visible::visible;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::border;
+use crate::{border, messages};
 
 /// Prints a message on standard error, after the name of the command.
 ///
 /// Write errors are ignored: standard error may be a closed pipe or a full disk, and the exit code must still
 /// be that of the message.
 pub(crate) fn say(words: impl fmt::Display) {
-    note(format_args!("tally: {words}"));
+    note(format_args!("tally: {}", messages::in_language(words.to_string())));
 }
 
 /// Prints a message on standard error as it is, for the programs of Windows.

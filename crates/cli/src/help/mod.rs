@@ -30,7 +30,7 @@ pub(crate) fn translated(command: Command, arguments: &[OsString]) -> Option<Com
 }
 
 /// The language of `--lang`, which a request for help does not parse, else that of the environment.
-fn language(arguments: &[OsString]) -> Language {
+pub(crate) fn language(arguments: &[OsString]) -> Language {
     let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
     while let Some(word) = words.next().filter(|word| word != "--") {
         let value = match word.strip_prefix("--lang") {

@@ -1,6 +1,6 @@
 //! Logs in other languages, read with tables of names that their systems have.
 
-use super::support::{Folder, has, tally};
+use super::support::{Folder, has, tally, tally_with};
 
 /// A log of a German system, with a counter of a provider of its own.
 const LOG: &str = concat!(
@@ -84,4 +84,59 @@ fn files_without_names_are_refused_by_name() {
         assert_ne!(ran.code, Some(0), "{name}");
         has(&ran.err, &[name, words]);
     }
+}
+
+#[test]
+fn messages_are_in_the_language_of_the_user() {
+    let folder = Folder::new();
+    let text = folder.write("text", b"no log");
+    let absent = folder.file("absent.blg");
+    for (arguments, code, [korean, japanese, russian]) in [
+        (
+            &["get", r"\Memry\Available MBytes"][..],
+            3,
+            [
+                "\"Memry\" 개체가 없습니다; \"Memory\"을(를) 뜻했습니까?",
+                "オブジェクト \"Memry\" はありません; もしかして \"Memory\" ですか?",
+                "нет объекта \"Memry\"; возможно, \"Memory\"?",
+            ],
+        ),
+        (
+            &["gett"],
+            2,
+            [
+                "알 수 없는 하위 명령 'gett'",
+                "サブコマンド 'gett' はありません",
+                "неизвестная подкоманда 'gett'",
+            ],
+        ),
+        (
+            &["stats", &absent],
+            3,
+            [
+                "파일이나 디렉터리가 없습니다",
+                "そのようなファイルやディレクトリはありません",
+                "Нет такого файла или каталога",
+            ],
+        ),
+        (&["stats", &text], 7, ["성능 로그가 아님: ", "性能ログではありません: ", "это не журнал: "]),
+    ] {
+        for (language, words) in [("ko", korean), ("ja", japanese), ("ru", russian)] {
+            let ran = tally(&[arguments, &["--lang", language]].concat());
+            assert_eq!(ran.code, Some(code), "{arguments:?} {}", ran.err);
+            has(&ran.err, &[words]);
+        }
+    }
+    // By the environment; and a name that looks like messages changes none that is behind it.
+    let odd = folder.write("x; --force replaces it: no object {}", b"no log");
+    let ran = tally_with(&["stats", &odd], |command| {
+        command.env("TALLY_LANG", "ko");
+    });
+    has(
+        &ran.err,
+        &[
+            "성능 로그가 아님: text \"no log\"(으)로 시작하며",
+            "Windows 바이너리 성능 로그; PDH-CSV: 계산된 값",
+        ],
+    );
 }
