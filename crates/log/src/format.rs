@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::blg::BlgReader;
+use crate::compressed::{Packing, Unpacked, noted, unpack};
 use crate::csv::CsvReader;
 use crate::error::{LogError, LogErrorKind};
 use crate::file::open_regular;
@@ -301,6 +302,9 @@ pub struct ReadOptions {
     /// What the reader of the log needs of it. Where a format finds that faster than everything, such as
     /// the parts of a lake, other counters and records may be left out; else it changes nothing.
     pub needed: Selection,
+    /// The most bytes that a compressed file is unpacked to; `None` for the usual limits, which are 16 GiB, and
+    /// a thousand times the file.
+    pub most_unpacked: Option<u64>,
     /// Counts the bytes that are read, for a progress bar.
     pub bytes_read: BytesRead,
 }
@@ -377,7 +381,7 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
     if crate::lake::is_table(path) {
         return Ok(Box::new(crate::lake::LakeReader::open(path, options)?));
     }
-    let file = match log_file(path) {
+    let mut file = match log_file(path) {
         // The name of an archive of several files is not that of a file.
         Err(error) => match crate::import::pcp::metadata_of(path) {
             Some(metadata) => return of_file(&metadata, options),
@@ -385,11 +389,50 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
         },
         file => file?,
     };
-    let mut input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
+    let head = head_of(&mut file)?;
+    let Some(packing) = Packing::detect(&head) else { return of_plain(path, file, &head, options) };
+    match unpack(file.try_clone()?, packing, options.most_unpacked, &options.bytes_read)? {
+        None => of_plain(path, file, &head, options),
+        Some(Unpacked { mut file, damage }) => {
+            let head = head_of(&mut file)?;
+            // Its bytes were counted when it was unpacked.
+            let options = ReadOptions { bytes_read: BytesRead::default(), ..options.clone() };
+            let log = match Format::detect(&head) {
+                Some(format @ (Format::Sqlite | Format::Lake)) => return Err(packed(format, packing)),
+                _ => of_plain(path, file, &head, &options)?,
+            };
+            Ok(noted(log, damage))
+        }
+    }
+}
+
+/// The first bytes of a file, which is at its begin afterwards.
+fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    input.get_mut().file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
-    input.get_mut().file.rewind()?;
-    match Format::detect(&head) {
+    file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(head)
+}
+
+/// Why a format is not read from a compressed file.
+fn packed(format: Format, packing: Packing) -> LogError {
+    let words = format!(
+        "a compressed {}: unpack it with '{}' and name that file",
+        format.info().description,
+        packing.program()
+    );
+    LogError::new(LogErrorKind::Request(words))
+}
+
+/// Opens a file that is not compressed.
+fn of_plain(
+    path: &Path,
+    file: File,
+    head: &[u8],
+    options: &ReadOptions,
+) -> Result<Box<dyn LogReader>, LogError> {
+    let input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
+    match Format::detect(head) {
         Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(input, options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(input, options)?)),
         Some(Format::Tally) => Ok(Box::new(NativeReader::seekable(input)?)),
@@ -398,7 +441,7 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
         Some(Format::Sqlite) => Ok(Box::new(crate::sqlite::SqliteReader::open(path, options)?)),
         #[cfg(feature = "parquet")]
         Some(Format::Parquet) => Ok(Box::new(crate::parquet::ParquetReader::new(input, options)?)),
-        Some(format) => match crate::import::open_files(format, path, &options.bytes_read) {
+        Some(format) => match crate::import::open_files(format, path, options) {
             Some(log) => log,
             None => read(input, options),
         },
@@ -474,21 +517,13 @@ fn unreadable(format: Format) -> LogError {
     }))
 }
 
-/// The first bytes of compressed files, and the program that unpacks them.
-const COMPRESSED: [(&[u8], &str); 4] = [
-    (&[0x1f, 0x8b], "gunzip"),
-    (&[0xfd, b'7', b'z', b'X', b'Z'], "unxz"),
-    (&[0x28, 0xb5, 0x2f, 0xfd], "unzstd"),
-    (b"PK\x03\x04", "unzip"),
-];
-
 /// Describes the first bytes of a file, for the error message.
 fn describe(head: &[u8]) -> String {
     if head.is_empty() {
         return "an empty file".to_owned();
     }
-    if let Some((_, program)) = COMPRESSED.iter().find(|(magic, _)| head.starts_with(magic)) {
-        return format!("what a compressed file begins with (unpack it first: {program})");
+    if let Some(packing) = Packing::detect(head) {
+        return format!("what a compressed file begins with (unpack it first: {})", packing.program());
     }
     let start = head.get(..head.len().min(40)).unwrap_or_default();
     match std::str::from_utf8(start) {

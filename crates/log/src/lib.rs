@@ -57,6 +57,7 @@ pub mod blg;
 pub mod clock;
 mod column_list;
 pub mod compare;
+mod compressed;
 pub mod csv;
 pub mod error;
 pub mod exposition;
@@ -87,6 +88,8 @@ pub mod sqlite;
 
 pub use clock::{LogClock, LogTime, Moment, TimeRange};
 pub use compare::{Comparison, compare};
+#[doc(hidden)]
+pub use compressed::unpacked_length;
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use file::open_regular;
 pub use format::{BytesRead, FORMATS, Format, FormatInfo, HEAD, ReadOptions, open, read_bytes};

@@ -505,3 +505,40 @@ fn a_cut_or_missing_file_is_named() {
         }
     }
 }
+
+/// `pmlogger_daily` compresses the volumes of archives, and later their descriptions.
+#[cfg(feature = "compressed")]
+#[test]
+fn compressed_archives_are_read() {
+    let scratch = Scratch::new();
+    let rows = |path: &Path| {
+        let mut log = open(path, &ReadOptions::default()).unwrap();
+        let mut rows = Vec::new();
+        while let Some(record) = log.next_record().unwrap() {
+            rows.push(format!("{record:?}"));
+        }
+        (rows, log.about().notes.damage_count)
+    };
+    let expected = rows(&fixture("pcp-v3.meta"));
+    assert!(expected.0.len() > 2);
+    for (program, ending) in [("xz", "xz"), ("zstd", "zst"), ("gzip", "gz")] {
+        let Some(program) = tallymon_testkit::peer(program) else { return };
+        let place = |name: &str| scratch.join(format!("{ending}.{name}"));
+        let pack = |name: &str| {
+            let packed =
+                Command::new(&program).arg("-c").arg(fixture(&format!("pcp-v3.{name}"))).output().unwrap();
+            std::fs::write(place(&format!("{name}.{ending}")), packed.stdout).unwrap();
+        };
+        pack("0");
+        std::fs::copy(fixture("pcp-v3.meta"), place("meta")).unwrap();
+        for given in ["meta", &format!("0.{ending}")] {
+            assert_eq!(rows(&place(given)), expected, "{ending} {given}");
+        }
+        std::fs::remove_file(place("meta")).unwrap();
+        pack("meta");
+        for given in [format!("meta.{ending}"), format!("0.{ending}")] {
+            assert_eq!(rows(&place(&given)), expected, "{ending} {given}");
+        }
+        assert_eq!(rows(&scratch.join(ending)), expected, "{ending}, its name");
+    }
+}

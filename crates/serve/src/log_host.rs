@@ -53,6 +53,9 @@ enum Stage {
     Failed(String),
 }
 
+/// The most bytes that an uploaded log is unpacked to, if it is compressed.
+const MOST_UNPACKED: u64 = 1 << 30;
+
 impl LogHost {
     /// A log that is still to be opened.
     pub(crate) fn new(path: &Path, name: String, is_upload: bool) -> Arc<LogHost> {
@@ -85,7 +88,10 @@ impl LogHost {
 
     /// Reads the log once, for what is in it. Everything else waits until then, and says so.
     pub(crate) fn open(&self, options: &ReadOptions) {
-        let options = ReadOptions { bytes_read: self.read.clone(), ..options.clone() };
+        let mut options = ReadOptions { bytes_read: self.read.clone(), ..options.clone() };
+        if self.is_upload {
+            options.most_unpacked = Some(MOST_UNPACKED);
+        }
         let state = match Log::open(&self.path, &options) {
             Ok(log) => Stage::Ready(log),
             // The path of an upload says nothing to the user.

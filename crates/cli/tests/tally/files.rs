@@ -203,3 +203,47 @@ fn a_block_keeps_the_language_of_the_user() {
     });
     has(&ran.data(), &["Память", "Процессор"]);
 }
+
+#[test]
+fn compressed_logs_are_read_and_leave_nothing_behind() {
+    let Some(xz) = tallymon_testkit::peer("xz") else { return };
+    let folder = Folder::new();
+    let rows = (0..60).map(|row| format!("\"01/31/2026 12:00:{row:02}.000\",\"{row}\"\n"));
+    let text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\Memory\\Available MBytes\"\n")
+        + &rows.collect::<String>();
+    let plain = folder.write("plain.csv", text.as_bytes());
+    let packed = std::process::Command::new(xz).arg("-c").arg(&plain).output().unwrap().stdout;
+    let log = folder.write("plain.csv.xz", &packed);
+    let room = folder.file("room");
+    std::fs::create_dir(&room).unwrap();
+    let own = |command: &mut std::process::Command| {
+        command.env("TMPDIR", &room);
+    };
+    for arguments in [&["stats"][..], &["relog"], &["analyze"]] {
+        let (expected, ran) =
+            (tally(&[arguments, &[&plain]].concat()), tally_with(&[arguments, &[&log]].concat(), own));
+        assert_eq!(
+            (ran.code, ran.out.replace("plain.csv.xz", "plain.csv")),
+            (Some(0), expected.out),
+            "{}",
+            ran.err
+        );
+    }
+    let info = tally_with(&["info", &log], own).data();
+    has(&info, &[&format!("size  {} bytes", packed.len()), "records  60, "]);
+    assert_eq!(std::fs::read_dir(&room).unwrap().count(), 0);
+    let nowhere = |command: &mut std::process::Command| {
+        command.env("TMPDIR", folder.file("nowhere"));
+    };
+    let ran = tally_with(&["stats", &log], nowhere);
+    assert_eq!(ran.code, Some(1));
+    has(
+        &ran.err,
+        &["plain.csv.xz: its unpacked form does not fit into ", "nowhere", "unpack it with 'unxz'"],
+    );
+    // Cut: what is there is shown, and the damage is said.
+    let cut = folder.write("cut.csv.xz", &packed[..packed.len() - 8]);
+    let ran = tally_with(&["stats", &cut], own);
+    assert_eq!(ran.code, Some(7), "{}", ran.err);
+    has(&ran.err, &["the compressed file is damaged"]);
+}

@@ -33,7 +33,7 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use crate::error::LogError;
-use crate::format::{BytesRead, Format, ReadOptions};
+use crate::format::{Format, ReadOptions};
 use crate::reader::LogReader;
 
 /// Opens an imported format that is one stream.
@@ -59,10 +59,10 @@ pub(crate) fn open<'a>(
 pub(crate) fn open_files(
     format: Format,
     path: &Path,
-    count: &BytesRead,
+    options: &ReadOptions,
 ) -> Option<Result<Box<dyn LogReader>, LogError>> {
     match format {
-        Format::Pcp => Some(pcp::open(path, count).and_then(boxed)),
+        Format::Pcp => Some(pcp::open(path, options).and_then(boxed)),
         _ => None,
     }
 }

@@ -102,9 +102,13 @@ fn value(common: &Common, place: &WordPosition<'_>, argument: &Arg) -> Answer {
     }
 }
 
+/// The extensions of compressed logs.
+const COMPRESSED: [&str; 3] = ["gz", "xz", "zst"];
+
 /// Files of logs, by their extensions.
 fn logs() -> Answer {
-    Answer::Files(FORMATS.iter().filter(|format| format.reads).map(|format| format.extension).collect())
+    let formats = FORMATS.iter().filter(|format| format.reads).map(|format| format.extension);
+    Answer::Files(formats.chain(COMPRESSED).collect())
 }
 
 /// The logs that a line names: counters are completed from them.

@@ -11,13 +11,13 @@ mod values;
 pub(crate) use values::PcpDecoder;
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::columns::Columns;
+use crate::compressed::{Packing, Unpacked, open_or_compressed, unpack, without_ending};
 use crate::error::{LogError, LogErrorKind};
-use crate::file::open_regular;
-use crate::format::BytesRead;
+use crate::format::{BytesRead, ReadOptions};
 
 #[cfg(test)]
 pub(crate) use metrics::tables;
@@ -44,6 +44,7 @@ impl Read for Counted {
 
 /// The name of an archive without its ending, if the path has one of an archive.
 fn base(path: &Path) -> Option<PathBuf> {
+    let path = without_ending(path);
     let ending = path.extension()?.to_str()?;
     let is_one = ending == "meta" || ending == "index" || ending.parse::<u32>().is_ok();
     is_one.then(|| path.with_extension(""))
@@ -60,44 +61,62 @@ fn file_of(base: &Path, ending: &str) -> PathBuf {
 /// The file with the descriptions of an archive that is given by its name without an ending.
 pub(crate) fn metadata_of(base: &Path) -> Option<PathBuf> {
     let path = file_of(base, "meta");
-    path.is_file().then_some(path)
+    open_or_compressed(&path).ok().map(|(_, path)| path)
 }
 
 /// Opens an archive by the path of one of its files.
-pub(crate) fn open(path: &Path, count: &BytesRead) -> Result<(PcpDecoder<'static>, Columns), LogError> {
+pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<(PcpDecoder<'static>, Columns), LogError> {
     let Some(base) = base(path) else {
         let words = "a file of a PCP archive under a foreign name: it needs its own ending (.0, .meta), \
                      and the other files of the archive beside it";
         return Err(LogError::new(LogErrorKind::NotALog(words.to_owned())));
     };
-    let input = |path: &Path| -> io::Result<Box<dyn Read + Send>> {
-        Ok(Box::new(BufReader::with_capacity(1 << 16, Counted(open_regular(path)?, count.clone()))))
-    };
     let metadata = file_of(&base, "meta");
-    let metadata = input(&metadata).map_err(|error| LogError::from(error).in_file(&metadata))?;
-    let count = count.clone();
+    let metadata = part(&metadata, options).map_err(|error| LogError::from(error).in_file(&metadata))?;
+    let options = options.clone();
     let mut earliest = Some(first_volume(&base));
     let volumes: Volumes<'static> = Box::new(move |nth| {
         let number = earliest.get_or_insert(0).saturating_add(nth);
-        let path = file_of(&base, &number.to_string());
-        match open_regular(&path) {
-            Ok(file) => {
-                Ok(Some(Box::new(BufReader::with_capacity(1 << 16, Counted(file, count.clone()))) as Box<_>))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                for ending in ["xz", "zst", "gz", "bz2", "lzma"] {
-                    let packed = file_of(&path, ending);
-                    if packed.exists() {
-                        let words = format!("{} is compressed; unpack it first", packed.display());
-                        return Err(io::Error::new(io::ErrorKind::InvalidData, words));
-                    }
-                }
-                Ok(None)
-            }
+        match part(&file_of(&base, &number.to_string()), &options) {
+            Ok(volume) => Ok(Some(volume)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     });
     PcpDecoder::open(metadata, volumes)
+}
+
+/// Opens one file of an archive, which `pmlogger_daily` may have compressed.
+fn part(path: &Path, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
+    let (mut file, path) = open_or_compressed(path)?;
+    let mut head = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut head)?;
+    file.rewind()?;
+    let count = options.bytes_read.clone();
+    let Some(packing) = Packing::detect(&head) else { return Ok(buffered(Counted(file, count))) };
+    let unpacked = unpack(file, packing, options.most_unpacked, &count);
+    let unpacked = unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+    match unpacked {
+        Some(Unpacked { file, damage: None }) => Ok(buffered(file)),
+        Some(Unpacked { file, damage: Some(damage) }) => Ok(buffered(file.chain(Broken(damage.what)))),
+        None => {
+            let words = format!("{} is compressed; unpack it with '{}'", path.display(), packing.program());
+            Err(io::Error::new(io::ErrorKind::InvalidData, words))
+        }
+    }
+}
+
+fn buffered(input: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+    Box::new(BufReader::with_capacity(1 << 16, input))
+}
+
+/// The end of what could be unpacked.
+struct Broken(String);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::new(io::ErrorKind::InvalidData, self.0.clone()))
+    }
 }
 
 /// The number of the first volume: old ones may have been removed.
