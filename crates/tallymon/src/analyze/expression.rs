@@ -28,6 +28,31 @@ pub struct Expression {
     root: Node,
 }
 
+/// A comparison of one name with a number, without which a condition does not hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Gate {
+    /// The name, by its position.
+    pub(super) name: usize,
+    operator: Operator,
+    number: f64,
+    /// Whether it is the whole condition.
+    pub(super) is_whole: bool,
+}
+
+impl Gate {
+    /// Whether the comparison holds for a value of the name.
+    #[inline]
+    pub(super) fn passes(&self, value: f64) -> bool {
+        match self.operator {
+            Operator::Less => value < self.number,
+            Operator::LessOrEqual => value <= self.number,
+            Operator::Greater => value > self.number,
+            Operator::GreaterOrEqual => value >= self.number,
+            _ => true,
+        }
+    }
+}
+
 /// Why a text is no expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpressionError {
@@ -94,6 +119,11 @@ impl Expression {
         Expression { text: self.text.clone(), root: with_values(&self.root, from, values) }
     }
 
+    /// A comparison without which it does not hold, if there is one.
+    pub(super) fn gate(&self) -> Option<Gate> {
+        gate(&self.root)
+    }
+
     /// Whether it uses a name, by its position.
     pub fn uses(&self, name: usize) -> bool {
         uses(&self.root, name)
@@ -142,6 +172,33 @@ fn with_values(node: &Node, from: usize, values: &[Option<f64>]) -> Node {
     // Division by 0 has no value, and stays as it is.
     let number = if has_numbers { value(&made, &[]) } else { None };
     number.map_or(made, Node::Number)
+}
+
+/// See [`Expression::gate`].
+fn gate(node: &Node) -> Option<Gate> {
+    let Node::Binary(operator, left, right) = node else { return None };
+    let (name, operator, number) = match (operator, left.as_ref(), right.as_ref()) {
+        (Operator::And, left, right) => {
+            return gate(left).or_else(|| gate(right)).map(|gate| Gate { is_whole: false, ..gate });
+        }
+        (operator, Node::Name(name), Node::Number(number)) => (*name, *operator, *number),
+        (operator, Node::Number(number), Node::Name(name)) => {
+            let turned = match operator {
+                Operator::Less => Operator::Greater,
+                Operator::LessOrEqual => Operator::GreaterOrEqual,
+                Operator::Greater => Operator::Less,
+                Operator::GreaterOrEqual => Operator::LessOrEqual,
+                _ => return None,
+            };
+            (*name, turned, *number)
+        }
+        _ => return None,
+    };
+    let is_ordered = matches!(
+        operator,
+        Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual
+    );
+    is_ordered.then_some(Gate { name, operator, number, is_whole: true })
 }
 
 fn uses(node: &Node, name: usize) -> bool {

@@ -82,3 +82,52 @@ fn knows_on_which_side_a_value_is_bad() {
         assert_eq!(parse(text).unwrap().is_below(0), below, "{text}");
     }
 }
+
+/// Where a gate closes, the condition does not hold; where it is the whole condition, it decides alone.
+#[test]
+fn a_gate_decides_as_the_condition_does() {
+    let names: Vec<String> = ["a", "b"].map(str::to_owned).to_vec();
+    let values = [None, Some(-1.0), Some(0.0), Some(5.0), Some(7.0), Some(1e9)];
+    let mut gates = 0;
+    for text in [
+        "a > 5",
+        "a >= 5",
+        "a < 5",
+        "a <= 5",
+        "5 < a",
+        "5 <= a",
+        "5 > a",
+        "5 >= a",
+        "a > 5 and b < 7",
+        "b < 7 and a > 5 and a < 9",
+        "a > b and b >= 5",
+        "(a > 5 or b > 5) and 7 >= b",
+        "a = 5",
+        "a != 5",
+        "not (a > 5)",
+        "a > 5 or b > 5",
+        "a + b > 5",
+        "a > b",
+        "a",
+    ] {
+        let condition = Expression::parse(text, &names).unwrap();
+        let Some(gate) = condition.gate() else { continue };
+        gates += 1;
+        for first in values {
+            for second in values {
+                let row = [first, second];
+                match row[gate.name] {
+                    Some(value) if !gate.passes(value) => {
+                        assert_eq!(condition.holds(&row), Some(false), "{text} {row:?}")
+                    }
+                    Some(_) if gate.is_whole => {
+                        assert_eq!(condition.holds(&row), Some(true), "{text} {row:?}")
+                    }
+                    None if gate.is_whole => assert_eq!(condition.holds(&row), None, "{text} {row:?}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert_eq!(gates, 12);
+}

@@ -11,7 +11,7 @@ use tallymon_log::select::is_meant;
 use tallymon_log::zone::add_minutes;
 use tallymon_log::{Column, Cooker, LogClock, LogError, Notes, ReadOptions, Selection, TimeRange, open};
 
-use super::expression::Expression;
+use super::expression::{Expression, Gate};
 use super::headline::{HEADLINES, Headline};
 use super::machine::{self, MACHINE_RECORDS, Memory};
 use super::rule::RuleSet;
@@ -27,6 +27,17 @@ pub(super) struct Course {
     pub(super) track: Track,
     /// Of headline counters: what it was in each hour.
     pub(super) hours: Option<Hours>,
+}
+
+/// What decides for most records that a rule does not hold on an instance, without a look at the instance.
+struct Door {
+    gate: Gate,
+    /// The course of the name of the gate.
+    course: usize,
+    /// Whether no range is open.
+    is_closed: bool,
+    /// The time in which the gate decided it, which belongs to the time that the watch observed.
+    observed: f64,
 }
 
 /// What was read.
@@ -49,8 +60,15 @@ pub(super) struct Pass {
     /// The course of each counter of each rule by host and instance; without instance for counters that all
     /// instances of the rule share.
     sources: HashMap<(usize, usize, String, Option<String>), usize>,
-    /// The distances of the last records.
+    /// The door of each watch that has one.
+    doors: Vec<Option<Door>>,
+    /// Whether the doors have to be made again, because watches or their columns are new.
+    has_new_watches: bool,
+    /// The distances of the last records, and the one in the middle.
     distances: VecDeque<u64>,
+    usual_distance: Option<u64>,
+    /// The values of one watch, kept for its memory.
+    inputs: Vec<Option<f64>>,
     /// The value of each course in the last record, and what the open bucket has of each: beside each other,
     /// because every value of a log passes here.
     latest: Vec<Option<f64>>,
@@ -180,7 +198,11 @@ impl Pass {
             wanted,
             watch_of: HashMap::new(),
             sources: HashMap::new(),
+            doors: Vec::new(),
+            has_new_watches: false,
             distances: VecDeque::new(),
+            usual_distance: None,
+            inputs: Vec::new(),
             latest: Vec::new(),
             open: Vec::new(),
             open_at: 0,
@@ -231,6 +253,7 @@ impl Pass {
     /// Ends the ranges and the bucket that are open.
     fn end_log(&mut self) {
         self.close_bucket();
+        self.take_observed();
         for watch in &mut self.watches {
             if let Some(rule) = self.rules.rules.get(watch.rule) {
                 watch.end(rule);
@@ -280,6 +303,7 @@ impl Pass {
             return;
         };
         let wanted = self.wanted.get(&names_of(parts)).cloned().unwrap_or_default();
+        self.has_new_watches |= !wanted.is_empty();
         for (number, slot) in wanted {
             let Some(rule) = self.rules.rules.get(number) else { continue };
             let Some((_, path)) = rule.counters.get(slot) else { continue };
@@ -363,8 +387,27 @@ impl Pass {
         }
         let previous = before.replace(time).filter(|previous| *previous <= time);
         let near = previous.filter(|previous| !self.is_gap(*previous, time));
-        let mut inputs = Vec::new();
-        for watch in &mut self.watches {
+        if self.has_new_watches {
+            self.make_doors();
+        }
+        self.watch(near, time);
+    }
+
+    /// Takes the values of a record into the watches.
+    fn watch(&mut self, near: Option<FileTime>, time: FileTime) {
+        let seconds = seconds_between(near.unwrap_or(time), time);
+        let inputs = &mut self.inputs;
+        for (watch, door) in self.watches.iter_mut().zip(&mut self.doors) {
+            if let Some(door) = door.as_mut().filter(|door| door.is_closed) {
+                match self.latest.get(door.course).copied().flatten() {
+                    Some(value) if !door.gate.passes(value) => {
+                        door.observed += seconds;
+                        continue;
+                    }
+                    None if door.gate.is_whole => continue,
+                    _ => {}
+                }
+            }
             let Some(rule) = self.rules.rules.get(watch.rule) else { continue };
             if near.is_none() {
                 watch.end(rule);
@@ -372,8 +415,34 @@ impl Pass {
             inputs.clear();
             let latest = |column: &Option<usize>| column.and_then(|column| *self.latest.get(column)?);
             inputs.extend(watch.columns.iter().map(latest));
-            watch.growth(rule, near.map_or(0.0, |near| seconds_between(near, time)), &mut inputs);
-            watch.record(rule, near.unwrap_or(time), time, &inputs);
+            watch.growth(rule, if near.is_some() { seconds } else { 0.0 }, inputs);
+            watch.record(rule, near.unwrap_or(time), time, inputs);
+            if let Some(door) = door {
+                door.is_closed = watch.is_closed();
+            }
+        }
+    }
+
+    /// Makes the doors of all watches again.
+    fn make_doors(&mut self) {
+        self.take_observed();
+        self.has_new_watches = false;
+        let door = |watch: &Watch| {
+            let rule = self.rules.rules.get(watch.rule)?;
+            // A growth needs every value.
+            let gate = rule.when.gate().filter(|_| rule.growth.is_empty())?;
+            let course = (*watch.columns.get(gate.name)?)?;
+            Some(Door { gate, course, is_closed: watch.is_closed(), observed: 0.0 })
+        };
+        self.doors = self.watches.iter().map(door).collect();
+    }
+
+    /// Gives the watches the time that their doors observed.
+    fn take_observed(&mut self) {
+        for (watch, door) in self.watches.iter_mut().zip(&mut self.doors) {
+            if let Some(door) = door {
+                watch.observed += std::mem::take(&mut door.observed);
+            }
         }
     }
 
@@ -389,13 +458,15 @@ impl Pass {
     /// Whether records are missing between two: they are more than three usual distances apart.
     fn is_gap(&mut self, from: FileTime, to: FileTime) -> bool {
         let distance = to.0.saturating_sub(from.0);
-        let mut sorted: Vec<u64> = self.distances.iter().copied().collect();
-        sorted.sort_unstable();
-        let usual = sorted.get(sorted.len() / 2).copied();
-        if self.distances.len() >= 15 {
-            self.distances.pop_front();
-        }
+        let usual = self.usual_distance;
+        let oldest = if self.distances.len() >= 15 { self.distances.pop_front() } else { None };
         self.distances.push_back(distance);
+        // Records are mostly as far apart as ever.
+        if oldest != Some(distance) {
+            let mut sorted: Vec<u64> = self.distances.iter().copied().collect();
+            sorted.sort_unstable();
+            self.usual_distance = sorted.get(sorted.len() / 2).copied();
+        }
         usual.is_some_and(|usual| distance > usual.saturating_mul(3))
     }
 

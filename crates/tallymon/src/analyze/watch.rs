@@ -117,6 +117,11 @@ impl Watch {
         }
     }
 
+    /// Whether no range is open.
+    pub(super) fn is_closed(&self) -> bool {
+        self.open.is_none()
+    }
+
     /// Ends the range that is open: the condition does not hold any more, or records are missing.
     pub(super) fn end(&mut self, rule: &Rule) {
         let Some(range) = self.open.take() else { return };
