@@ -17,12 +17,15 @@ use crate::stats::{ColumnStats, Stats, Summary, gather};
 
 /// How the times of two logs are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Align {
+pub enum Align<'t> {
     /// By their starts, for as long as the shorter log. For two runs of the same work.
     #[default]
     Start,
     /// By the clock: the time that both logs cover. For two hosts at the same time.
     Clock,
+    /// By something that happened in each log: the time of it in the first log, in the second one, and in those
+    /// beside them. As much before and after it is compared as all logs have.
+    Events(&'t [FileTime]),
 }
 
 /// The comparison of two logs.
@@ -100,7 +103,7 @@ impl Difference {
 /// A log can not be read, no requested counter is in the logs, or they have no time in common.
 pub fn compare(
     paths: [&Path; 2],
-    align: Align,
+    align: Align<'_>,
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Comparison, LogError> {
@@ -116,7 +119,7 @@ pub fn compare(
 pub fn compare_beside(
     paths: [&Path; 2],
     beside: &[&Path],
-    align: Align,
+    align: Align<'_>,
     selection: &Selection,
     options: &ReadOptions,
 ) -> Result<Comparison, LogError> {
@@ -177,7 +180,7 @@ fn aligned(
     paths: [&Path; 2],
     [one, other]: [(FileTime, FileTime); 2],
     others: &[(FileTime, FileTime)],
-    align: Align,
+    align: Align<'_>,
 ) -> Result<[TimeRange; 2], LogError> {
     let select = |from: FileTime, to: FileTime| TimeRange { from: Some(from), to: Some(to) };
     match align {
@@ -187,6 +190,26 @@ fn aligned(
                 others.iter().map(|range| length(*range)).fold(length(one).min(length(other)), u64::min);
             let until = |first: FileTime| FileTime(first.0.saturating_add(shorter));
             Ok([select(one.0, until(one.0)), select(other.0, until(other.0))])
+        }
+        Align::Events(times) => {
+            let all = || [one, other].into_iter().chain(others.iter().copied()).zip(times);
+            if times.len() != others.len().saturating_add(2) {
+                let words =
+                    format!("{} times of the event for {} logs", times.len(), others.len().saturating_add(2));
+                return Err(LogError::new(LogErrorKind::Request(words)));
+            }
+            if all().any(|((first, last), event)| *event < first || *event > last) {
+                let words = "a log has no record at the time of its event";
+                return Err(LogError::new(LogErrorKind::NoRecords(words.to_owned())));
+            }
+            let before = all().map(|((first, _), event)| event.0.saturating_sub(first.0)).min();
+            let after = all().map(|((_, last), event)| last.0.saturating_sub(event.0)).min();
+            let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+            let around = |event: Option<&FileTime>| {
+                let event = event.copied().unwrap_or_default();
+                select(FileTime(event.0.saturating_sub(before)), FileTime(event.0.saturating_add(after)))
+            };
+            Ok([around(times.first()), around(times.get(1))])
         }
         Align::Clock => {
             let common = |(from, to): (FileTime, FileTime), other: &(FileTime, FileTime)| {
@@ -271,6 +294,44 @@ mod tests {
         let path = std::env::temp_dir().join(format!("tallymon-compare-{name}-{}.csv", std::process::id()));
         std::fs::write(&path, text + "\r\n").unwrap();
         path
+    }
+
+    #[test]
+    fn logs_are_lined_up_by_an_event() {
+        // The same work after a peak, which is later in the second log.
+        let one = log("peak", "web1", 10, &[("A", &[1.0, 9.0, 2.0, 3.0, 4.0])]);
+        let other = log("late", "web1", 20, &[("A", &[0.0, 0.0, 1.0, 9.0, 2.0, 3.0])]);
+        let (select, read) = (Selection::default(), ReadOptions::default());
+        let first_of = |path: &Path| range(path, &select, &read).unwrap().0;
+        let after = |path: &Path, seconds: u64| FileTime(first_of(path).0 + seconds * 10_000_000);
+        let events = [after(&one, 1), after(&other, 3)];
+        let found = compare([&one, &other], Align::Events(&events), &select, &read).unwrap();
+        // One record before and two behind it: all that both have.
+        assert_eq!((found.sides[0].records, found.sides[1].records), (4, 4));
+        assert_eq!(
+            (found.sides[0].first, found.sides[1].first),
+            (Some(after(&one, 0)), Some(after(&other, 2)))
+        );
+        assert_eq!(found.differences[0].absolute(), 0.0);
+        // By their starts they differ.
+        let found = compare([&one, &other], Align::Start, &select, &read).unwrap();
+        assert!(found.differences[0].absolute() != 0.0);
+        // A log beside them with less before its event.
+        let third = [events[0], events[1], first_of(&one)];
+        let found = compare_beside([&one, &other], &[&one], Align::Events(&third), &select, &read).unwrap();
+        assert_eq!((found.sides[0].records, found.sides[1].records), (3, 3));
+        for (events, words) in [
+            (&[after(&one, 9), events[1]][..], "no record at the time of its event"),
+            (&[FileTime(0), FileTime(u64::MAX)], "no record at the time of its event"),
+            (&[events[0]], "1 times of the event for 2 logs"),
+        ] {
+            let error =
+                compare([&one, &other], Align::Events(events), &select, &read).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        for path in [one, other] {
+            std::fs::remove_file(path).unwrap();
+        }
     }
 
     #[test]

@@ -155,6 +155,14 @@ async function lookAtTwo(page) {
   await page.locator(".compare .u-over").waitFor();
   await page.locator(".compare").scrollIntoViewIfNeeded();
   await look(page, "compare");
+  // By an event of each log; the begin is one that every log has.
+  await page.getByLabel("Align").selectOption("event");
+  await page.getByRole("combobox", { name: "by an event B" }).selectOption({ label: "First record" });
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await first.getByText("Process(sh)").waitFor();
+  await page.locator(".compare .u-over").waitFor();
+  await look(page, "compare-event");
+  await page.getByLabel("Align").selectOption("start");
   const card = page.locator("section.card", { hasText: "slower.csv" }).first();
   await card.getByRole("combobox").selectOption("tsv");
   await card.getByRole("checkbox").check();

@@ -100,11 +100,13 @@ pub(crate) fn differences(
     read: &ReadOptions,
     parameters: &Parameters,
 ) -> Result<Value, Refused> {
+    let events = parameters.times("at")?;
     let align = match parameters.text("align") {
         None | Some("start") => Align::Start,
         Some("clock") => Align::Clock,
+        Some("event") => Align::Events(&events),
         Some(other) => {
-            return Err(Refused::bad_request(format!("align={:?}: start or clock", visible(other))));
+            return Err(Refused::bad_request(format!("align={:?}: start, clock or event", visible(other))));
         }
     };
     let top = usize::try_from(parameters.number("top")?.unwrap_or(USUAL).min(MOST)).unwrap_or_default();

@@ -60,15 +60,12 @@ impl Parameters {
 
     /// A time in milliseconds since 1970, UTC.
     pub(crate) fn time(&self, name: &str) -> Result<Option<FileTime>, Refused> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        let milliseconds: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
-        let time = milliseconds.and_then(|number| {
-            // A float of this size has microseconds; more is not asked for.
-            FileTime::from_unix_nanoseconds((number * 1000.0).round() as i128 * 1000)
-        });
-        let bad =
-            || Refused::bad_request(format!("{name}={text:?}: milliseconds since 1970 (UTC) are expected"));
-        time.ok_or_else(bad).map(Some)
+        self.text(name).map(|text| time(name, text)).transpose()
+    }
+
+    /// All times of a parameter that stands several times.
+    pub(crate) fn times(&self, name: &str) -> Result<Vec<FileTime>, Refused> {
+        self.all(name).map(|text| time(name, text)).collect()
     }
 
     /// The language of names and texts; English by default.
@@ -80,6 +77,17 @@ impl Parameters {
             _ => Language::ENGLISH,
         }
     }
+}
+
+/// A time in milliseconds since 1970, UTC.
+fn time(name: &str, text: &str) -> Result<FileTime, Refused> {
+    let milliseconds: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
+    let parsed = milliseconds.and_then(|number| {
+        // A float of this size has microseconds; more is not asked for.
+        FileTime::from_unix_nanoseconds((number * 1000.0).round() as i128 * 1000)
+    });
+    let bad = || Refused::bad_request(format!("{name}={text:?}: milliseconds since 1970 (UTC) are expected"));
+    parsed.ok_or_else(bad)
 }
 
 /// A text with `%41` and `+`; `None` if it is not UTF-8.

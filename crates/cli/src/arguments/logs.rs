@@ -110,6 +110,10 @@ pub(crate) struct Compare {
     /// Line up the two logs by their starts or by clock time.
     #[arg(long, value_name = "HOW", default_value = "start")]
     pub(crate) align: AlignBy,
+    /// Line them up by something that happened in both: the time of it in A, and with a second --event in B.
+    /// Without that one it was at the same time. As much before and after it is compared as both logs have.
+    #[arg(long, value_name = "TIME", conflicts_with = "align")]
+    pub(crate) event: Vec<String>,
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Show only the N counters that differ most.

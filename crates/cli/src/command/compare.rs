@@ -1,27 +1,32 @@
 //! `tally compare`: shows which counters differ most between two performance logs.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde_json::json;
 use tallymon::clock::rfc3339;
-use tallymon::log::ReadOptions;
+use tallymon::core::time::FileTime;
 use tallymon::log::compare::{Align, Comparison, Difference, compare};
+use tallymon::log::{LogClock, ReadOptions};
 
+use super::analyze::moment;
 use super::relog::{ended, reading, say_damage, say_not_found, selection};
 use super::stats::{number_of, summary_json};
 use crate::arguments::{self, AlignBy, Common};
 use crate::border;
-use crate::exit::Failure;
+use crate::exit::{Failure, Kind};
 use crate::progress::Progress;
 use crate::words::{shown, table, visible};
 
 pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<(), Failure> {
+    let paths = [arguments.first.as_path(), arguments.second.as_path()];
+    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
+    let events = events(arguments, paths, &options)?;
     let align = match arguments.align {
+        _ if !events.is_empty() => Align::Events(&events),
         AlignBy::Start => Align::Start,
         AlignBy::Clock => Align::Clock,
     };
-    let paths = [arguments.first.as_path(), arguments.second.as_path()];
-    let options = ReadOptions { cap: arguments.choice.cap, ..reading(&arguments.reading)? };
     let progress = Progress::of(&options.bytes_read, &paths, 1);
     let found = compare(paths, align, &selection(&arguments.choice)?, &options)?;
     drop(progress);
@@ -38,6 +43,27 @@ pub(crate) fn run(_common: &Common, arguments: &arguments::Compare) -> Result<()
         damaged |= side.notes.damage_count > 0;
     }
     ended(damaged, &found.not_found)
+}
+
+/// When the event was in each log, each by its own clock.
+fn events(
+    arguments: &arguments::Compare,
+    paths: [&Path; 2],
+    options: &ReadOptions,
+) -> Result<Vec<FileTime>, Failure> {
+    let (Some(in_first), in_second) = (arguments.event.first(), arguments.event.get(1)) else {
+        return Ok(Vec::new());
+    };
+    if arguments.event.len() > 2 {
+        let words = "--event: two times at most, for two logs";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    let texts = [in_first, in_second.unwrap_or(in_first)];
+    let of_log = |(path, text): (&Path, &String)| {
+        let clock = LogClock::of(&[path.to_path_buf()], options)?;
+        moment(text, &clock)
+    };
+    paths.into_iter().zip(texts).map(of_log).collect()
 }
 
 const TITLES: [&str; 7] = ["mean A", "mean B", "B - A", "change", "95 % A", "95 % B", "counter"];

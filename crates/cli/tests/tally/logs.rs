@@ -272,6 +272,26 @@ fn two_logs_are_compared() {
 }
 
 #[test]
+fn two_logs_are_compared_by_an_event() {
+    let folder = Folder::new();
+    let log = |name: &str, hour: u32, values: &[u32]| {
+        let head = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\Memory\\Available MBytes\"\r\n".to_owned();
+        let rows = values.iter().enumerate();
+        let rows = rows.map(|(at, value)| format!("\"01/31/2026 {hour}:00:{at:02}.000\",\"{value}\"\r\n"));
+        folder.write(name, (head + &rows.collect::<String>()).as_bytes())
+    };
+    let (one, other) = (log("one.csv", 10, &[1, 90, 2, 3]), log("other.csv", 11, &[7, 7, 1, 90, 2, 3]));
+    let by = |more: &[&str]| tally(&[&["compare", &one, &other, "--json"], more].concat());
+    let found = by(&["--event", "10:00:01", "--event", "11:00:03"]).json();
+    assert_eq!(found["differences"][0]["absolute"].as_f64(), Some(0.0), "{found}");
+    assert!(by(&[]).json()["differences"][0]["absolute"].as_f64() != Some(0.0));
+    has(&by(&["--event", "10:00:01"]).words(4), &["no record at the time of its event"]);
+    has(&by(&["--event", "10:00:01", "--event", "1", "--event", "2"]).words(2), &["two times at most"]);
+    has(&by(&["--event", "noon"]).words(2), &["noon"]);
+    has(&by(&["--event", "10:00:01", "--align", "start"]).words(2), &["--align"]);
+}
+
+#[test]
 fn files_that_are_not_logs_are_refused() {
     let folder = Folder::new();
     let file = folder.write("x.blg", b"no log at all");

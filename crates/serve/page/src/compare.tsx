@@ -6,12 +6,17 @@ import { duration, number } from "./format";
 import type { Data } from "./live";
 import { Swatch } from "./monitor";
 import { fail, hosts, said, theme } from "./state";
-import { t } from "./words";
+import { rangesOf } from "./marks";
+import type { Finding } from "./report";
+import { lang, t } from "./words";
 
 const MOST = 8;
 const LETTERS = "ABCDEFGH";
 const chosen = signal(["", ""]);
-const align = signal<"start" | "clock">("start");
+const align = signal<"start" | "clock" | "event">("start");
+/** What was found in each log, and when the chosen event was in it; without a choice its begin. */
+const found = signal<Record<string, Finding[]>>({});
+const chosenAt = signal<Record<string, number>>({});
 /** Of the first log with each of the others; all have one part of the first log. */
 const answers = signal<Comparison[]>([]);
 const overlay = signal<{ path: string; data: Data } | null>(null);
@@ -20,6 +25,13 @@ type Difference = Comparison["differences"][number];
 /** A counter in all logs; its numbers in each of them. */
 type Line = { one: Difference; all: (Difference["first"] | undefined)[]; most: number };
 
+const eventOf = (id: string) => chosenAt.value[id] ?? hosts.value.find((one) => one.id === id)?.first ?? 0;
+/** Asks what was found in logs, to choose from. */
+function look(sides: string[]): void {
+  if (align.value === "event") sides.filter((id) => !found.value[id]).forEach((id) => void get<{ findings: Finding[] }>("findings", { host: id, lang: lang.value })
+    .then(({ findings }) => { found.value = { ...found.value, [id]: findings }; }, fail));
+}
+
 const parts = () => [answers.value[0]?.sides[0], ...answers.value.map((one) => one.sides[1])];
 
 async function compare(sides: string[]): Promise<void> {
@@ -27,11 +39,13 @@ async function compare(sides: string[]): Promise<void> {
   try {
     const [first, ...others] = sides;
     // One after the other: each reads two logs.
-    const found: Comparison[] = [];
+    const made: Comparison[] = [];
     for (const second of others) {
-      found.push(await get<Comparison>("compare", { first, second, beside: others.filter((one) => one !== second), align: align.value, top: others.length > 1 ? 2000 : null }));
+      const beside = others.filter((one) => one !== second);
+      const at = align.value === "event" ? [first, second, ...beside].map((id) => `${eventOf(id)}`) : [];
+      made.push(await get<Comparison>("compare", { first, second, beside, align: align.value, at, top: others.length > 1 ? 2000 : null }));
     }
-    answers.value = found;
+    answers.value = made;
     const most = lines()[0];
     if (most) await lay(most.one.path, sides);
   } catch (error) { answers.value = []; fail(error); }
@@ -56,7 +70,8 @@ async function lay(path: string, sides: string[]): Promise<void> {
     const charts = await Promise.all(sides.map((host, nth) => get<ChartAnswer>("query", { host, path, from: all[nth]?.first, to: all[nth]?.last, points: 600 }).catch((error) => { if (sides.length < 3) throw error; return null; })));
     const rows = new Map<number, (number | null | undefined)[]>();
     charts.forEach((chart, nth) => chart?.times.forEach((time, row) => {
-      const at = time + (align.value === "start" ? (all[0]?.first ?? 0) - (all[nth]?.first ?? 0) : 0);
+      const beginOf = (side: number) => (align.value === "event" ? eventOf(sides[side]) : all[side]?.first ?? 0);
+      const at = time + (align.value === "clock" ? 0 : beginOf(0) - beginOf(nth));
       const cells = rows.get(at) ?? [];
       cells[nth] = chart.series[0]?.values[row];
       rows.set(at, cells);
@@ -73,7 +88,7 @@ export function Compare() {
   const logs = hosts.value.filter((one) => one.kind === "log" && one.state === "ready");
   if (logs.length < 2) return null;
   const sides = chosen.value.slice(0, logs.length).map((id, nth) => (logs.some((one) => one.id === id) ? id : logs[nth].id));
-  const choose = (to: string[]) => { chosen.value = to; answers.value = []; overlay.value = null; };
+  const choose = (to: string[]) => { chosen.value = to; answers.value = []; overlay.value = null; look(to); };
   const [first] = answers.value;
   const both = overlay.value?.data;
   void theme.value;
@@ -83,11 +98,14 @@ export function Compare() {
     <section class="card compare"><h2>{t("compare")}</h2>
       <div class="toolbar">
         {sides.map((id, nth) => <label>{LETTERS[nth]} <select value={id} onChange={(event) => { const to = event.currentTarget.value; choose(sides.map((one, at) => (at === nth ? to : one))); }}>
-          {logs.map((one) => <option value={one.id}>{one.name}</option>)}</select></label>)}
+          {logs.map((one) => <option value={one.id}>{one.name}</option>)}</select>
+          {align.value === "event" && <select aria-label={`${t("byEvent")} ${LETTERS[nth]}`} value={eventOf(id)} onChange={(event) => { chosenAt.value = { ...chosenAt.value, [id]: Number(event.currentTarget.value) }; }}>
+            <option value={logs.find((one) => one.id === id)?.first ?? 0}>{t("begin")}</option>
+            {found.value[id]?.map((one) => <option value={rangesOf(one)[0]?.from}>{one.title}</option>)}</select>}</label>)}
         {other && sides.length < MOST && <button aria-label={`${t("compare")} +`} onClick={() => choose([...sides, other.id])}>+</button>}
         {sides.length > 2 && <button aria-label={t("remove")} onClick={() => choose(sides.slice(0, -1))}>−</button>}
-        <label>{t("align")} <select value={align.value} onChange={(event) => { align.value = event.currentTarget.value as "start" | "clock"; }}>
-          <option value="start">{t("byStart")}</option><option value="clock">{t("byClock")}</option></select></label>
+        <label>{t("align")} <select value={align.value} onChange={(event) => { align.value = event.currentTarget.value as "start"; look(sides); }}>
+          <option value="start">{t("byStart")}</option><option value="clock">{t("byClock")}</option><option value="event">{t("byEvent")}</option></select></label>
         <button class="main" disabled={new Set(sides).size < sides.length} onClick={() => void compare(sides)}>{t("compare")}</button>
       </div>
       {both && <><h3>{overlay.value?.path} × {10 ** power}</h3>

@@ -124,6 +124,7 @@ const TABLE = {
   align: ["Align", "맞춤", "そろえ方", "Совместить"],
   byStart: ["by start", "시작 기준", "開始で", "по началу"],
   byClock: ["by clock", "시각 기준", "時刻で", "по часам"],
+  byEvent: ["by an event", "사건 기준", "出来事で", "по событию"],
   only: ["Only in", "다음에만 있음:", "片方だけ:", "Только в"],
   saveAs: ["Save as", "저장 형식", "保存形式", "Сохранить как"],
   onlyShownPart: ["only what the monitor shows", "모니터에 표시된 부분만", "モニターの表示分のみ", "только показанное в мониторе"],

@@ -132,6 +132,18 @@ fn what_differs_most_between_two_logs_is_first() {
     for side in 0..2 {
         assert_eq!(found["sides"][side]["records"], 10, "{found}");
     }
+    // By an event of each: the fifth row of one, and the third of the other.
+    let first = |log: usize| found["sides"][log]["first"].as_f64().unwrap();
+    let (one, other) = (first(0) + 60_000.0, first(1) + 30_000.0);
+    let target = format!("/api/v1/compare?first=log1&second=log2&align=event&at={one}&at={other}");
+    let by_event = server.get(&target);
+    assert_eq!(by_event["sides"][0]["first"].as_f64(), Some(first(0) + 30_000.0), "{by_event}");
+    assert_eq!(by_event["sides"][1]["first"].as_f64(), Some(first(1)), "{by_event}");
+    for target in [format!("align=event&at={one}"), "align=event&at=x".into(), "align=event&at=0&at=0".into()]
+    {
+        let target = format!("/api/v1/compare?first=log1&second=log2&{target}");
+        assert_eq!(server.send(&format!("{}\r\n", server.head("GET", &target))).status, 400, "{target}");
+    }
     // The path is known in each log.
     for host in ["log1", "log2"] {
         let target = format!(

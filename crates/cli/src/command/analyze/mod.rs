@@ -189,7 +189,7 @@ fn say_faults(notes: &[(PathBuf, Notes)]) -> io::Result<bool> {
 }
 
 /// The time that is asked for, by the logs' own clock. A time of day is the last one in the logs.
-fn moment(text: &str, clock: &LogClock) -> Result<FileTime, Failure> {
+pub(crate) fn moment(text: &str, clock: &LogClock) -> Result<FileTime, Failure> {
     const DAY_MINUTES: i32 = 24 * 60;
     let Some((_, last)) = clock.range() else {
         return Err(Failure::new(Kind::NoData, "the logs have no record"));
