@@ -253,18 +253,66 @@ fn attack_cut_a_file_while_it_is_read() {
     attack("published counters", "cut a file short while it is read", "its counters end; the reader goes on");
 }
 
+/// Whether it is read by a system call each time, or mapped because it was read often, and wherever it is cut.
 #[test]
 fn a_publication_that_was_cut_is_dropped() {
     let scratch = scratch();
     let good = sample(&scratch);
-    put(&scratch, &good);
+    for reads in [0, 1, 5] {
+        for length in [0, 20, 200, good.len() / 2, good.len() - 1] {
+            put(&scratch, &good);
+            let mut reader = reader_of(&scratch);
+            (0..reads).for_each(|_| assert_eq!(look(&mut reader), 19));
+            reader.scan();
+            let file = fs::File::options().write(true).open(file_in(&scratch)).unwrap();
+            file.set_len(length as u64).unwrap();
+            if reader.publications_mut()[0].read() {
+                // Then only names are cut off, which are known already.
+                assert_eq!(look(&mut reader), 19, "{length} bytes after {reads} readings");
+                assert!(length > 200, "{length} bytes after {reads} readings");
+                continue;
+            }
+            assert_eq!(reader.publications()[0].instances(0).len(), 0);
+            assert!(reader.scan());
+            assert_eq!(reader.publications().len(), 0);
+        }
+    }
+}
+
+/// Publications that are read often are mapped, each once, also when they grow, and until they end.
+#[test]
+fn publications_that_are_read_often_are_mapped() {
+    let scratch = scratch();
+    let set =
+        || CounterSet::new("Few").instances_about(1).counter("Count", CounterType::PERF_COUNTER_RAWCOUNT);
+    let publishers: Vec<Publisher> =
+        (0..20).map(|_| Publisher::start_in(&scratch.join("pub"), "few", &[set()]).unwrap()).collect();
+    let new = |publisher: &Publisher, name: &str| {
+        let instance = publisher.instance("Few", &NewInstance { name, id: None, parent: None }).unwrap();
+        instance.counter("Count").unwrap().add(5);
+        instance
+    };
+    let mut instances: Vec<_> = publishers.iter().map(|publisher| new(publisher, "0")).collect();
+    let mappings = || {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let folder = scratch.join("pub").to_string_lossy().into_owned();
+        maps.lines().filter(|line| line.contains(" r--s ") && line.contains(&folder)).count()
+    };
+    let sum = |reader: &Reader| {
+        let all = reader.publications().iter().flat_map(|publication| publication.instances(0));
+        all.map(|instance| instance.numbers_from(0).sum::<u64>()).sum::<u64>()
+    };
     let mut reader = reader_of(&scratch);
-    assert_eq!(look(&mut reader), 19);
-    fs::File::options().write(true).open(file_in(&scratch)).unwrap().set_len(200).unwrap();
-    assert!(!reader.publications_mut()[0].read());
-    assert_eq!(reader.publications()[0].instances(0).len(), 0);
-    assert!(reader.scan());
-    assert_eq!(reader.publications().len(), 0);
+    reader.scan();
+    assert_eq!((mappings(), sum(&reader)), (0, 100), "whoever reads once maps nothing");
+    (0..3).for_each(|_| reader.read(|_| true));
+    assert_eq!((mappings(), sum(&reader)), (20, 100));
+    instances.extend((1..500).map(|number| new(&publishers[3], &number.to_string())));
+    (0..2).for_each(|_| reader.read(|_| true));
+    assert_eq!((mappings(), sum(&reader)), (20, 100 + 499 * 5));
+    drop((instances, publishers));
+    reader.scan();
+    assert_eq!((mappings(), reader.publications().len()), (0, 0));
 }
 
 #[test]

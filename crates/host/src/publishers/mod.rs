@@ -14,7 +14,6 @@
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use tallymon_provider::shm::{
@@ -47,8 +46,8 @@ pub struct Publishers {
     /// Finds more of these when the first program publishes.
     names: Option<Names>,
     objects: Vec<PublishedObject>,
-    /// Which object each publication has at a position: an index of `objects`.
-    positions: HashMap<PathBuf, Vec<Option<usize>>>,
+    /// Which object each publication of the reader has at a position: an index of `objects`.
+    positions: Vec<Vec<Option<usize>>>,
     specs: Vec<ObjectSpec<'static>>,
     /// Objects whose instances are parents of instances of another object.
     parents: BTreeMap<TitleIndex, Vec<TitleIndex>>,
@@ -65,8 +64,9 @@ struct PublishedObject {
     published: ObjectDefinition,
     /// The same under the name that it has here.
     definition: ObjectDefinition,
-    /// Which publications have it, and at which position.
-    sources: Vec<(PathBuf, usize)>,
+    /// Which publications of the reader have it, and at which position. They hold until the reader finds a
+    /// change, since the objects are found again then.
+    sources: Vec<(usize, usize)>,
 }
 
 /// What stays as long as this process runs.
@@ -137,7 +137,7 @@ impl Publishers {
             taken: taken.into_iter().map(folded).collect(),
             names: None,
             objects: Vec::new(),
-            positions: HashMap::new(),
+            positions: Vec::new(),
             specs: Vec::new(),
             parents: BTreeMap::new(),
             started: false,
@@ -169,13 +169,15 @@ impl Publishers {
         // By user and name, the objects that a set of that user may join.
         let mut mergeable: HashMap<(u32, String), Vec<usize>> = HashMap::new();
         let contested = contested(self.reader.publications());
-        let mut publications: Vec<&Publication> = self.reader.publications().iter().collect();
-        publications.sort_by_key(|publication| class(publication.user()));
-        for publication in publications {
+        self.positions.resize(self.reader.publications().len(), Vec::new());
+        let mut publications: Vec<(usize, &Publication)> =
+            self.reader.publications().iter().enumerate().collect();
+        publications.sort_by_key(|(_, publication)| class(publication.user()));
+        for (number, publication) in publications {
             let user = publication.user();
             let mut positions = Vec::new();
             for (position, definition) in publication.objects().iter().enumerate() {
-                let source = (publication.path().to_path_buf(), position);
+                let source = (number, position);
                 let key = (user, first_name(&definition.texts));
                 let same = mergeable.get(&key).into_iter().flatten().copied();
                 let same = same.filter(|_| definition.has_instances).find(|index| {
@@ -213,24 +215,39 @@ impl Publishers {
                 }
                 self.objects.push(PublishedObject { layout, published, definition, sources: vec![source] });
             }
-            self.positions.insert(publication.path().to_path_buf(), positions);
+            if let Some(place) = self.positions.get_mut(number) {
+                *place = positions;
+            }
         }
         self.find_parents();
     }
 
-    /// Notes which objects are parents of which. Links that appear later are noted when they are read.
-    fn find_parents(&mut self) {
+    /// Notes which objects are parents of which. Links that appear later are noted when they are read. Returns
+    /// whether any instance has a parent.
+    fn find_parents(&mut self) -> bool {
+        let mut any = false;
         let mut found: BTreeSet<(TitleIndex, TitleIndex)> = BTreeSet::new();
-        for publication in self.reader.publications() {
-            for object in 0..publication.objects().len() {
-                let Some(child) = self.name_of(publication.path(), object) else { continue };
-                let parents: BTreeSet<usize> = publication
-                    .instances(object)
-                    .filter_map(|instance| instance.parent().map(|parent| parent.object))
-                    .collect();
+        for (number, publication) in self.reader.publications().iter().enumerate() {
+            for (object, definition) in publication.objects().iter().enumerate() {
+                if !definition.has_instances {
+                    continue;
+                }
                 let parents =
-                    parents.into_iter().filter_map(|parent| self.name_of(publication.path(), parent));
-                found.extend(parents.filter(|parent| *parent != child).map(|parent| (child, parent)));
+                    publication.instances(object).filter_map(|instance| Some(instance.parent()?.object));
+                // The instances of an object rarely have parents in several others.
+                let mut last = None;
+                for parent in parents {
+                    any = true;
+                    if last.replace(parent) == Some(parent) {
+                        continue;
+                    }
+                    if let Some(child) = self.name_of(number, object)
+                        && let Some(parent) = self.name_of(number, parent)
+                        && parent != child
+                    {
+                        found.insert((child, parent));
+                    }
+                }
             }
         }
         for (child, parent) in found {
@@ -239,41 +256,37 @@ impl Publishers {
                 parents.insert(place, parent);
             }
         }
+        any
     }
 
     /// The object at a position in a publication.
-    fn object_at(&self, path: &Path, position: usize) -> Option<usize> {
-        *self.positions.get(path)?.get(position)?
+    fn object_at(&self, publication: usize, position: usize) -> Option<usize> {
+        *self.positions.get(publication)?.get(position)?
     }
 
     /// The index of the name of the object at a position in a publication.
-    fn name_of(&self, path: &Path, position: usize) -> Option<TitleIndex> {
-        self.objects.get(self.object_at(path, position)?).map(|object| object.layout.spec().name)
+    fn name_of(&self, publication: usize, position: usize) -> Option<TitleIndex> {
+        self.objects.get(self.object_at(publication, position)?).map(|object| object.layout.spec().name)
     }
 
-    /// For each object, and each of its sources, the number of instances that other publications put in
-    /// front.
-    fn places(&self) -> HashMap<&Path, Vec<usize>> {
-        let by_path = self.by_path();
-        let mut places: HashMap<&Path, Vec<usize>> = HashMap::new();
+    /// For the objects of each publication, the number of instances that other publications put in front.
+    fn places(&self) -> Vec<Vec<usize>> {
+        let publications = self.reader.publications();
+        let mut places: Vec<Vec<usize>> =
+            publications.iter().map(|publication| vec![0; publication.objects().len()]).collect();
         for object in &self.objects {
             let mut before = 0usize;
-            for (path, position) in &object.sources {
-                let publication = by_path.get(path.as_path());
-                let all = publication.map_or(0, |publication| publication.objects().len());
-                let places = places.entry(path).or_insert_with(|| vec![0; all]);
-                if let Some(place) = places.get_mut(*position) {
+            for (publication, position) in &object.sources {
+                let place = places.get_mut(*publication).and_then(|places| places.get_mut(*position));
+                if let Some(place) = place {
                     *place = before;
                 }
+                let publication = publications.get(*publication);
                 let n = publication.map_or(0, |publication| publication.instances(*position).len());
                 before = before.saturating_add(n);
             }
         }
         places
-    }
-
-    fn by_path(&self) -> HashMap<&Path, &Publication> {
-        self.reader.publications().iter().map(|publication| (publication.path(), publication)).collect()
     }
 }
 
@@ -298,62 +311,58 @@ impl Provider for Publishers {
         request: &CollectRequest<'_>,
         out: &mut ObjectsWriter<'_>,
     ) -> Result<(), ProviderError> {
-        let requested: HashSet<TitleIndex> = request.objects.iter().copied().collect();
-        let wants = |object: &&PublishedObject| requested.contains(&object.layout.spec().name);
-        let wanted: HashSet<&Path> = self
-            .objects
-            .iter()
-            .filter(wants)
-            .flat_map(|object| object.sources.iter().map(|(path, _)| path.as_path()))
-            .collect();
-        for publication in self.reader.publications_mut() {
-            if wanted.contains(publication.path()) {
-                // A publication that can no longer be read has no instances, and is dropped at the next
-                // request.
-                publication.read();
-                self.troubles.note(publication.path(), 0);
+        let mut requested = request.objects.to_vec();
+        requested.sort_unstable();
+        let is_requested = |name: TitleIndex| requested.binary_search(&name).is_ok();
+        let wants = |object: &&PublishedObject| is_requested(object.layout.spec().name);
+        let mut wanted = vec![false; self.reader.publications().len()];
+        for (publication, _) in self.objects.iter().filter(wants).flat_map(|object| &object.sources) {
+            if let Some(place) = wanted.get_mut(*publication) {
+                *place = true;
             }
         }
-        self.find_parents();
-        let places = self.places();
-        let by_path = self.by_path();
-        let mut unread: HashMap<&PathBuf, u64> = HashMap::new();
-        let mut missing = |path, n: u64| {
-            if n > 0 {
-                let all = unread.entry(path).or_default();
+        // A publication that can no longer be read has no instances, and is dropped at the next request.
+        self.reader.read(|publication| wanted.get(publication) == Some(&true));
+        let any_has_parents = self.find_parents();
+        let publications = self.reader.publications();
+        let places = if any_has_parents { self.places() } else { Vec::new() };
+        let mut unread = vec![0u64; publications.len()];
+        let mut missing = |publication: usize, n: u64| {
+            if let Some(all) = unread.get_mut(publication) {
                 *all = all.saturating_add(n);
             }
         };
         for object in self.objects.iter().filter(wants) {
             let sources = || {
-                object
-                    .sources
-                    .iter()
-                    .filter_map(|(path, position)| Some((path, *position, *by_path.get(path.as_path())?)))
+                let sources = object.sources.iter();
+                sources
+                    .filter_map(|(number, position)| Some((*number, *position, publications.get(*number)?)))
             };
             let time = sources().map(|(.., publication)| publication.time()).max().unwrap_or(0);
             let time = PerfTime(i64::try_from(time).unwrap_or(i64::MAX));
             let mut writer = out.object(&object.layout, time, FREQUENCY);
-            for (path, position, publication) in sources() {
+            for (number, position, publication) in sources() {
+                let stale = publication.is_stale();
                 for instance in publication.instances(position) {
                     if !object.definition.has_instances {
-                        let stale = publication.is_stale();
-                        missing(path, write(&mut writer.single(), instance, &object.definition, stale));
+                        missing(number, write(&mut writer.single(), instance, &object.definition, stale));
                         continue;
                     }
                     let parent = instance.parent().and_then(|parent| {
-                        let name = self.name_of(path, parent.object)?;
-                        let before = *places.get(path.as_path())?.get(parent.object)?;
+                        let name = self.name_of(number, parent.object)?;
+                        let before = *places.get(number)?.get(parent.object)?;
                         let instance = u32::try_from(before.saturating_add(parent.position)).ok()?;
-                        requested.contains(&name).then_some(Parent { object: name, instance })
+                        is_requested(name).then_some(Parent { object: name, instance })
                     });
                     let mut block = writer.instance(instance.name(), parent, instance.id());
-                    missing(path, write(&mut block, instance, &object.definition, publication.is_stale()));
+                    missing(number, write(&mut block, instance, &object.definition, stale));
                 }
             }
         }
-        for (path, unread) in unread {
-            self.troubles.note(path, unread);
+        for ((publication, wanted), unread) in publications.iter().zip(wanted).zip(unread) {
+            if wanted {
+                self.troubles.note(publication.path(), unread);
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The health of publishing programs: as sources of counters, and in words.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tallymon_core::visible::visible;
@@ -36,7 +36,8 @@ impl Troubles {
 
     /// Forgets publications that are gone.
     pub(super) fn keep(&mut self, publications: &[Publication]) {
-        self.0.retain(|path, _| publications.iter().any(|publication| publication.path() == path));
+        let there: BTreeSet<&Path> = publications.iter().map(Publication::path).collect();
+        self.0.retain(|path, _| there.contains(path.as_path()));
     }
 
     fn of(&self, publication: &Publication) -> Trouble {

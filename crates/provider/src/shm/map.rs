@@ -3,7 +3,7 @@
 //! Unsafe because it keeps addresses in the mapping, together with the reference that keeps the mapping
 //! alive. Everything in the file is accessed as whole atomic words of 8 bytes, so that other processes may
 //! read it at any time. The address space for the largest possible file is reserved at the start; the file
-//! grows into it, so no address ever changes. A reader never maps: it would crash when a file is cut short.
+//! grows into it, so no address ever changes.
 #![allow(unsafe_code, reason = "addresses in the mapping")]
 
 use std::fs::File;

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -69,12 +69,54 @@ pub(crate) fn watch(pid: u32) -> Option<Watch> {
     pidfd_open(pid, PidfdFlags::empty()).ok().map(Watch)
 }
 
+/// Tells whether any of many watched processes has ended, at the price of one question.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    /// Nobody is watched.
+    Nobody,
+    /// A descriptor that is readable when one of them has ended.
+    Watched(OwnedFd),
+    /// It can not be told.
+    Unknown,
+}
+
+impl Ends {
+    /// Watches one more process, as long as its [`Watch`] exists.
+    pub(crate) fn add(&mut self, watch: &Watch) {
+        if matches!(self, Ends::Nobody) {
+            *self = epoll::create(epoll::CreateFlags::CLOEXEC).map_or(Ends::Unknown, Ends::Watched);
+        }
+        if let Ends::Watched(all) = self
+            && epoll::add(all, &watch.0, epoll::EventData::new_u64(0), epoll::EventFlags::IN).is_err()
+        {
+            *self = Ends::Unknown;
+        }
+    }
+
+    /// Whether one of them has ended; true when that can not be told.
+    pub(crate) fn any(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match self {
+            Ends::Nobody => false,
+            Ends::Watched(all) => {
+                poll(&mut [PollFd::new(all, PollFlags::IN)], Some(&now)).map_or(true, |ready| ready > 0)
+            }
+            Ends::Unknown => true,
+        }
+    }
+}
+
 /// Now, in units of 100 ns since the machine started, sleep included: the performance clock.
 pub fn perf_time() -> u64 {
+    perf_nanoseconds() / 100
+}
+
+/// The performance clock in nanoseconds.
+pub(crate) fn perf_nanoseconds() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
     let nanoseconds = u64::try_from(now.tv_nsec).unwrap_or(0);
-    seconds.saturating_mul(10_000_000).saturating_add(nanoseconds / 100)
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
 #[cfg(test)]
@@ -109,8 +151,18 @@ mod tests {
     fn ended_process_is_gone() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert!(start_time(child.id()).is_some());
+        let mut ends = Ends::Nobody;
+        assert!(!ends.any());
+        let watches = [watch(std::process::id()).unwrap(), watch(child.id()).unwrap()];
+        watches.iter().for_each(|watch| ends.add(watch));
+        assert!(matches!(ends, Ends::Watched(_)) && !ends.any());
         child.kill().unwrap();
         child.wait().unwrap();
+        assert!(ends.any() && ends.any(), "it stays so");
+        let [own, gone] = watches;
+        drop(gone);
+        assert!(!ends.any());
+        drop(own);
         assert_eq!(start_time(child.id()), None);
         assert!(watch(child.id()).is_none());
     }

@@ -113,6 +113,32 @@ pub(crate) fn watch(pid: u32) -> Option<Watch> {
     open(pid).ok()
 }
 
+/// Tells whether any of many watched processes has ended. Here each of them is asked.
+#[derive(Debug)]
+pub(crate) enum Ends {
+    /// Nobody is watched.
+    Nobody,
+    /// Somebody is.
+    Unknown,
+}
+
+impl Ends {
+    /// Watches one more process.
+    pub(crate) fn add(&mut self, _: &Watch) {
+        *self = Ends::Unknown;
+    }
+
+    /// Whether one of them may have ended.
+    pub(crate) fn any(&self) -> bool {
+        matches!(self, Ends::Unknown)
+    }
+}
+
+/// The performance clock in nanoseconds.
+pub(crate) fn perf_nanoseconds() -> u64 {
+    perf_time().saturating_mul(100)
+}
+
 /// Which of the watched processes have ended.
 #[expect(clippy::unnecessary_wraps, reason = "other systems may fail to answer")]
 pub(crate) fn ended(watched: &[&Watch]) -> Option<Vec<bool>> {

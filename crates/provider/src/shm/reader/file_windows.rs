@@ -2,8 +2,7 @@
 //!
 //! Windows promises that views of a file agree with each other, and not that they agree with reads of the
 //! file. No part of a file that a view shows can be cut off. So a view of what a file had when it was mapped
-//! can be read whatever its program does; its bytes change at any time, which makes every access an atomic
-//! one.
+//! can be read whatever its program does.
 #![allow(unsafe_code, reason = "CreateFileMapping, MapViewOfFile")]
 
 use std::fs::File;
@@ -12,7 +11,6 @@ use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::Path;
 use std::ptr::{NonNull, null};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_ATTRIBUTE_DEVICE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_REPARSE_POINT,
@@ -24,6 +22,7 @@ use windows_sys::Win32::System::Memory::{
 };
 
 use super::RefusalReason;
+use super::view::View;
 use crate::shm::layout::MAX_FILE;
 use crate::shm::security;
 use crate::shm::system::user_number;
@@ -33,20 +32,12 @@ use crate::shm::system::user_number;
 pub(super) struct SharedFile {
     file: File,
     /// `None` for an empty file.
-    view: Option<View>,
+    mapped: Option<Mapped>,
 }
 
-/// The first bytes of a file.
+/// The first bytes of a file, mapped.
 #[derive(Debug)]
-struct View {
-    base: NonNull<u8>,
-    length: usize,
-}
-
-// SAFETY: it is memory of the process that belongs to no thread, and it is only read, through atomics.
-unsafe impl Send for View {}
-// SAFETY: as above.
-unsafe impl Sync for View {}
+struct Mapped(View);
 
 impl SharedFile {
     /// Opens a file that only its owner can write; returns the owner too.
@@ -65,7 +56,7 @@ impl SharedFile {
             return Err(RefusalReason::Writable);
         }
         let owner = user_number(security.owner());
-        let mut shared = SharedFile { file, view: None };
+        let mut shared = SharedFile { file, mapped: None };
         shared.length()?;
         Ok((shared, owner))
     }
@@ -74,23 +65,37 @@ impl SharedFile {
     pub(super) fn length(&mut self) -> Result<usize, RefusalReason> {
         let length = usize::try_from(self.file.metadata()?.len()).unwrap_or(usize::MAX);
         let readable = length.min(MAX_FILE);
-        if readable > self.view.as_ref().map_or(0, |view| view.length) {
-            self.view = Some(View::new(&self.file, readable)?);
+        if readable > self.mapped.as_ref().map_or(0, |mapped| mapped.0.length()) {
+            self.mapped = Some(Mapped::new(&self.file, readable)?);
         }
         Ok(length)
+    }
+
+    /// It is mapped already.
+    pub(super) fn map(&mut self, _length: usize) {}
+
+    /// Whether copying does without a system call.
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapped.is_some()
+    }
+
+    /// Whether it has so many bytes still: what is mapped can not be cut off.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems ask for the length")]
+    pub(super) fn still_has(&self, _length: usize) -> Result<(), RefusalReason> {
+        Ok(())
     }
 
     /// Fills a buffer from a place in the file.
     #[expect(clippy::unnecessary_wraps, reason = "other systems read the file")]
     pub(super) fn read_exact(&self, buffer: &mut [u8], at: usize) -> Result<(), RefusalReason> {
-        let is_copied = self.view.as_ref().is_some_and(|view| view.copy(buffer, at));
+        let is_copied = self.mapped.as_ref().is_some_and(|mapped| mapped.0.copy(buffer, at));
         if is_copied || buffer.is_empty() { Ok(()) } else { Err(RefusalReason::Truncated) }
     }
 }
 
-impl View {
+impl Mapped {
     /// Maps the first bytes of a file, of which there must be as many.
-    fn new(file: &File, length: usize) -> io::Result<View> {
+    fn new(file: &File, length: usize) -> io::Result<Mapped> {
         let low = u32::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
         // SAFETY: the file is open for reading; no attributes, no name. It fails when the file is shorter.
         let section =
@@ -103,47 +108,14 @@ impl View {
         // SAFETY: the address is chosen by the system; the section has as many bytes.
         let view = unsafe { MapViewOfFile(section.as_raw_handle(), FILE_MAP_READ, 0, 0, length) };
         let base = NonNull::new(view.Value.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
-        Ok(View { base, length })
-    }
-
-    /// Copies bytes; false when it has not so many. The place is usually a multiple of 8.
-    fn copy(&self, buffer: &mut [u8], at: usize) -> bool {
-        let end = at.checked_add(buffer.len());
-        if end.is_none_or(|end| end > self.length) {
-            return false;
-        }
-        // SAFETY: the place is inside of the view, or at its end.
-        let mut from = unsafe { self.base.add(at) };
-        if !at.is_multiple_of(8) {
-            return self.copy_bytes(buffer, from);
-        }
-        let (words, rest) = buffer.as_chunks_mut::<8>();
-        for word in words {
-            // SAFETY: 8 bytes from here on are inside of the view, since the buffer is not at its end; the
-            // address is a multiple of 8, as the base is that of a page.
-            let number = unsafe { from.cast::<AtomicU64>().as_ref() }.load(Ordering::Relaxed);
-            *word = number.to_ne_bytes();
-            // SAFETY: at most the end of the view.
-            from = unsafe { from.add(8) };
-        }
-        self.copy_bytes(rest, from)
-    }
-
-    /// Copies bytes from an address that has so many behind it in the view.
-    fn copy_bytes(&self, buffer: &mut [u8], mut from: NonNull<u8>) -> bool {
-        for byte in buffer {
-            // SAFETY: the byte is inside of the view, since the buffer is not at its end.
-            *byte = unsafe { from.cast::<AtomicU8>().as_ref() }.load(Ordering::Relaxed);
-            // SAFETY: at most the end of the view.
-            from = unsafe { from.add(1) };
-        }
-        true
+        // SAFETY: it begins at a page, stays until this is dropped, and is only read by the view.
+        Ok(Mapped(unsafe { View::new(base, length) }))
     }
 }
 
-impl Drop for View {
+impl Drop for Mapped {
     fn drop(&mut self) {
-        let address = MEMORY_MAPPED_VIEW_ADDRESS { Value: self.base.as_ptr().cast() };
+        let address = MEMORY_MAPPED_VIEW_ADDRESS { Value: self.0.base().as_ptr().cast() };
         // SAFETY: this is what was mapped, and no reference into it outlives a call of `copy`.
         unsafe { UnmapViewOfFile(address) };
     }

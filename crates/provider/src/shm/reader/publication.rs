@@ -2,22 +2,28 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::copy::{Copied, MAX_AGAIN, copy};
 use super::file::SharedFile;
 use super::instance::{InstanceRef, Instances};
 use super::parse::{Extent, Head, check_header, parse_extent, parse_instance, program_name};
 use super::refusal::RefusalReason;
-use super::room::{Rooms, Share};
+use super::room::{Rooms, Share, is_own};
 use super::slots::{Live, Slots};
 use crate::shm::bytes::{FormatError, Part};
 use crate::shm::definition::{ObjectDefinition, decode};
 use crate::shm::layout::{MAX_FILE, extent, header, instance};
-use crate::shm::process::{Watch, belongs_to, is_running, perf_time, watch};
+use crate::shm::process::{Watch, belongs_to, is_running, perf_nanoseconds, watch};
 
 /// Two ranges that are nearer than this are copied as one: a system call costs more than the bytes between.
 const MERGE: usize = 8192;
+
+/// The same in a mapped file, where only the bytes cost.
+const MERGE_MAPPED: usize = 64;
+
+/// How often a file is read before it is mapped: a program that takes one or two samples does without.
+const READS_BEFORE_MAPPING: u64 = 2;
 
 /// How many names are copied at once when one is new: 16 KiB.
 const NAMES_AT_ONCE: usize = 64;
@@ -44,6 +50,8 @@ pub struct Publication {
     image: Vec<u8>,
     /// How much of the file is known.
     used: usize,
+    /// How much of it was known when it was to be mapped.
+    mapped: usize,
     extents: Vec<Extent>,
     /// What to copy for new values.
     ranges: Vec<Range<usize>>,
@@ -67,9 +75,9 @@ pub struct ReadCost {
 }
 
 impl ReadCost {
-    /// Once more, since then.
-    fn note(&mut self, start: Instant) {
-        self.last = start.elapsed();
+    /// Once more, in so much time.
+    fn note(&mut self, took: Duration) {
+        self.last = took;
         self.total = self.total.saturating_add(self.last);
         self.times = self.times.saturating_add(1);
     }
@@ -82,7 +90,7 @@ impl Publication {
         directory: usize,
         rooms: &mut Rooms,
     ) -> Result<Publication, RefusalReason> {
-        let start_of_reading = Instant::now();
+        let start_of_reading = perf_nanoseconds();
         let (mut file, owner) = SharedFile::open(path)?;
         let mut image = vec![0; header::SIZE];
         file.read_exact(&mut image, 0)?;
@@ -138,6 +146,7 @@ impl Publication {
             objects,
             image,
             used: first_extent,
+            mapped: 0,
             extents: Vec::new(),
             ranges: Vec::new(),
             slots,
@@ -146,8 +155,8 @@ impl Publication {
             fault: None,
         };
         publication.plan();
-        publication.read_now()?;
-        publication.cost.note(start_of_reading);
+        let end = publication.read_now()?;
+        publication.cost.note(Duration::from_nanos(end.saturating_sub(start_of_reading)));
         Ok(publication)
     }
 
@@ -157,15 +166,30 @@ impl Publication {
         if self.fault.is_some() {
             return false;
         }
-        let start = Instant::now();
-        if let Err(reason) = self.read_now() {
+        self.read_from(perf_nanoseconds());
+        self.fault.is_none()
+    }
+
+    /// Reads all values, from a time of the performance clock on; returns when that was done.
+    pub(super) fn read_from(&mut self, start: u64) -> u64 {
+        if self.fault.is_some() {
+            return start;
+        }
+        // A file of another user may be cut at any time, and only `pread` depends on nobody's signal handler.
+        if self.cost.times >= READS_BEFORE_MAPPING && self.mapped != self.used && is_own(self.user) {
+            self.file.map(self.used);
+            self.mapped = self.used;
+            self.plan();
+        }
+        let end = self.read_now().unwrap_or_else(|reason| {
             self.fault = Some(reason);
             for slots in &mut self.slots {
                 slots.live.clear();
             }
-        }
-        self.cost.note(start);
-        self.fault.is_none()
+            perf_nanoseconds()
+        });
+        self.cost.note(Duration::from_nanos(end.saturating_sub(start)));
+        end
     }
 
     /// The cost of reading it.
@@ -265,7 +289,8 @@ impl Publication {
         head.and_then(check_header).is_ok_and(|head| head.keep)
     }
 
-    fn read_now(&mut self) -> Result<(), RefusalReason> {
+    /// Reads all values, and returns when that was done.
+    fn read_now(&mut self) -> Result<u64, RefusalReason> {
         // Follows a publication that grows while it is read; one that never stops growing reaches its 64 MiB
         // soon.
         loop {
@@ -273,14 +298,21 @@ impl Publication {
                 let part = self.image.get_mut(range.clone()).unwrap_or_default();
                 self.file.read_exact(part, range.start)?;
             }
-            self.time = perf_time();
             let used = Part::new(&self.image, 0).long(header::USED, "used length")?;
             if used == self.used {
                 break;
             }
             self.follow(used)?;
         }
-        self.look_at_slots()
+        let as_before = self.slots.iter().all(|slots| slots.all_as_before(&self.image));
+        let now = perf_nanoseconds();
+        self.time = now / 100;
+        if as_before {
+            return Ok(now);
+        }
+        self.file.still_has(self.used)?;
+        self.look_at_slots()?;
+        Ok(perf_nanoseconds())
     }
 
     /// Adds new extents.
@@ -319,12 +351,13 @@ impl Publication {
     /// Builds the list of ranges to copy: the numbers of the header that change, and the values of each
     /// extent.
     fn plan(&mut self) {
+        let merge = if self.file.is_mapped() { MERGE_MAPPED } else { MERGE };
         let mut ranges: Vec<Range<usize>> = Vec::new();
         ranges.push(0..header::NAME);
         for extent in &self.extents {
             let end = extent.values_end();
             match ranges.last_mut() {
-                Some(last) if extent.values.saturating_sub(last.end) <= MERGE => last.end = end,
+                Some(last) if extent.values.saturating_sub(last.end) <= merge => last.end = end,
                 _ => ranges.push(extent.values..end),
             }
         }
@@ -336,12 +369,7 @@ impl Publication {
     fn look_at_slots(&mut self) -> Result<(), RefusalReason> {
         let mut again = MAX_AGAIN;
         for (object, slots) in self.slots.iter_mut().enumerate() {
-            let as_before = slots.live.iter().all(|live| live.whole)
-                && slots.extents.iter().all(|extent| {
-                    let values = self.image.get(extent.values..extent.values_end()).unwrap_or_default();
-                    slots.are_as_before(extent.numbers(), values)
-                });
-            if as_before {
+            if slots.all_as_before(&self.image) {
                 continue;
             }
             slots.live.clear();

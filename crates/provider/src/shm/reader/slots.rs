@@ -69,9 +69,18 @@ impl Slots {
         self.known.resize_with(all, Slot::default);
     }
 
+    /// Whether each slot in the copy of a file is complete and has the same use as at the last reading.
+    pub(super) fn all_as_before(&self, image: &[u8]) -> bool {
+        self.live.iter().all(|live| live.whole)
+            && self.extents.iter().all(|extent| {
+                let values = image.get(extent.values..extent.values_end()).unwrap_or_default();
+                self.are_as_before(extent.numbers(), values)
+            })
+    }
+
     /// Whether each slot of an extent is complete and has the same use as at the last reading: most of the
     /// time there is nothing more to check.
-    pub(super) fn are_as_before(&self, slots: Range<usize>, values: &[u8]) -> bool {
+    fn are_as_before(&self, slots: Range<usize>, values: &[u8]) -> bool {
         let uses = self.uses.get(slots).unwrap_or_default();
         let rows = values.chunks_exact(self.stride.max(1));
         rows.len() == uses.len()
