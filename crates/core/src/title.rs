@@ -4,6 +4,7 @@
 //! indexes, help texts at odd ones. Objects and counters share the tables. Nothing in a table says which text
 //! belongs to which, and the same text may appear at several indexes.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -47,11 +48,14 @@ const BASE_INDEX: TitleIndex = TitleIndex(1);
 /// bytes.
 const MOST_ERRORS: usize = 1000;
 
+/// A name or help text: of a table in the program, or of its own.
+type Text = Cow<'static, str>;
+
 /// The names and help texts of one language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Titles {
-    names: BTreeMap<TitleIndex, String>,
-    helps: BTreeMap<HelpIndex, String>,
+    names: BTreeMap<TitleIndex, Text>,
+    helps: BTreeMap<HelpIndex, Text>,
 }
 
 impl Titles {
@@ -115,28 +119,48 @@ impl Titles {
     ///
     /// Fails at a line of another form, and at a repeated index.
     pub fn from_tsv(text: &str) -> Result<Titles, TsvError> {
-        let mut titles = Titles::new();
+        Titles::from_lines(text, |text| Cow::Owned(text.to_string()))
+    }
+
+    /// As [`Titles::from_tsv`], of texts that are part of the program: they are not copied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Titles::from_tsv`].
+    pub fn from_static_tsv(text: &'static str) -> Result<Titles, TsvError> {
+        Titles::from_lines(text, Cow::Borrowed)
+    }
+
+    fn from_lines<'t>(text: &'t str, mut keep: impl FnMut(&'t str) -> Text) -> Result<Titles, TsvError> {
+        // Sorted at once: most tables are in order already.
+        let (mut names, mut helps) = (Vec::new(), Vec::new());
+        let mut fault = None;
         for (line, text) in text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate() {
-            let line = line.saturating_add(1);
             if text.is_empty() || text.starts_with('#') {
                 continue;
             }
-            let error = |kind| TsvError { line, kind };
-            let (index, text) = text.split_once('\t').ok_or(error(TsvErrorKind::NoTab))?;
-            let index = parse_index(index).ok_or(error(TsvErrorKind::BadIndex))?;
-            if text.is_empty() {
-                return Err(error(TsvErrorKind::NoText));
-            }
-            let free = if is_name(index) {
-                titles.names.insert(TitleIndex(index), text.to_string()).is_none()
-            } else {
-                titles.helps.insert(HelpIndex(index), text.to_string()).is_none()
-            };
-            if !free {
-                return Err(error(TsvErrorKind::Repeated(index)));
+            let line = line.saturating_add(1);
+            match parse_line(text) {
+                Ok((index, text)) if is_name(index) => names.push((TitleIndex(index), (line, keep(text)))),
+                Ok((index, text)) => helps.push((HelpIndex(index), (line, keep(text)))),
+                Err(kind) => {
+                    fault = Some(TsvError { line, kind });
+                    break;
+                }
             }
         }
-        Ok(titles)
+        let name = |index: TitleIndex| index.0;
+        let help = |index: HelpIndex| index.0;
+        let repeated = [first_repeated(&mut names, name), first_repeated(&mut helps, help)];
+        // The first fault of the file is reported.
+        let faults = repeated.into_iter().chain([fault]).flatten();
+        if let Some(fault) = faults.min_by_key(|fault| fault.line) {
+            return Err(fault);
+        }
+        Ok(Titles {
+            names: names.into_iter().map(|(index, (_, text))| (index, text)).collect(),
+            helps: helps.into_iter().map(|(index, (_, text))| (index, text)).collect(),
+        })
     }
 
     /// Builds tables from pairs of index and text: even indexes are names, odd ones help texts, and 1 is the
@@ -155,21 +179,21 @@ impl Titles {
 
     /// Sets the name at an index.
     pub fn insert_name(&mut self, index: TitleIndex, name: impl Into<String>) {
-        self.names.insert(index, name.into());
+        self.names.insert(index, Cow::Owned(name.into()));
     }
 
     /// Sets the help text at an index.
     pub fn insert_help(&mut self, index: HelpIndex, help: impl Into<String>) {
-        self.helps.insert(index, help.into());
+        self.helps.insert(index, Cow::Owned(help.into()));
     }
 
     /// Sets the name if the index is free. Returns false if the index has another text.
     fn add_name(&mut self, index: TitleIndex, name: String) -> bool {
-        *self.names.entry(index).or_insert_with(|| name.clone()) == name
+        *self.names.entry(index).or_insert_with(|| Cow::Owned(name.clone())) == name
     }
 
     fn add_help(&mut self, index: HelpIndex, help: String) -> bool {
-        *self.helps.entry(index).or_insert_with(|| help.clone()) == help
+        *self.helps.entry(index).or_insert_with(|| Cow::Owned(help.clone())) == help
     }
 
     /// Fills the free indexes with texts of `other`: those of another source, or of English for texts missing
@@ -190,12 +214,12 @@ impl Titles {
 
     /// The name at an index.
     pub fn name(&self, index: TitleIndex) -> Option<&str> {
-        self.names.get(&index).map(String::as_str)
+        self.names.get(&index).map(|name| &**name)
     }
 
     /// The help text at an index.
     pub fn help(&self, index: HelpIndex) -> Option<&str> {
-        self.helps.get(&index).map(String::as_str)
+        self.helps.get(&index).map(|help| &**help)
     }
 
     /// The highest index of the system's own names, which is the text at index 1; 1847 on every Windows.
@@ -205,15 +229,12 @@ impl Titles {
 
     /// All names in ascending order of index, without the base index.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = (TitleIndex, &str)> + Clone {
-        self.names
-            .iter()
-            .filter(|(index, _)| **index != BASE_INDEX)
-            .map(|(index, name)| (*index, name.as_str()))
+        self.names.iter().filter(|(index, _)| **index != BASE_INDEX).map(|(index, name)| (*index, &**name))
     }
 
     /// All help texts in ascending order of index.
     pub fn helps(&self) -> impl DoubleEndedIterator<Item = (HelpIndex, &str)> + Clone {
-        self.helps.iter().map(|(index, help)| (*index, help.as_str()))
+        self.helps.iter().map(|(index, help)| (*index, &**help))
     }
 
     /// All indexes of this name in any case, ascending. There may be several; the object decides which of
@@ -230,14 +251,34 @@ impl Titles {
     /// The name table as a `REG_MULTI_SZ`, as in the answer to the query `Counter`. Empty texts are left out,
     /// because the format cannot hold them; a text ends at its first NUL.
     pub fn to_multi_sz_names(&self, order: ByteOrder) -> Vec<u8> {
-        write_pairs(self.names.iter().map(|(index, name)| (index.0, name.as_str())), order)
+        write_pairs(self.names.iter().map(|(index, name)| (index.0, &**name)), order)
     }
 
     /// The help table as a `REG_MULTI_SZ`, as in the answer to the query `Help`; see
     /// [`Titles::to_multi_sz_names`].
     pub fn to_multi_sz_helps(&self, order: ByteOrder) -> Vec<u8> {
-        write_pairs(self.helps.iter().map(|(index, help)| (index.0, help.as_str())), order)
+        write_pairs(self.helps.iter().map(|(index, help)| (index.0, &**help)), order)
     }
+}
+
+/// The index and the text of a line of a table.
+fn parse_line(line: &str) -> Result<(u32, &str), TsvErrorKind> {
+    let (index, text) = line.split_once('\t').ok_or(TsvErrorKind::NoTab)?;
+    let index = parse_index(index).ok_or(TsvErrorKind::BadIndex)?;
+    if text.is_empty() { Err(TsvErrorKind::NoText) } else { Ok((index, text)) }
+}
+
+/// Sorts the texts of a table by index; returns the first line with an index that a line before it has.
+fn first_repeated<I: Ord + Copy>(texts: &mut [(I, (usize, Text))], number: fn(I) -> u32) -> Option<TsvError> {
+    // Stable, so that lines of one index stay in order.
+    texts.sort_by_key(|(index, _)| *index);
+    let pairs = texts.windows(2).filter_map(|pair| match pair {
+        [(one, _), (other, (line, _))] if one == other => {
+            Some(TsvError { line: *line, kind: TsvErrorKind::Repeated(number(*one)) })
+        }
+        _ => None,
+    });
+    pairs.min_by_key(|fault| fault.line)
 }
 
 /// Whether an index of a file with both tables is a name.

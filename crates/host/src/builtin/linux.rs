@@ -1,6 +1,6 @@
 //! The built-in objects of Linux.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -20,16 +20,12 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
     let system =
         System::open_with(tier).map_err(|error| SourceError::new(SourceErrorKind::Io, error.to_string()))?;
     let system = system.with_profile(profile);
-    // Objects of other programs must not take the name of a built-in object, in any language.
-    let mut taken = Vec::new();
-    for language in titles::languages() {
-        let titles = titles::titles(language)?;
-        let objects = system.objects().iter().chain([&provider_object::SPEC]);
-        let names = objects.filter_map(|object| titles.name(object.name));
-        taken.extend(names.map(str::to_string));
-    }
-    taken.extend(tallymon_dotnet::live::object_names().map(str::to_string));
-    let publishers = Publishers::system(taken.iter().map(String::as_str));
+    // Objects of other programs must not take the name of a built-in object, in any language. Reading the
+    // names costs more than most commands do, so it waits until a program publishes.
+    let objects: BTreeSet<TitleIndex> =
+        system.objects().iter().chain([&provider_object::SPEC]).map(|object| object.name).collect();
+    let publishers = Publishers::system(tallymon_dotnet::live::object_names());
+    let publishers = publishers.except_later(move || titles::names_in_all_languages(&objects));
     let programs = DotnetPrograms::default();
     Ok(vec![Box::new(system), Box::new(publishers), Box::new(programs)])
 }
@@ -96,6 +92,24 @@ mod tests {
                 assert!(!own.contains(&name), "the index {} is that of another object or counter", name.0);
             }
         }
+    }
+
+    #[test]
+    fn names_in_all_languages_are_those_of_the_tables() {
+        let system = System::open().unwrap();
+        let objects: BTreeSet<TitleIndex> = system.objects().iter().map(|object| object.name).collect();
+        let wanted: BTreeSet<String> = titles::languages()
+            .into_iter()
+            .flat_map(|language| {
+                let titles = titles::titles(language).unwrap();
+                objects
+                    .iter()
+                    .filter_map(|object| titles.name(*object).map(str::to_owned))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        assert!(wanted.len() > objects.len());
+        assert_eq!(titles::names_in_all_languages(&objects).into_iter().collect::<BTreeSet<_>>(), wanted);
     }
 
     #[test]

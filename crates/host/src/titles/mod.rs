@@ -113,6 +113,18 @@ pub fn translations(language: Language) -> Result<Titles, SourceError> {
     Ok(names)
 }
 
+/// The names that Windows shows for some indexes, in all languages.
+#[cfg(target_os = "linux")]
+pub(crate) fn names_in_all_languages(indexes: &std::collections::BTreeSet<TitleIndex>) -> Vec<String> {
+    let tables = TABLES.iter().filter(|(language, _)| !ENGLISH_NAMES.contains(language));
+    let lines = tables.flat_map(|(_, text)| text.lines());
+    let names = lines.filter_map(|line| {
+        let (index, name) = line.split_once('\t')?;
+        indexes.contains(&TitleIndex(index.parse().ok()?)).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
 /// Whether an object had a name in NT 4 or Windows 2000; case is ignored.
 pub fn is_old_name(object: TitleIndex, name: &str) -> bool {
     old_object(name) == Some(object)
@@ -141,8 +153,8 @@ pub fn counter_helps() -> Result<HashMap<(TitleIndex, TitleIndex), HelpIndex>, S
 
 fn table(language: Language) -> Result<Titles, SourceError> {
     let table = TABLES.iter().find(|(known, _)| *known == language).or(TABLES.first());
-    let text = table.map_or("", |(_, text)| text);
-    Titles::from_tsv(text)
+    let text: &'static str = table.map_or("", |(_, text)| *text);
+    Titles::from_static_tsv(text)
         .map_err(|error| SourceError::new(SourceErrorKind::BadData, format!("built-in titles: {error}")))
 }
 
