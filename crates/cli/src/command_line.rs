@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::arguments::{
     Browse, Check, Common, Compare, Compat, Complete, Completions, Doctor, Dump, Events, Explain, Find, Get,
     Info, List, Man, Mon, Provider, Relog, Stat, Stats, Top, Watch, WindowsWords, examples,
+    on_use::{self, OnUse},
 };
 use crate::command::analyze::arguments as analyze;
 use crate::command::log::arguments as log;
@@ -51,11 +52,14 @@ impl Arguments {
     /// Parses the command line of this process.
     pub(crate) fn parse_line() -> Result<Arguments, clap::Error> {
         let line: Vec<OsString> = std::env::args_os().collect();
+        if let Some(parsed) = Arguments::parse_quickly(&line) {
+            return parsed;
+        }
         let mut command = Arguments::whole_command();
         let mut matches = command.try_get_matches_from_mut(&line).map_err(|error| match error.kind() {
             // Only who reads the help waits for its words.
             ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                let own = help::translated(Arguments::whole_command(), &line);
+                let own = help::translated(Arguments::whole_command, &line);
                 let own = own.map(|mut command| command.try_get_matches_from_mut(&line));
                 own.and_then(Result::err).unwrap_or(error)
             }
@@ -63,113 +67,128 @@ impl Arguments {
         })?;
         Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
     }
+
+    /// Parses a command line without building the arguments of the commands that it does not name. `None` if
+    /// the whole command line is needed to answer: for a help with examples or in another language, and for
+    /// an error, which lists what would be right.
+    fn parse_quickly(line: &[OsString]) -> Option<Result<Arguments, clap::Error>> {
+        match on_use::deferred(Arguments::command).try_get_matches_from(line) {
+            Ok(mut matches) => Arguments::from_arg_matches_mut(&mut matches).ok().map(Ok),
+            Err(error) => match error.kind() {
+                ErrorKind::DisplayVersion => Some(Err(error)),
+                // The help of the command itself has nothing of its subcommands but their first lines.
+                ErrorKind::DisplayHelp if line.len() == 2 && !help::is_translated(line) => Some(Err(error)),
+                _ => None,
+            },
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Open the monitor: live charts, tables and reports; '?' shows the keys.
     #[command(after_help = examples::MON)]
-    Mon(Mon),
+    Mon(OnUse<Mon>),
     /// Show live counters and performance logs in a browser on this machine.
     #[command(after_help = examples::SERVE)]
-    Serve(crate::command::serve::Serve),
+    Serve(OnUse<crate::command::serve::Serve>),
     /// Write logs as one HTML file: charts, findings and statistics.
     #[command(after_help = examples::REPORT)]
-    Report(crate::command::report_file::Report),
+    Report(OnUse<crate::command::report_file::Report>),
     /// Print the values of counters once.
     #[command(after_help = examples::GET)]
-    Get(Get),
+    Get(OnUse<Get>),
     /// Compare counters with ranges, as a Monitoring Plugin (Nagios, Icinga).
     #[command(after_help = examples::CHECK)]
-    Check(Check),
+    Check(OnUse<Check>),
     /// Send counters to OpenTelemetry, Prometheus and others, until stopped.
     #[command(after_help = examples::PUSH)]
-    Push(crate::command::push::Push),
+    Push(OnUse<crate::command::push::Push>),
     /// Print a dashboard for Grafana or Perses, with the right query for each counter.
     #[command(after_help = examples::DASHBOARD)]
-    Dashboard(crate::command::dashboard::Dashboard),
+    Dashboard(OnUse<crate::command::dashboard::Dashboard>),
     /// Print or record the values of counters repeatedly, until stopped.
     #[command(after_help = examples::WATCH)]
-    Watch(Watch),
+    Watch(OnUse<Watch>),
     /// Print an everyday report: cpu, mem, disk, net or proc; live or from a log.
     #[command(after_help = examples::STAT)]
-    Stat(Stat),
+    Stat(OnUse<Stat>),
     /// Show the busiest processes: on the whole terminal, or once.
     #[command(after_help = examples::TOP)]
-    Top(Top),
+    Top(OnUse<Top>),
     /// List objects, or the counters or instances of one object.
     #[command(after_help = examples::LIST)]
-    List(List),
+    List(OnUse<List>),
     /// Find counters by words in their names and help texts, in every language.
     #[command(after_help = examples::FIND)]
-    Find(Find),
+    Find(OnUse<Find>),
     /// Choose counters in a dialog and print their paths.
     #[command(after_help = examples::BROWSE)]
-    Browse(Browse),
+    Browse(OnUse<Browse>),
     /// Explain a counter: its meaning, its formula, and its current raw values.
     #[command(after_help = examples::EXPLAIN)]
-    Explain(Explain),
+    Explain(OnUse<Explain>),
     /// Print every field of a data block, from a query or from a file.
     #[command(after_help = examples::DUMP)]
-    Dump(Dump),
+    Dump(OnUse<Dump>),
     /// Convert performance logs, or copy a selection of counters and times.
     #[command(after_help = examples::RELOG)]
-    Relog(Relog),
+    Relog(OnUse<Relog>),
     /// Keep a lake in order: few large parts instead of many, no files that nobody needs.
     #[cfg(feature = "parquet")]
     #[command(after_help = examples::LAKE)]
-    Lake(crate::command::lake::Lake),
+    Lake(OnUse<crate::command::lake::Lake>),
     /// Summarize a performance log: format, times, hosts, counters, damage.
     #[command(after_help = examples::INFO)]
-    Info(Info),
+    Info(OnUse<Info>),
     /// Print statistics for each counter of performance logs.
     #[command(after_help = examples::STATS)]
-    Stats(Stats),
+    Stats(OnUse<Stats>),
     /// Show which counters differ most between two performance logs.
     #[command(after_help = examples::COMPARE)]
-    Compare(Compare),
+    Compare(OnUse<Compare>),
     /// Say what is wrong in performance logs: what, when, how much, and who caused it.
     #[command(after_help = examples::ANALYZE)]
-    Analyze(analyze::Analyze),
+    Analyze(OnUse<analyze::Analyze>),
     /// Say what was unusual at one moment of a performance log, and who was busiest.
     #[command(after_help = examples::WHY)]
-    Why(analyze::Why),
+    Why(OnUse<analyze::Why>),
     /// Manage background recording sessions: start, stop, list, snapshot.
     #[command(after_help = examples::LOG)]
-    Log(log::Log),
+    Log(OnUse<log::Log>),
     /// Profile .NET programs: exact call counts, times and call trees.
     #[command(after_help = examples::PROF)]
-    Prof(prof::Prof),
+    Prof(OnUse<prof::Prof>),
     /// Report what does not work on this machine, and how to fix it.
     #[command(after_help = examples::DOCTOR)]
-    Doctor(Doctor),
+    Doctor(OnUse<Doctor>),
     /// Show the event log of counter providers and name changes.
     #[command(after_help = examples::EVENTS)]
-    Events(Events),
+    Events(OnUse<Events>),
     /// Pair with other machines that are read over TLS; list and revoke them.
     #[command(after_help = examples::REMOTE)]
-    Remote(crate::command::remote::Remote),
+    Remote(OnUse<crate::command::remote::Remote>),
     /// Install, remove and configure counter providers.
     #[command(after_help = examples::PROVIDER)]
-    Provider(Provider),
+    Provider(OnUse<Provider>),
     /// Print the script that completes commands, counter paths and logs in a shell.
     #[command(after_help = examples::COMPLETIONS)]
-    Completions(Completions),
+    Completions(OnUse<Completions>),
     /// Answer the script of a shell.
     #[command(name = "__complete", hide = true)]
-    Complete(Complete),
+    Complete(OnUse<Complete>),
     /// Print the manual page of a command, or write all pages.
     #[command(after_help = examples::MAN)]
-    Man(Man),
+    Man(OnUse<Man>),
     /// Install counter names with the options of Windows' lodctr.
     #[command(after_help = examples::LODCTR)]
-    Lodctr(WindowsWords),
+    Lodctr(OnUse<WindowsWords>),
     /// Remove counter names with the options of Windows' unlodctr.
     #[command(after_help = examples::UNLODCTR)]
-    Unlodctr(WindowsWords),
+    Unlodctr(OnUse<WindowsWords>),
     /// Run Windows' typeperf, relog, logman, lodctr, unlodctr or perfmon.
     #[command(after_help = examples::COMPAT)]
-    Compat(Compat),
+    Compat(OnUse<Compat>),
 }
 
 #[cfg(test)]
@@ -179,6 +198,34 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::whole_command().debug_assert();
+    }
+
+    /// Arguments that are built when they are needed are the same, and so are their texts.
+    #[test]
+    fn deferred_commands_have_the_same_help() {
+        fn look(command: &clap::Command, line: &mut Vec<String>, lines: &mut Vec<Vec<String>>) {
+            for inner in command.get_subcommands() {
+                line.push(inner.get_name().to_owned());
+                lines.push(line.clone());
+                look(inner, line, lines);
+                line.pop();
+            }
+        }
+        let help = |command: clap::Command, line: &[String], option: &str| {
+            let words = ["tally"].into_iter().chain(line.iter().map(String::as_str)).chain([option]);
+            command.try_get_matches_from(words).map(drop).unwrap_err().to_string()
+        };
+        let mut lines = vec![Vec::new()];
+        look(&Arguments::command(), &mut Vec::new(), &mut lines);
+        assert!(lines.len() > 60, "{}", lines.len());
+        for line in lines {
+            for option in ["--help", "-h", "--no-such-option"] {
+                let deferred = help(on_use::deferred(Arguments::command), &line, option);
+                assert_eq!(deferred, help(Arguments::command(), &line, option), "{line:?}");
+            }
+        }
+        let deferred = help(on_use::deferred(Arguments::command), &[], "--help");
+        assert_eq!(deferred, help(Arguments::whole_command(), &[], "--help"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use tallymon::remote::{USUAL_TIMEOUT, rough_time};
 use tallymon::{CounterHandle, HostReadings, Locale, Location, Query, Reading, open};
 
 use crate::arguments::Common;
+use crate::arguments::on_use::OnUse;
 use crate::command::log::arguments::{Log, LogAction};
 use crate::command_line::Command;
 use crate::exit::{Failure, Kind};
@@ -55,7 +56,10 @@ pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Fa
                     | Command::Explain(_)
                     | Command::Browse(_)
                     | Command::Dump(_)
-            ) || matches!(command, Command::Log(Log { action: LogAction::Start(_) | LogAction::Update(_) }))
+            ) || matches!(
+                command,
+                Command::Log(OnUse(Log { action: LogAction::Start(_) | LogAction::Update(_) }))
+            )
         }
     };
     if reads_hosts {

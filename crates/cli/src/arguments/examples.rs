@@ -370,14 +370,14 @@ const NESTED: [(&str, &str, &str); 44] = [
 
 /// Adds the examples of the subcommands to their help.
 pub(crate) fn add(command: clap::Command) -> clap::Command {
-    NESTED.iter().fold(command, |command, (outer, inner, examples)| {
-        let has = |command: &clap::Command, name: &str| command.find_subcommand(name).is_some();
-        command.mut_subcommands(|outer_command| {
-            if outer_command.get_name() != *outer || !has(&outer_command, inner) {
-                return outer_command;
+    command.mut_subcommands(|outer| {
+        let name = outer.get_name().to_owned();
+        let examples = NESTED.iter().filter(|(of, ..)| *of == name);
+        examples.fold(outer, |outer, (_, inner, examples)| match outer.find_subcommand(inner) {
+            Some(_) => {
+                outer.mut_subcommand(*inner, |command| command.after_help(format!("Examples:\n{examples}")))
             }
-            outer_command
-                .mut_subcommand(*inner, |command| command.after_help(format!("Examples:\n{examples}")))
+            None => outer,
         })
     })
 }

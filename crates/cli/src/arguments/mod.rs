@@ -5,6 +5,7 @@ mod common;
 pub(crate) mod examples;
 mod live;
 mod logs;
+pub(crate) mod on_use;
 pub(crate) mod parse;
 mod provider;
 mod reading;

@@ -24,9 +24,14 @@ type LookUp<'l> = &'l dyn Fn(&str) -> Option<&'static str>;
 
 /// The command line with its help in the language that these arguments and the environment choose; `None` for
 /// English and for languages without a translation.
-pub(crate) fn translated(command: Command, arguments: &[OsString]) -> Option<Command> {
+pub(crate) fn translated(command: fn() -> Command, arguments: &[OsString]) -> Option<Command> {
     let texts = texts(column(language(arguments))?);
-    Some(translate(command, &|english| texts.get(english).copied()))
+    Some(translate(command(), &|english| texts.get(english).copied()))
+}
+
+/// Whether the help of these arguments has a translation.
+pub(crate) fn is_translated(arguments: &[OsString]) -> bool {
+    column(language(arguments)).is_some()
 }
 
 /// The language of `--lang`, which a request for help does not parse, else that of the environment.

@@ -143,6 +143,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
+    use crate::arguments::on_use::OnUse;
     use crate::command::log::arguments::LogAction;
     use crate::command_line::{Arguments, Command};
 
@@ -163,7 +164,7 @@ mod tests {
         };
         let words = ["tally", "log", "start"].map(str::to_owned).into_iter().chain(arguments(&wanted));
         let line = Arguments::try_parse_from(words).unwrap();
-        let Some(Command::Log(log)) = line.command else { panic!("{line:?}") };
+        let Some(Command::Log(OnUse(log))) = line.command else { panic!("{line:?}") };
         let LogAction::Start(start) = log.action else { panic!("{log:?}") };
         let options = start.options;
         assert_eq!((start.name, options.counter), (wanted.name, wanted.counters));
