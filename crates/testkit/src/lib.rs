@@ -4,6 +4,7 @@
 
 mod attacks;
 mod ends;
+mod machines;
 pub mod raw;
 mod scratch;
 mod skips;
@@ -14,6 +15,7 @@ mod work;
 
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
+pub use machines::{LARGE_MACHINES, LargeMachine};
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
 pub use source_texts::{SourceText, source_texts};

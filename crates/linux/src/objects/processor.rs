@@ -1,6 +1,6 @@
 //! Processor (238): one instance per online CPU, and `_Total`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tallymon_provider::{
@@ -149,7 +149,7 @@ impl Object for Processor {
         for (number, values) in &found.rows {
             found.write(&mut object.instance(&number.to_string(), None, None), values);
         }
-        let mut total = found.mean(|_| true);
+        let mut total = Gathered::mean(found.rows.iter().map(|(_, values)| values));
         // A single number of /proc/stat, which needs no other file.
         total.interrupts = found.all_interrupts;
         found.write(&mut object.instance("_Total", None, None), &total);
@@ -199,7 +199,10 @@ impl Collector {
         if softirqs.is_ok() {
             self.counted = Some(now);
         }
-        self.history.retain(|number, _| rows.iter().any(|(known, _)| known == number));
+        if self.history.len() > rows.len() {
+            let numbers: BTreeSet<u32> = rows.iter().map(|(number, _)| *number).collect();
+            self.history.retain(|number, _| numbers.contains(number));
+        }
         if wants_states {
             for (number, values) in &mut rows {
                 let Some(history) = self.history.get_mut(number) else { continue };
@@ -220,10 +223,10 @@ impl Collector {
 
 impl Gathered {
     /// The instance for a group of CPUs: the mean of shares and the sum of counts.
-    pub(super) fn mean(&self, is_meant: impl Fn(u32) -> bool) -> Values {
+    pub(super) fn mean<'v>(all: impl Iterator<Item = &'v Values>) -> Values {
         let mut total = Values::default();
         let mut count = 0_u64;
-        for (_, values) in self.rows.iter().filter(|(number, _)| is_meant(*number)) {
+        for values in all {
             total.add(values);
             count = count.saturating_add(1);
         }

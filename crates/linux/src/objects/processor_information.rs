@@ -2,7 +2,7 @@
 //!
 //! Instances are `node,processor`, `node,_Total` and `_Total`, as on Windows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -261,27 +261,33 @@ fn file_number(sources: &mut Sources, path: PathBuf) -> Result<u64, Absence> {
 }
 
 /// The CPUs of each node by its number; a single node 0 with all CPUs where the kernel knows no nodes.
-fn nodes(sources: &mut Sources, processors: &[u32]) -> BTreeMap<u32, Vec<u32>> {
-    let mut nodes = BTreeMap::new();
+fn nodes(sources: &mut Sources, processors: &BTreeSet<u32>) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut nodes: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut rest = processors.clone();
     for (name, folder) in
         folders(sources, "devices/system/node", |name| name.starts_with("node")).unwrap_or_default()
     {
         let Some(node) = name.strip_prefix("node").and_then(|number| number.parse().ok()) else { continue };
         let Ok(text) = sources.text_of(folder.join("cpulist")) else { continue };
-        let ranges = ranges(text);
-        let members = |number: &&u32| {
-            ranges.iter().any(|(first, last)| (*first..=*last).contains(&u64::from(**number)))
-        };
-        let found: Vec<u32> = processors.iter().filter(members).copied().collect();
+        let found: BTreeSet<u32> = ranges(text)
+            .into_iter()
+            .filter(|(first, last)| first <= last)
+            .filter_map(|(first, last)| {
+                let last = u32::try_from(last).unwrap_or(u32::MAX);
+                Some(processors.range(u32::try_from(first).ok()?..=last))
+            })
+            .flatten()
+            .copied()
+            .collect();
         if !found.is_empty() {
+            for number in &found {
+                rest.remove(number);
+            }
             nodes.insert(node, found);
         }
     }
-    let known: Vec<u32> = nodes.values().flatten().copied().collect();
-    let rest = processors.iter().filter(|number| !known.contains(number)).copied();
-    let mut rest = rest.peekable();
-    if rest.peek().is_some() {
-        nodes.entry(0).or_insert_with(Vec::new).extend(rest);
+    if !rest.is_empty() {
+        nodes.entry(0).or_default().append(&mut rest);
     }
     nodes
 }
@@ -342,7 +348,9 @@ impl Object for ProcessorInformation {
 
     fn collect(&mut self, ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let found = self.collector.gather(ask, sources);
-        let numbers: Vec<u32> = found.rows.iter().map(|(number, _)| *number).collect();
+        let rows: BTreeMap<u32, &Values> =
+            found.rows.iter().map(|(number, values)| (*number, values)).collect();
+        let numbers: BTreeSet<u32> = rows.keys().copied().collect();
         let clock = if SPEED_COUNTERS.get(CLOCK).is_some_and(|counter| ask.interest.wants(NAME, counter.name))
         {
             clocks(sources)
@@ -365,16 +373,17 @@ impl Object for ProcessorInformation {
         self.utilities.retain(|number, _| numbers.contains(number));
         let mut object = out.object(&self.layout, PerfTime(0), Frequency(0));
         for (node, members) in nodes(sources, &numbers) {
-            for (number, values) in found.rows.iter().filter(|(number, _)| members.contains(number)) {
+            let values = || members.iter().filter_map(|number| Some((number, *rows.get(number)?)));
+            for (number, values) in values() {
                 let speeds = speeds.get(number).map_or(&[][..], Vec::as_slice);
                 let name = format!("{node},{number}");
                 write_instance(&mut object.instance(&name, None, None), &found, values, speeds);
             }
-            let total = found.mean(|number| members.contains(&number));
+            let total = Gathered::mean(values().map(|(_, values)| values));
             let sum = sum(members.iter().filter_map(|number| speeds.get(number)));
             write_instance(&mut object.instance(&format!("{node},_Total"), None, None), &found, &total, &sum);
         }
-        let mut total = found.mean(|_| true);
+        let mut total = Gathered::mean(rows.values().copied());
         total.interrupts = found.all_interrupts;
         write_instance(&mut object.instance("_Total", None, None), &found, &total, &sum(speeds.values()));
     }
