@@ -58,12 +58,15 @@ impl Quantiles {
     pub(crate) fn at<const N: usize>(&mut self, shares: [f64; N]) -> Option<[f64; N]> {
         match self {
             Quantiles::Exact { numbers, .. } => {
-                numbers.sort_unstable_by(f64::total_cmp);
                 let last = numbers.len().checked_sub(1)?;
-                let number = |at: f64| numbers.get((at as usize).min(last)).copied().unwrap_or_default();
+                // Finding some places costs less than sorting everything.
                 Some(shares.map(|share| {
                     let place = share.clamp(0.0, 1.0) * last as f64;
-                    let (low, high) = (number(place.floor()), number(place.ceil()));
+                    let at = (place.floor() as usize).min(last);
+                    let (_, low, above) = numbers.select_nth_unstable_by(at, f64::total_cmp);
+                    let low = *low;
+                    let next = || above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+                    let high = if place.fract() > 0.0 { next() } else { low };
                     low + (high - low) * place.fract()
                 }))
             }

@@ -300,6 +300,12 @@ impl Cooker {
     }
 }
 
+/// The value of a sample, as a [`Cooker`] computes it.
+#[inline]
+pub(crate) fn value_of(older: Option<&Sample>, sample: &Sample, cap: bool) -> Result<Value, NoValue> {
+    value(older, sample, &Shown { scale: Scale::None, thousand: false, cap100: cap })
+}
+
 #[inline]
 fn value(older: Option<&Sample>, sample: &Sample, format: &Shown) -> Result<Value, NoValue> {
     compute(older, sample).map(|value| apply(value, sample.counter_type, 0, format))

@@ -1,19 +1,24 @@
 //! Statistics of every counter in one or more logs.
 
+mod accumulator;
+mod workers;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use tallymon_core::counter::{CounterType, average};
-use tallymon_core::flow::{NoValue, Sample, Value};
-use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
+use tallymon_core::counter::CounterType;
+use tallymon_core::flow::NoValue;
+use tallymon_core::time::FileTime;
 
 use crate::clock::{LogClock, LogTime, TimeRange};
 use crate::error::{LogError, Notes};
 use crate::format::{ReadOptions, open};
 use crate::processes::ProcessNames;
-use crate::quantile::Quantiles;
-use crate::reader::{Column, Cooker, table_order};
+use crate::reader::{Column, LogReader, table_order};
 use crate::select::{PathMatcher, Selection, nothing_found};
+
+use accumulator::Accumulator;
+use workers::Workers;
 
 /// The percentiles of [`Summary::percentiles`], in hundredths.
 pub const PERCENTILES: [u32; 5] = [5, 50, 90, 95, 99];
@@ -128,9 +133,6 @@ pub(crate) fn gather(
         to: range.to.map(LogTime::Utc),
     };
     let by_process = ReadOptions { processes, needed, ..options.clone() };
-    let mut gathered: Vec<Accumulator> = Vec::new();
-    let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
-    let mut search = PathMatcher::new(selection);
     let mut stats = Stats {
         columns: Vec::new(),
         records: 0,
@@ -140,192 +142,75 @@ pub(crate) fn gather(
         not_found: Vec::new(),
         notes: Vec::new(),
     };
-    for path in paths {
-        let mut log = open(path, &by_process)?;
-        let mut clock = LogClock::default();
-        let mut cooker = Cooker::capped(options.cap);
-        let mut values = Vec::new();
-        // The accumulator of each column of this log; columns appear while records are read.
-        let mut places: Vec<Option<usize>> = Vec::new();
-        let mut seen: HashMap<String, u32> = HashMap::new();
-        for gathered in &mut gathered {
-            gathered.begin_log();
+    let mut search = PathMatcher::new(selection);
+    let gathered = std::thread::scope(|scope| {
+        let mut workers = Workers::new(scope, options.cap);
+        let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
+        for path in paths {
+            let mut log = open(path, &by_process)?;
+            let log = &mut *log;
+            let notes = read(log, range, &mut search, &mut by_path, &mut workers, &mut stats);
+            stats.notes.push((path.clone(), notes.map_err(|error| error.in_file(path))?));
         }
-        while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
-            clock.note(record.time, record.local_minutes);
-            if !range.has(record.time) {
-                continue;
-            }
-            let columns = &log.about().columns;
-            search.learn(columns.get(places.len()..).unwrap_or_default());
-            for column in columns.iter().skip(places.len()) {
-                let same = seen.entry(column.path.clone()).or_default();
-                let key = (column.path.clone(), *same);
-                *same = same.saturating_add(1);
-                places.push(search.keep(column).then(|| {
-                    *by_path.entry(key).or_insert_with(|| {
-                        gathered.push(Accumulator::new(column, exact_values(columns.len())));
-                        gathered.len().saturating_sub(1)
-                    })
-                }));
-            }
-            cooker.cook_into(&record, &mut values);
-            stats.records = stats.records.saturating_add(1);
-            stats.first = stats.first.or(Some(record.time));
-            stats.last = Some(record.time);
-            for ((place, cell), value) in places.iter().zip(&record.cells).zip(&values) {
-                let Some(gathered) = place.and_then(|place| gathered.get_mut(place)) else {
-                    continue;
-                };
-                gathered.add(record.time, cell, value);
-            }
-        }
-        clock.set_zone(&log.about().zone);
-        stats.clock.add(&clock);
-        stats.notes.push((path.clone(), log.about().notes.clone()));
-    }
+        Ok::<_, LogError>(workers.finish())
+    })?;
     stats.not_found = search.not_found();
-    let columns: Vec<Column> = gathered.iter().map(|gathered| gathered.column.clone()).collect();
-    let mut finished: Vec<Option<ColumnStats>> =
-        gathered.into_iter().map(|gathered| Some(gathered.finish())).collect();
+    let (columns, finished): (Vec<Column>, Vec<ColumnStats>) = gathered.into_iter().unzip();
+    let mut finished: Vec<Option<ColumnStats>> = finished.into_iter().map(Some).collect();
     let in_order = table_order(&columns).into_iter();
     stats.columns = in_order.filter_map(|at| finished.get_mut(at).and_then(Option::take)).collect();
     Ok(stats)
 }
 
-fn exact_values(columns: usize) -> usize {
-    EXACT_VALUES.checked_div(columns).unwrap_or(EXACT_VALUES).max(EXACT_LEAST)
-}
-
-/// The numbers of a column so far.
-struct Accumulator {
-    column: Column,
-    quantiles: Quantiles,
-    count: u64,
-    missing: u64,
-    reason: NoValue,
-    last: f64,
-    minimum: f64,
-    maximum: f64,
-    mean: f64,
-    /// Sum of the squares of the distances from the mean.
-    squares: f64,
-    /// The same for the times, in hours since the first value, and of both together.
-    start: Option<FileTime>,
-    mean_time: f64,
-    squares_time: f64,
-    products: f64,
-    first_sample: Option<Sample>,
-    last_sample: Option<Sample>,
-    /// The counter was not reset between the first and the last sample.
-    unbroken: bool,
-}
-
-impl Accumulator {
-    fn new(column: &Column, exact_values: usize) -> Accumulator {
-        Accumulator {
-            column: column.clone(),
-            quantiles: Quantiles::new(exact_values),
-            count: 0,
-            missing: 0,
-            reason: NoValue::FirstSample,
-            last: 0.0,
-            minimum: f64::INFINITY,
-            maximum: f64::NEG_INFINITY,
-            mean: 0.0,
-            squares: 0.0,
-            start: None,
-            mean_time: 0.0,
-            squares_time: 0.0,
-            products: 0.0,
-            first_sample: None,
-            last_sample: None,
-            unbroken: true,
+/// Reads a log, and gives its records to the workers. Returns its faults.
+fn read(
+    log: &mut dyn LogReader,
+    range: TimeRange,
+    search: &mut PathMatcher,
+    by_path: &mut HashMap<(String, u32), usize>,
+    workers: &mut Workers<'_, '_>,
+    stats: &mut Stats,
+) -> Result<Notes, LogError> {
+    let mut clock = LogClock::default();
+    // How many columns of this log are known; columns appear while records are read.
+    let mut known = 0usize;
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    workers.begin_log();
+    while let Some(record) = log.next_record()? {
+        clock.note(record.time, record.local_minutes);
+        if !range.has(record.time) {
+            continue;
         }
-    }
-
-    /// The next samples come from another log, perhaps from after a restart of the machine.
-    fn begin_log(&mut self) {
-        self.unbroken = self.first_sample.is_none();
-    }
-
-    fn add(&mut self, time: FileTime, cell: &Result<Sample, NoValue>, value: &Result<Value, NoValue>) {
-        if let Ok(sample) = cell {
-            self.first_sample = self.first_sample.or(Some(*sample));
-            self.last_sample = Some(*sample);
-        }
-        let number = match value {
-            // Windows writes 0 into its logs, so that statistics of these are the same.
-            Err(NoValue::NoOperations) => Ok(0.0),
-            Ok(value) => value.as_f64().filter(|number| number.is_finite()).ok_or(NoValue::NotNumeric),
-            Err(reason) => Err(*reason),
-        };
-        match number {
-            Ok(number) => self.number(time, number),
-            // The instance does not exist, or its first sample primes a rate.
-            Err(NoValue::NoInstance | NoValue::FirstSample) => {}
-            Err(reason) => {
-                self.reason = reason;
-                self.missing = self.missing.saturating_add(1);
-                let backwards =
-                    [NoValue::NegativeValue, NoValue::NegativeDenominator, NoValue::NegativeTimebase];
-                self.unbroken &= !backwards.contains(&reason);
+        let columns = &log.about().columns;
+        search.learn(columns.get(known..).unwrap_or_default());
+        for (position, column) in columns.iter().enumerate().skip(known) {
+            let same = seen.entry(column.path.clone()).or_default();
+            let key = (column.path.clone(), *same);
+            *same = same.saturating_add(1);
+            if !search.keep(column) {
+                continue;
+            }
+            match by_path.get(&key) {
+                Some(counter) => workers.find(position, *counter),
+                None => {
+                    let counter = Accumulator::new(column, exact_values(columns.len()));
+                    by_path.insert(key, workers.add(position, counter));
+                }
             }
         }
+        known = columns.len();
+        stats.records = stats.records.saturating_add(1);
+        stats.first = stats.first.or(Some(record.time));
+        stats.last = Some(record.time);
+        workers.record(&record);
     }
+    clock.set_zone(&log.about().zone);
+    stats.clock.add(&clock);
+    Ok(log.about().notes.clone())
+}
 
-    fn number(&mut self, time: FileTime, number: f64) {
-        self.quantiles.add(number);
-        self.count = self.count.saturating_add(1);
-        self.last = number;
-        self.minimum = self.minimum.min(number);
-        self.maximum = self.maximum.max(number);
-        let start = *self.start.get_or_insert(time);
-        let units = i128::from(time.0).saturating_sub(i128::from(start.0));
-        let hours = units as f64 / UNITS_PER_SECOND as f64 / 3600.0;
-        // Welford's way keeps its precision where the sum of squares does not.
-        let count = self.count as f64;
-        let from_mean = number - self.mean;
-        let from_mean_time = hours - self.mean_time;
-        self.mean += from_mean / count;
-        self.mean_time += from_mean_time / count;
-        self.squares += from_mean * (number - self.mean);
-        self.squares_time += from_mean_time * (hours - self.mean_time);
-        self.products += from_mean_time * (number - self.mean);
-    }
-
-    fn finish(mut self) -> ColumnStats {
-        let summary = match self.quantiles.at(PERCENTILES.map(|hundredths| f64::from(hundredths) / 100.0)) {
-            None => Err(self.reason),
-            Some(percentiles) => Ok(Summary {
-                count: self.count,
-                last: self.last,
-                minimum: self.minimum,
-                maximum: self.maximum,
-                mean: self.mean,
-                average: self.average(),
-                deviation: (self.squares / self.count as f64).max(0.0).sqrt(),
-                percentiles,
-                approximate: self.quantiles.is_approximate(),
-                slope: (self.squares_time > 0.0).then(|| self.products / self.squares_time),
-            }),
-        };
-        ColumnStats {
-            path: self.column.path,
-            parts: self.column.parts,
-            counter_type: self.column.counter_type,
-            summary,
-            missing: self.missing,
-        }
-    }
-
-    fn average(&self) -> Option<f64> {
-        let (first, last) = self.first_sample.zip(self.last_sample)?;
-        if !self.unbroken || !self.column.counter_type.needs_two_samples() {
-            return None;
-        }
-        average(&first, &last).ok()?.as_f64()
-    }
+fn exact_values(columns: usize) -> usize {
+    EXACT_VALUES.checked_div(columns).unwrap_or(EXACT_VALUES).max(EXACT_LEAST)
 }
 
 #[cfg(test)]
