@@ -26,9 +26,17 @@ pub const LARGE_MACHINES: [LargeMachine; 4] = [
 fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).expect("a folder can be made");
+        make_folder(parent);
     }
-    fs::write(path, text).expect("a file can be written");
+    if let Err(error) = fs::write(&path, text) {
+        panic!("{}: {error}", path.display());
+    }
+}
+
+fn make_folder(path: &Path) {
+    if let Err(error) = fs::create_dir_all(path) {
+        panic!("{}: {error}", path.display());
+    }
 }
 
 /// With 64 processors a node, and 40 interrupts.
@@ -105,7 +113,7 @@ fn disks(folder: &Path, n: usize) {
         write(folder, &format!("{block}/removable"), "0\n");
         write(folder, &format!("{block}/size"), "2048\n");
         for inner in ["slaves", &format!("vd{number}p1")] {
-            fs::create_dir_all(folder.join(&block).join(inner)).expect("a folder can be made");
+            make_folder(&folder.join(&block).join(inner));
         }
     }
     write(folder, "proc/diskstats", &stats);

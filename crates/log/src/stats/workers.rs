@@ -295,6 +295,7 @@ fn work(given: &Receiver<Share>, receiver: &Receiver<Work>, back: &SyncSender<Ba
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "small numbers of a test")]
 mod tests {
     use tallymon_core::counter::CounterType;
     use tallymon_core::time::Frequency;
@@ -334,7 +335,7 @@ mod tests {
                     let time = FileTime((log * 1_000_000 + second) * 10_000_000);
                     let cell = |column: usize| {
                         let noise = (second * 2_654_435_761 + column as u64 * 40_503) % 1009;
-                        if noise % 97 == 0 {
+                        if noise.is_multiple_of(97) {
                             return Err(NoValue::NoInstance);
                         }
                         let first = (second % 50) * 1000 + noise;

@@ -41,6 +41,7 @@ impl View {
     }
 
     /// Copies bytes; false when it has not so many. The place is usually a multiple of 8.
+    #[expect(clippy::host_endian_bytes, reason = "the bytes of a word are copied as they are")]
     pub(super) fn copy(&self, buffer: &mut [u8], at: usize) -> bool {
         let end = at.checked_add(buffer.len());
         if end.is_none_or(|end| end > self.length) {
