@@ -4,9 +4,9 @@
 //! and its records one after another: the time in UTC, and the raw sample of every column or the reason why
 //! there is none. [`relog()`] converts logs as `relog.exe` does, [`info()`] describes a log.
 //!
-//! The crate does not print and has no clock; only [`stats()`] starts threads. Memory is bounded by the columns
-//! and a few records, not by the length of the log. Damaged logs are read up to and after the damage, and every fault is
-//! reported with its byte. No input makes the crate panic.
+//! The crate does not print and has no clock; only [`stats()`] starts threads. Memory is bounded by the
+//! columns and a few records, not by the length of the log. Damaged logs are read up to and after the damage,
+//! and every fault is reported with its byte. No input makes the crate panic.
 //!
 //! ```
 //! use tallymon_log::{Cooker, ReadOptions, read_bytes};

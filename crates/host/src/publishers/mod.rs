@@ -222,8 +222,8 @@ impl Publishers {
         self.find_parents();
     }
 
-    /// Notes which objects are parents of which. Links that appear later are noted when they are read. Returns
-    /// whether any instance has a parent.
+    /// Notes which objects are parents of which. Links that appear later are noted when they are read.
+    /// Returns whether any instance has a parent.
     fn find_parents(&mut self) -> bool {
         let mut any = false;
         let mut found: BTreeSet<(TitleIndex, TitleIndex)> = BTreeSet::new();

@@ -1,11 +1,12 @@
 //! The reading side: finds published files and copies values out of them.
 //!
 //! A file belongs to another program, which may crash, stop, cut the file short or write anything at any
-//! time. So the reader copies everything, and checks the copy only. It copies by `pread`, which reports when a
-//! file has become shorter; files of root and of this user it maps when it has read them twice, since a system
-//! call takes fifty times as long as the copy (on Windows, where no mapped file can become shorter, it maps all
-//! of them). Each reading copies the values; it copies the names of instances when a use number shows that
-//! they are new.
+//! time. So the reader copies everything, and checks the copy only. It copies by `pread`, which reports when
+//! a file has become shorter. Files of root and of this user it maps when it has read them twice, since a
+//! system call takes fifty times as long as the copy (on Windows, where no mapped file can become shorter, it
+//! maps all of them). Each reading copies the values; it copies the names of instances when a use number shows
+//! that they are new.
+//!
 mod copy;
 #[cfg_attr(windows, path = "file_windows.rs")]
 mod file;
