@@ -59,8 +59,6 @@ mod reader;
     path = "rseq_absent.rs"
 )]
 mod rseq;
-#[cfg(windows)]
-mod security;
 #[cfg_attr(miri, path = "segment_heap.rs")]
 #[cfg_attr(all(windows, not(miri)), path = "segment_windows.rs")]
 mod segment;

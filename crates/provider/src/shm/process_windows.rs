@@ -23,8 +23,8 @@ use windows_sys::Win32::System::Threading::{
     PROCESS_SYNCHRONIZE, WaitForSingleObject,
 };
 
-use super::security::user_of;
 use super::system::user_number;
+use crate::trust::security::user_of;
 
 /// A process that is watched for its end.
 #[derive(Debug)]

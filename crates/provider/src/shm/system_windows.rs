@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::reader::Identity;
-use super::security::{self, is_system, this_user};
+use crate::trust::security::{self, is_system, this_user};
 
 pub(crate) use super::process::thread_time;
 use crate::environment::ROOT;
+use crate::trust::{SHARED, program_data};
 
 /// The most users that are told apart; all later ones are taken for one.
 const MOST_USERS: usize = 4096;
@@ -26,12 +27,17 @@ pub fn directories() -> Vec<PathBuf> {
     if let Some(root) = ROOT.value() {
         return vec![PathBuf::from(root).join("pub")];
     }
-    [folder_of("ProgramData"), folder_of("LOCALAPPDATA")].into_iter().flatten().collect()
+    std::iter::once(shared()).chain(own()).collect()
 }
 
-/// Our folder in one of the system's.
-fn folder_of(variable: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).filter(|value| !value.is_empty())?;
+/// The folder of all users.
+fn shared() -> PathBuf {
+    program_data().join("Tallymon").join("pub")
+}
+
+/// The folder of this user.
+fn own() -> Option<PathBuf> {
+    let folder = std::env::var_os("LOCALAPPDATA").filter(|value| !value.is_empty())?;
     Some(PathBuf::from(folder).join("Tallymon").join("pub"))
 }
 
@@ -100,22 +106,22 @@ pub(crate) fn is_safe(directory: &Path) -> io::Result<bool> {
 /// Creates a directory and those above it. Only an administrator can create that of the whole machine: there
 /// every user may add files, and change none of others.
 pub(crate) fn create_folders(directory: &Path) -> io::Result<()> {
-    if folder_of("ProgramData").is_none_or(|shared| shared != directory) {
+    if shared() != directory {
         return std::fs::create_dir_all(directory);
     }
-    let of_all = |rights: &str| format!("O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;;{rights};;;AU)");
     if let Some(above) = directory.parent() {
-        security::create_folder(above, &of_all("0x1200a9"))?;
+        security::create_folder(above, SHARED)?;
     }
     // To read, to list, and to add files.
-    security::create_folder(directory, &of_all("0x1200ab"))
+    let of_all = "O:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;;0x1200ab;;;AU)";
+    security::create_folder(directory, of_all)
 }
 
 /// Creates a file that only this user can write, and every user can read unless it is in a folder of this
 /// user.
 pub(crate) fn create_file(path: &Path) -> io::Result<File> {
     let me = security::text_of(&OWN);
-    let is_private = folder_of("LOCALAPPDATA").is_some_and(|folder| path.starts_with(folder));
+    let is_private = own().is_some_and(|folder| path.starts_with(folder));
     let others = if is_private { "" } else { "(A;;FR;;;AU)" };
     security::create_file(path, &format!("O:{me}D:P(A;;FA;;;{me})(A;;FA;;;SY)(A;;FA;;;BA){others}"))
 }

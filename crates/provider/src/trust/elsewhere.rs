@@ -76,3 +76,12 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).open(path)
 }
+
+/// Renames a file, in place of one that may be there.
+///
+/// # Errors
+///
+/// As [`std::fs::rename`].
+pub fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)
+}

@@ -156,6 +156,15 @@ pub fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o644).open(path)
 }
 
+/// Renames a file, in place of one that may be there.
+///
+/// # Errors
+///
+/// As [`std::fs::rename`].
+pub fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)
+}
+
 /// Opens a plain file for appending that only root and this user can write, or creates it. Follows no link.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! Whether somebody else could change a file: its owner and mode, and those of every folder above it.
+//! Whether somebody else could change a file: its owner and mode (on Windows, its access list), and those of
+//! every folder above it.
 //!
 //! A program that runs with the rights of root or of a user must not read its settings from, or load code
 //! from, a place where another user can put something else. `su` keeps `XDG_STATE_HOME` and `TALLY_ROOT`,
@@ -17,8 +18,13 @@
 
 mod lock;
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+#[cfg_attr(not(any(target_os = "linux", windows)), path = "elsewhere.rs")]
 mod platform;
+#[cfg(windows)]
+mod program_data;
+#[cfg(windows)]
+pub(crate) mod security;
 mod sha256;
 
 use std::fmt;
@@ -26,11 +32,16 @@ use std::io;
 use std::path::PathBuf;
 
 pub use lock::{Lock, LockError, lock_within};
+#[cfg(windows)]
+pub(crate) use platform::SHARED;
 #[cfg(target_os = "linux")]
 pub use platform::sealed_copy;
 pub use platform::{
     check_path, create_file, create_folders, create_secret, open_file, open_to_append, private_folder,
+    replace,
 };
+#[cfg(windows)]
+pub use program_data::program_data;
 pub use sha256::Sha256;
 
 /// A file or folder that somebody else could change or replace.
@@ -58,6 +69,13 @@ pub enum Distrust {
     },
     /// Every user can write it.
     Everybody,
+    /// Another account of Windows owns it, or can change it.
+    Account {
+        /// Whether it is the owner.
+        owns: bool,
+        /// Its security identifier, `S-1-5-21-…`.
+        who: String,
+    },
     /// A link, folder, pipe or device stands where a file is needed.
     NotAFile,
     /// It can not be looked at.
@@ -68,10 +86,19 @@ impl fmt::Display for Untrusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = self.part.display();
         let remedy = "only root and this user may be able to change it";
+        let of_windows =
+            "only administrators and this user may be able to change it ('icacls' shows who can)";
         match &self.why {
             Distrust::Owner { user } => write!(f, "{part} belongs to user {user}; {remedy}"),
             Distrust::Group { group } => {
                 write!(f, "{part} can be written by group {group}; {remedy} ('chmod g-w')")
+            }
+            Distrust::Account { owns: true, who } => write!(f, "{part} belongs to {who}; {of_windows}"),
+            Distrust::Account { owns: false, who } => {
+                write!(f, "{part} can be changed by {who}; {of_windows}")
+            }
+            Distrust::Everybody if cfg!(windows) => {
+                write!(f, "{part} can be written by every user; {of_windows}")
             }
             Distrust::Everybody => {
                 write!(f, "{part} can be written by every user; {remedy} ('chmod o-w')")

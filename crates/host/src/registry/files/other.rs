@@ -10,13 +10,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where a system keeps state.
 pub(crate) fn default_system_folder() -> PathBuf {
-    let data = std::env::var_os("ProgramData").map(PathBuf::from);
-    data.unwrap_or_else(|| PathBuf::from(r"C:\ProgramData")).join("tallymon")
+    tallymon_provider::trust::program_data().join("Tallymon")
 }
 
 /// Where a user keeps state; `None` without a home.
 pub(crate) fn default_state_folder() -> Option<PathBuf> {
-    Some(PathBuf::from(std::env::var_os("LOCALAPPDATA")?).join("tallymon"))
+    Some(PathBuf::from(std::env::var_os("LOCALAPPDATA")?).join("Tallymon"))
 }
 
 /// Identifies a file: its length, and when it was created and written in nanoseconds.
@@ -65,7 +64,7 @@ pub(super) fn link(target: &str, path: &Path) -> io::Result<()> {
 }
 
 pub(super) fn create_folders(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
+    tallymon_provider::trust::create_folders(path)
 }
 
 /// Access is inherited from the folder here.

@@ -24,8 +24,8 @@ use windows_sys::Win32::System::Memory::{
 use super::RefusalReason;
 use super::view::View;
 use crate::shm::layout::MAX_FILE;
-use crate::shm::security;
 use crate::shm::system::user_number;
+use crate::trust::security;
 
 /// An open file that others write.
 #[derive(Debug)]

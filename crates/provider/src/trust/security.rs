@@ -38,18 +38,23 @@ const INSTALLER: &[u8] = &[
     1, 6, 0, 0, 0, 0, 0, 5, 80, 0, 0, 0, 0xb5, 0x89, 0xfb, 0x38, 0x19, 0x84, 0xc2, 0xcb, 0x5c, 0x6c, 0x23,
     0x6d, 0x57, 0x00, 0x77, 0x6e, 0xc0, 0x02, 0x64, 0x87,
 ];
+/// `S-1-1-0`, everybody.
+pub(crate) const EVERYBODY: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 /// `S-1-3-0` and `S-1-3-4`: the owner, whoever that is.
 const CREATOR: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0];
 const OWNER_RIGHTS: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 3, 4, 0, 0, 0];
 
+/// The rights by which a file or folder is replaced by another one, or what is in a folder.
+const REPLACE: u32 = FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL;
+
 /// Whether somebody may do anything on this machine.
-pub(super) fn is_system(sid: &[u8]) -> bool {
+pub(crate) fn is_system(sid: &[u8]) -> bool {
     [SYSTEM, ADMINISTRATORS, INSTALLER].contains(&sid)
 }
 
 /// The owner and the access list of a file or folder.
 #[derive(Debug)]
-pub(super) struct Security {
+pub(crate) struct Security {
     owner: Vec<u8>,
     /// `None` when everybody may do everything.
     entries: Option<Vec<Entry>>,
@@ -64,27 +69,41 @@ struct Entry {
 
 impl Security {
     /// The security identifier of the owner.
-    pub(super) fn owner(&self) -> &[u8] {
+    pub(crate) fn owner(&self) -> &[u8] {
         &self.owner
     }
 
+    /// Somebody else than the owner and the system who can write a file or add to a folder, or replace
+    /// either, or change who can; nothing at all where no access list keeps anybody out.
+    pub(crate) fn writer(&self) -> Option<&[u8]> {
+        const ADD: u32 = FILE_WRITE_DATA | FILE_APPEND_DATA | GENERIC_WRITE;
+        self.other_with(ADD | REPLACE)
+    }
+
+    /// Somebody else than the owner and the system who can replace what is in a folder, or change who can;
+    /// they may add to it.
+    pub(crate) fn replacer(&self) -> Option<&[u8]> {
+        self.other_with(REPLACE)
+    }
+
     /// Whether others than the owner and the system can write a file, or change who can.
-    pub(super) fn others_write_file(&self) -> bool {
+    pub(crate) fn others_write_file(&self) -> bool {
         let change =
             FILE_WRITE_DATA | FILE_APPEND_DATA | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
-        self.others_have(change)
+        self.other_with(change).is_some()
     }
 
     /// Whether others than the owner and the system can replace what is in a folder, which they may add to.
-    pub(super) fn others_replace_in_folder(&self) -> bool {
-        self.others_have(FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL)
+    pub(crate) fn others_replace_in_folder(&self) -> bool {
+        self.replacer().is_some()
     }
 
-    fn others_have(&self, rights: u32) -> bool {
-        let Some(entries) = &self.entries else { return true };
+    fn other_with(&self, rights: u32) -> Option<&[u8]> {
+        let Some(entries) = &self.entries else { return Some(&[]) };
         let is_other =
             |sid: &[u8]| sid != self.owner && sid != CREATOR && sid != OWNER_RIGHTS && !is_system(sid);
-        entries.iter().any(|entry| entry.rights & rights != 0 && is_other(&entry.sid))
+        let has = |entry: &&Entry| entry.rights & rights != 0 && is_other(&entry.sid);
+        entries.iter().find(has).map(|entry| entry.sid.as_slice())
     }
 
     /// Parses a descriptor in its self-relative form; the error is what is wrong with it.
@@ -149,7 +168,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// A security identifier as text, `S-1-5-18`.
-pub(super) fn text_of(sid: &[u8]) -> String {
+pub(crate) fn text_of(sid: &[u8]) -> String {
     let authority = sid.get(2..8).unwrap_or_default();
     let authority = authority.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
     let parts = sid.get(8..).unwrap_or_default().as_chunks::<4>().0;
@@ -158,7 +177,7 @@ pub(super) fn text_of(sid: &[u8]) -> String {
 }
 
 /// The owner and the access list of an open file.
-pub(super) fn of_file(file: &File) -> io::Result<Security> {
+pub(crate) fn of_file(file: &File) -> io::Result<Security> {
     let what = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
     let mut bytes = vec![0u8; 1024];
     loop {
@@ -186,7 +205,7 @@ pub(super) fn of_file(file: &File) -> io::Result<Security> {
 
 /// The owner and the access list of a file or folder; a link is not followed. The second part is whether it
 /// is a real folder.
-pub(super) fn of_path(path: &Path) -> io::Result<(Security, bool)> {
+pub(crate) fn of_path(path: &Path) -> io::Result<(Security, bool)> {
     let mut options = File::options();
     options.access_mode(READ_CONTROL | FILE_READ_ATTRIBUTES);
     let file = options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT).open(path)?;
@@ -194,12 +213,12 @@ pub(super) fn of_path(path: &Path) -> io::Result<(Security, bool)> {
 }
 
 /// The security identifier of the user of a process; `None` when it may not be asked.
-pub(super) fn user_of(process: &OwnedHandle) -> Option<Vec<u8>> {
+pub(crate) fn user_of(process: &OwnedHandle) -> Option<Vec<u8>> {
     user_of_process(process.as_raw_handle())
 }
 
 /// The security identifier of the user of this process.
-pub(super) fn this_user() -> Option<Vec<u8>> {
+pub(crate) fn this_user() -> Option<Vec<u8>> {
     /// What `GetCurrentProcess` returns: it needs not be closed.
     const THIS_PROCESS: isize = -1;
     user_of_process(with_exposed_provenance::<()>(THIS_PROCESS.cast_unsigned()).cast_mut().cast())
@@ -276,7 +295,7 @@ fn wide(path: &Path) -> io::Result<Vec<u16>> {
 
 /// Creates a file for reading and writing with this descriptor. As long as it is open, nobody else can open
 /// it for writing.
-pub(super) fn create_file(path: &Path, descriptor: &str) -> io::Result<File> {
+pub(crate) fn create_file(path: &Path, descriptor: &str) -> io::Result<File> {
     let (path, descriptor) = (wide(path)?, Descriptor::new(descriptor)?);
     let attributes = descriptor.attributes();
     // SAFETY: the path ends with 0; the attributes and their descriptor live until after the call.
@@ -299,7 +318,7 @@ pub(super) fn create_file(path: &Path, descriptor: &str) -> io::Result<File> {
 }
 
 /// Creates a folder with this descriptor, unless something of that name is there.
-pub(super) fn create_folder(path: &Path, descriptor: &str) -> io::Result<()> {
+pub(crate) fn create_folder(path: &Path, descriptor: &str) -> io::Result<()> {
     let (path, descriptor) = (wide(path)?, Descriptor::new(descriptor)?);
     let attributes = descriptor.attributes();
     // SAFETY: as in `create_file`.
@@ -317,7 +336,6 @@ mod tests {
     use super::*;
 
     const USER: &[u8] = &[1, 2, 0, 0, 0, 0, 0, 5, 21, 0, 0, 0, 232, 3, 0, 0];
-    const EVERYBODY: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
 
     /// A descriptor of an owner and entries: type, flags, rights, whose.
     fn descriptor(owner: &[u8], entries: Option<&[(u8, u8, u32, &[u8])]>) -> Vec<u8> {
