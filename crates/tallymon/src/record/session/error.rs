@@ -147,7 +147,10 @@ impl SessionError {
 impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SessionError::NoHome => f.write_str("no place for sessions: HOME is not set"),
+            SessionError::NoHome => {
+                let variable = if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" };
+                write!(f, "no place for sessions: {variable} is not set")
+            }
             SessionError::NotFound(name) => write!(f, "no session {name:?}"),
             SessionError::Settings(fault) => fault.fmt(f),
             SessionError::Damaged(path, words) => write!(f, "{}: {words}", path.display()),

@@ -9,8 +9,12 @@
 mod alert;
 mod control;
 mod error;
+#[cfg_attr(windows, path = "folders/windows.rs")]
+#[cfg_attr(not(windows), path = "folders/unix.rs")]
+mod folders;
 mod remotes;
 mod run;
+mod service;
 mod settings;
 mod socket;
 mod status;

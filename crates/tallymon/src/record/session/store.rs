@@ -11,9 +11,12 @@ use std::time::{Duration, Instant};
 
 use tallymon_host::registry::{Roots, Scope};
 use tallymon_provider::environment::ROOT;
-use tallymon_provider::trust::{Lock, LockError, check_path, create_file, create_folders, open_file};
+use tallymon_provider::trust::{
+    Lock, LockError, check_path, create_file, create_folders, open_file, replace,
+};
 
 use super::SessionError;
+use super::folders;
 use super::settings::{SessionSettings, is_session_name};
 use super::socket::{self, Listener, Shared};
 use super::status::{SessionState, SessionStatus};
@@ -52,10 +55,10 @@ impl SessionStore {
         let state = |scope| roots.folder(scope).and_then(Path::parent).map(Path::to_path_buf);
         if let Some(state) = state(Scope::System).filter(|state| create_folders(&state.join("state")).is_ok())
         {
-            let settings = Path::new("/etc/tallymon/sessions");
-            if writable(&state.join("state")) && create_folders(settings).is_ok() && writable(settings) {
+            let settings = folders::of_system(&state);
+            if writable(&state.join("state")) && create_folders(&settings).is_ok() && writable(&settings) {
                 return Ok(SessionStore {
-                    settings: settings.to_path_buf(),
+                    settings,
                     logs: state.join("logs"),
                     state: state.join("state"),
                     is_system: true,
@@ -63,12 +66,9 @@ impl SessionStore {
                 });
             }
         }
-        let absolute =
-            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let settings = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-        let (state, settings) = state(Scope::User).zip(settings).ok_or(SessionError::NoHome)?;
+        let state = state(Scope::User).ok_or(SessionError::NoHome)?;
         Ok(SessionStore {
-            settings: settings.join("tallymon").join("sessions"),
+            settings: folders::of_user(&state).ok_or(SessionError::NoHome)?,
             logs: state.join("logs"),
             state: state.join("state"),
             is_system: false,
@@ -107,7 +107,7 @@ impl SessionStore {
         self.settings.join(format!("{name}.json"))
     }
 
-    fn state_file(&self, name: &str, extension: &str) -> PathBuf {
+    pub(super) fn state_file(&self, name: &str, extension: &str) -> PathBuf {
         self.state.join(format!("{name}.{extension}"))
     }
 
@@ -117,18 +117,17 @@ impl SessionStore {
     ///
     /// The folder can not be read.
     pub fn names(&self) -> Result<Vec<String>, SessionError> {
-        check(&self.settings)?;
-        let entries = match fs::read_dir(&self.settings) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| SessionError::file(&self.settings, error))?,
-        };
-        let names = entries.filter_map(|entry| {
-            let name = entry.ok()?.file_name().into_string().ok()?;
-            name.strip_suffix(".json").filter(|name| is_session_name(name)).map(str::to_owned)
-        });
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        Ok(names)
+        names_in(&self.settings, "json")
+    }
+
+    /// Sorted names of the sessions that have a file of this extension in the folder of the state.
+    pub(super) fn state_names(&self, extension: &str) -> Result<Vec<String>, SessionError> {
+        names_in(&self.state, extension)
+    }
+
+    pub(super) fn write_state(&self, name: &str, extension: &str, text: &str) -> Result<(), SessionError> {
+        make_folder(&self.state)?;
+        replace_file(&self.state_file(name, extension), text)
     }
 
     /// Whether there is a session of a name.
@@ -174,7 +173,7 @@ impl SessionStore {
         }
         let file = self.file(name);
         fs::remove_file(&file).map_err(|error| SessionError::file(&file, error))?;
-        for extension in ["status", "ask", "sock"] {
+        for extension in ["status", "ask", "begin", "sock"] {
             // Most of them are not there.
             let _ = fs::remove_file(self.state_file(name, extension));
         }
@@ -321,6 +320,23 @@ fn lock_name(session: &str) -> String {
     format!("{session}.lock")
 }
 
+/// Sorted names of sessions, of the files with this extension in a folder.
+fn names_in(folder: &Path, extension: &str) -> Result<Vec<String>, SessionError> {
+    check(folder)?;
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| SessionError::file(folder, error))?,
+    };
+    let names = entries.filter_map(|entry| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        let name = name.strip_suffix(extension)?.strip_suffix('.')?;
+        is_session_name(name).then(|| name.to_owned())
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    Ok(names)
+}
+
 /// The text of a plain file that others can not write, or replace by another one.
 fn read_text(path: &Path) -> io::Result<String> {
     check_path(path)?;
@@ -356,7 +372,7 @@ fn replace_file(path: &Path, text: &str) -> Result<(), SessionError> {
     let _ = fs::remove_file(&part);
     let written = create_file(&part)
         .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&part, path));
+        .and_then(|()| replace(&part, path));
     written.map_err(|error| {
         // The first error is the one to report; a file that stays shows by its name.
         let _ = fs::remove_file(&part);
