@@ -34,6 +34,16 @@ const UPGRADE_CODE: &str = "6F2E6A4E-4E0B-4C37-9C2B-0B6B9B7F1A11";
 /// The entry in PATH.
 const PATH_COMPONENT: &str = "A6C1E2D0-51B7-4D0E-8E53-6D1F0C7A2B94";
 
+/// The program of the service, and what the installer does with it, as `tally log service install` does: it
+/// starts with Windows, and ends at once where no session starts with the machine. An update stops it and
+/// starts it again.
+const RECORDER: &str = "tally.exe";
+const SERVICE: &str = "<ServiceInstall Id=\"Recorder\" Name=\"Tallymon\" DisplayName=\"Tallymon recorder\" \
+    Description=\"Records performance counters: the sessions of 'tally log' that start with the machine.\" \
+    Type=\"ownProcess\" Start=\"auto\" ErrorControl=\"normal\" Arguments=\"log service run\" Vital=\"yes\"/>\
+    <ServiceControl Id=\"Stop\" Name=\"Tallymon\" Stop=\"both\" Remove=\"uninstall\" Wait=\"yes\"/>\
+    <ServiceControl Id=\"Start\" Name=\"Tallymon\" Start=\"install\" Wait=\"no\"/>";
+
 /// The files of the packages, by their names there.
 type Members = Vec<(String, Vec<u8>)>;
 
@@ -150,7 +160,8 @@ fn description(about: &About, members: &Members) -> String {
             let base = name.rsplit('/').next().unwrap_or(name);
             components += &format!(
                 "<Component Id=\"C{number}\" Guid=\"*\" Win64=\"yes\"><File Id=\"F{number}\" Name=\"{base}\" \
-                 Source=\"{name}\" KeyPath=\"yes\"/></Component>\n"
+                 Source=\"{name}\" KeyPath=\"yes\"/>{service}</Component>\n",
+                service = if name == RECORDER { SERVICE } else { "" },
             );
             references += &format!("<ComponentRef Id=\"C{number}\"/>\n");
         }
@@ -231,6 +242,18 @@ fn check_installer(members: &Members, installer: &Path, folder: &Path) -> Result
         return Err(format!("{}: {found} files instead of {}", installer.display(), members.len()));
     }
     for (table, row) in [
+        // Own process, automatic, normal errors; the component is that of the first file.
+        (
+            "ServiceInstall",
+            "Recorder\tTallymon\tTallymon recorder\t16\t2\t1\t\t\t\t\tlog service run\tC0\tRecords \
+             performance counters: the sessions of 'tally log' that start with the machine.",
+        ),
+        ("ServiceControl", "Stop\tTallymon\t162\t\t1\tC0"),
+        ("ServiceControl", "Start\tTallymon\t1\t\t0\tC0"),
+        ("InstallExecuteSequence", "StopServices\tVersionNT\t1900"),
+        ("InstallExecuteSequence", "DeleteServices\tVersionNT\t2000"),
+        ("InstallExecuteSequence", "InstallServices\tVersionNT\t5800"),
+        ("InstallExecuteSequence", "StartServices\tVersionNT\t5900"),
         ("Environment", "PATH\t=-*PATH\t[~];[INSTALLDIR]\tPATH"),
         ("InstallExecuteSequence", "WriteEnvironmentStrings\t\t5200"),
         ("InstallExecuteSequence", "RemoveEnvironmentStrings\t\t3300"),
@@ -255,8 +278,8 @@ fn check_zip(members: &Members, archive: &Path) -> Result<(), String> {
     Err(format!("{}: Python finds other files:\n{found}", archive.display()))
 }
 
-/// Fails unless Wine installs it, the program runs from there, PATH has its folder, and the removal leaves
-/// neither.
+/// Fails unless Wine installs it, the program runs from there, PATH has its folder, the service is there, and
+/// the removal leaves none of them.
 fn check_installed(members: &Members, installer: &Path) -> Result<(), String> {
     let prefix = Prefix::prepare()?;
     let wine = |words: &[&str]| {
@@ -282,10 +305,15 @@ fn check_installed(members: &Members, installer: &Path) -> Result<(), String> {
     }
     execute(&mut wine(&[r"C:\Program Files\Tallymon\tally.exe", "--version"]))?;
     let installed = path()?;
+    execute(&mut wine(&[r"C:\Program Files\Tallymon\tally.exe", "log", "service", "status"]))?;
     execute(&mut wine(&["msiexec", "/x", &package, "/qn"]))?;
     let removed = path()?;
     if folder.exists() {
         return Err(format!("the removal leaves {}", folder.display()));
+    }
+    let service = r"HKLM\SYSTEM\CurrentControlSet\Services\Tallymon";
+    if wine(&["reg", "query", service]).status().is_ok_and(|status| status.success()) {
+        return Err(format!("the removal leaves {service}"));
     }
     match (installed.contains(r"C:\Program Files\Tallymon"), removed.contains("Tallymon")) {
         (true, false) => Ok(()),

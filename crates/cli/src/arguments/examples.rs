@@ -184,7 +184,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 44] = [
+const NESTED: [(&str, &str, &str); 45] = [
     (
         "log",
         "start",
@@ -233,6 +233,13 @@ const NESTED: [(&str, &str, &str); 44] = [
   tally log snapshot web -o incident.tally",
     ),
     ("log", "run", "  tally log run web"),
+    (
+        "log",
+        "service",
+        "  tally log service install
+  tally log service start
+  tally log service status",
+    ),
     (
         "prof",
         "run",

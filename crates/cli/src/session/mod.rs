@@ -8,6 +8,7 @@
 //! | `webhook` | posts alerts to an address |
 //! | `collector_set` | data collector sets of Windows, read and written |
 //! | `hosts` | other machines in a session |
+//! | `service` | the service of Windows that records sessions |
 //! | `stored` | the sessions as the monitor and the page have them |
 //! | `unit` | starting a session with the machine |
 
@@ -34,11 +35,14 @@ use crate::words::say;
 mod act;
 pub(crate) mod collector_set;
 #[cfg_attr(unix, path = "detach/unix.rs")]
-#[cfg_attr(not(unix), path = "detach/other.rs")]
+#[cfg_attr(not(unix), path = "detach/windows.rs")]
 pub(crate) mod detach;
 pub(crate) mod export;
 pub(crate) mod hosts;
+pub(crate) mod service;
 pub(crate) mod stored;
+#[cfg_attr(windows, path = "unit/windows.rs")]
+#[cfg_attr(not(windows), path = "unit/systemd.rs")]
 mod unit;
 pub(crate) mod webhook;
 
@@ -191,6 +195,7 @@ pub(crate) fn start(
     }
     let mut command = program(common)?;
     command.args(["log", "run", "--detached", &settings.name]);
+    detach::start_apart(&mut command);
     Ok(store.start(settings, command)?)
 }
 

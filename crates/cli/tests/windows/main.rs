@@ -11,6 +11,7 @@
 mod libraries;
 mod provider;
 mod published;
+mod service;
 
 use std::path::Path;
 use std::process::{Command, Output};

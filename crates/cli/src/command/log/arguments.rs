@@ -85,6 +85,33 @@ pub(crate) enum LogAction {
         #[arg(long, hide = true)]
         detached: bool,
     },
+    /// Windows: the service that records the sessions which start with the machine.
+    #[command(hide = cfg!(not(windows)))]
+    Service {
+        #[command(subcommand)]
+        action: ServiceCommand,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum ServiceCommand {
+    /// Install the service.
+    Install,
+    /// Stop and remove the service; sessions and their logs stay.
+    Uninstall,
+    /// Start the service, and with it the sessions that start with the machine.
+    Start,
+    /// Stop the service and its sessions, and complete their logs.
+    Stop,
+    /// Show what the service does, and how its sessions are.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Be the service. The service manager of Windows runs this.
+    #[command(hide = true)]
+    Run,
 }
 
 #[derive(Debug, Args)]
@@ -154,7 +181,7 @@ pub(crate) struct SessionOptions {
     /// End after this time.
     #[arg(long, value_parser = interval, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
-    /// Also start with the machine, by a unit of systemd.
+    /// Also start with the machine: by a unit of systemd, or by the service on Windows.
     #[arg(long)]
     pub(crate) at_boot: bool,
     /// A limit, such as '\Memory\Available MBytes < 200'. Repeat it for more. A session with nothing but

@@ -12,7 +12,7 @@ use tallymon::log::{FORMATS, Format};
 use tallymon::record::session::{SessionSettings, SessionStatus, SessionStore};
 use unicode_width::UnicodeWidthStr;
 
-use self::arguments::{Log, LogAction, SessionOptions, Start};
+use self::arguments::{Log, LogAction, ServiceCommand, SessionOptions, Start};
 use super::relog::machine_time;
 use crate::arguments::{Common, Naming};
 use crate::border;
@@ -25,6 +25,9 @@ use crate::words::{say, visible};
 const OTLP: &str = "otlp";
 
 pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
+    if let LogAction::Service { action } = &log.action {
+        return service(*action);
+    }
     let store = SessionStore::of_environment()?;
     match &log.action {
         LogAction::Start(start) => begin(common, &store, start),
@@ -61,6 +64,18 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
             }
             session::record(common, &store, name)
         }
+        LogAction::Service { action } => service(*action),
+    }
+}
+
+fn service(command: ServiceCommand) -> Result<(), Failure> {
+    match command {
+        ServiceCommand::Install => session::service::install(),
+        ServiceCommand::Uninstall => session::service::uninstall(),
+        ServiceCommand::Start => session::service::start(),
+        ServiceCommand::Stop => session::service::stop(),
+        ServiceCommand::Status { json } => session::service::status(json),
+        ServiceCommand::Run => session::service::run(),
     }
 }
 

@@ -6,3 +6,6 @@ pub(crate) fn detach() {
     // If it fails, the process stays with its terminal and records all the same.
     let _ = rustix::process::setsid();
 }
+
+/// Nothing to do: the process leaves the terminal itself.
+pub(crate) const fn start_apart(_command: &mut std::process::Command) {}
