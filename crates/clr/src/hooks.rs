@@ -14,15 +14,12 @@ use crate::layout::{ENDED, READY, ThreadRecord};
 use crate::map::{self, Map, ThreadMemory};
 use crate::profile::ThreadProfile;
 use crate::stubs::{self, Bodies};
+use crate::system::{self, MAX_DEPTH};
 use std::arch::asm;
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-
-/// The most open calls of a thread that are recorded; the stack of a thread ends earlier, unless its methods
-/// are tiny.
-const MAX_DEPTH: usize = 1 << 17;
 
 /// The file of this process, set before the runtime gets the hooks.
 static MAP: OnceLock<Map> = OnceLock::new();
@@ -66,10 +63,10 @@ impl Bodies for Hooks {
 }
 
 /// Nothing; tests change registers here, so that a stub that does not restore one is found.
-#[cfg(not(all(test, target_arch = "x86_64")))]
+#[cfg(not(all(test, unix, target_arch = "x86_64")))]
 #[inline(always)]
 const fn after_hook() {}
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, unix, target_arch = "x86_64"))]
 use tests::trash as after_hook;
 
 /// Runs `f` on the state of this thread, if it has one or there is room for one.
@@ -92,31 +89,6 @@ pub(crate) fn current_record() -> Option<&'static ThreadRecord> {
     let mut record = None;
     with_thread(|thread| record = Some(thread.record()));
     record
-}
-
-/// The kernel's id of this thread.
-pub(crate) fn os_thread_id() -> u32 {
-    // SAFETY: the call has no arguments and touches no memory.
-    let id = unsafe { libc::gettid() };
-    u32::try_from(id).unwrap_or(0)
-}
-
-/// Runs `f` with all signals blocked, so that a thread that it starts never receives a signal for the
-/// program.
-pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: zeros are a signal set.
-    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
-    let mut before = all;
-    // SAFETY: it leads to a live set.
-    unsafe { libc::sigfillset(&raw mut all) };
-    // SAFETY: both lead to live sets.
-    let blocked = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) } == 0;
-    let result = f();
-    if blocked {
-        // SAFETY: it leads to the set that was stored above.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut()) };
-    }
-    result
 }
 
 /// Ends this thread's recording: closes its record and frees its memory; later events are ignored.
@@ -158,7 +130,7 @@ fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     let own = number.and_then(|number| map.threads.get(number));
     let thread = match own {
         Some(record) => {
-            record.os_id.store(os_thread_id(), Ordering::Relaxed);
+            record.os_id.store(system::thread_id(), Ordering::Relaxed);
             let mut thread = ThreadProfile::new(map.nodes(), record, frames);
             thread.keep_events(map.take_ring(record));
             thread
@@ -209,7 +181,7 @@ pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
 }
 
 /// The hooks of an empty call, called as compiled code does.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", unix))]
 fn call_hooks(method: usize, stack: usize) {
     // SAFETY: the registers are those that the hook wants, the stack is even here, and all that the hook may
     // change is declared.
@@ -225,6 +197,32 @@ fn call_hooks(method: usize, stack: usize) {
             "call {hook}", hook = sym stubs::leave::<Hooks>,
             inout("rdi") method => _, inout("rsi") stack => _,
             clobber_abi("C"),
+        );
+    }
+}
+
+/// The hooks of an empty call, called as compiled code does.
+#[cfg(all(target_arch = "x86_64", windows))]
+fn call_hooks(method: usize, stack: usize) {
+    // SAFETY: the registers are those that the hook wants, the stack is even here, it has the room that a
+    // function may use above its return address, and all that the hook may change is declared.
+    unsafe {
+        asm!(
+            "sub rsp, 32",
+            "call {hook}",
+            "add rsp, 32",
+            hook = sym stubs::enter::<Hooks>,
+            inout("rcx") method => _, inout("rdx") stack => _, clobber_abi("C"),
+        );
+    }
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            "sub rsp, 32",
+            "call {hook}",
+            "add rsp, 32",
+            hook = sym stubs::leave::<Hooks>,
+            inout("rcx") method => _, inout("rdx") stack => _, clobber_abi("C"),
         );
     }
 }
@@ -248,7 +246,7 @@ fn call_hooks(method: usize, stack: usize) {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, unix, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 
@@ -390,7 +388,7 @@ mod tests {
         set_map(Map::scratch().unwrap());
         let record = std::thread::spawn(|| {
             let record = current_record().unwrap();
-            assert_eq!(record.os_id.load(Ordering::Relaxed), os_thread_id());
+            assert_eq!(record.os_id.load(Ordering::Relaxed), system::thread_id());
             end_thread();
             assert!(current_record().is_none());
             end_thread();

@@ -35,27 +35,28 @@
 //! | `functions` | the table from the runtime's functions to our methods |
 //! | `stubs` | the naked functions that compiled code calls, by platform |
 //! | `compilations` | which compilations run, so that a switch can wait for them |
-//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux on x86-64, untested on 64-bit ARM |
+//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux and Windows on x86-64, untested on 64-bit ARM |
+//! | `system` | what the library needs of the system: memory, files, clocks |
 //!
-//! Unsafe code is allowed in `com/`, `hooks.rs`, `map.rs`, `clock/` and `stubs/`, which say why.
+//! Unsafe code is allowed in `com/`, `hooks.rs`, `map.rs`, `clock/`, `system/` and `stubs/`, which say why.
 #![deny(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod export;
 #[cfg_attr(
-    not(target_os = "linux"),
+    not(any(target_os = "linux", windows)),
     allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
 )]
 mod functions;
 #[cfg_attr(
-    not(target_os = "linux"),
+    not(any(target_os = "linux", windows)),
     allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
 )]
 mod layout;
 pub mod names;
 #[cfg_attr(
-    not(target_os = "linux"),
+    not(any(target_os = "linux", windows)),
     allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
 )]
 mod profile;
@@ -65,23 +66,27 @@ pub mod settings;
 pub mod signature;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[cfg_attr(
-    not(target_os = "linux"),
+    not(any(target_os = "linux", windows)),
     allow(dead_code, unused_imports, reason = "only the library in the runtime writes")
 )]
 mod stubs;
 
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod clock;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod com;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod compilations;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod hooks;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod map;
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod session;
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg_attr(target_os = "linux", path = "system/linux.rs")]
+#[cfg_attr(windows, path = "system/windows.rs")]
+mod system;
 
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(any(target_os = "linux", windows), any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use com::DllGetClassObject;

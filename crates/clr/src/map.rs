@@ -14,10 +14,9 @@
 use crate::functions::Slot;
 use crate::layout::*;
 use crate::profile::{Frame, Nodes, ThreadProfile};
-use std::fs::{File, OpenOptions};
+use crate::system::{self, map};
+use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -84,7 +83,7 @@ impl Map {
         let mut name = path.to_path_buf();
         let mut number = 0u32;
         let file = loop {
-            match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&name) {
+            match system::create_file(&name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 99 => {
                     number = number.saturating_add(1);
                     let mut text = path.as_os_str().to_os_string();
@@ -109,7 +108,7 @@ impl Map {
         let whole = bytes.saturating_add(rings);
         rest.file.set_len(whole as u64)?;
         rest.room(0, HEADER_SIZE)?;
-        let map = Map::format(map(whole, Some(rest.file.as_raw_fd()))?, bytes, n_rings);
+        let map = Map::format(map(whole, Some(&rest.file))?, bytes, n_rings);
         rest.room(0, map.header.methods.offset.load(Ordering::Relaxed) as usize)?;
         rest.room(bytes, rings)?;
         for growing in map.growing(rest.in_memory) {
@@ -291,13 +290,7 @@ impl Growing {
 
 impl UnreservedFile {
     fn new(file: File) -> io::Result<UnreservedFile> {
-        // SAFETY: zeros are such a record.
-        let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the descriptor is open, and the record is live and writable.
-        if unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(UnreservedFile { file, in_memory: system.f_type == libc::TMPFS_MAGIC })
+        Ok(UnreservedFile { in_memory: system::is_in_memory(&file)?, file })
     }
 
     /// Makes this thread the one to wake when nodes were used, to call [`UnreservedFile::reserve`] again.
@@ -345,14 +338,7 @@ impl UnreservedFile {
         if bytes == 0 {
             return Ok(());
         }
-        let start = libc::off_t::try_from(start).map_err(io::Error::other)?;
-        let bytes = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open for writing as long as the file lives, and the call touches no
-        // memory of ours.
-        match unsafe { libc::posix_fallocate(self.file.as_raw_fd(), start, bytes) } {
-            0 => Ok(()),
-            error => Err(io::Error::from_raw_os_error(error)),
-        }
+        system::room(&self.file, start, bytes)
     }
 }
 
@@ -411,39 +397,7 @@ fn index(n_nodes: usize) -> &'static [AtomicU32] {
 pub(crate) unsafe fn free_thread(state: NonNull<ThreadProfile<'static>>, count: usize) {
     let bytes = count.saturating_mul(size_of::<Frame>()).saturating_add(STATE_BYTES);
     // SAFETY: the caller says that this is a whole mapping and that nobody uses it any more.
-    unsafe { libc::munmap(state.as_ptr().cast(), bytes) };
-}
-
-/// Maps `bytes` bytes of a file, or zeroed memory that is allocated when it is touched.
-fn map(bytes: usize, file: Option<i32>) -> io::Result<NonNull<u8>> {
-    let flags = match file {
-        Some(_) => libc::MAP_SHARED,
-        // Miri does not know the third.
-        None if cfg!(miri) => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-    };
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: the address is left to the kernel, so no memory in use is replaced.
-    let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.unwrap_or(-1), 0) };
-    if start == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    if file.is_some() {
-        // Otherwise the first touch of each region reads zeros ahead, megabytes of them on some disks. It is
-        // advice: a kernel that does not take it is slower at the start. SAFETY: the range is the new
-        // mapping, whose contents the advice does not change.
-        unsafe { libc::madvise(start, bytes, libc::MADV_RANDOM) };
-    }
-    let start: NonNull<u8> =
-        NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the mapping begins at address 0"))?;
-    if file.is_some() {
-        // Somebody may cut the file; the program must not end by that. SAFETY: the range is the new mapping,
-        // which is never unmapped; it is used as records of atomics, of which any bytes are valid.
-        let protected = unsafe { tallymon_sigbus::protect(start, bytes) };
-        // Without the protection everything works as long as nobody cuts the file.
-        std::mem::forget(protected);
-    }
-    Ok(start)
+    unsafe { system::unmap(state.cast(), bytes) };
 }
 
 /// Records of atomics only, so that any bytes are valid and sharing them is no data race.
@@ -470,9 +424,10 @@ fn slice<T: Record>(start: NonNull<u8>, bytes: usize, (offset, capacity): (usize
     unsafe { std::slice::from_raw_parts(first.cast::<T>().as_ptr(), capacity) }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::fs::OpenOptions;
     use std::os::unix::fs::MetadataExt;
 
     #[test]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub const CLASS_ID: &str = "{9E2B38F2-7355-4C61-A54F-434B7AC266C0}";
 
 /// The file name of the profiler's library.
-pub const LIBRARY: &str = "libtallymon_clr.so";
+pub const LIBRARY: &str = if cfg!(windows) { "tallymon_clr.dll" } else { "libtallymon_clr.so" };
 
 /// Smallest and largest size of a profile file in MiB.
 pub const SIZES: std::ops::RangeInclusive<u32> = 8..=1024;

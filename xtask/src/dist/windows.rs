@@ -12,11 +12,12 @@ use crate::wine::Prefix;
 use crate::{add_targets, cargo, root, run as execute, target_folder};
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
-const PACKAGES: [&str; 3] = ["tallymon-cli", "tallymon-capi", "tallymon-perf"];
+const PACKAGES: [&str; 4] = ["tallymon-cli", "tallymon-capi", "tallymon-perf", "tallymon-clr"];
 /// What is built, and where it is in the packages.
-const BUILT: [(&str, &str); 4] = [
+const BUILT: [(&str, &str); 5] = [
     ("tally.exe", "tally.exe"),
     ("tallymon_perf.dll", "tallymon_perf.dll"),
+    ("tallymon_clr.dll", "tallymon_clr.dll"),
     ("tallymon_capi.dll", "tallymon_capi.dll"),
     ("libtallymon_capi.dll.a", "lib/libtallymon_capi.dll.a"),
 ];

@@ -31,7 +31,7 @@ const PACKAGES: &[&str] = &[
 ];
 const SHORT: &[&str] = &["tallymon-core", "tallymon-log", "tallymon"];
 /// Programs and libraries that must link, beside what the tests link.
-const LINKED: &[&str] = &["tallymon-cli", "tallymon-capi"];
+const LINKED: &[&str] = &["tallymon-cli", "tallymon-capi", "tallymon-clr"];
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         [] => {
             link()?;
             logs::compare(&Prefix::prepare()?)?;
-            tests(PACKAGES, &[])
+            tests(PACKAGES, &[])?;
+            dotnet()
         }
         ["--short"] => tests(SHORT, &[]),
         // The command beside other programs, without its other tests.
@@ -48,9 +49,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             link()?;
             logs::compare(&Prefix::prepare()?)
         }
+        ["--dotnet"] => dotnet(),
         packages if packages.iter().all(|name| PACKAGES.contains(name)) => tests(packages, &[]),
         other => Err(format!(
-            "unknown arguments {other:?}; it takes `--short`, `--logs`, `--peers`, or packages: {PACKAGES:?}"
+            "unknown arguments {other:?}; it takes `--short`, `--logs`, `--peers`, `--dotnet`, or packages: {PACKAGES:?}"
         )),
     }
 }
@@ -95,6 +97,21 @@ fn tests(packages: &[&str], chosen: &[&str]) -> Result<(), String> {
         eprintln!("  {line}");
     }
     result
+}
+
+/// Runs the tests of the profiler in runtimes of Windows: the tests are programs of this system, which have
+/// Wine run the runtimes.
+fn dotnet() -> Result<(), String> {
+    add_targets(&[TARGET])?;
+    let prefix = Prefix::prepare()?;
+    execute(cargo().args(["build", "--quiet", "--package", "tallymon-clr", "--target", TARGET]))?;
+    let library = target_folder().join(TARGET).join("debug/tallymon_clr.dll");
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--package", "tallymon-clr", "--test", "dotnet", "--", "--nocapture"]);
+    prefix.set(&mut command);
+    // Assemblies name mscoree.dll as what they need, and .NET 8 does not load them without it.
+    command.env("WINEDLLOVERRIDES", "mshtml,explorer.exe,winedbg.exe=");
+    execute(command.env("TALLYMON_WINE", prefix.wine()).env("TALLYMON_WINE_LIBRARY", library))
 }
 
 /// Whole test programs that are compiled for other systems only, so that no test of them can report a skip.

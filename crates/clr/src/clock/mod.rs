@@ -1,13 +1,11 @@
 //! The clock of the profiler: the time stamp counter where it is steady, else the system's monotonic clock.
 //!
 //! Reading the counter takes a third to a fifth of the time of the system's clock, and every call reads the
-//! clock twice. The counter is steady when the processor says so (`constant_tsc`, `nonstop_tsc`) and the
-//! kernel itself trusts it as its clock. Its rate is not measured in advance: the file keeps pairs of ticks
-//! and nanoseconds, and a reader divides.
+//! clock twice. The counter is steady when the processor says so (`constant_tsc`, `nonstop_tsc`) and, on
+//! Linux, the kernel itself trusts it as its clock. Its rate is not measured in advance: the file keeps pairs
+//! of ticks and nanoseconds, and a reader divides.
 //!
-//! Unsafe code is here for one instruction, in a file for each processor, and one system call. Neither
-//! touches memory that others see.
-#![allow(unsafe_code)]
+//! Unsafe code is here for one instruction, in a file for each processor. It touches no memory.
 
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
@@ -15,6 +13,7 @@ mod counter;
 
 use crate::layout::{CLOCK_MONOTONIC, CLOCK_TSC};
 use crate::settings::ClockChoice;
+use crate::system::{counter_is_steady, nanoseconds};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kind of clock in use, `CLOCK_MONOTONIC` until [`choose`] selects one.
@@ -31,21 +30,6 @@ pub(crate) fn choose(choice: ClockChoice) -> u32 {
 #[inline(always)]
 pub(crate) fn now() -> u64 {
     if KIND.load(Ordering::Relaxed) == CLOCK_TSC { counter::ticks() } else { nanoseconds() }
-}
-
-/// The system's monotonic clock in nanoseconds.
-pub(crate) fn nanoseconds() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a live, writable timespec, and the call writes nothing else.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    if result != 0 {
-        // Every kernel that runs .NET has this clock; without it all times are 0 and the counts still right.
-        return 0;
-    }
-    u64::try_from(time.tv_sec)
-        .unwrap_or(0)
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// A pair of ticks and nanoseconds read together: the one of three tries that took the fewest ticks.
@@ -75,35 +59,9 @@ pub(crate) fn cost() -> u64 {
     (0..16).map(round).min().unwrap_or_default()
 }
 
-fn counter_is_steady() -> bool {
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    match source.trim() {
-        "tsc" => says_steady(&read("/proc/cpuinfo")),
-        // The counter of 64-bit ARM is steady by definition.
-        "arch_sys_counter" => true,
-        _ => false,
-    }
-}
-
-/// Whether the first processor of `/proc/cpuinfo` has a counter of constant rate that never stops.
-fn says_steady(cpuinfo: &str) -> bool {
-    let Some(flags) = cpuinfo.lines().find_map(|line| line.strip_prefix("flags")) else { return false };
-    let has = |flag| flags.split_whitespace().any(|word| word == flag);
-    has("constant_tsc") && has("nonstop_tsc")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn flags_are_whole_words_of_the_flags_line() {
-        assert!(says_steady("processor\t: 0\nflags\t\t: fpu constant_tsc nonstop_tsc\n"));
-        assert!(!says_steady("flags\t\t: fpu constant_tsc nonstop_tsc_s3\n"));
-        assert!(!says_steady("bugs\t\t: constant_tsc nonstop_tsc\n"));
-        assert!(!says_steady(""));
-    }
 
     #[test]
     fn clocks_run_forward_together() {

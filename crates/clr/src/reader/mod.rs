@@ -377,12 +377,11 @@ impl std::error::Error for ReadError {}
 ///
 /// When the file can not be written or is not a profile file, or the names of the filter are longer than
 /// 2,000 bytes.
-#[cfg(unix)]
 pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result<(), ReadError> {
-    use std::os::unix::fs::FileExt;
-    let file = std::fs::File::options().read(true).write(true).open(path).map_err(ReadError::Io)?;
+    use std::io::{Read, Seek, SeekFrom, Write};
+    let mut file = std::fs::File::options().read(true).write(true).open(path).map_err(ReadError::Io)?;
     let mut header = [0; HEADER_SIZE];
-    file.read_exact_at(&mut header, 0).map_err(ReadError::Io)?;
+    file.read_exact(&mut header).map_err(ReadError::Io)?;
     check_header(&header)?;
     let mut words = filter.lines().into_bytes();
     // A zero ends the words.
@@ -391,11 +390,14 @@ pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result
         let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "more than 2,000 bytes of names");
         return Err(ReadError::Io(error));
     }
-    file.write_all_at(&words, REQUEST as u64).map_err(ReadError::Io)?;
+    let mut write = |at: u64, bytes: &[u8]| {
+        file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes)).map_err(ReadError::Io)
+    };
+    write(REQUEST as u64, &words)?;
     let last = number32(&header, offset_of!(Header, wanted));
     let wanted = (last | 3).wrapping_add(1) | if on { WANTED_ON } else { WANTED_OFF };
     let at = offset_of!(Header, wanted) as u64;
-    file.write_all_at(&wanted.to_le_bytes(), at).map_err(ReadError::Io)
+    write(at, &wanted.to_le_bytes())
 }
 
 /// Whether a file begins like a profile file.

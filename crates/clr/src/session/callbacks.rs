@@ -124,7 +124,7 @@ pub(crate) fn compiled(function: Id, hooked: bool) {
 /// A thread of the kernel runs a thread of the runtime from now on; called on that thread.
 pub(crate) fn thread_assigned(id: Id, os_id: u32) {
     let Some(session) = SESSION.get() else { return };
-    let record = if os_id == hooks::os_thread_id() { hooks::current_record() } else { None };
+    let record = if os_id == system::thread_id() { hooks::current_record() } else { None };
     let mut state = session.lock();
     let thread = state.threads.entry(id).or_default();
     (thread.record, thread.os_id) = (record, os_id);
@@ -151,7 +151,7 @@ pub(crate) fn thread_named(id: Id, name: String) {
 pub(crate) fn thread_destroyed(id: Id) {
     let Some(session) = SESSION.get() else { return };
     let Some(thread) = session.lock().threads.remove(&id) else { return };
-    if thread.os_id == hooks::os_thread_id() {
+    if thread.os_id == system::thread_id() {
         hooks::end_thread();
     } else if let Some(record) = thread.record {
         record.state.store(ENDED, Release);

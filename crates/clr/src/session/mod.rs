@@ -20,6 +20,7 @@ use crate::map::{self, Map, UnreservedFile};
 use crate::names::{RawName, keyword};
 use crate::settings::{Filter, Mode, Settings, Unwinding};
 use crate::signature::{self, TypeNames};
+use crate::system;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -193,7 +194,7 @@ fn start_with(
     }
     // The mask comes first: the runtime refuses hooks that do not fit it.
     info.set_mask(first_mask, 0).and_then(|()| info.set_hooks()).map_err(|error| error.to_string())?;
-    hooks::without_signals(|| {
+    system::without_signals(|| {
         std::thread::Builder::new().name("tallymon-prof".into()).spawn(move || keep(rest))
     })
     .map_err(|error| format!("its thread did not start: {error}"))?;
@@ -232,9 +233,7 @@ fn describe(
     header.first_nanoseconds.store(nanoseconds, Relaxed);
     map.set_clock(clock::pair());
     header.runtime.store(runtime.iter().fold(0, |all, part| (all << 16) | u64::from(*part)), Relaxed);
-    let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
-    let command = String::from_utf8_lossy(&command).trim_end_matches('\0').replace('\0', " ");
-    map.set_text(&header.command, &command);
+    map.set_text(&header.command, &system::command_line());
     let lines: Vec<String> = settings
         .variables()
         .iter()

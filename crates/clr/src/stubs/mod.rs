@@ -7,7 +7,7 @@
 //! | file | id | caller's stack pointer | tested |
 //! |---|---|---|---|
 //! | `x86_64_unix.rs` | R14 on enter, RDI on leave and tail call | R15, RSI | .NET Core 3.1, .NET 8, .NET 10 |
-//! | `x86_64_windows.rs` | RCX | RDX | compiled only: no such runtime was there |
+//! | `x86_64_windows.rs` | RCX | RDX | .NET Core 3.1 and .NET 8 of Windows, under Wine |
 //! | `aarch64.rs` | X10 | X11 | compiled only: no such machine was there |
 //!
 //! Unsafe code is here because the functions are naked.

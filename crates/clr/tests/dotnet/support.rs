@@ -10,6 +10,7 @@ use tallymon_clr::settings::{Settings, environment, find_library};
 
 use crate::bundle;
 use crate::runtimes::{foreign_program, peers, runtimes};
+use crate::wine::{self, Wine};
 
 /// What is needed to run a test program.
 pub(crate) struct Bench {
@@ -20,6 +21,8 @@ pub(crate) struct Bench {
     beside: bool,
     mcs: PathBuf,
     library: PathBuf,
+    /// Runs the host, which is a program of Windows.
+    wine: Option<PathBuf>,
 }
 
 /// A compiled program in a folder of its own.
@@ -39,7 +42,7 @@ pub(crate) fn benches() -> &'static [Bench] {
         let library = find_library(here.parent().unwrap()).expect("the library is built with its tests");
         let bench = |version, host, beside| {
             let (mcs, library) = (mcs.clone(), library.clone());
-            Bench { version, host, beside, mcs, library }
+            Bench { version, host, beside, mcs, library, wine: None }
         };
         let mut benches: Vec<Bench> =
             runtimes().into_iter().map(|(version, dotnet)| bench(version, dotnet, false)).collect();
@@ -54,10 +57,58 @@ pub(crate) fn benches() -> &'static [Bench] {
     benches
 }
 
+/// Those of [`benches`], and each runtime of Windows that Wine runs.
+pub(crate) fn everywhere() -> impl Iterator<Item = &'static Bench> {
+    static WINDOWS: OnceLock<Vec<Bench>> = OnceLock::new();
+    let windows = WINDOWS.get_or_init(|| {
+        let (Some(wine), Some(mcs)) = (Wine::of_environment(), tallymon_testkit::peer("mcs")) else {
+            return Vec::new();
+        };
+        let bench = |(version, host)| Bench {
+            version,
+            host,
+            beside: false,
+            mcs: mcs.clone(),
+            library: wine::path(&wine.library),
+            wine: Some(wine.program.clone()),
+        };
+        wine::runtimes().map(bench).into()
+    });
+    benches().iter().chain(windows)
+}
+
+/// Those of [`everywhere`] whose programs may throw: under Wine 8 a plain program of .NET 8 stands still when
+/// it does.
+pub(crate) fn throwing() -> impl Iterator<Item = &'static Bench> {
+    everywhere().filter(|bench| {
+        let stands = bench.wine.is_some() && bench.version == "8.0";
+        if stands {
+            tallymon_testkit::skip("Wine 8 stands still when a program of .NET 8 throws");
+        }
+        !stands
+    })
+}
+
 impl Bench {
     /// Whether the runtime reports each unwound call once, as none does from .NET 9 on.
     pub(crate) fn reports_once(&self) -> bool {
         matches!(self.version, "3.1" | "8.0")
+    }
+
+    /// The version, and the system unless it is this one.
+    fn name(&self) -> String {
+        let system = if self.wine.is_some() { "-windows" } else { "" };
+        format!("{}{system}", self.version)
+    }
+
+    /// Whether it is a runtime of Windows.
+    pub(crate) const fn is_windows(&self) -> bool {
+        self.wine.is_some()
+    }
+
+    /// A path as the host has it.
+    fn path(&self, path: &Path) -> PathBuf {
+        if self.wine.is_some() { wine::path(path) } else { path.to_path_buf() }
     }
 
     /// The profiler's library.
@@ -85,7 +136,7 @@ impl Bench {
     }
 
     fn compiled(&self, name: &str, test: &str, compiler: impl Fn(&Path, &Path) -> Command) -> Program<'_> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("clr-{test}-{}", self.version));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("clr-{test}-{}", self.name()));
         // What an earlier run left may be there or not.
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
@@ -109,9 +160,13 @@ impl Program<'_> {
         let mut command = if self.bench.beside {
             Command::new(self.folder.join("host"))
         } else {
-            let mut command = Command::new(&self.bench.host);
-            let config = self.folder.join("program.runtimeconfig.json");
-            command.arg("exec").arg("--runtimeconfig").arg(config).arg(&self.file);
+            let mut command = match &self.bench.wine {
+                Some(wine) => Command::new(wine),
+                None => Command::new(&self.bench.host),
+            };
+            command.args(self.bench.wine.as_ref().map(|_| &self.bench.host));
+            let config = self.bench.path(&self.folder.join("program.runtimeconfig.json"));
+            command.arg("exec").arg("--runtimeconfig").arg(config).arg(self.bench.path(&self.file));
             command
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -122,7 +177,8 @@ impl Program<'_> {
 
     pub(crate) fn profiled(&self, settings: &Settings) -> Command {
         let mut command = self.command();
-        let settings = Settings { file: Some(self.profile()), size: 16, ..settings.clone() };
+        let settings =
+            Settings { file: Some(self.bench.path(&self.profile())), size: 16, ..settings.clone() };
         command.envs(environment(&settings, &self.bench.library));
         command
     }
@@ -149,6 +205,13 @@ impl Program<'_> {
         // The oldest calls itself by the number of its predecessor.
         let version = if major == 4 { "3.1".into() } else { format!("{major}.{minor}") };
         assert_eq!(version, self.bench.version);
+        if self.bench.wine.is_some() {
+            eprintln!(
+                "under Wine: {} by .NET {version}, {} methods",
+                self.file.display(),
+                profile.methods.len()
+            );
+        }
         assert_eq!((profile.problem.as_str(), profile.lost), ("", reader::Lost::default()));
         for thread in &profile.threads {
             assert_eq!((thread.lost_calls, thread.lost_nodes), (0, 0), "{thread:?}");

@@ -6,7 +6,7 @@ mod attach;
 mod incidents;
 mod list;
 mod locate;
-#[cfg_attr(not(target_os = "linux"), path = "publish_elsewhere.rs")]
+#[cfg_attr(not(any(target_os = "linux", windows)), path = "publish_elsewhere.rs")]
 mod publish;
 mod run;
 mod sampled;
@@ -161,7 +161,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Requests that a program switches its hooks, and waits for its answer.
 fn switch(program: &str, on: bool, filter: &Filter) -> Result<(), Failure> {
     let file = locate::find(Some(program))?;
-    switch_file(&file, on, filter).map_err(|error| locate::failure(&file, error))?;
+    tallymon_clr::reader::switch(&file, on, filter).map_err(|error| locate::failure(&file, error))?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         let profile = open(&file)?;
@@ -182,14 +182,4 @@ fn switch(program: &str, on: bool, filter: &Filter) -> Result<(), Failure> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-#[cfg(unix)]
-fn switch_file(file: &Path, on: bool, filter: &Filter) -> Result<(), ReadError> {
-    tallymon_clr::reader::switch(file, on, filter)
-}
-
-#[cfg(not(unix))]
-fn switch_file(_file: &Path, _on: bool, _filter: &Filter) -> Result<(), ReadError> {
-    Err(ReadError::Io(std::io::Error::from(std::io::ErrorKind::Unsupported)))
 }

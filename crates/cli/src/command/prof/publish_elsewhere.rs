@@ -1,4 +1,4 @@
-//! Publishing is available on Linux only. Elsewhere it fails.
+//! Publishing is available on Linux and Windows only. Elsewhere it fails.
 
 use std::time::Duration;
 
@@ -29,5 +29,5 @@ impl Live {
 }
 
 fn unsupported() -> Failure {
-    Failure::new(Kind::Other, "counters can be published on Linux only")
+    Failure::new(Kind::Other, "counters can be published on Linux and Windows only")
 }

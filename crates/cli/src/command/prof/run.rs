@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant, SystemTime};
 
 use tallymon_clr::export::{self, TreeOptions};
-use tallymon_clr::settings::{Filter, Mode, Settings, environment, find_library};
+use tallymon_clr::settings::{Filter, LIBRARY, Mode, Settings, environment, find_library};
 
 use super::arguments::{ProfMode, ProfRun};
 use super::locate;
@@ -21,9 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::file(Path::new("tally"), &error))?;
     let library = program.parent().and_then(find_library).ok_or_else(|| {
-        let words =
-            "libtallymon_clr.so, the profiler's library, is not beside tally; build it or install it there";
-        Failure::new(Kind::NotFound, words)
+        let words = "the profiler's library, is not beside tally; build it or install it there";
+        Failure::new(Kind::NotFound, format_args!("{LIBRARY}, {words}"))
     })?;
     let settings = settings(arguments)?;
     let Some((name, words)) = arguments.command.split_first() else { return Ok(()) };
