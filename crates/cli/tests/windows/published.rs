@@ -90,7 +90,8 @@ fn published_sets_are_in_the_performance_registry() {
     let commands = printed(&["provider", "perfmon", &at(""), "--library", library.to_str().unwrap()]);
     let commands: Vec<&str> = commands.lines().collect();
     let expected = ["unlodctr TallymonPublished", "reg import tallymon_perf.reg", "lodctr tallymon_perf.ini"];
-    assert_eq!(commands[1..], expected);
+    assert_eq!(commands[0], "chcp 65001");
+    assert_eq!(commands[2..], expected);
     let symbols = fs::read_to_string(at("tallymon_perf.h")).unwrap().replace('\r', "");
     assert_eq!(
         symbols,

@@ -38,6 +38,8 @@ pub(super) fn run(folder: &Path, library: Option<&Path>) -> Result<(), Failure> 
     ));
     say(format_args!("run this as administrator:"));
     let mut out = border::stdout();
+    // Names of folders are UTF-8 in a file, and this has cmd read it so.
+    writeln!(out, "chcp 65001")?;
     writeln!(out, "cd /d \"{}\"", visible(&folder.display().to_string()))?;
     writeln!(out, "unlodctr {SERVICE}")?;
     writeln!(out, "reg import {}", Path::new(LIBRARY).with_extension("reg").display())?;
