@@ -140,7 +140,7 @@ impl NewFile {
         } else if self.overwrite == Overwrite::Never {
             name_new(part, &self.target)?;
         } else {
-            fs::rename(part, &self.target)?;
+            system::rename(part, &self.target)?;
         }
         finished(part);
         self.part = None;
@@ -269,7 +269,7 @@ fn name_new(part: &Path, target: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
         // Some file systems have no links.
         Err(_) if fs::symlink_metadata(target).is_ok() => Err(exists()),
-        Err(_) => fs::rename(part, target),
+        Err(_) => system::rename(part, target),
     }
 }
 

@@ -11,6 +11,11 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     id(one).is_some_and(|one| id(other) == Some(one))
 }
 
+/// Renames a file, in place of one that may be there.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
 /// Whether a name leads to an open file; also when that can not be known.
 pub fn is_at(file: &File, path: &Path) -> bool {
     let Ok(own) = file.metadata() else { return true };
