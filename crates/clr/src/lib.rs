@@ -35,7 +35,7 @@
 //! | `functions` | the table from the runtime's functions to our methods |
 //! | `stubs` | the naked functions that compiled code calls, by platform |
 //! | `compilations` | which compilations run, so that a switch can wait for them |
-//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: Linux and Windows on x86-64, untested on 64-bit ARM |
+//! | `com`, `session`, `hooks`, `map`, `clock` | the library in the runtime: on x86-64, untested on ARM |
 //! | `system` | what the library needs of the system: memory, files, clocks |
 //!
 //! Unsafe code is allowed in `com/`, `hooks.rs`, `map.rs`, `clock/`, `system/` and `stubs/`, which say why.

@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         ["--dotnet"] => dotnet(),
         packages if packages.iter().all(|name| PACKAGES.contains(name)) => tests(packages, &[]),
         other => Err(format!(
-            "unknown arguments {other:?}; it takes `--short`, `--logs`, `--peers`, `--dotnet`, or packages: {PACKAGES:?}"
+            "unknown arguments {other:?}; it takes `--short`, `--logs`, `--peers`, `--dotnet`, or packages: \
+             {PACKAGES:?}"
         )),
     }
 }

@@ -4,8 +4,8 @@
 //! The first two are out of the PyPI packages `dotnetcore2` and `artifacts-keyring`, the others out of two
 //! versions of npm's `@azure/mcp-linux-x64`, of which the newer has its runtime inside of a program; all are
 //! kept in the target folder. `TALLYMON_PEERS=required` fetches them with pip and npm when they are not
-//! there; without that variable a test that finds no runtime or no compiler says so and passes. The same tests
-//! run in the first two runtimes as Windows has them: `cargo xtask wine --dotnet`.
+//! there; without that variable a test that finds no runtime or no compiler says so and passes. The same
+//! tests run in the first two runtimes as Windows has them: `cargo xtask wine --dotnet`.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
@@ -377,7 +377,7 @@ fn explicit_tail_calls_are_counted() {
             assert_eq!(ends("Jumps.IsOdd(int)"), [100_000, 1, 99_999], "{tiered} {}", shape(&profile));
             // A jump to the own beginning is no call.
             assert_eq!(ends("Jumps.Sum(int, int)"), [1, 1, 0]);
-            // An ordinary call on 3.1, where that of Windows jumps; two calls by a helper of the runtime since.
+            // An ordinary call on 3.1, but a jump in that of Windows; two calls by a helper since.
             let is_jump = bench.is_windows() && bench.version == "3.1";
             let few = if is_jump { [1, 0, 1] } else { [1, 1, 0] };
             assert_eq!(ends("Jumps.Few(long)"), few);

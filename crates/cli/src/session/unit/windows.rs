@@ -11,8 +11,8 @@ pub(crate) fn check(store: &SessionStore) -> Result<(), Failure> {
         return Ok(());
     }
     if !store.is_system() {
-        let words = "--at-boot is for the sessions of the machine, which only an administrator may change; open \
-                     the terminal with 'Run as administrator'";
+        let words = "--at-boot is for the sessions of the machine, which only an administrator may change; \
+                     open the terminal with 'Run as administrator'";
         return Err(Failure::new(Kind::AccessDenied, words));
     }
     service::check_installable()
@@ -29,7 +29,8 @@ pub(crate) const fn remove(_store: &SessionStore, _session: &str) -> Result<(), 
     Ok(())
 }
 
-/// Whether sessions can be started by the service: not those of a folder that is used in place of the system's.
+/// Whether sessions can be started by the service: not those of a folder that is used in place of the
+/// system's.
 pub(crate) fn can_start(store: &SessionStore) -> bool {
     store.root().is_none()
 }

@@ -37,8 +37,8 @@ impl SessionStore {
         Ok(names)
     }
 
-    /// Notes in the status of a session that its recorder ended, which did not say why. Nothing happens to the
-    /// status of a session that records.
+    /// Notes in the status of a session that its recorder ended, which did not say why. Nothing happens to
+    /// the status of a session that records.
     ///
     /// # Errors
     ///
