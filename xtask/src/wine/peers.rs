@@ -16,6 +16,7 @@ pub(super) const VARIABLE: &str = "TALLYMON_WINDOWS_PEERS";
 /// Result, source below the root, and what the compiler is told. It runs in the folder of the results.
 const COMPILED: &[(&str, &str, &[&str])] = &[
     ("provider.dll", "crates/cli/tests/windows/c/provider.c", &["-Werror", "-shared"]),
+    ("process.dll", "crates/cli/tests/windows/c/process.c", &["-Werror", "-shared"]),
     ("gap.dll", "crates/cli/tests/windows/c/gap.c", &["-Werror", "-shared"]),
     ("reader.exe", "crates/cli/tests/windows/c/reader.c", &["-Werror", "-municode"]),
     ("article.dll", "crates/provider/examples/c/myperf1_inst/myperf1_inst.cpp", &["-shared"]),

@@ -109,6 +109,30 @@ fn live_counters_are_recorded() {
     drop(provider);
 }
 
+/// The list of processes, with what `process.c` says about them: no file of the system is read for it.
+#[test]
+fn processes_are_listed_from_the_live_counters() {
+    let Some(provider) = Provider::register_peer("TallymonProcesses", "process.dll") else { return };
+    for words in [&["top", "-n", "5", "-i", "500ms"][..], &["stat", "proc", "-i", "500ms", "--count", "1"]] {
+        let printed = printed(words);
+        let rows: Vec<Vec<&str>> = printed
+            .lines()
+            .skip_while(|line| !line.starts_with("TIME"))
+            .skip(1)
+            .map(|line| line.split_whitespace().skip(1).collect())
+            .collect();
+        assert_eq!(rows.len(), 2, "{words:?}: {printed}");
+        for (row, (process, busy, memory, threads, name)) in
+            rows.iter().zip([("4711", 25.0, "300", "17", "shop"), ("812", 5.0, "20.0", "3", "tea")])
+        {
+            let share: f64 = row[1].parse().unwrap();
+            assert!((share - busy).abs() < busy / 5.0, "{printed}");
+            assert_eq!((row[0], row[4], row[8], row[9]), (process, memory, threads, name), "{printed}");
+        }
+    }
+    drop(provider);
+}
+
 /// A provider that can not be loaded costs nothing but itself, and the doctor names what is wrong with
 /// another.
 #[test]

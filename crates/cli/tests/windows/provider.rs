@@ -24,7 +24,12 @@ pub(crate) struct Provider {
 impl Provider {
     /// Registers the library of `c/provider.c`; `None` (and a reported skip) when it was not compiled.
     pub(crate) fn register(service: &'static str) -> Option<Provider> {
-        let library = peer("provider.dll")?;
+        Provider::register_peer(service, "provider.dll")
+    }
+
+    /// Registers a library of the peers; `None` (and a reported skip) when it was not compiled.
+    pub(crate) fn register_peer(service: &'static str, library: &str) -> Option<Provider> {
+        let library = peer(library)?;
         let machine = lock();
         let mut provider = Provider::register_library(service, library.to_str().unwrap());
         provider.machine = Some(machine);
