@@ -13,12 +13,11 @@ mod sampled;
 mod top;
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tallymon::log::new_file::NewFile;
 use tallymon_clr::export::{self, TreeOptions, Weight};
-use tallymon_clr::reader::{Profile, ReadError};
+use tallymon_clr::reader::Profile;
 use tallymon_clr::settings::Filter;
 use tallymon_serve::ProfileAccess;
 
