@@ -76,15 +76,15 @@ mod tests {
 
     use crate::new_file::{Overwrite, write_file};
 
-    /// `FILE_SHARE_READ`: others may read it, and not replace it.
-    const READ: u32 = 1;
+    /// `FILE_SHARE_READ` and `FILE_SHARE_WRITE`: others may read and write it, and not replace it.
+    const NOT_REPLACE: u32 = 1 | 2;
 
     #[test]
     fn a_file_in_use_is_replaced_when_it_is_free_and_else_named() {
         let folder = tallymon_testkit::Scratch::new();
         let path = folder.join("view.json");
         write_file(&path, Overwrite::Replace, b"one").unwrap();
-        let held = File::options().read(true).share_mode(READ).open(&path).unwrap();
+        let held = File::options().read(true).share_mode(NOT_REPLACE).open(&path).unwrap();
         let later = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(60));
             drop(held);
@@ -92,7 +92,7 @@ mod tests {
         write_file(&path, Overwrite::Replace, b"two").unwrap();
         later.join().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
-        let held = File::options().read(true).share_mode(READ).open(&path).unwrap();
+        let held = File::options().read(true).share_mode(NOT_REPLACE).open(&path).unwrap();
         let words = write_file(&path, Overwrite::Replace, b"three").unwrap_err().to_string();
         assert!(words.contains("view.json") && words.contains("another program may have it open"), "{words}");
         drop(held);
