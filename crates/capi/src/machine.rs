@@ -48,6 +48,10 @@ impl Source for Shared {
         lock(&self.0).registered()
     }
 
+    fn discover(&mut self, object: &str) -> bool {
+        lock(&self.0).discover(object)
+    }
+
     fn trouble(&self, object: TitleIndex) -> Option<String> {
         lock(&self.0).trouble(object)
     }

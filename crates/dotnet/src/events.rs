@@ -4,6 +4,7 @@
 //! lists and which only grow at their end. An event that this module does not know, or that is too short, is
 //! `None`.
 
+use crate::meters::{MeterEvent, meter_event};
 use crate::nettrace::{Cursor, Event, TraceError};
 
 /// The part of the runtime with collections, exceptions, locks and methods.
@@ -39,8 +40,8 @@ pub const THREADING: u64 = 0x1_0000;
 pub enum Meaning {
     /// A value of an event counter.
     Counter(Counter),
-    /// A value of an instrument of a meter.
-    Instrument(Instrument),
+    /// Something about the instruments of meters.
+    Meter(MeterEvent),
     /// A collection began.
     GcStart(GcStart),
     /// A collection ended: its number.
@@ -90,20 +91,6 @@ pub struct Counter {
     pub interval: f64,
     /// Its unit, if it has one.
     pub unit: String,
-}
-
-/// A value of an instrument of a meter.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Instrument {
-    /// The meter, such as `System.Runtime`.
-    pub meter: String,
-    /// Its name, such as `dotnet.gc.collections`.
-    pub name: String,
-    /// Its tags, as `key=value` with commas between them.
-    pub tags: String,
-    /// Its value: the sum of a counter since the program began to count it. Runtimes before .NET 8 have none
-    /// for counters.
-    pub value: Option<f64>,
 }
 
 /// A collection began.
@@ -229,7 +216,7 @@ pub fn meaning(event: &Event<'_>) -> Option<Meaning> {
         RUNDOWN => rundown(event).ok().flatten(),
         SAMPLER => sample(event),
         PIPE => event.values().text("CommandLine").map(|command| Meaning::Program(command.into())),
-        METRICS => instrument(event).map(Meaning::Instrument),
+        METRICS => meter_event(event).map(Meaning::Meter),
         _ if event.kind.name == "EventCounters" => counter(event).map(Meaning::Counter),
         _ => None,
     }
@@ -249,24 +236,6 @@ fn counter(event: &Event<'_>) -> Option<Counter> {
         is_count,
         interval: values.number("IntervalSec").unwrap_or(0.0),
         unit: text("DisplayUnits"),
-    })
-}
-
-fn instrument(event: &Event<'_>) -> Option<Instrument> {
-    let values = event.values();
-    // Numbers of instruments are texts. A gauge has its last value, a counter its sum.
-    let number = |name| values.text(name).and_then(|text: &str| text.parse().ok());
-    let value = match event.kind.name.as_str() {
-        "CounterRateValuePublished" | "UpDownCounterRateValuePublished" => number("value"),
-        "GaugeValuePublished" => number("lastValue"),
-        _ => return None,
-    };
-    let text = |name| values.text(name).unwrap_or_default().to_string();
-    Some(Instrument {
-        meter: text("meterName"),
-        name: values.text("instrumentName")?.to_string(),
-        tags: text("tags"),
-        value,
     })
 }
 

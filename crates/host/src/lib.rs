@@ -445,6 +445,10 @@ impl Source for Host {
         titles::translations(language)
     }
 
+    fn discover(&mut self, object: &str) -> bool {
+        self.providers.discover(object)
+    }
+
     fn trouble(&self, object: TitleIndex) -> Option<String> {
         if let Some(system) = &self.system {
             return self.providers.trouble(object).or_else(|| system.trouble(object));

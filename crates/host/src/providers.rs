@@ -55,6 +55,11 @@ impl Providers {
         self.providers.iter_mut().for_each(|entry| entry.provider.refresh());
     }
 
+    /// Has each provider look for an object that is costly to find; whether one has it now.
+    pub(crate) fn discover(&mut self, object: &str) -> bool {
+        self.providers.iter_mut().any(|entry| entry.provider.discover(object))
+    }
+
     /// All objects, each with whether it is costly to read.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (TitleIndex, bool)> {
         self.iter().flat_map(|provider| {

@@ -114,6 +114,13 @@ pub trait Provider: Send {
     /// provider whose objects never change has nothing to do.
     fn refresh(&mut self) {}
 
+    /// Looks for an object that is costly to find, by a name that nobody has otherwise; whether it is among
+    /// [`Provider::objects`] now. Case and blanks do not matter in names.
+    fn discover(&mut self, object: &str) -> bool {
+        let _ = object;
+        false
+    }
+
     /// The names and help texts of its own indexes in a language, in English where it has none in that;
     /// nothing for a provider whose texts are NT's or are installed.
     fn titles(&self, language: Language) -> Titles {

@@ -60,6 +60,13 @@ pub trait Source: Send {
         Ok(Titles::new())
     }
 
+    /// Looks for an object that is costly to find, by a name that no object has otherwise; whether there is
+    /// one now. Then [`Source::definitions`] and [`Source::titles`] have it too.
+    fn discover(&mut self, object: &str) -> bool {
+        let _ = object;
+        false
+    }
+
     /// The languages of its names and help texts, English first.
     fn languages(&self) -> Vec<Language> {
         Vec::from([Language::ENGLISH])

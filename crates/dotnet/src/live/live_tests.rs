@@ -21,7 +21,7 @@ fn objects_are_declared_once_and_fully() {
             let fits = match row.source {
                 From::Sum(_) => row.kind.needs_two_samples(),
                 From::Share(_) => has_base(row),
-                From::Level(_) | From::Pid => !row.kind.needs_two_samples() && !has_base(row),
+                From::Level(_) | From::Pid | From::Listed => !row.kind.needs_two_samples() && !has_base(row),
                 From::Always(_) | From::Nowhere => true,
             };
             assert!(fits, "{}", row.name);

@@ -3,9 +3,10 @@
 //! A runtime sends its counters in sets, a set in each interval. A sum is known at the time of each set. The
 //! programs of an object are written for one moment: between two sets a sum is taken to grow evenly.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::events::{Counter, GcStart, HeapStats, Instrument, Meaning};
+use super::meters::Meters;
+use crate::events::{self, Counter, GcStart, HeapStats, Meaning};
 
 /// Sets that are kept, so that programs whose intervals are not in step can be written for one moment.
 const SETS: usize = 32;
@@ -23,8 +24,10 @@ pub(crate) struct State {
     values: BTreeMap<String, f64>,
     /// Sums of the counts since the session began, and growing totals, by the names of their counters.
     sums: BTreeMap<String, f64>,
-    /// The last values of instruments, by name and tags.
-    instruments: BTreeMap<String, f64>,
+    /// The instruments of its meters, and their values.
+    pub(crate) meters: Meters,
+    /// The meters whose values are kept.
+    pub(crate) wanted: BTreeSet<String>,
     /// The sums at the time of each set, the newest last.
     sets: VecDeque<(u64, BTreeMap<String, f64>)>,
     /// The newest collection that began.
@@ -47,7 +50,7 @@ impl State {
     pub(crate) fn add(&mut self, time: u64, event: Meaning) {
         match event {
             Meaning::Counter(counter) => self.add_counter(time, &counter),
-            Meaning::Instrument(instrument) => self.add_instrument(&instrument),
+            Meaning::Meter(event) => self.meters.add(time, event, &self.wanted),
             Meaning::GcStart(start) => self.collection = Some(start),
             Meaning::HeapStats(stats) => {
                 for (name, bytes) in PROMOTED.iter().zip(stats.promoted) {
@@ -111,19 +114,6 @@ impl State {
         }
     }
 
-    fn add_instrument(&mut self, instrument: &Instrument) {
-        if let Some(value) = instrument.value.filter(|value| value.is_finite())
-            && let Some(last) = entry(&mut self.instruments, &key(&instrument.name, &instrument.tags))
-        {
-            *last = value;
-        }
-    }
-
-    /// Forgets the values of instruments, which come no more.
-    pub(crate) fn forget_instruments(&mut self) {
-        self.instruments.clear();
-    }
-
     /// When the newest whole set came: the one before the last, of which a part may still be on its way.
     /// `None` before the first.
     pub(crate) fn newest(&self) -> Option<u64> {
@@ -136,9 +126,9 @@ impl State {
         self.values.get(name).copied()
     }
 
-    /// The last value of an instrument with these tags.
+    /// The last value of an instrument of the runtime with these tags.
     pub(crate) fn instrument(&self, name: &str, tags: &str) -> Option<f64> {
-        self.instruments.get(&key(name, tags)).copied()
+        self.meters.last(events::SYSTEM_RUNTIME, name, tags)
     }
 
     /// A sum at a time: what it was at the set before, and its part of the growth until the next one.
@@ -160,10 +150,6 @@ impl State {
         let (from, to) = (of(before), of(next));
         Some(from + (to - from) * part)
     }
-}
-
-fn key(name: &str, tags: &str) -> String {
-    if tags.is_empty() { name.to_string() } else { format!("{name} {tags}") }
 }
 
 /// The entry of a name, which is made when there is room.

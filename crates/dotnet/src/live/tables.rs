@@ -38,6 +38,8 @@ pub(super) enum From {
     Sum(&'static str),
     /// A share, in percent.
     Share(fn(&State) -> Option<f64>),
+    /// A number of the list of meters.
+    Listed,
     /// .NET has no such number any more, or tells it to nobody.
     Nowhere,
 }
@@ -84,6 +86,35 @@ fn committed(state: &State) -> Option<f64> {
 fn time_in_jit(state: &State) -> Option<f64> {
     state.value("time-in-jit").map(|milliseconds| milliseconds / 10.0)
 }
+
+/// The object that lists the meters of programs; its values come from what their sessions know.
+pub(super) const METERS: &Table = &Table {
+    index: 931_400,
+    name: ".NET Meters",
+    help: "The meters (System.Diagnostics.Metrics) of .NET programs of .NET 8 and later that have run for five \
+           seconds. Each meter is an object of its own name once this object was read.",
+    default: 1,
+    counters: METER_LIST,
+};
+
+const METER_LIST: &[Row] = &[
+    Row::new("Instruments", COUNT, 0, From::Listed, "Instruments of the meter."),
+    Row::new(
+        "Time Series",
+        COUNT,
+        0,
+        From::Listed,
+        "Sets of tags of all of its instruments that have values, as far as somebody reads the meter.",
+    ),
+    Row::new(
+        "Limit Reached",
+        COUNT,
+        0,
+        From::Listed,
+        "1 when the program has more time series or histograms than are read, in any of its meters; else 0.",
+    ),
+    Row::new("Process ID", COUNT, 0, From::Pid, "Id of the process."),
+];
 
 pub(super) const TABLES: &[Table] = &[
     Table {
@@ -139,6 +170,7 @@ pub(super) const TABLES: &[Table] = &[
         default: 3,
         counters: INTEROP,
     },
+    Table { ..*METERS },
 ];
 
 const INTEROP: &[Row] = &[

@@ -1,5 +1,6 @@
 // Does what each line of its input says, and answers with one line: what the runtime itself counts.
 using System;
+using System.Collections.Generic;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
@@ -32,6 +33,9 @@ namespace Attach
             if (word == "contentions") return Contentions();
             if (word == "assemblies") return Assemblies();
             if (word == "contend") { for (int i = 0; i < n; i++) Contend(); return "ok"; }
+            if (word == "meter") return Meters.Make(n);
+            if (word == "order") { Meters.Order(n); return "ok"; }
+            if (word == "series") { Meters.Series(n); return "ok"; }
             if (word == "spin") { spinning = true; StartSpin(); return "ok"; }
             if (word == "rest") { spinning = false; return "ok"; }
             return "unknown";
@@ -70,6 +74,89 @@ namespace Attach
             Inside.WaitOne();
             lock (Door) { }
             holder.Join();
+        }
+
+        // The compiler's class library has no meters: they are made through the names of their methods.
+        static class Meters
+        {
+            static object placed, open, time;
+            static Type counter, upDown, histogram;
+            static long told;
+
+            // What an instrument says when it is asked.
+            static long Told() { return told; }
+            static double Share() { return -0.25; }
+
+            [MethodImpl(MethodImplOptions.NoInlining)]
+            internal static string Make(int n)
+            {
+                string library = "System.Diagnostics.DiagnosticSource";
+                Type meter = Type.GetType("System.Diagnostics.Metrics.Meter, " + library);
+                if (meter == null) return "none";
+                object shop = Activator.CreateInstance(meter, new object[] { "Shop.Orders", "1.0" });
+                counter = Type.GetType("System.Diagnostics.Metrics.Counter`1, " + library).MakeGenericType(typeof(long));
+                upDown = Type.GetType("System.Diagnostics.Metrics.UpDownCounter`1, " + library).MakeGenericType(typeof(long));
+                histogram = Type.GetType("System.Diagnostics.Metrics.Histogram`1, " + library).MakeGenericType(typeof(double));
+                placed = Call(meter, shop, "CreateCounter", typeof(long), "orders.placed", "{order}", "Orders that were placed.");
+                open = Call(meter, shop, "CreateUpDownCounter", typeof(long), "orders.open", null, null);
+                time = Call(meter, shop, "CreateHistogram", typeof(double), "order.time", "ms", "Time of an order");
+                Call(meter, shop, "CreateObservableCounter", typeof(long), "orders.told", null, null, new Func<long>(Told));
+                Call(meter, shop, "CreateObservableGauge", typeof(double), "share(%)\\*", null, null, new Func<double>(Share));
+                // The name of another object.
+                object other = Activator.CreateInstance(meter, new object[] { "Processor", null });
+                Call(meter, other, "CreateCounter", typeof(long), "x", null, null);
+                return "ok";
+            }
+
+            // Finds a method by its name and the number of its parameters, or one more that may be left out.
+            static object Call(Type type, object on, string name, Type of, params object[] arguments)
+            {
+                bool asks = arguments[arguments.Length - 1] is Delegate;
+                foreach (MethodInfo method in type.GetMethods())
+                {
+                    if (method.Name != name || !method.IsGenericMethodDefinition) continue;
+                    ParameterInfo[] parameters = method.GetParameters();
+                    object[] all = arguments;
+                    if (asks)
+                    {
+                        // Name, what answers, unit, description.
+                        if (parameters.Length != 4) continue;
+                        MethodInfo made = method.MakeGenericMethod(of);
+                        if (made.GetParameters()[1].ParameterType != arguments[3].GetType()) continue;
+                        all = new object[] { arguments[0], arguments[3], arguments[1], arguments[2] };
+                    }
+                    else if (parameters.Length != 3) continue;
+                    return method.MakeGenericMethod(of).Invoke(on, all);
+                }
+                throw new InvalidOperationException("no method " + name);
+            }
+
+            static KeyValuePair<string, object>[] Tags(params string[] words)
+            {
+                KeyValuePair<string, object>[] tags = new KeyValuePair<string, object>[words.Length / 2];
+                for (int i = 0; i < tags.Length; i++) tags[i] = new KeyValuePair<string, object>(words[2 * i], words[2 * i + 1]);
+                return tags;
+            }
+
+            static void Add(Type type, object instrument, string name, object value, KeyValuePair<string, object>[] tags)
+            {
+                Type[] types = new Type[] { value.GetType(), typeof(KeyValuePair<string, object>[]) };
+                type.GetMethod(name, types).Invoke(instrument, new object[] { value, tags });
+            }
+
+            internal static void Order(int n)
+            {
+                for (int i = 0; i < n; i++)
+                {
+                    Add(counter, placed, "Add", 1L, Tags("region", "eu"));
+                    Add(counter, placed, "Add", 2L, Tags("region", "us/(west)#1"));
+                    Add(histogram, time, "Record", (double)(i % 10), Tags("region", "eu"));
+                }
+                Add(upDown, open, "Add", -(long)n, Tags());
+                told += 7 * n;
+            }
+
+            internal static void Series(int n) { for (int i = 0; i < n; i++) Add(counter, placed, "Add", 1L, Tags("customer", i.ToString())); }
         }
 
         static void Main()

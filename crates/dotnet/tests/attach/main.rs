@@ -9,6 +9,7 @@ mod counters;
 mod ends;
 mod hosts;
 mod incidents;
+mod meters;
 mod port;
 #[path = "../../../clr/tests/dotnet/runtimes.rs"]
 #[allow(dead_code, reason = "shared with the profiler's tests")]

@@ -25,8 +25,9 @@ pub(crate) fn providers(tier: TierChoice, profile: Profile) -> Result<Vec<Box<dy
     let objects: BTreeSet<TitleIndex> =
         system.objects().iter().chain([&provider_object::SPEC]).map(|object| object.name).collect();
     let publishers = Publishers::system(tallymon_dotnet::live::object_names());
-    let publishers = publishers.except_later(move || titles::names_in_all_languages(&objects));
-    let programs = DotnetPrograms::default();
+    let names = move || titles::names_in_all_languages(&objects);
+    let publishers = publishers.except_later(names.clone());
+    let programs = DotnetPrograms::except_later(names);
     Ok(vec![Box::new(system), Box::new(publishers), Box::new(programs)])
 }
 

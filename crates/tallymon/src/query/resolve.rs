@@ -1,10 +1,12 @@
 //! Looking up the names of a path: what they mean, or which part is wrong.
 
+use tallymon_core::flow::SourceError;
 use tallymon_core::path::{CounterPath, ParsedPath, Part};
 use tallymon_core::title::{self, TitleIndex};
 
 use super::{Chosen, Entry, Query};
 use crate::catalog::CatalogObject;
+use crate::names::Names;
 use crate::path_error::{PathError, PathPart, PathProblem};
 use crate::search::{SearchHit, search};
 
@@ -167,11 +169,29 @@ impl Query {
         if let Some(object) = self.define(text, part)? {
             return Ok(object);
         }
+        if let Some(object) =
+            self.discover(part).map_err(|source| error(PathProblem::Source(source), Vec::new()))?
+        {
+            return Ok(object);
+        }
         let wanted = part.to_string();
         let defined = self.catalog.objects().iter().map(|object| object.name);
         let listed = self.catalog.registered().listed.iter().copied();
         let nearest = self.nearest(&wanted, defined.chain(listed));
         Err(error(PathProblem::Unknown(wanted), nearest))
+    }
+
+    /// Has the source look for an object that is costly to find, and takes its names and definition.
+    fn discover(&mut self, part: &Part) -> Result<Option<TitleIndex>, SourceError> {
+        let Part::Name(name) = part else { return Ok(None) };
+        if part.is_wild() || !self.source.discover(name) {
+            return Ok(None);
+        }
+        self.names = Names::load(self.source.as_mut(), self.names.locale())?;
+        let definitions = self.source.definitions(true)?;
+        self.catalog.merge(&definitions, true);
+        self.source.give_back(definitions);
+        Ok(self.resolve_object(part))
     }
 
     /// Whether a host in a path is that of the source.
