@@ -10,6 +10,7 @@
 //! | [`nettrace`] | the format of event streams and files: blocks, metadata, events, stacks |
 //! | [`events`] | what the events of the runtime say: counters, collections, exceptions, methods |
 //! | [`meters`] | what the events of meters say: instruments and their values |
+//! | [`requests`] | requests and database commands, and how long they took |
 //! | [`samples`] | what the threads of a program ran, with the names of methods |
 //! | [`incidents`] | collections, exceptions and waits, with the names of methods |
 //! | [`port`] | on Linux: finding programs, the protocol of their sockets |
@@ -29,4 +30,5 @@ pub mod meters;
 pub mod nettrace;
 #[cfg(target_os = "linux")]
 pub mod port;
+pub mod requests;
 pub mod samples;

@@ -184,7 +184,7 @@ pub(crate) const MAN: &str = r"Examples:
   tally man --output ~/.local/share/man/man1";
 
 /// Examples of the subcommands of commands.
-const NESTED: [(&str, &str, &str); 45] = [
+const NESTED: [(&str, &str, &str); 47] = [
     (
         "log",
         "start",
@@ -281,6 +281,20 @@ const NESTED: [(&str, &str, &str); 45] = [
         "  tally prof threads 4711
   tally prof threads shop --duration 30s
   tally prof threads shop.nettrace",
+    ),
+    (
+        "prof",
+        "http",
+        "  tally prof http 4711
+  tally prof http shop --duration 5m --every 10s
+  tally prof http shop --json",
+    ),
+    (
+        "prof",
+        "db",
+        "  tally prof db 4711
+  tally prof db shop --duration 1m --rows 10
+  tally prof db shop --json",
     ),
     (
         "prof",

@@ -18,13 +18,45 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
         let parts = "artifacts_keyring/plugins/plugins/netcore/CredentialProvider.Microsoft";
         assemble(&package.join(parts), &old, new.parent().unwrap(), "8.0.15");
     }
-    if required && !newest.is_file() {
+    if required && !(newest.is_file() && web_parts().is_dir()) {
         // One of this package that is no single file.
         let package = npm_package("azure-mcp-0.5.0", "@azure/mcp-linux-x64@0.5.0").unwrap();
-        assemble(&package.join("dist"), &old, newest.parent().unwrap(), "9.0.5");
+        let parts = package.join("dist");
+        if !web_parts().is_dir() {
+            keep_web_parts(&parts);
+        }
+        if !newest.is_file() {
+            assemble(&parts, &old, newest.parent().unwrap(), "9.0.5");
+        }
         std::fs::remove_dir_all(package.parent().unwrap()).unwrap();
     }
     [("3.1", old), ("8.0", new), ("9.0", newest)].into_iter().filter(|(_, dotnet)| dotnet.is_file()).collect()
+}
+
+/// The folder with the parts of ASP.NET Core 9 and of Npgsql; `None` when it is not there.
+pub(crate) fn web_server() -> Option<PathBuf> {
+    let parts = web_parts();
+    parts.is_dir().then_some(parts)
+}
+
+fn web_parts() -> PathBuf {
+    peers().join("aspnetcore-9.0.5")
+}
+
+fn keep_web_parts(parts: &Path) {
+    // The folder is complete when it has its name.
+    let own = peers().join(format!("aspnetcore-9.0.5.{}", std::process::id()));
+    std::fs::create_dir_all(&own).unwrap();
+    for entry in std::fs::read_dir(parts).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let wanted = ["Microsoft.AspNetCore.", "Microsoft.Extensions.", "Microsoft.Net.Http.", "Npgsql."];
+        if name.ends_with(".dll") && wanted.iter().any(|prefix| name.starts_with(prefix)) {
+            std::fs::copy(parts.join(&name), own.join(&name)).unwrap();
+        }
+    }
+    if std::fs::rename(&own, web_parts()).is_err() {
+        std::fs::remove_dir_all(&own).unwrap();
+    }
 }
 
 /// The program `azmcp`, which carries a trimmed .NET 10 in its one file; fetched first when peers are

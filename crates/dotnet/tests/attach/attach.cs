@@ -36,6 +36,7 @@ namespace Attach
             if (word == "meter") return Meters.Make(n);
             if (word == "order") { Meters.Order(n); return "ok"; }
             if (word == "series") { Meters.Series(n); return "ok"; }
+            if (word == "commands") return Commands.Report(n);
             if (word == "spin") { spinning = true; StartSpin(); return "ok"; }
             if (word == "rest") { spinning = false; return "ok"; }
             return "unknown";
@@ -157,6 +158,41 @@ namespace Attach
             }
 
             internal static void Series(int n) { for (int i = 0; i < n; i++) Add(counter, placed, "Add", 1L, Tags("customer", i.ToString())); }
+        }
+
+        // Reports what clients of databases report; a real one would need a server.
+        static class Commands
+        {
+            static object listener, framework;
+            static MethodInfo write;
+
+            internal class Command { public string CommandText { get; set; } }
+            internal class Half { public Guid OperationId { get; set; } public Command Command { get; set; } public Exception Exception { get; set; } }
+            internal class Whole { public TimeSpan Duration { get; set; } public Command Command { get; set; } public Exception Exception { get; set; } }
+
+            [MethodImpl(MethodImplOptions.NoInlining)]
+            internal static string Report(int n)
+            {
+                Type type = Type.GetType("System.Diagnostics.DiagnosticListener, System.Diagnostics.DiagnosticSource");
+                if (listener == null)
+                {
+                    listener = Activator.CreateInstance(type, new object[] { "SqlClientDiagnosticListener" });
+                    framework = Activator.CreateInstance(type, new object[] { "Microsoft.EntityFrameworkCore" });
+                    write = type.GetMethod("Write", new Type[] { typeof(string), typeof(object) });
+                }
+                for (int i = 0; i < n; i++)
+                {
+                    Half half = new Half { OperationId = Guid.NewGuid(), Command = new Command { CommandText = "SELECT *\n FROM orders WHERE id = " + i } };
+                    write.Invoke(listener, new object[] { "Microsoft.Data.SqlClient.WriteCommandBefore", half });
+                    Thread.Sleep(5);
+                    bool fails = i % 4 == 3;
+                    if (fails) half.Exception = new InvalidOperationException("on purpose");
+                    write.Invoke(listener, new object[] { "Microsoft.Data.SqlClient.WriteCommand" + (fails ? "Error" : "After"), half });
+                    Whole whole = new Whole { Duration = TimeSpan.FromMilliseconds(i + 1), Command = new Command { CommandText = "DELETE FROM t WHERE n = 'x'" } };
+                    write.Invoke(framework, new object[] { "Microsoft.EntityFrameworkCore.Database.Command.CommandExecuted", whole });
+                }
+                return "ok";
+            }
         }
 
         static void Main()

@@ -77,11 +77,25 @@ impl Host {
 
     /// Compiles the program, to start it several times.
     pub(crate) fn compile(&self) -> Arc<Compiled> {
+        self.compile_one("attach")
+    }
+
+    /// A server of ASP.NET Core, whose parts are in a folder, and its address.
+    pub(crate) fn start_server(&self, parts: &Path) -> (Running, String) {
+        let compiled = self.compile_one("web");
+        let mut running = compiled.spawn(&[parts]);
+        let address = running.line();
+        assert!(address.starts_with("http://"), "{address}");
+        (running, address)
+    }
+
+    fn compile_one(&self, name: &str) -> Arc<Compiled> {
         let folder = Scratch::new();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attach/attach.cs");
-        let program = folder.join(if self.beside { bundle::PROGRAM } else { "attach.exe" });
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/attach/{name}.cs"));
+        let own_name = format!("{name}.exe");
+        let program = folder.join(if self.beside { bundle::PROGRAM } else { &own_name });
         let mut mcs = Command::new(&self.mcs);
-        mcs.arg("-optimize+").arg(format!("-out:{}", program.display())).arg(source);
+        mcs.args(["-optimize+", "-r:System.Net.Http"]).arg(format!("-out:{}", program.display())).arg(source);
         let out = mcs.output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         let command = if self.beside {
@@ -103,8 +117,14 @@ impl Host {
 impl Compiled {
     /// Starts the program, and waits until it takes orders.
     pub(crate) fn start(self: &Arc<Compiled>) -> Running {
+        let mut running = self.spawn(&[]);
+        assert_eq!(running.line(), "ready", ".NET {}", self.version);
+        running
+    }
+
+    fn spawn(self: &Arc<Compiled>, arguments: &[&Path]) -> Running {
         let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(&self.command[1..]).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
         // The test looks for the socket where every program does.
         command.env_remove("TMPDIR");
@@ -116,9 +136,7 @@ impl Compiled {
             }
         };
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut running = Running { child, input, output, _compiled: self.clone() };
-        assert_eq!(running.line(), "ready", ".NET {}", self.version);
-        running
+        Running { child, input, output, _compiled: self.clone() }
     }
 }
 

@@ -11,6 +11,7 @@ mod hosts;
 mod incidents;
 mod meters;
 mod port;
+mod requests;
 #[path = "../../../clr/tests/dotnet/runtimes.rs"]
 #[allow(dead_code, reason = "shared with the profiler's tests")]
 mod runtimes;

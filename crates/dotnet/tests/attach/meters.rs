@@ -94,7 +94,7 @@ fn meters_are_objects_with_the_values_of_the_program() {
     let _alone = alone();
     for host in hosts() {
         let Some(mut running) = with_meters(host) else { continue };
-        let mut provider = DotnetPrograms::except(["Processor".to_string()]);
+        let mut provider = DotnetPrograms::except_later(|| vec!["Processor".to_string()]);
         assert!(object(&mut provider, SHOP).is_none(), "nobody asked");
         assert!(provider.discover("shop.orders"), ".NET {}", host.version);
         assert!(!provider.discover("No.Such.Meter"));
@@ -193,4 +193,35 @@ fn attack_many_series_are_bounded_and_said() {
         "measure with 5,000 different tags in a .NET program whose meter is read",
         "the runtime keeps 1,000 time series; that there are more is a counter and a finding",
     );
+}
+
+/// A server of ASP.NET Core, which nobody here wrote: its requests by route, status and duration.
+#[test]
+fn meters_of_a_web_server_have_its_requests() {
+    let _alone = alone();
+    let Some(host) = hosts().iter().find(|host| host.version == "9.0") else { return };
+    let Some(parts) = crate::runtimes::web_server() else {
+        tallymon_testkit::skip("no ASP.NET Core for the tests that attach");
+        return;
+    };
+    let begun = Instant::now();
+    let (_running, address) = host.start_server(&parts);
+    std::thread::sleep(OLD_ENOUGH.saturating_sub(begun.elapsed()));
+    let mut provider = DotnetPrograms::default();
+    let hosting = "Microsoft.AspNetCore.Hosting";
+    assert!(provider.discover(hosting));
+    assert!(provider.discover("Microsoft.AspNetCore.Server.Kestrel"));
+    assert!(!values(&mut provider, hosting, "http.server.active_requests").is_empty());
+    for id in 0..20 {
+        assert_eq!(crate::requests::get(&address, &format!("/orders/{id}")), "200");
+    }
+    let instance = "web [http.request.method=GET,http.response.status_code=200,http.route=_orders_{id},\
+                    network.protocol.version=1.1,url.scheme=http]";
+    let count = (hosting, "http.server.request.duration/sec", instance);
+    assert_eq!(until(&mut provider, count, |now, _| now >= 20).0, 20);
+    let (sum, count) =
+        until(&mut provider, (hosting, "Avg. http.server.request.duration", instance), |_, _| true);
+    // Each takes 20 ms and a little more.
+    let average = sum / count.unwrap();
+    assert!((190_000..5_000_000).contains(&average), "{average} x 100 ns");
 }

@@ -37,6 +37,10 @@ pub(crate) enum ProfAction {
     Contention(ProfIncidents),
     /// Show how the thread pool of a running .NET program grows, and whether it starves.
     Threads(ProfIncidents),
+    /// Show the HTTP requests of a running .NET program by route and status: number, errors, durations.
+    Http(ProfRequests),
+    /// Show the database commands of a running .NET program: number, errors, durations.
+    Db(ProfRequests),
     /// Print the call tree of a profile file, even of a running or killed program.
     Tree(ProfTree),
     /// Write an HTML report: call tree, flame graph, methods, callers, threads, exceptions.
@@ -127,6 +131,26 @@ pub(crate) struct ProfIncidents {
     /// Show only this many rows of each table.
     #[arg(long, default_value = "40", value_name = "N")]
     pub(crate) rows: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfRequests {
+    /// Process id, or the name of a program of which one runs.
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) program: String,
+    /// How long to look at a program, such as 30, 500ms or 2m (seconds without a unit). Ctrl-C ends it
+    /// earlier.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = interval)]
+    pub(crate) duration: Duration,
+    /// Print what is known so far again and again, each time that this time has passed.
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub(crate) every: Option<Duration>,
+    /// Show only this many rows of each table.
+    #[arg(long, default_value = "40", value_name = "N")]
+    pub(crate) rows: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What is recorded of a running program.

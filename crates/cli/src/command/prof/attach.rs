@@ -5,13 +5,16 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tallymon::log::new_file::NewFile;
 use tallymon_clr::export::TreeOptions;
 use tallymon_dotnet::events;
 use tallymon_dotnet::incidents::Incidents;
+use tallymon_dotnet::nettrace::TraceError;
 use tallymon_dotnet::port::{self, EventProvider, PortError, Program, Session, Stream};
+use tallymon_dotnet::requests::{self, Requests};
 
 use super::arguments::{ProfSample, Recorded};
 use super::list::Listed;
@@ -125,7 +128,8 @@ fn record(recorded: &Recorded, session: &Session) -> Result<PathBuf, Failure> {
     let stop = Stop::on_signals()?;
     let mut stream = program.start(session, PATIENCE).map_err(|error| failure(&error))?;
     stream.set_patience(PATIENCE);
-    let result = read(stream, recorded.duration, &stop, move |stream| copy_all(stream, file))?;
+    let result =
+        read(stream, recorded.duration, &stop, move |stream| copy_all(stream, file), &mut || Ok(()))?;
     match result {
         Ok(()) => {}
         Err(CopyError::Read(error)) => return Err(unreadable(program.pid, &error)),
@@ -156,7 +160,47 @@ pub(super) fn incidents(
     // A program to which nothing happens sends nothing.
     stream.set_patience(duration.saturating_add(PATIENCE));
     let pid = program.pid;
-    read(stream, duration, &stop, Incidents::read)?.map_err(|error| unreadable(pid, &error))
+    read(stream, duration, &stop, Incidents::read, &mut || Ok(()))?.map_err(|error| unreadable(pid, &error))
+}
+
+/// What a program is asked, and how long it takes. `show` gets what is known each time that `every` has passed.
+pub(super) fn requests(
+    program: &str,
+    duration: Duration,
+    arguments: String,
+    every: Option<Duration>,
+    show: &mut dyn FnMut(&Requests) -> Result<(), Failure>,
+) -> Result<Requests, Failure> {
+    let program = find(program)?;
+    let name = requests::DIAGNOSTIC_SOURCE.into();
+    let providers = vec![EventProvider { name, keywords: requests::REPORTS, level: 5, arguments }];
+    let session = Session { providers, method_names: false, buffer: 64 };
+    let stop = Stop::on_signals()?;
+    let mut stream = program.start(&session, PATIENCE).map_err(|error| failure(&error))?;
+    stream.set_patience(duration.saturating_add(PATIENCE));
+    let known = Arc::new(Mutex::new(Requests::default()));
+    let of_thread = known.clone();
+    let begun = Instant::now();
+    let copy = || {
+        let mut copy = known.lock().map(|known| known.clone()).unwrap_or_default();
+        // The last report may be old.
+        copy.duration = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        copy
+    };
+    let mut next = every.map(|every| Instant::now() + every);
+    let mut meanwhile = || {
+        if let (Some(every), Some(at)) = (every, next)
+            && Instant::now() >= at
+        {
+            next = Some(at + every);
+            show(&copy())?;
+        }
+        Ok(())
+    };
+    let work = move |stream| -> Result<(), TraceError> { Requests::read(stream, &of_thread) };
+    let pid = program.pid;
+    read(stream, duration, &stop, work, &mut meanwhile)?.map_err(|error| unreadable(pid, &error))?;
+    Ok(copy())
 }
 
 /// The name of a program without what a path means.
@@ -165,12 +209,14 @@ fn file_name(name: &str) -> String {
     if name.is_empty() || name.starts_with('.') { format!("dotnet{name}") } else { name }
 }
 
-/// Reads a stream to its end in a thread. After the duration, or Ctrl-C, the program is asked to end it.
+/// Reads a stream to its end in a thread, and does something again and again meanwhile. After the duration, or Ctrl-C,
+/// the program is asked to end it.
 fn read<T: Send + 'static>(
     stream: Stream,
     duration: Duration,
     stop: &Stop,
     work: impl FnOnce(Stream) -> T + Send + 'static,
+    meanwhile: &mut dyn FnMut() -> Result<(), Failure>,
 ) -> Result<T, Failure> {
     let (finish, pid) = (stream.finisher(), stream.program().pid);
     let (done, ended) = channel();
@@ -185,6 +231,7 @@ fn read<T: Send + 'static>(
     while !is_over && Instant::now() < end && !stop.is_wanted() {
         let left = end.saturating_duration_since(Instant::now()).min(LOOK);
         is_over = !matches!(ended.recv_timeout(left), Err(RecvTimeoutError::Timeout));
+        meanwhile()?;
     }
     if is_over {
         say(format_args!("process {pid} ended its events before the time"));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tallymon_dotnet::incidents::Incidents;
+use tallymon_dotnet::requests::Requests;
 
 use super::arguments::ProfSample;
 use super::list::Listed;
@@ -23,6 +24,16 @@ pub(super) fn incidents(
     _keywords: u64,
     _level: u32,
 ) -> Result<Incidents, Failure> {
+    Err(unsupported())
+}
+
+pub(super) fn requests(
+    _program: &str,
+    _duration: Duration,
+    _arguments: String,
+    _every: Option<Duration>,
+    _show: &mut dyn FnMut(&Requests) -> Result<(), Failure>,
+) -> Result<Requests, Failure> {
     Err(unsupported())
 }
 

@@ -64,7 +64,7 @@ pub(super) fn run(subject: Subject, arguments: &ProfIncidents) -> Result<(), Fai
 }
 
 /// Says how many rows a table leaves out.
-fn more(all: usize, rows: usize, out: &mut dyn Write) -> std::io::Result<()> {
+pub(super) fn more(all: usize, rows: usize, out: &mut dyn Write) -> std::io::Result<()> {
     match all.saturating_sub(rows) {
         0 => Ok(()),
         left => writeln!(out, "{left} more; --rows shows them"),

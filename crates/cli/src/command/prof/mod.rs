@@ -8,6 +8,7 @@ mod list;
 mod locate;
 #[cfg_attr(not(any(target_os = "linux", windows)), path = "publish_elsewhere.rs")]
 mod publish;
+mod requests;
 mod run;
 mod sampled;
 mod top;
@@ -41,6 +42,8 @@ pub(crate) fn run(prof: &Prof) -> Result<(), Failure> {
         ProfAction::Exceptions(arguments) => incidents::run(Subject::Exceptions, arguments),
         ProfAction::Contention(arguments) => incidents::run(Subject::Contention, arguments),
         ProfAction::Threads(arguments) => incidents::run(Subject::Threads, arguments),
+        ProfAction::Http(arguments) => requests::run(requests::Kind::Http, arguments),
+        ProfAction::Db(arguments) => requests::run(requests::Kind::Db, arguments),
         ProfAction::Tree(arguments) => tree(arguments),
         ProfAction::Report(arguments) => report(arguments),
         ProfAction::Diff(arguments) => diff(arguments),
