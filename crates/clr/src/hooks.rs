@@ -145,39 +145,60 @@ fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
     Some(state)
 }
 
-/// Measures the cost of recording a call, by calling the hooks around nothing.
+/// What recording a call costs, in 1/256 tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Overhead {
+    /// The part that a call's own record includes.
+    pub(crate) inner: u64,
+    /// The part that its caller is charged.
+    pub(crate) outer: u64,
+    /// The least and the most of both together, as far as it was seen more than a few times.
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+}
+
+/// Measures the cost of recording a call, by calling the hooks around nothing: one method again and again, and several
+/// in turn, as programs do both.
 ///
-/// Returns the part that a call's own record includes, and the part that its caller is charged, in 1/256
-/// tick; `None` when there is no memory for it. The smallest of many rounds counts.
-pub(crate) fn measure_overhead() -> Option<(u64, u64)> {
-    const ROUNDS: u32 = 64;
+/// Both parts come from one round, so that they fit together: the cost has two or more usual values, and the least of
+/// each part alone may come from different ones. `None` when there is no memory for it.
+pub(crate) fn measure_overhead() -> Option<Overhead> {
+    const ROUNDS: usize = 128;
     const CALLS: u64 = 64;
+    const METHODS: usize = 8;
     let map = Map::scratch().ok()?;
     let ThreadMemory { state: memory, frames } = map::thread_memory(64)?;
     let mut state = ThreadProfile::new(map.nodes(), map.threads.first()?, frames);
     let before = CURRENT.replace(&raw mut state);
     let total = || {
-        let mut ticks = 0;
-        with_thread(|thread| ticks = thread.total_of(1).unwrap_or_default());
+        let mut ticks = 0u64;
+        with_thread(|thread| {
+            let totals = (1..=METHODS as u32).filter_map(|method| thread.total_of(method));
+            ticks = totals.fold(0, u64::saturating_add);
+        });
         ticks
     };
-    let (mut least_inner, mut least_whole) = (u64::MAX, u64::MAX);
-    for _ in 0..ROUNDS {
+    let mut rounds = [(0, 0); ROUNDS];
+    for (number, round) in rounds.iter_mut().enumerate() {
+        let several = number % 2;
         let (before, start) = (total(), clock::now());
-        for _ in 0..CALLS {
-            call_hooks(1, 4096);
+        for call in 0..CALLS as usize {
+            call_hooks(1 + several * (call % METHODS), 4096);
         }
         let whole = clock::now().saturating_sub(start);
         let inner = total().saturating_sub(before);
-        least_whole = least_whole.min(whole.saturating_mul(256) / CALLS);
-        least_inner = least_inner.min(inner.saturating_mul(256) / CALLS);
+        *round = (whole.saturating_mul(256) / CALLS, inner.saturating_mul(256) / CALLS);
     }
     CURRENT.set(before);
     let count = state.into_frames().len();
     // SAFETY: the memory is from above, and the frames in it were used last in the line above.
     unsafe { map::free_thread(memory, count) };
-    let inner = least_inner.min(least_whole);
-    Some((inner, least_whole.saturating_sub(inner)))
+    rounds.sort_unstable();
+    // A round that was interrupted is among the longest.
+    let (whole, inner) = rounds[ROUNDS / 4];
+    let inner = inner.min(whole);
+    let (least, most) = (rounds[ROUNDS / 32].0, rounds[ROUNDS * 3 / 4].0);
+    Some(Overhead { inner, outer: whole.saturating_sub(inner), least, most })
 }
 
 /// The hooks of an empty call, called as compiled code does.
@@ -378,9 +399,11 @@ mod tests {
 
     #[test]
     fn the_overhead_is_measured_and_small() {
-        let (inner, outer) = measure_overhead().unwrap();
+        let overhead = measure_overhead().unwrap();
+        let Overhead { inner, outer, least, most } = overhead;
         // More than 10 microseconds for a call would mean that something is broken, on the slowest machine.
-        assert!(inner > 0 && inner / 256 < 30_000 && outer / 256 < 30_000, "{inner} {outer}");
+        assert!(inner > 0 && inner / 256 < 30_000 && outer / 256 < 30_000, "{overhead:?}");
+        assert!(least <= inner + outer && inner + outer <= most, "{overhead:?}");
     }
 
     #[test]

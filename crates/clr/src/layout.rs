@@ -189,6 +189,10 @@ pub(crate) struct Header {
     pub(crate) lost_rings: AtomicU64,
     /// The cost of reading the clock twice, in 1/256 tick: the least that a call can cost.
     pub(crate) overhead_clock: AtomicU64,
+    /// The least of both parts of the profiler's work together, in 1/256 tick.
+    pub(crate) overhead_least: AtomicU64,
+    /// The most of both together.
+    pub(crate) overhead_most: AtomicU64,
 }
 
 /// Where the words of a switch request begin; they go up to the end of the header: see
@@ -445,6 +449,8 @@ mod tests {
             (offset_of!(Header, ring_size), 336),
             (offset_of!(Header, lost_rings), 344),
             (offset_of!(Header, overhead_clock), 352),
+            (offset_of!(Header, overhead_least), 360),
+            (offset_of!(Header, overhead_most), 368),
         ];
         let records = [
             (offset_of!(ModuleRecord, path), 16),

@@ -106,6 +106,9 @@ fn process(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     write!(out, ",\"settings\":{},\"problem\":{}", json(&profile.settings), json(&profile.problem))?;
     write!(out, ",\"overheadInner\":{:.3}", profile.overhead_inner)?;
     write!(out, ",\"overheadOuter\":{:.3}", profile.overhead_outer)?;
+    let (least, most) = profile.overhead_range;
+    write!(out, ",\"overheadLeast\":{least:.3},\"overheadMost\":{most:.3}")?;
+    write!(out, ",\"uncorrected\":{}", profile.uncorrected)?;
     write!(out, ",\"overheadClock\":{:.3}", profile.overhead_clock)?;
     write!(out, ",\"overhead\":{},\"enters\":{}", profile.overhead(), profile.enters())?;
     let lost = profile.lost;

@@ -96,13 +96,23 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
         looks => format!("{looks:.1} ns of it two looks at the {clock}"),
     };
     let (inner, outer) = (profile.overhead_inner, profile.overhead_outer);
+    let range = match profile.overhead_range {
+        (_, 0.0) => String::new(),
+        (least, most) => format!(", {least:.1} to {most:.1} ns together"),
+    };
     writeln!(
         out,
-        "cost     {:.1} ns in each call and {outer:.1} ns in its caller ({clock}); {} in {} calls",
-        inner,
+        "cost     {inner:.1} ns in each call and {outer:.1} ns in its caller{range} ({clock}); {} in {} calls",
         time(profile.overhead()),
         profile.enters()
     )?;
+    if profile.uncorrected > 0 {
+        writeln!(
+            out,
+            "raw      {} places of the tree have no corrected time: the cost is not known well enough for them",
+            profile.uncorrected
+        )?;
+    }
     for line in losses(profile) {
         writeln!(out, "lost     {line}")?;
     }

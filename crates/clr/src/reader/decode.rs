@@ -177,17 +177,33 @@ impl Profile {
         }
     }
 
-    /// Subtracts the measured cost of the profiler from all times.
+    /// Subtracts the measured cost of the profiler from all times for which it is known well enough.
     pub(super) fn correct(&mut self) {
+        self.uncorrected = 0;
         for at in (0..self.calls.len()).rev() {
             let callees = self.sum(at, |call| call.corrected_total);
             let n_callees = self.sum(at, Call::ended);
             let (inner, outer) = (self.overhead_inner, self.overhead_outer);
+            let Some((own, ended)) = self.calls.get(at).map(|call| (call.own, call.ended())) else {
+                continue;
+            };
+            let work = inner * ended as f64 + outer * n_callees as f64;
+            let corrected = self.corrected(own, work);
+            let is_raw = own > 0 && work >= 1.0 && corrected == own;
+            self.uncorrected = self.uncorrected.saturating_add(u64::from(is_raw));
             let Some(call) = self.calls.get_mut(at) else { continue };
-            let work = inner * call.ended() as f64 + outer * n_callees as f64;
-            call.corrected_own = call.own.saturating_sub(work as u64);
+            call.corrected_own = corrected;
             call.corrected_total = call.corrected_own.saturating_add(callees);
         }
+    }
+
+    /// A time without the work in it, in nanoseconds; the time itself where less is left than the work is unsure.
+    pub(super) fn corrected(&self, time: u64, work: f64) -> u64 {
+        let (least, most) = self.overhead_range;
+        let whole = self.overhead_inner + self.overhead_outer;
+        let unsure = if whole > 0.0 { work * (most - least).max(0.0) / whole } else { 0.0 };
+        let left = time.saturating_sub(work as u64);
+        if unsure > left as f64 { time } else { left }
     }
 
     fn sum(&self, at: usize, field: impl Fn(&Call) -> u64) -> u64 {

@@ -59,6 +59,11 @@ pub struct Profile {
     pub overhead_inner: f64,
     /// The profiler's cost within the time of the caller, in nanoseconds.
     pub overhead_outer: f64,
+    /// The least and the most of both costs together, in nanoseconds, as it was measured when the program began; 0 in
+    /// older files.
+    pub overhead_range: (f64, f64),
+    /// Places of the tree whose corrected times are the raw ones, because the cost is not known well enough for them.
+    pub uncorrected: u64,
     /// The cost of reading the clock twice, the least that a call can cost, in nanoseconds; 0 when it was not
     /// measured.
     pub overhead_clock: f64,
@@ -476,6 +481,11 @@ impl Profile {
             problem: file.text(header64(offset_of!(Header, problem))),
             overhead_inner: overhead(offset_of!(Header, overhead_inner)),
             overhead_outer: overhead(offset_of!(Header, overhead_outer)),
+            overhead_range: (
+                overhead(offset_of!(Header, overhead_least)),
+                overhead(offset_of!(Header, overhead_most)),
+            ),
+            uncorrected: 0,
             overhead_clock: overhead(offset_of!(Header, overhead_clock)),
             lost: Lost {
                 methods: header64(offset_of!(Header, lost_methods)),
@@ -592,7 +602,7 @@ impl Profile {
         for (sum, method) in totals.iter_mut().zip(&self.methods) {
             let more = &method.elsewhere;
             let ended = more.ended();
-            let work = (self.overhead_inner * ended as f64) as u64;
+            let work = self.overhead_inner * ended as f64;
             let all = [
                 (&mut sum.enters, more.enters),
                 (&mut sum.tails, more.tails),
@@ -602,8 +612,8 @@ impl Profile {
                 (&mut sum.total, more.total),
                 (&mut sum.ended_total, more.ended_total),
                 (&mut sum.own, more.own),
-                (&mut sum.corrected_total, more.total.saturating_sub(work)),
-                (&mut sum.corrected_own, more.own.saturating_sub(work)),
+                (&mut sum.corrected_total, self.corrected(more.total, work)),
+                (&mut sum.corrected_own, self.corrected(more.own, work)),
                 (&mut sum.exceptions, more.exceptions),
             ];
             for (sum, count) in all {

@@ -79,6 +79,26 @@ pub(crate) fn sample() -> Vec<u8> {
     file(&methods, &nodes)
 }
 
+/// A time is corrected only where the cost is known better than what is left.
+#[test]
+fn times_within_the_doubt_stay_raw() {
+    let mut bytes = sample();
+    // 2.5 to 4 ns together, of 3.
+    for (at, value) in [(360, 1280u64), (368, 2048)] {
+        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+    let profile = Profile::from_bytes(&bytes).unwrap();
+    assert_eq!((profile.overhead_range, profile.uncorrected), ((2.5, 4.0), 0));
+    assert_eq!(profile.calls[1].corrected_own, 295);
+    let mut small = profile.clone();
+    // Two calls that cost 4 ns, with a doubt of 2 ns: 1 ns would be left of 5, and 3 of 7.
+    for (own, corrected, uncorrected) in [(5, 5, 1), (6, 2, 0), (7, 3, 0), (3, 3, 1)] {
+        small.calls[3].own = own;
+        small.correct();
+        assert_eq!((small.calls[3].corrected_own, small.uncorrected), (corrected, uncorrected), "{own}");
+    }
+}
+
 #[test]
 fn a_file_reads_as_the_format_says() {
     let profile = Profile::from_bytes(&sample()).unwrap();

@@ -151,6 +151,8 @@ impl SampledTree {
             problem: program.problem,
             overhead_inner: 0.0,
             overhead_outer: 0.0,
+            overhead_range: (0.0, 0.0),
+            uncorrected: 0,
             overhead_clock: 0.0,
             lost: Lost::default(),
             modules: program.modules,

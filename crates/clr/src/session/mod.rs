@@ -169,9 +169,11 @@ fn start_with(
     let slots = map::slots(N_FUNCTIONS).ok_or("no memory for the table of functions")?;
     hooks::set_map(map);
     map.header.overhead_clock.store(clock::cost(), Relaxed);
-    if let Some((inner, outer)) = hooks::measure_overhead() {
-        map.header.overhead_inner.store(inner, Relaxed);
-        map.header.overhead_outer.store(outer, Relaxed);
+    if let Some(overhead) = hooks::measure_overhead() {
+        map.header.overhead_inner.store(overhead.inner, Relaxed);
+        map.header.overhead_outer.store(overhead.outer, Relaxed);
+        map.header.overhead_least.store(overhead.least, Relaxed);
+        map.header.overhead_most.store(overhead.most, Relaxed);
     }
     map.header.hooks_on.store(u32::from(hooks_on), Relaxed);
     let state = Mutex::new(State { hooks_on, ..State::default() });
