@@ -132,7 +132,7 @@ fn new_thread(map: &'static Map) -> Option<NonNull<ThreadProfile<'static>>> {
         Some(record) => {
             record.os_id.store(system::thread_id(), Ordering::Relaxed);
             let mut thread = ThreadProfile::new(map.nodes(), record, frames);
-            thread.keep_events(map.take_ring(record));
+            thread.keep_events(map.take_ring(record), map.header.events_least.load(Ordering::Relaxed));
             thread
         }
         None => ThreadProfile::elsewhere(map.nodes(), map.threads.get(last)?, frames),

@@ -193,6 +193,8 @@ pub(crate) struct Header {
     pub(crate) overhead_least: AtomicU64,
     /// The most of both together.
     pub(crate) overhead_most: AtomicU64,
+    /// Calls of fewer ticks leave no events; 0 when all leave some.
+    pub(crate) events_least: AtomicU64,
 }
 
 /// Where the words of a switch request begin; they go up to the end of the header: see
@@ -295,6 +297,8 @@ pub(crate) struct ThreadRecord {
     /// Events written into the ring since the start; the ring has the newest [`RING`] of them. Written after
     /// the event.
     pub(crate) events: AtomicU64,
+    /// The most that [`ThreadRecord::events`] ever was: the events of a short call are taken back.
+    pub(crate) most_events: AtomicU64,
 }
 
 /// Something that happened in a thread, for a time line.
@@ -451,12 +455,14 @@ mod tests {
             (offset_of!(Header, overhead_clock), 352),
             (offset_of!(Header, overhead_least), 360),
             (offset_of!(Header, overhead_most), 368),
+            (offset_of!(Header, events_least), 376),
         ];
         let records = [
             (offset_of!(ModuleRecord, path), 16),
             (offset_of!(ModuleRecord, domain), 24),
             (offset_of!(ThreadRecord, ring), 12),
             (offset_of!(ThreadRecord, events), 64),
+            (offset_of!(ThreadRecord, most_events), 72),
             (offset_of!(MethodRecord, inlined_into), 40),
             (offset_of!(MethodRecord, enters), METHOD_SIZE_1),
             (offset_of!(MethodRecord, total), 104),

@@ -102,6 +102,12 @@ impl RawName {
             .map(|name| (name, "get"))
             .or_else(|| method.strip_prefix("set_").map(|name| (name, "set")))
         {
+            // What has parameters beside the value is an indexer, by the name that compilers give it.
+            Some(("Item", word))
+                if self.signature != "()" && (word == "get" || self.signature.contains(',')) =>
+            {
+                format!("this.{word}")
+            }
             Some((property, word)) if !property.is_empty() => format!("{property}.{word}"),
             _ => method,
         };
@@ -300,6 +306,10 @@ mod tests {
         check("", "Global", "()", "Global()");
         check("N.C", "get_Count", "()", "N.C.Count.get()");
         check("N.C", "set_Count", "(int)", "N.C.Count.set(int)");
+        check("N.C", "get_Item", "(int)", "N.C.this.get(int)");
+        check("N.C", "set_Item", "(int, string)", "N.C.this.set(int, string)");
+        check("N.C", "get_Item", "()", "N.C.Item.get()");
+        check("N.C", "set_Item", "(int)", "N.C.Item.set(int)");
         check("N.C", "System.IDisposable.Dispose", "()", "N.C.System.IDisposable.Dispose()");
     }
 

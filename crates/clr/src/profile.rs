@@ -82,6 +82,8 @@ pub(crate) struct ThreadProfile<'a> {
     n_pending: usize,
     /// The ring with its newest events; empty when none are kept.
     ring: &'a [Event],
+    /// Calls of fewer ticks leave no events in it.
+    least: u64,
 }
 
 /// A function whose unwinding has begun.
@@ -236,13 +238,28 @@ impl<'a> ThreadProfile<'a> {
         root: u32,
     ) -> ThreadProfile<'a> {
         let pending = [Pending::default(); MAX_PENDING];
-        ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0, ring: &[] }
+        ThreadProfile { tree, record, root, frames, depth: 0, pending, n_pending: 0, ring: &[], least: 0 }
     }
 
     /// Keeps the newest events in a ring from now on; older ones are lost, and the total count shows how
-    /// many.
-    pub(crate) fn keep_events(&mut self, ring: &'a [Event]) {
-        self.ring = ring;
+    /// many. Calls of fewer than `least` ticks leave none.
+    pub(crate) fn keep_events(&mut self, ring: &'a [Event], least: u64) {
+        (self.ring, self.least) = (ring, least);
+    }
+
+    /// Keeps the end of a call. One that was too short is taken back instead: what it called was shorter still, so its
+    /// beginning is the newest event, unless it threw an exception.
+    #[inline(never)]
+    fn keep_end(&self, end: End, method: u32, elapsed: u64, now: u64) {
+        let last = self.record.events.load(Relaxed).checked_sub(1);
+        let place = last.and_then(|last| usize::try_from(last).ok()?.checked_rem(self.ring.len()));
+        let begin = place
+            .and_then(|place| self.ring.get(place))
+            .filter(|event| event.kind.load(Relaxed) == EVENT_ENTER && event.method.load(Relaxed) == method);
+        match last.filter(|_| elapsed < self.least && begin.is_some()) {
+            Some(last) => self.record.events.store(last, Release),
+            None => self.keep_event(end.event(), method, now),
+        }
     }
 
     /// Never inlined: the way without a ring is to stay short.
@@ -256,7 +273,11 @@ impl<'a> ThreadProfile<'a> {
         event.kind.store(kind, Relaxed);
         // A reader that reads the count before and after its copy knows which events were overwritten in the
         // meantime.
-        self.record.events.store(count.wrapping_add(1), Release);
+        let count = count.wrapping_add(1);
+        if count > self.record.most_events.load(Relaxed) {
+            self.record.most_events.store(count, Relaxed);
+        }
+        self.record.events.store(count, Release);
     }
 
     /// The thread's record.
@@ -492,7 +513,7 @@ impl<'a> ThreadProfile<'a> {
         };
         ended.store(ended.load(Relaxed).wrapping_add(1), Release);
         if !self.ring.is_empty() {
-            self.keep_event(end.event(), top.method, now);
+            self.keep_end(end, top.method, elapsed, now);
         }
     }
 
@@ -531,7 +552,7 @@ impl<'a> ThreadProfile<'a> {
             }
         }
         if !self.ring.is_empty() {
-            self.keep_event(end.event(), call.method, now);
+            self.keep_end(end, call.method, elapsed, now);
         }
     }
 }

@@ -292,7 +292,7 @@ fn the_newest_events_stay_in_the_ring() {
     let ring: Vec<Event> = (0..4).map(|_| Event::default()).collect();
     let mut thread = bench.thread();
     thread.enter(1, 100, || 1);
-    thread.keep_events(&ring);
+    thread.keep_events(&ring, 0);
     thread.enter(2, 90, || 2);
     thread.thrown(3);
     thread.tail_call(2, 90, 4);
@@ -305,6 +305,39 @@ fn the_newest_events_stay_in_the_ring() {
     assert_eq!(bench.record.events.load(Relaxed), 6);
     let kept = [event(2), event(3), event(4), event(5)];
     assert_eq!(kept, [(EVENT_TAIL, 2, 4), (EVENT_ENTER, 3, 5), (EVENT_DROP, 3, 6), (EVENT_LEAVE, 1, 6)]);
+}
+
+/// Short calls leave no events, whatever they called, and long ones keep theirs in their order.
+#[test]
+fn short_calls_leave_no_events() {
+    let mut bench = Bench::new(16, 8);
+    let ring: Vec<Event> = (0..4).map(|_| Event::default()).collect();
+    let mut thread = bench.thread();
+    thread.keep_events(&ring, 10);
+    thread.enter(1, 100, || 0);
+    for call in 0..50 {
+        thread.enter(2, 90, || call * 10);
+        thread.enter(3, 80, || call * 10 + 1);
+        thread.leave(3, 80, call * 10 + 4);
+        thread.leave(2, 90, call * 10 + 5);
+    }
+    thread.enter(2, 90, || 600);
+    thread.leave(2, 90, 610);
+    // It threw, which is kept.
+    thread.enter(3, 90, || 611);
+    thread.thrown(612);
+    thread.leave(3, 90, 613);
+    let (events, most) = (bench.record.events.load(Relaxed), bench.record.most_events.load(Relaxed));
+    assert_eq!((events, most), (6, 6));
+    let event = |n: usize| {
+        let event = &ring[n % 4];
+        (event.kind.load(Relaxed), event.method.load(Relaxed), event.ticks.load(Relaxed))
+    };
+    let kept = [event(2), event(3), event(4), event(5)];
+    assert_eq!(
+        kept,
+        [(EVENT_LEAVE, 2, 610), (EVENT_ENTER, 3, 611), (EVENT_THROW, 3, 612), (EVENT_LEAVE, 3, 613)]
+    );
 }
 
 #[test]

@@ -78,6 +78,9 @@ pub struct Settings {
     /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within
     /// [`EVENTS`].
     pub events: u32,
+    /// `TALLYMON_PROF_EVENTS_MIN`: calls that take fewer nanoseconds leave no events, so that the newest ones cover
+    /// more time.
+    pub events_min: u64,
     /// `TALLYMON_PROF_RUN`: a word in the settings of all files of one run, to find those of child processes.
     pub run: String,
 }
@@ -93,6 +96,7 @@ impl Default for Settings {
             file: None,
             size: 64,
             events: 0,
+            events_min: 0,
             run: String::new(),
         }
     }
@@ -201,6 +205,12 @@ impl Settings {
                 _ => return wrong("TALLYMON_PROF_EVENTS", "0 to 1024 (MiB, one for each thread)", value),
             };
         }
+        if let Some(value) = text("TALLYMON_PROF_EVENTS_MIN") {
+            settings.events_min = match value.parse() {
+                Ok(nanoseconds) => nanoseconds,
+                Err(_) => return wrong("TALLYMON_PROF_EVENTS_MIN", "a number of nanoseconds", value),
+            };
+        }
         settings.run = text("TALLYMON_PROF_RUN").unwrap_or_default();
         let list = |value: Option<String>| -> Vec<String> {
             let value = value.unwrap_or_default();
@@ -236,6 +246,7 @@ impl Settings {
             ("TALLYMON_PROF_CLOCK", clock.into()),
             ("TALLYMON_PROF_SIZE", self.size.to_string().into()),
             ("TALLYMON_PROF_EVENTS", self.events.to_string().into()),
+            ("TALLYMON_PROF_EVENTS_MIN", self.events_min.to_string().into()),
             ("TALLYMON_PROF_INCLUDE", self.filter.include.join(",").into()),
             ("TALLYMON_PROF_EXCLUDE", self.filter.exclude.join(",").into()),
         ];
@@ -328,6 +339,7 @@ mod tests {
             file: Some("/x/%p.prof".into()),
             size: 100,
             events: 7,
+            events_min: 5000,
             run: "12-345".into(),
         };
         let variables = settings.variables();
@@ -350,6 +362,7 @@ mod tests {
             ("TALLYMON_PROF_SIZE", "1025"),
             ("TALLYMON_PROF_SIZE", "x"),
             ("TALLYMON_PROF_EVENTS", "1025"),
+            ("TALLYMON_PROF_EVENTS_MIN", "5us"),
         ] {
             assert_eq!(read(&[(name, value)]).unwrap_err().name, name);
         }

@@ -87,6 +87,23 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time that may be much shorter than that between two samples, such as `10us`.
+pub(crate) fn short_time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a time from 1 ns to 1 hour; write 500ns, 10us, 2ms or 1s");
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let scale = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        _ => return Err(wrong()),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| wrong())? * scale;
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
+    let range = Duration::from_nanos(1)..=Duration::from_secs(3600);
+    if range.contains(&duration) { Ok(duration) } else { Err(wrong()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +124,23 @@ mod tests {
         }
         for text in ["", "s", "-1s", "1x", "1:2:3:4", "1:x", "nan", "inf", "0", "1ms", "9e9s"] {
             assert!(interval(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn short_times_have_units() {
+        let cases = [
+            ("500ns", 500),
+            ("10us", 10_000),
+            ("1.5ms", 1_500_000),
+            ("1s", 1_000_000_000),
+            ("2", 2_000_000_000),
+        ];
+        for (text, nanoseconds) in cases {
+            assert_eq!(short_time(text), Ok(Duration::from_nanos(nanoseconds)), "{text}");
+        }
+        for text in ["", "0", "us", "-1us", "1 us", "10m", "nan", "1e99s", "0.1ns"] {
+            assert!(short_time(text).is_err(), "{text}");
         }
     }
 }

@@ -46,6 +46,23 @@ pub(crate) fn pair() -> (u64, u64) {
     (best.1, best.2)
 }
 
+/// So many nanoseconds in ticks, by what passes in a fifth of a millisecond.
+pub(crate) fn ticks(nanoseconds: u64) -> u64 {
+    const ENOUGH: u64 = 200_000;
+    let first = pair();
+    let mut last = pair();
+    // A clock that does not run ends this too.
+    for _ in 0..100_000 {
+        if last.1.saturating_sub(first.1) >= ENOUGH {
+            break;
+        }
+        last = pair();
+    }
+    let (ticks, passed) = (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1).max(1));
+    let ticks = u128::from(nanoseconds).saturating_mul(ticks.into()) / u128::from(passed);
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
 /// The cost of reading the clock twice, in 1/256 tick: the smallest of some rounds.
 pub(crate) fn cost() -> u64 {
     const LOOKS: u64 = 64;
@@ -73,5 +90,7 @@ mod tests {
         // From an arm's 24 MHz counter to a processor of 10 GHz.
         let rate = (later_ticks - ticks) as f64 / (later_nanoseconds - nanoseconds) as f64;
         assert!((0.02..10.0).contains(&rate), "{rate} ticks per nanosecond");
+        let second = super::ticks(1_000_000_000) as f64;
+        assert!((second / (rate * 1e9) - 1.0).abs() < 0.2, "{second} ticks per second");
     }
 }

@@ -294,8 +294,9 @@ impl<'a> Bytes<'a> {
         let mut rings =
             self.records(offset_of!(Header, rings), RING.saturating_mul(size_of::<layout::Event>()));
         let Some(ring) = ring.and_then(|number| rings.nth(number)) else { return };
-        let n_kept = n_written.min(RING as u64);
-        thread.lost_events = n_written.saturating_sub(n_kept);
+        // Events that were taken back had overwritten older ones.
+        let most = number64(record, offset_of!(ThreadRecord, most_events)).max(n_written);
+        thread.lost_events = most.saturating_sub(RING as u64).min(n_written);
         for number in thread.lost_events..n_written {
             let place = usize::try_from(number).unwrap_or_default() % RING;
             let record = place.saturating_mul(size_of::<layout::Event>());

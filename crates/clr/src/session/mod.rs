@@ -229,6 +229,9 @@ fn describe(
     let inlining = if counted { FLAG_INLINING_COUNTED } else { 0 };
     header.flags.store(exact | inlining | if unwind_events { FLAG_UNWIND_EVENTS } else { 0 }, Relaxed);
     header.clock.store(clock, Relaxed);
+    if settings.events > 0 && settings.events_min > 0 {
+        header.events_least.store(clock::ticks(settings.events_min), Relaxed);
+    }
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     header.started.store(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     header.first_ticks.store(ticks, Relaxed);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::arguments::Replacing;
-use crate::arguments::parse::{file_to_write, interval};
+use crate::arguments::parse::{file_to_write, interval, short_time};
 
 #[derive(Debug, Args)]
 pub(crate) struct Prof {
@@ -89,6 +89,9 @@ pub(crate) struct ProfRun {
     #[arg(long, default_value = "0", value_name = "MIB",
         value_parser = clap::value_parser!(u32).range(0..=1024))]
     pub(crate) events: u32,
+    /// Leave calls shorter than this out of time lines, such as 10us, so that they cover more time.
+    #[arg(long, value_name = "TIME", requires = "events", value_parser = short_time)]
+    pub(crate) events_min: Option<Duration>,
     /// Profile file to write; %p stands for the process id. Default: a file in the temporary folder.
     #[arg(long, short, value_name = "FILE", value_parser = file_to_write())]
     pub(crate) output: Option<PathBuf>,

@@ -106,6 +106,7 @@ fn settings(arguments: &ProfRun) -> Result<Settings, Failure> {
             _ => Settings::default().size,
         }),
         events: arguments.events,
+        events_min: arguments.events_min.map_or(0, |min| u64::try_from(min.as_nanos()).unwrap_or(u64::MAX)),
         file: file.map_err(|error| Failure::new(Kind::Usage, format_args!("--output: {error}")))?,
         run: format!("{}-{}", std::process::id(), now.as_nanos()),
         ..Settings::default()
