@@ -183,7 +183,8 @@ pub(crate) fn measure_overhead() -> Option<Overhead> {
         let several = number % 2;
         let (before, start) = (total(), clock::now());
         for call in 0..CALLS as usize {
-            call_hooks(1 + several * (call % METHODS), 4096);
+            let method = if several == 1 { call % METHODS } else { 0 };
+            call_hooks(method.wrapping_add(1), 4096);
         }
         let whole = clock::now().saturating_sub(start);
         let inner = total().saturating_sub(before);

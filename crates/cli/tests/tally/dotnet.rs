@@ -179,6 +179,8 @@ fn recorded_values_match_the_known_program() {
         for (method, seconds) in [("Nap[]", 0.0195), ("Deep[int]", 0.0095), ("Round[]", 0.029)] {
             let average = last_of(log, method, "Average Call Time");
             assert!((seconds..60.0).contains(&average), "{method} takes {average} s, of {seconds} known");
+            let exact = last_of(log, method, "Average Call Nanoseconds") / 1e9;
+            assert!((exact - average).abs() < 1e-5, "{method}: {exact} {average}");
         }
         let rate = |method: &str| last_of(log, method, "Calls/sec");
         let naps = rate("Nap[]");
@@ -287,4 +289,88 @@ fn run_ends_as_its_program_does() {
         assert_eq!(profiled.tally.wait().unwrap().code(), Some(code), "{end}: {words}");
         has(&words, &["the profile is in ", "the program ended: "]);
     }
+}
+
+/// A server of ASP.NET Core that answers while it is looked at; gone when the test is over.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// `None`, said once for each test, without its parts.
+    fn start(folder: &Folder) -> Option<Server> {
+        let mcs = tallymon_testkit::peer("mcs")?;
+        let nine = runtimes::runtimes().into_iter().find(|(version, _)| *version == "9.0");
+        let Some(((_, dotnet), parts)) = nine.zip(runtimes::web_server()) else {
+            tallymon_testkit::skip("no ASP.NET Core for the commands that look at requests");
+            return None;
+        };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dotnet/tests/attach/web.cs");
+        let file = folder.file("web.exe");
+        let mut command = Command::new(mcs);
+        command.args(["-optimize+", "-r:System.Net.Http", &format!("-out:{file}")]).arg(source);
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":
+            {"name":"Microsoft.NETCore.App","version":"3.1.0"},
+            "configProperties":{"System.Globalization.Invariant":true}}}"#;
+        folder.write("web.runtimeconfig.json", config.as_bytes());
+        let mut command = Command::new(dotnet);
+        command.args(["exec", &file]).arg(parts).env_remove("TMPDIR");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        Some(Server { child, address: address.trim().trim_start_matches("http://").to_string() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks a server until the other side of the channel is gone.
+fn ask_on(address: &str, over: &std::sync::mpsc::Receiver<()>) {
+    for number in 0.. {
+        for path in [format!("/orders/{number}"), "/fail".into()] {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+            std::io::Read::read_to_end(&mut stream, &mut Vec::new()).unwrap();
+        }
+        if over.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn requests_of_a_running_server_are_shown() {
+    let folder = Folder::new();
+    let Some(server) = Server::start(&folder) else { return };
+    let pid = server.child.id().to_string();
+    let (going, over) = std::sync::mpsc::channel::<()>();
+    let address = server.address.clone();
+    let asking = std::thread::spawn(move || ask_on(&address, &over));
+    let json = tally(&["prof", "http", &pid, "--duration", "3s", "--json"]).json();
+    let rows = json["rows"].as_array().unwrap();
+    let row = |what: &str| rows.iter().find(|row| row["what"] == what).unwrap_or_else(|| panic!("{json}"));
+    let (orders, fail) = (row("GET /orders/{id}"), row("GET /fail"));
+    let number = |name: &str| orders[name].as_f64().unwrap();
+    assert!(number("count") >= 10.0 && number("errors") == 0.0 && orders["status"] == "200", "{json}");
+    assert!(number("p50") >= 0.019 && number("p50") <= number("p99") && number("p99") <= number("max"));
+    assert!((2.5..60.0).contains(&json["seconds"].as_f64().unwrap()), "{json}");
+    assert!(fail["errors"] == fail["count"] && fail["status"] == "500" && fail["by"] == "server", "{json}");
+    let text = tally(&["prof", "http", "web", "--duration", "2s", "--every", "500ms", "--rows", "1"]).data();
+    has(&text, &[" requests in ", "server: 200 GET /orders/{id}", "1 more; --rows shows them"]);
+    assert!(text.matches(" requests in ").count() >= 3, "{text}");
+    drop(going);
+    asking.join().unwrap();
+    // Nothing of it is a database.
+    has(&tally(&["prof", "db", &pid, "--duration", "500ms"]).data(), &["0 commands in "]);
+    drop(server);
+    has(&tally(&["prof", "http", &pid]).words(3), &[&pid, "diagnostics socket"]);
 }

@@ -59,8 +59,8 @@ pub(crate) fn ticks(nanoseconds: u64) -> u64 {
         last = pair();
     }
     let (ticks, passed) = (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1).max(1));
-    let ticks = u128::from(nanoseconds).saturating_mul(ticks.into()) / u128::from(passed);
-    u64::try_from(ticks).unwrap_or(u64::MAX)
+    let ticks = u128::from(nanoseconds).saturating_mul(ticks.into()).checked_div(passed.into());
+    ticks.and_then(|ticks| u64::try_from(ticks).ok()).unwrap_or(u64::MAX)
 }
 
 /// The cost of reading the clock twice, in 1/256 tick: the smallest of some rounds.

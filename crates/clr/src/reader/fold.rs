@@ -29,6 +29,35 @@ impl Profile {
         // A call takes at least as much time as its callees, so what stays is a tree.
         let stays: Vec<bool> =
             self.calls.iter().map(|call| call.parent.is_none() || call.total >= least).collect();
+        self.fold_others(&stays)
+    }
+
+    /// Folds what methods of the framework call within it: of each way into the framework its first method stays, and
+    /// the ways back to methods of the program.
+    pub fn fold_framework(&mut self) -> Option<Folded> {
+        let is_framework = |call: &Call| {
+            let method = call.method.and_then(|method| self.methods.get(method));
+            let module = method.and_then(|method| self.modules.get(method.module?));
+            module.is_some_and(|module| !module.user)
+        };
+        // Callees follow their callers, so a walk from the end meets all callees first.
+        let mut leads_to_program = vec![false; self.calls.len()];
+        for (at, call) in self.calls.iter().enumerate().rev() {
+            let leads = leads_to_program.get(at).copied().unwrap_or(false) || !is_framework(call);
+            if let Some(caller) = call.parent.and_then(|parent| leads_to_program.get_mut(parent)) {
+                *caller |= leads;
+            }
+        }
+        let stays = self.calls.iter().zip(&leads_to_program).map(|(call, leads)| {
+            let caller = call.parent.and_then(|parent| self.calls.get(parent));
+            *leads || !is_framework(call) || !caller.is_some_and(is_framework)
+        });
+        let stays: Vec<bool> = stays.collect();
+        self.fold_others(&stays)
+    }
+
+    /// Folds all calls but those that stay, with their callees.
+    fn fold_others(&mut self, stays: &[bool]) -> Option<Folded> {
         let gone = |at: usize| !stays.get(at).copied().unwrap_or(true);
         let folded = self.calls.iter().enumerate().filter(|(at, _)| gone(*at)).map(|(_, call)| call.total);
         let (places, longest) =
@@ -36,8 +65,8 @@ impl Profile {
         if places == 0 {
             return None;
         }
-        self.count_folded(&stays);
-        self.remove(&stays);
+        self.count_folded(stays);
+        self.remove(stays);
         Some(Folded { places, longest })
     }
 
@@ -186,8 +215,37 @@ impl Elsewhere {
 
 #[cfg(test)]
 mod tests {
-    use crate::reader::Profile;
-    use crate::reader::tests::sample;
+    use crate::reader::tests::{RawNode, file, sample};
+    use crate::reader::{Module, Profile};
+
+    /// Program, framework, framework, program, framework, framework.
+    #[test]
+    fn calls_within_the_framework_are_folded() {
+        let methods = ["N.A\0\0Main\0\0()", "S.L\0\0Sort\0\0()", "S.L\0\0Swap\0\0()", "N.A\0\0Compare\0\0()"];
+        let nodes = [
+            RawNode(0, 0, 0, 2, 0),
+            RawNode(1, 1, 1000, 3, 0),
+            RawNode(2, 1, 900, 4, 0),
+            RawNode(3, 2, 800, 5, 0),
+            RawNode(4, 2, 600, 6, 0),
+            RawNode(2, 2, 400, 7, 0),
+            RawNode(3, 2, 200, 0, 0),
+        ];
+        let mut profile = Profile::from_bytes(&file(&methods, &nodes)).unwrap();
+        profile.modules.push(Module { user: false, ..profile.modules[0].clone() });
+        for method in [1, 2] {
+            profile.methods[method].module = Some(1);
+        }
+        let whole = profile.clone();
+        let folded = profile.fold_framework().unwrap();
+        assert_eq!((folded.places, folded.longest), (1, 100));
+        let names: Vec<&str> = profile.calls.iter().map(|call| profile.name(call)).collect();
+        let [sort, swap, compare] = ["S.L.Sort()", "S.L.Swap()", "N.A.Compare()"];
+        assert_eq!(names, ["(unknown method)", "N.A.Main()", sort, swap, compare, sort, "(elsewhere)"]);
+        let sum = |profile: &Profile| profile.method_totals().iter().map(|sum| sum.own).sum::<u64>();
+        assert_eq!((profile.enters(), sum(&profile)), (whole.enters(), sum(&whole)));
+        assert_eq!(profile.fold_framework(), None);
+    }
 
     #[test]
     fn folded_places_keep_their_sums() {

@@ -34,6 +34,7 @@ pub(crate) fn runtimes() -> Vec<(&'static str, PathBuf)> {
 }
 
 /// The folder with the parts of ASP.NET Core 9 and of Npgsql; `None` when it is not there.
+#[allow(dead_code, reason = "the tests that attach have a server")]
 pub(crate) fn web_server() -> Option<PathBuf> {
     let parts = web_parts();
     parts.is_dir().then_some(parts)

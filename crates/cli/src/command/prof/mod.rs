@@ -83,6 +83,11 @@ const MOST_PLACES: usize = 50_000;
 
 /// Folds what the arguments say, and says what that hides.
 fn fold(profile: &mut Profile, fold: &ProfFold, most: usize) {
+    if fold.fold_framework
+        && let Some(folded) = profile.fold_framework()
+    {
+        say(format_args!("{} places within the framework are folded into (elsewhere)", folded.places));
+    }
     let least = fold.min.map_or(0, |min| u64::try_from(min.as_nanos()).unwrap_or(u64::MAX));
     let most = fold.places.unwrap_or(if least > 0 { usize::MAX } else { most });
     if let Some(folded) = profile.fold(least, most) {

@@ -67,7 +67,7 @@ struct PublishedInstance {
 /// A published method and its last numbers.
 struct PublishedMethod {
     row: PublishedInstance,
-    last: [u64; 7],
+    last: [u64; 9],
 }
 
 impl Live {
@@ -118,7 +118,7 @@ impl Live {
                 let name = instance_name(&method.name);
                 let new = NewInstance { name: &name, id: None, parent: Some(&self.process.instance) };
                 let row = PublishedInstance::new(&self.publisher, METHODS, "Calls/sec", &new)?;
-                self.methods.insert(method.number, PublishedMethod { row, last: [0; 7] });
+                self.methods.insert(method.number, PublishedMethod { row, last: [0; 9] });
             }
             if let Some(row) = self.methods.get_mut(&method.number) {
                 row.set(numbers(total));
@@ -155,7 +155,7 @@ impl PublishedMethod {
     ///
     /// The profiler subtracts its own cost from times, more with each call, so the time of a method that does
     /// little but call others may decrease. Readers would take a decrease for a restart of the counter.
-    fn set(&mut self, now: [u64; 7]) {
+    fn set(&mut self, now: [u64; 9]) {
         let [.., open] = now;
         for (last, now) in self.last.iter_mut().zip(now) {
             *last = now.max(*last);
@@ -166,11 +166,13 @@ impl PublishedMethod {
     }
 }
 
-/// The counters of a method, in the order in which they are declared. Times are in units of 100 ns.
-fn numbers(total: &MethodTotal) -> [u64; 7] {
+/// The counters of a method, in the order in which they are declared. Times are in units of 100 ns but for
+/// one average.
+fn numbers(total: &MethodTotal) -> [u64; 9] {
     // The average covers ended calls only: an open call has a time, but does not count as ended.
     let (ended_total, ended) = (total.ended_total / 100, total.ended);
-    [total.enters, ended_total, ended, total.own / 100, total.total / 100, total.exceptions, total.open]
+    let (own, all, nanoseconds) = (total.own / 100, total.total / 100, total.ended_total);
+    [total.enters, ended_total, ended, own, all, total.exceptions, nanoseconds, ended, total.open]
 }
 
 /// The published counter sets. Readers show these names and help texts.
@@ -190,6 +192,8 @@ fn sets() -> [CounterSet; 2] {
                 .help("Percentage of time in calls of the method; above 100 with several threads.")
                 .counter("Exceptions/sec", CounterType::PERF_COUNTER_BULK_COUNT)
                 .help("Exceptions per second that were thrown while the method was the innermost call.")
+                .average("Average Call Nanoseconds")
+                .help("Average time of a call in nanoseconds, including callees, for calls of less than a microsecond.")
                 .counter("Active Calls", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
                 .help("Call paths in which the method runs now, in all threads.")
         });
@@ -274,6 +278,6 @@ mod tests {
             open: 1,
             ..Default::default()
         };
-        assert_eq!(numbers(&total), [5, 8, 4, 3, 10, 2, 1]);
+        assert_eq!(numbers(&total), [5, 8, 4, 3, 10, 2, 800, 4, 1]);
     }
 }
