@@ -19,6 +19,7 @@
 //! | `attack [--short] [--write] [TEST]` | the attacks of the tests, in namespaces; the table of `docs/security.md` |
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
+//! | `clr-stress [--runs N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 //! | `bench --compare REV [--turns N] [--instructions] [JOB...]` | another revision and these files, in turns |
 
@@ -28,6 +29,7 @@ mod api;
 mod attack;
 mod bench;
 mod big_endian;
+mod clr_stress;
 mod dist;
 mod features;
 mod fuzz;
@@ -109,6 +111,11 @@ const TASKS: &[Task] = &[
         name: "sick",
         summary: "sick on purpose, and what 'analyze' finds (12 minutes, root) [WORD... | --quiet MINUTES]",
         run: sick::run,
+    },
+    Task {
+        name: "clr-stress",
+        summary: ".NET programs with and without the profiler, again and again [--runs N] [WORD...]",
+        run: clr_stress::run,
     },
     Task {
         name: "bench",
