@@ -364,7 +364,7 @@ fn requests_of_a_running_server_are_shown() {
     assert!(number("p50") >= 0.019 && number("p50") <= number("p99") && number("p99") <= number("max"));
     assert!((2.5..60.0).contains(&json["seconds"].as_f64().unwrap()), "{json}");
     assert!(fail["errors"] == fail["count"] && fail["status"] == "500" && fail["by"] == "server", "{json}");
-    let text = tally(&["prof", "http", "web", "--duration", "2s", "--every", "500ms", "--rows", "1"]).data();
+    let text = tally(&["prof", "http", &pid, "--duration", "2s", "--every", "500ms", "--rows", "1"]).data();
     has(&text, &[" requests in ", "server: 200 GET /orders/{id}", "1 more; --rows shows them"]);
     assert!(text.matches(" requests in ").count() >= 3, "{text}");
     drop(going);
