@@ -157,11 +157,11 @@ pub(crate) struct Overhead {
     pub(crate) most: u64,
 }
 
-/// Measures the cost of recording a call, by calling the hooks around nothing: one method again and again, and several
-/// in turn, as programs do both.
+/// Measures the cost of recording a call, by calling the hooks around nothing: one method again and again,
+/// and several in turn, as programs do both.
 ///
-/// Both parts come from one round, so that they fit together: the cost has two or more usual values, and the least of
-/// each part alone may come from different ones. `None` when there is no memory for it.
+/// Both parts come from one round, so that they fit together: the cost has two or more usual values, and the
+/// least of each part alone may come from different ones. `None` when there is no memory for it.
 pub(crate) fn measure_overhead() -> Option<Overhead> {
     const ROUNDS: usize = 128;
     const CALLS: u64 = 64;

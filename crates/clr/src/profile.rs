@@ -247,8 +247,8 @@ impl<'a> ThreadProfile<'a> {
         (self.ring, self.least) = (ring, least);
     }
 
-    /// Keeps the end of a call. One that was too short is taken back instead: what it called was shorter still, so its
-    /// beginning is the newest event, unless it threw an exception.
+    /// Keeps the end of a call. One that was too short is taken back instead: what it called was shorter
+    /// still, so its beginning is the newest event, unless it threw an exception.
     #[inline(never)]
     fn keep_end(&self, end: End, method: u32, elapsed: u64, now: u64) {
         let last = self.record.events.load(Relaxed).checked_sub(1);

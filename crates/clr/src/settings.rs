@@ -78,8 +78,8 @@ pub struct Settings {
     /// `TALLYMON_PROF_EVENTS`: MiB in addition for the newest events of threads, one for each thread, within
     /// [`EVENTS`].
     pub events: u32,
-    /// `TALLYMON_PROF_EVENTS_MIN`: calls that take fewer nanoseconds leave no events, so that the newest ones cover
-    /// more time.
+    /// `TALLYMON_PROF_EVENTS_MIN`: calls that take fewer nanoseconds leave no events, so that the newest ones
+    /// cover more time.
     pub events_min: u64,
     /// `TALLYMON_PROF_RUN`: a word in the settings of all files of one run, to find those of child processes.
     pub run: String,

@@ -1,7 +1,8 @@
-//! What the events of meters (`System.Diagnostics.Metrics`) say: which instruments there are, and their values.
+//! What the events of meters (`System.Diagnostics.Metrics`) say: which instruments there are, and their
+//! values.
 //!
-//! A runtime from .NET 8 on collects its meters for all readers together, who agree on an interval and on limits.
-//! Numbers are texts, those of quantiles in the language of the program.
+//! A runtime from .NET 8 on collects its meters for all readers together, who agree on an interval and on
+//! limits. Numbers are texts, those of quantiles in the language of the program.
 
 use crate::nettrace::{Event, Values};
 
@@ -108,7 +109,8 @@ pub enum MeterNumber {
         count: u64,
         /// Their sum.
         sum: f64,
-        /// Quantiles: the share and the value that this share does not exceed. None in an interval without values.
+        /// Quantiles: the share and the value that this share does not exceed. None in an interval without
+        /// values.
         quantiles: Vec<(f64, f64)>,
     },
 }

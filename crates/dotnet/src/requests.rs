@@ -1,8 +1,9 @@
-//! Requests and database commands of a program, from the activities that its libraries report, and how long they took.
+//! Requests and database commands of a program, from the activities that its libraries report, and how long
+//! they took.
 //!
-//! The runtime's `DiagnosticSource` passes what a listener names: [`http`] and [`db`] say what. Each report becomes a
-//! row by what was asked and how it ended, with its number, mean, quantiles and maximum. Quantiles have an error of at
-//! most 1 %.
+//! The runtime's `DiagnosticSource` passes what a listener names: [`http`] and [`db`] say what. Each report
+//! becomes a row by what was asked and how it ended, with its number, mean, quantiles and maximum. Quantiles
+//! have an error of at most 1 %.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -24,8 +25,8 @@ const MOST_FIELDS: u16 = 64;
 /// What rows are called that have no place any more.
 const OTHERS: &str = "(others)";
 
-/// Requests that come in, and those that go out. A library reports the end of a request only to somebody who wants its
-/// beginning and the request itself, too.
+/// Requests that come in, and those that go out. A library reports the end of a request only to somebody who
+/// wants its beginning and the request itself, too.
 const HTTP: &[&str] = &[
     "Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.HttpRequestIn:-",
     "Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.HttpRequestIn.Start:-",
@@ -45,12 +46,16 @@ const DB: &[&str] = &[
      Text=Command.CommandText;Ticks=Duration.Ticks",
     "Microsoft.EntityFrameworkCore/Microsoft.EntityFrameworkCore.Database.Command.CommandError:-\
      Text=Command.CommandText;Ticks=Duration.Ticks;Error=Exception.Message",
-    "SqlClientDiagnosticListener/Microsoft.Data.SqlClient.WriteCommandBefore:-Id=OperationId;Text=Command.CommandText",
+    "SqlClientDiagnosticListener/Microsoft.Data.SqlClient.WriteCommandBefore:-\
+     Id=OperationId;Text=Command.CommandText",
     "SqlClientDiagnosticListener/Microsoft.Data.SqlClient.WriteCommandAfter:-Id=OperationId",
-    "SqlClientDiagnosticListener/Microsoft.Data.SqlClient.WriteCommandError:-Id=OperationId;Error=Exception.Message",
-    "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandBefore:-Id=OperationId;Text=Command.CommandText",
+    "SqlClientDiagnosticListener/Microsoft.Data.SqlClient.WriteCommandError:-\
+     Id=OperationId;Error=Exception.Message",
+    "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandBefore:-\
+     Id=OperationId;Text=Command.CommandText",
     "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandAfter:-Id=OperationId",
-    "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandError:-Id=OperationId;Error=Exception.Message",
+    "SqlClientDiagnosticListener/System.Data.SqlClient.WriteCommandError:-\
+     Id=OperationId;Error=Exception.Message",
     "[AS]Npgsql/Stop-Record:-Tags=TagObjects.*Enumerate;Name=DisplayName;Status=Status;Ticks=Duration.Ticks",
 ];
 

@@ -102,14 +102,15 @@ pub fn summary(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(
         out,
-        "cost     {inner:.1} ns in each call and {outer:.1} ns in its caller{range} ({clock}); {} in {} calls",
+        "cost     {inner:.1} ns in each call and {outer:.1} ns in its caller{range} ({clock}); {} in \
+         {} calls",
         time(profile.overhead()),
         profile.enters()
     )?;
     if profile.uncorrected > 0 {
         writeln!(
             out,
-            "raw      {} places of the tree have no corrected time: the cost is not known well enough for them",
+            "raw      {} places of the tree have no corrected time: the cost is not known well enough",
             profile.uncorrected
         )?;
     }

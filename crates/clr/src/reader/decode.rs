@@ -197,7 +197,8 @@ impl Profile {
         }
     }
 
-    /// A time without the work in it, in nanoseconds; the time itself where less is left than the work is unsure.
+    /// A time without the work in it, in nanoseconds; the time itself where less is left than the work is
+    /// unsure.
     pub(super) fn corrected(&self, time: u64, work: f64) -> u64 {
         let (least, most) = self.overhead_range;
         let whole = self.overhead_inner + self.overhead_outer;

@@ -32,8 +32,8 @@ impl Profile {
         self.fold_others(&stays)
     }
 
-    /// Folds what methods of the framework call within it: of each way into the framework its first method stays, and
-    /// the ways back to methods of the program.
+    /// Folds what methods of the framework call within it: of each way into the framework its first method
+    /// stays, and the ways back to methods of the program.
     pub fn fold_framework(&mut self) -> Option<Folded> {
         let is_framework = |call: &Call| {
             let method = call.method.and_then(|method| self.methods.get(method));

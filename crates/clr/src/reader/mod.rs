@@ -59,10 +59,11 @@ pub struct Profile {
     pub overhead_inner: f64,
     /// The profiler's cost within the time of the caller, in nanoseconds.
     pub overhead_outer: f64,
-    /// The least and the most of both costs together, in nanoseconds, as it was measured when the program began; 0 in
-    /// older files.
+    /// The least and the most of both costs together, in nanoseconds, as it was measured when the program
+    /// began; 0 in older files.
     pub overhead_range: (f64, f64),
-    /// Places of the tree whose corrected times are the raw ones, because the cost is not known well enough for them.
+    /// Places of the tree whose corrected times are the raw ones, because the cost is not known well enough
+    /// for them.
     pub uncorrected: u64,
     /// The cost of reading the clock twice, the least that a call can cost, in nanoseconds; 0 when it was not
     /// measured.

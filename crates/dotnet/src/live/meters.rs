@@ -1,7 +1,8 @@
-//! What is known of the meters of a program: its instruments, and the last values of those that somebody wants.
+//! What is known of the meters of a program: its instruments, and the last values of those that somebody
+//! wants.
 //!
-//! The runtime sends all values of an interval together. A set is known when it is complete, and a sum is known
-//! at the times of the last sets; between two of them it is taken to grow evenly.
+//! The runtime sends all values of an interval together. A set is known when it is complete, and a sum is
+//! known at the times of the last sets; between two of them it is taken to grow evenly.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,7 +17,8 @@ const MOST_TAGS: usize = 400;
 const MOST_SERIES: usize = 4096;
 /// The most values of one set.
 const MOST_VALUES: usize = 2 * MOST_SERIES;
-/// Sums that are kept of a series, so that programs whose intervals are not in step can be written for one moment.
+/// Sums that are kept of a series, so that programs whose intervals are not in step can be written for one
+/// moment.
 const POINTS: usize = 4;
 /// A series without a value in so many sets is gone.
 const GONE: u64 = 60;

@@ -5,8 +5,8 @@
 //! program waits for its first values, at most a second for all programs together; later requests wait
 //! for nothing. So a program that stands still costs only its own values.
 //!
-//! Meters become objects when they are known: a request for `.NET Meters`, or for an object that nobody else has,
-//! asks the programs which meters they have. Their values are asked for meter by meter.
+//! Meters become objects when they are known: a request for `.NET Meters`, or for an object that nobody else
+//! has, asks the programs which meters they have. Their values are asked for meter by meter.
 
 mod meters;
 mod objects;
@@ -33,8 +33,8 @@ use tables::{From, METERS, Row, TABLES};
 
 /// How long a request waits for programs that it asks for the first time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// How long a request waits for the meters of programs that it asks for the first time, two sets of which come in
-/// two seconds.
+/// How long a request waits for the meters of programs that it asks for the first time, two sets of which
+/// come in two seconds.
 const METERS_WAIT: Duration = Duration::from_secs(5);
 /// How often to look for new programs.
 const LOOK: Duration = Duration::from_secs(1);
@@ -160,8 +160,8 @@ impl DotnetPrograms {
             SPECS.iter().copied().chain(self.meters.objects.iter().map(|meter| meter.spec)).collect();
     }
 
-    /// The moment for which meters are written: one at which the sums of all programs are known, and so far back
-    /// that the next one is later whenever it is asked for.
+    /// The moment for which meters are written: one at which the sums of all programs are known, and so far
+    /// back that the next one is later whenever it is asked for.
     fn meters_moment(&self) -> u64 {
         let now = session::now();
         let newest = self.sessions.values().filter_map(|live| {
@@ -224,8 +224,8 @@ impl DotnetPrograms {
         }
     }
 
-    /// Begins sessions with new programs, ends those with programs that are gone. Asks for meters, and for the values
-    /// of some, if somebody wants them.
+    /// Begins sessions with new programs, ends those with programs that are gone. Asks for meters, and for
+    /// the values of some, if somebody wants them.
     fn look(&mut self, meters: Option<&BTreeSet<String>>) {
         if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
             self.looked = Some(Instant::now());

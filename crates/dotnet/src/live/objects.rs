@@ -1,8 +1,8 @@
 //! The objects that the meters of programs become: an object for each meter, counters for each instrument, an
 //! instance for each program and set of tags.
 //!
-//! Their names come from programs, so that indexes are found by a hash of the names: they stay as long as this
-//! process runs, and are the same in most others.
+//! Their names come from programs, so that indexes are found by a hash of the names: they stay as long as
+//! this process runs, and are the same in most others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -18,8 +18,8 @@ use crate::meters::{Instrument, InstrumentKind};
 /// The indexes of names from programs: no registry assigns these, and no publisher gets them.
 const FIRST_INDEX: u32 = 3_000_000;
 const PLACES: u32 = 1 << 20;
-/// The most names that get indexes in this process, and the most counters of an object. Programs of other users get
-/// at most half of the names.
+/// The most names that get indexes in this process, and the most counters of an object. Programs of other
+/// users get at most half of the names.
 const MOST_NAMES: usize = 8192;
 const MOST_COUNTERS: usize = 512;
 /// Ticks per second in which objects have their times.
@@ -85,12 +85,12 @@ impl Part {
             Part::Average => "This counter is the average of the values between two samples.",
             Part::AverageTime(_) => "This counter is the average between two samples, in seconds.",
             Part::Quantile(_) => {
-                "This counter is what that share of the values of the last interval does not exceed, as the runtime \
-                 computes it."
+                "This counter is what that share of the values of the last interval does not exceed, as \
+                 the runtime computes it."
             }
             Part::QuantileTime(..) => {
-                "This counter is what that share of the values of the last interval does not exceed, in milliseconds, \
-                 as the runtime computes it."
+                "This counter is what that share of the values of the last interval does not exceed, in \
+                 milliseconds, as the runtime computes it."
             }
         }
     }
@@ -252,7 +252,8 @@ pub(super) fn instance_name(program: &str, tags: &str) -> String {
     if tags.is_empty() { program.to_string() } else { format!("{program} [{}]", in_path(tags)) }
 }
 
-/// A number for an instance that stays the same: process ids and tags are different in the instances of an object.
+/// A number for an instance that stays the same: process ids and tags are different in the instances of an
+/// object.
 pub(super) fn identity(pid: u32, tags: &str) -> Option<i32> {
     let bytes = pid.to_le_bytes().into_iter().chain(tags.bytes());
     let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));

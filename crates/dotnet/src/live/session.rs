@@ -27,7 +27,8 @@ const RETRY: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a program may take to compute its first totals.
 const FIRST_TOTALS: Duration = Duration::from_secs(10);
-/// How long a reader that leaves waits for the first totals to be complete, and for a session that is ended in order.
+/// How long a reader that leaves waits for the first totals to be complete, and for a session that is ended
+/// in order.
 const LEAVING: Duration = Duration::from_secs(2);
 /// How long a program may take to end a session in order.
 pub(super) const ENDING: Duration = Duration::from_millis(800);
@@ -406,8 +407,8 @@ pub(super) fn now() -> u64 {
     seconds.saturating_add(u64::try_from(clock.tv_nsec).unwrap_or(0) / 100)
 }
 
-/// Turns times of a program's clock into those of this system. On one machine all runtimes have the clock of the
-/// system; one with another clock is moved so that its session began now.
+/// Turns times of a program's clock into those of this system. On one machine all runtimes have the clock of
+/// the system; one with another clock is moved so that its session began now.
 pub(super) struct Clock {
     now: u64,
     frequency: u64,

@@ -91,8 +91,8 @@ fn time_in_jit(state: &State) -> Option<f64> {
 pub(super) const METERS: &Table = &Table {
     index: 931_400,
     name: ".NET Meters",
-    help: "The meters (System.Diagnostics.Metrics) of .NET programs of .NET 8 and later that have run for five \
-           seconds. Each meter is an object of its own name once this object was read.",
+    help: "The meters (System.Diagnostics.Metrics) of .NET programs of .NET 8 and later that have run for \
+           five seconds. Each meter is an object of its own name once this object was read.",
     default: 1,
     counters: METER_LIST,
 };

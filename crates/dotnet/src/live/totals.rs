@@ -1,5 +1,5 @@
-//! The second session with a program: its meters. The runtime's own has totals since the program began, from .NET 9
-//! on.
+//! The second session with a program: its meters. The runtime's own has totals since the program began, from
+//! .NET 9 on.
 //!
 //! Meters are dangerous in a program that is just starting. When their thread in the program computes values
 //! for the first time, it makes parts of the runtime ready, and the thread that begins or ends a session
@@ -8,8 +8,9 @@
 //! program has run for a while, the session with its counters is running and has made most parts ready, and
 //! both sessions end only after the first values of the meter.
 //!
-//! All readers of a program share its meters, and must have the same settings. A reader that finds others takes
-//! theirs. A session can not be changed: when somebody wants another meter, it ends, and one with all begins.
+//! All readers of a program share its meters, and must have the same settings. A reader that finds others
+//! takes theirs. A session can not be changed: when somebody wants another meter, it ends, and one with all
+//! begins.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ use crate::port::{EventProvider, Program, Session};
 const AGE: Duration = Duration::from_secs(5);
 /// How long a program may take to accept the session.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Time between two sets of values when somebody wants meters, in seconds. Programs read it in their own language,
-/// where a point may mean nothing.
+/// Time between two sets of values when somebody wants meters, in seconds. Programs read it in their own
+/// language, where a point may mean nothing.
 const METERS_INTERVAL: &str = "1";
 /// The most series and histograms. The runtime keeps those that came first.
 const MOST_SERIES: &str = "1000";
@@ -43,8 +44,8 @@ pub(super) const fn has_totals(major: u32) -> bool {
     major >= 9
 }
 
-/// Whether the readers of a runtime of this version share its meters. Before, each takes them away from the one
-/// before it.
+/// Whether the readers of a runtime of this version share its meters. Before, each takes them away from the
+/// one before it.
 pub(super) const fn has_meters(major: u32) -> bool {
     major >= 8
 }

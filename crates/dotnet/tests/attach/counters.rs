@@ -122,7 +122,8 @@ fn collections_agree(host: &Host, running: &mut Running, provider: &mut DotnetPr
         (Ok(before), Ok(after)) => after - before,
         _ => return,
     };
-    // On a busy machine a thread may wait between an event and the runtime's look at its clock, on either side.
+    // On a busy machine a thread may wait between an event and the runtime's look at its clock, on either
+    // side.
     let least = pause - pause / 20;
     let seen = until(provider, running, pauses, |now| now - seen_before >= least) - seen_before;
     eprintln!(".NET {}: pauses of {pause} x 100 ns by the runtime, {seen} by its events", host.version);

@@ -194,8 +194,8 @@ pub(crate) struct ProfFold {
     /// still count for their methods.
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub(crate) min: Option<Duration>,
-    /// Fold what methods of the framework call within the framework. Their first methods stay, and the ways back
-    /// into the program.
+    /// Fold what methods of the framework call within the framework. Their first methods stay, and the ways
+    /// back into the program.
     #[arg(long)]
     pub(crate) fold_framework: bool,
     /// Keep only about this many places of the tree, those with the most time.

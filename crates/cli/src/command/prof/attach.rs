@@ -163,7 +163,8 @@ pub(super) fn incidents(
     read(stream, duration, &stop, Incidents::read, &mut || Ok(()))?.map_err(|error| unreadable(pid, &error))
 }
 
-/// What a program is asked, and how long it takes. `show` gets what is known each time that `every` has passed.
+/// What a program is asked, and how long it takes. `show` gets what is known each time that `every` has
+/// passed.
 pub(super) fn requests(
     program: &str,
     duration: Duration,
@@ -209,8 +210,8 @@ fn file_name(name: &str) -> String {
     if name.is_empty() || name.starts_with('.') { format!("dotnet{name}") } else { name }
 }
 
-/// Reads a stream to its end in a thread, and does something again and again meanwhile. After the duration, or Ctrl-C,
-/// the program is asked to end it.
+/// Reads a stream to its end in a thread, and does something again and again meanwhile. After the duration,
+/// or Ctrl-C, the program is asked to end it.
 fn read<T: Send + 'static>(
     stream: Stream,
     duration: Duration,

@@ -193,7 +193,7 @@ fn sets() -> [CounterSet; 2] {
                 .counter("Exceptions/sec", CounterType::PERF_COUNTER_BULK_COUNT)
                 .help("Exceptions per second that were thrown while the method was the innermost call.")
                 .average("Average Call Nanoseconds")
-                .help("Average time of a call in nanoseconds, including callees, for calls of less than a microsecond.")
+                .help("Average time of a call in nanoseconds, including callees.")
                 .counter("Active Calls", CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
                 .help("Call paths in which the method runs now, in all threads.")
         });
