@@ -240,7 +240,9 @@ mod tests {
     #[test]
     fn every_command_has_examples() {
         fn look(command: &clap::Command, name: &str) {
-            for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+            // Commands of three words have theirs in the help of the first two.
+            let is_last = name.split(' ').count() > 2;
+            for inner in command.get_subcommands().filter(|inner| !is_last && inner.get_name() != "help") {
                 look(inner, &format!("{name} {}", inner.get_name()));
             }
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
