@@ -1,8 +1,8 @@
-//! Runs .NET programs again and again with the profiler, switched on and off too, and compares what each run does with
-//! a run without it: output, files and exit code. A table says how many were the same.
+//! Runs .NET programs again and again with the profiler, switched on and off too, and compares what each run
+//! does with a run without it: output, files and exit code. A table says how many were the same.
 //!
-//! The programs: one of ours that throws, recurses and waits; Roslyn's `csc`; a server of ASP.NET Core under load; and
-//! `azmcp`. The runtimes are those of the tests.
+//! The programs: one of ours that throws, recurses and waits; Roslyn's `csc`; a server of ASP.NET Core under
+//! load; and `azmcp`. The runtimes are those of the tests.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -23,8 +23,8 @@ pub enum Align<'t> {
     Start,
     /// By the clock: the time that both logs cover. For two hosts at the same time.
     Clock,
-    /// By something that happened in each log: the time of it in the first log, in the second one, and in those
-    /// beside them. As much before and after it is compared as all logs have.
+    /// By something that happened in each log: the time of it in the first log, in the second one, and in
+    /// those beside them. As much before and after it is compared as all logs have.
     Events(&'t [FileTime]),
 }
 

@@ -302,8 +302,8 @@ pub struct ReadOptions {
     /// What the reader of the log needs of it. Where a format finds that faster than everything, such as
     /// the parts of a lake, other counters and records may be left out; else it changes nothing.
     pub needed: Selection,
-    /// The most bytes that a compressed file is unpacked to; `None` for the usual limits, which are 16 GiB, and
-    /// a thousand times the file.
+    /// The most bytes that a compressed file is unpacked to; `None` for the usual limits, which are 16 GiB,
+    /// and a thousand times the file.
     pub most_unpacked: Option<u64>,
     /// Counts the bytes that are read, for a progress bar.
     pub bytes_read: BytesRead,

@@ -1,5 +1,5 @@
-//! Logs in compressed files: `sa20.xz`, `old.csv.gz`. They are unpacked into a file that has no name, which is
-//! gone when the log is closed.
+//! Logs in compressed files: `sa20.xz`, `old.csv.gz`. They are unpacked into a file that has no name, which
+//! is gone when the log is closed.
 
 #[cfg(feature = "compressed")]
 mod noted;

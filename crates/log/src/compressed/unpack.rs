@@ -84,8 +84,8 @@ pub(crate) fn unpack(
     let Some(mut decoder) = decoder(input, packing)? else { return Ok(None) };
     let no_room = |error: &io::Error| {
         let words = format!(
-            "its unpacked form does not fit into {}: {error}; set TMPDIR to a folder with room, or unpack it with \
-             '{}' and name that file",
+            "its unpacked form does not fit into {}: {error}; set TMPDIR to a folder with room, or unpack it \
+             with '{}' and name that file",
             temporary::folder().display(),
             packing.program()
         );
