@@ -154,7 +154,11 @@ fn add(case: &Case, mode: Mode, expected: &Outcome, folder: &Path, row: &mut Row
         None => row.stood_still += 1,
         Some(outcome) if outcome == *expected => row.same += 1,
         // As a shell says it, and as the command passes it on.
-        Some(Outcome { code: None | Some(129..=192), .. }) => row.ended_by_signal += 1,
+        Some(Outcome { code: code @ (None | Some(129..=192)), .. }) => {
+            let said = fs::read_to_string(folder.join(SAID)).unwrap_or_default();
+            eprintln!("{} of .NET {}, ended by a signal ({code:?}), said:\n{said}", case.name, case.runtime);
+            row.ended_by_signal += 1;
+        }
         Some(outcome) => {
             eprintln!("{}: {outcome:?}", case.name);
             row.other += 1;
@@ -162,6 +166,9 @@ fn add(case: &Case, mode: Mode, expected: &Outcome, folder: &Path, row: &mut Row
     }
     Ok(())
 }
+
+/// The file of what a run says on standard error.
+const SAID: &str = "run.err";
 
 /// What became of switching.
 enum Switched {
@@ -191,7 +198,10 @@ fn one(case: &Case, mode: Option<Mode>, folder: &Path) -> Result<(Option<Outcome
         }
     };
     command.args(words).current_dir(folder).process_group(0);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let said = folder.join(SAID);
+    let said = fs::File::create(&said).map_err(|error| format!("{}: {error}", said.display()))?;
+    command.stderr(said);
     let mut child = command.spawn().map_err(|error| format!("{}: {error}", program.display()))?;
     let (mut input, output) = (child.stdin.take(), child.stdout.take().ok_or("no output")?);
     let server = case.is_server;
