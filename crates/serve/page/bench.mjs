@@ -68,8 +68,9 @@ async function first(browser) {
   const server = await serve("--live");
   const context = await browser.newContext();
   const page = await context.newPage();
-  await page.goto(server.address);
-  await page.evaluate(firstChart).catch(() => {});
+  // The page opens with the overview; the chart is on another screen.
+  await page.goto(`${server.address}#monitor`);
+  await page.evaluate(firstChart);
   const address = page.url().split("#")[0];
   const times = [];
   for (let nth = 0; nth < 9; nth += 1) {
@@ -125,8 +126,8 @@ async function panning(browser) {
     const server = await serve(csv(`pan-${counters}-${points}.csv`, counters, rows));
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
     const page = await context.newPage();
-    await page.goto(server.address);
-    await page.evaluate(firstChart).catch(() => {});
+    await page.goto(`${server.address}#monitor`);
+    await page.evaluate(firstChart);
     const begin = Date.UTC(2026, 2, 1);
     const moved = await page.evaluate(async ({ counters, points, rows, begin }) => {
       const search = new URLSearchParams(location.hash.split("?")[1]);
