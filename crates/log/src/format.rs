@@ -335,9 +335,9 @@ impl PartialEq for BytesRead {
 impl Eq for BytesRead {}
 
 /// A file that counts the bytes read from it.
-struct Counted {
-    file: File,
-    count: BytesRead,
+pub(crate) struct Counted {
+    pub(crate) file: File,
+    pub(crate) count: BytesRead,
 }
 
 impl Read for Counted {

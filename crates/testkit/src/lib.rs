@@ -18,6 +18,6 @@ pub use ends::Ends;
 pub use machines::{LARGE_MACHINES, LargeMachine};
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
-pub use source_texts::{SourceText, source_texts};
+pub use source_texts::{SourceText, source_texts, translations};
 pub use text_server::{Gate, Reply, TextServer};
 pub use work::{assert_linear, assert_linear_in, work_folder, work_size};

@@ -14,6 +14,31 @@ pub struct SourceText {
     pub text: String,
 }
 
+/// The blocks of a table of translations, which are English and three other languages, with the values of
+/// the English text in each of them.
+///
+/// # Panics
+///
+/// A block is none.
+pub fn translations(table: &'static str) -> Vec<[&'static str; 4]> {
+    let block = |block: &'static str| {
+        let lines: Vec<&str> = block.lines().collect();
+        let Ok(lines) = <[&str; 4]>::try_from(lines) else {
+            panic!("English, Korean, Japanese, Russian: {block}");
+        };
+        let [english, others @ ..] = lines;
+        let places = english.matches("{}").count();
+        for line in others {
+            let unnumbered = line.matches("{}").count();
+            let numbered = (0..places).filter(|nth| line.contains(&format!("{{{nth}}}"))).count();
+            assert!(unnumbered == places || unnumbered == 0 && numbered == places, "{line}");
+            assert!(!line.trim().is_empty(), "{english}");
+        }
+        lines
+    };
+    table.split("\n\n").map(block).collect()
+}
+
 /// The texts in all sources below a folder, but not those of tests.
 ///
 /// # Panics

@@ -9,7 +9,7 @@ use lzma_rust2::XzReader;
 use super::temporary::{self, temporary};
 use super::{Packing, Unpacked};
 use crate::error::{Damage, LogError, LogErrorKind};
-use crate::format::BytesRead;
+use crate::format::{BytesRead, Counted};
 
 pub(crate) use super::noted::noted;
 
@@ -23,20 +23,6 @@ const ALLOWANCE: u64 = 64 << 20;
 const MEMORY: u32 = 160 << 10;
 /// The same for zstd: the power of two of its window.
 const WINDOW: u32 = 27;
-
-/// A file that counts what is read of it.
-struct Counted {
-    file: File,
-    count: BytesRead,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        self.count.add(read as u64);
-        Ok(read)
-    }
-}
 
 /// What unpacks an input; `None` for what is not unpacked here.
 fn decoder<'r>(input: impl BufRead + 'r, packing: Packing) -> io::Result<Option<Box<dyn Read + 'r>>> {

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use tallymon_core::title::Language;
+use tallymon_testkit::translations;
 
 use super::{FINDINGS, Translation, of_findings};
 use crate::analyze::RuleSet;
@@ -72,30 +73,12 @@ fn english_and_other_languages_have_no_translation() {
     assert!(Translation::of_blocks(BLOCKS, Language::parse("de").unwrap_or(Language::ENGLISH)).is_none());
 }
 
-fn blocks() -> Vec<Vec<&'static str>> {
-    FINDINGS.split("\n\n").map(|block| block.lines().collect()).collect()
-}
-
 #[test]
 fn every_rule_has_a_translation() {
-    let known: BTreeSet<&str> = blocks().iter().filter_map(|block| block.first().copied()).collect();
+    let known: BTreeSet<&str> = translations(FINDINGS).iter().map(|[english, ..]| *english).collect();
     let rules = RuleSet::built_in().unwrap();
     let texts = rules.rules.iter().flat_map(|rule| [&rule.title, &rule.means, &rule.next]);
     let missing: BTreeSet<&String> =
         texts.filter(|text| !text.is_empty() && !known.contains(text.as_str())).collect();
     assert!(missing.is_empty(), "add to findings.txt:\n{missing:#?}");
-}
-
-#[test]
-fn translations_have_the_values_of_the_english_text() {
-    for block in blocks() {
-        assert_eq!(block.len(), 4, "English, Korean, Japanese, Russian: {block:?}");
-        let places = block[0].matches("{}").count();
-        for line in &block[1..] {
-            let unnumbered = line.matches("{}").count();
-            let numbered = (0..places).filter(|nth| line.contains(&format!("{{{nth}}}"))).count();
-            assert!(unnumbered == places || unnumbered == 0 && numbered == places, "{line}");
-            assert!(!line.trim().is_empty());
-        }
-    }
 }

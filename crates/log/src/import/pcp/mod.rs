@@ -10,14 +10,13 @@ mod values;
 
 pub(crate) use values::PcpDecoder;
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::columns::Columns;
 use crate::compressed::{Packing, Unpacked, open_or_compressed, unpack, without_ending};
 use crate::error::{LogError, LogErrorKind};
-use crate::format::{BytesRead, ReadOptions};
+use crate::format::{Counted, ReadOptions};
 
 #[cfg(test)]
 pub(crate) use metrics::tables;
@@ -29,17 +28,6 @@ pub(crate) type Volumes<'a> =
 /// Whether a file begins as one of an archive: the length and the magic number of its label.
 pub(crate) fn detect(head: &[u8]) -> bool {
     matches!(head, [0, 0, _, _, 0x50, 0x05, 0x26, 2 | 3, ..])
-}
-
-/// A file that counts what is read of it.
-struct Counted(File, BytesRead);
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(buffer)?;
-        self.1.add(read as u64);
-        Ok(read)
-    }
 }
 
 /// The name of an archive without its ending, if the path has one of an archive.
@@ -93,7 +81,7 @@ fn part(path: &Path, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> 
     file.by_ref().take(8).read_to_end(&mut head)?;
     file.rewind()?;
     let count = options.bytes_read.clone();
-    let Some(packing) = Packing::detect(&head) else { return Ok(buffered(Counted(file, count))) };
+    let Some(packing) = Packing::detect(&head) else { return Ok(buffered(Counted { file, count })) };
     let unpacked = unpack(file, packing, options.most_unpacked, &count);
     let unpacked = unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
     match unpacked {
