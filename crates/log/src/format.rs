@@ -397,17 +397,17 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
             let head = head_of(&mut file)?;
             // Its bytes were counted when it was unpacked.
             let options = ReadOptions { bytes_read: BytesRead::default(), ..options.clone() };
-            let log = match Format::detect(&head) {
-                Some(format @ (Format::Sqlite | Format::Lake)) => return Err(packed(format, packing)),
-                _ => of_plain(path, file, &head, &options)?,
-            };
-            Ok(noted(log, damage))
+            // Its library opens a database by its path.
+            if Format::detect(&head) == Some(Format::Sqlite) {
+                return Err(packed(Format::Sqlite, packing));
+            }
+            Ok(noted(of_plain(path, file, &head, &options)?, damage))
         }
     }
 }
 
 /// The first bytes of a file, which is at its begin afterwards.
-fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
+pub(crate) fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;

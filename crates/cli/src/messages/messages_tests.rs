@@ -50,7 +50,8 @@ fn every_english_line_is_in_a_source() {
 }
 
 /// What the commands themselves say is translated; errors of the libraries as far as they are in the table.
-/// The programs of Windows (`typeperf`, `logman`) speak as they do there, and findings have a table of their own.
+/// The programs of Windows (`typeperf`, `logman`) speak as they do there, and findings have a table of their
+/// own.
 #[test]
 fn every_message_of_the_commands_has_a_translation() {
     let known: BTreeSet<&str> = blocks().iter().map(|block| block[0]).collect();

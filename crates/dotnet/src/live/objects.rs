@@ -261,7 +261,8 @@ pub(super) fn identity(pid: u32, tags: &str) -> Option<i32> {
 }
 
 impl MeterObjects {
-    /// No objects yet; none gets one of these names, nor one of those that are asked for when there is a meter.
+    /// No objects yet; none gets one of these names, nor one of those that are asked for when there is a
+    /// meter.
     pub(super) fn new<'t>(
         taken: impl IntoIterator<Item = &'t str>,
         taken_later: Option<Box<NamesLater>>,

@@ -16,20 +16,35 @@ struct Noted {
 /// The log with the damage of its compressed file, if there is one.
 pub(crate) fn noted(inner: Box<dyn LogReader>, damage: Option<Damage>) -> Box<dyn LogReader> {
     let Some(damage) = damage else { return inner };
-    let about = inner.about().clone();
-    let mut noted = Noted { inner, damage, about };
-    noted.follow();
-    Box::new(noted)
+    let about = with_damage(inner.about(), &damage);
+    Box::new(Noted { inner, damage, about })
+}
+
+/// What is known of a log, and the damage before its own.
+fn with_damage(about: &About, damage: &Damage) -> About {
+    let mut notes = Notes::default();
+    notes.damage(damage.clone());
+    notes.extend(&about.notes);
+    About { notes, ..about.clone() }
 }
 
 impl Noted {
     /// Takes over what is known of the log.
-    fn follow(&mut self) {
-        self.about = self.inner.about().clone();
-        let mut notes = Notes::default();
-        notes.damage(self.damage.clone());
-        notes.extend(&self.about.notes);
-        self.about.notes = notes;
+    fn follow(&mut self, all: bool) {
+        let inner = self.inner.about();
+        let counts =
+            |about: &About| (about.columns.len(), about.notes.damage_count, about.notes.remarks.len());
+        let (columns, damages, remarks) = counts(&self.about);
+        if all
+            || counts(inner) != (columns, damages.saturating_sub(1), remarks)
+            || self.about.zone != inner.zone
+        {
+            self.about = with_damage(inner, &self.damage);
+            return;
+        }
+        // Most records change nothing else.
+        (self.about.records, self.about.records_promised) = (inner.records, inner.records_promised);
+        self.about.value_bits.clone_from(&inner.value_bits);
     }
 }
 
@@ -39,9 +54,9 @@ impl LogReader for Noted {
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, LogError> {
-        let record = self.inner.next_record();
-        self.follow();
-        record
+        let record = self.inner.next_record()?;
+        self.follow(record.is_none());
+        Ok(record)
     }
 
     fn raw_record(&self) -> Option<&[u8]> {
@@ -70,7 +85,7 @@ impl LogReader for Noted {
 
     fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let scanned = self.inner.scan(each);
-        self.follow();
+        self.follow(true);
         scanned
     }
 }

@@ -98,7 +98,8 @@ pub(crate) fn unpack(
         written = written.saturating_add(read as u64);
         if written > most {
             let words = format!(
-                "it is unpacked to {most} bytes at most, and has more; unpack it with '{}' and name that file",
+                "it is unpacked to {most} bytes at most, and has more; unpack it with '{}' and name that \
+                 file",
                 packing.program()
             );
             return Err(LogError::new(LogErrorKind::Request(words)));

@@ -7,6 +7,7 @@
 mod template;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use tallymon_core::title::Language;
@@ -103,7 +104,7 @@ impl Translation {
         let templates = self.templates.iter().filter(|one| depth > 0 || one.is_distinct());
         let is_one = |value: &str| {
             // A value with several parts is one only if it is a message itself.
-            !SEPARATORS.iter().any(|separator| value.contains(separator)) || self.is_known(value, depth)
+            !SEPARATORS.iter().any(|separator| value.contains(separator)) || self.is_known(value)
         };
         let mut found = templates.filter_map(|one| {
             let values = one.values(text)?;
@@ -116,67 +117,55 @@ impl Translation {
     }
 
     /// Whether a text is one message.
-    fn is_known(&self, text: &str, depth: usize) -> bool {
-        let mut templates = self.templates.iter().filter(|one| one.is_distinct());
-        depth < DEEPEST && templates.any(|one| one.values(text).is_some())
+    fn is_known(&self, text: &str) -> bool {
+        self.templates.iter().any(|one| one.is_distinct() && one.values(text).is_some())
     }
 
     /// A text of several parts, of which at least one is known.
     fn parts(&self, text: &str, depth: usize) -> Option<String> {
         let parts = split(text);
-        if parts.len() < 2 {
-            return None;
-        }
         let mut out = String::new();
         let mut is_known = false;
-        let mut first = 0;
-        while let Some((_, separator)) = parts.get(first) {
-            out.push_str(separator);
-            // The most parts that are one message.
-            let known = (first..parts.len()).rev().find_map(|last| {
-                let joined = joined(&parts, first, last)?;
-                if joined == text {
-                    return None;
-                }
-                Some((last, self.whole(&joined, depth)?))
+        let (mut first, mut written) = (0, 0);
+        while let Some(part) = parts.get(first) {
+            out.push_str(text.get(written..part.start)?);
+            // The most parts that are one message; all of them were looked at already.
+            let most = if first == 0 { parts.len().saturating_sub(1) } else { parts.len() };
+            let known = parts.get(first..most)?.iter().enumerate().rev().find_map(|(more, last)| {
+                Some((more, last.end, self.whole(text.get(part.start..last.end)?, depth)?))
             });
-            match known {
-                Some((last, words)) => {
+            let (more, end) = match known {
+                Some((more, end, words)) => {
                     is_known = true;
                     out.push_str(&words);
-                    first = last;
+                    (more, end)
                 }
-                None => out.push_str(parts.get(first).map_or("", |(part, _)| part)),
-            }
-            first = first.saturating_add(1);
+                None => {
+                    out.push_str(text.get(part.clone())?);
+                    (0, part.end)
+                }
+            };
+            written = end;
+            first = first.saturating_add(more).saturating_add(1);
         }
         is_known.then_some(out)
     }
 }
 
-/// Parts of a message, each with what stands before it.
-fn split(text: &str) -> Vec<(&str, &'static str)> {
+/// Where the parts of a message are; separators stand between them.
+fn split(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
-    let (mut rest, mut before) = (text, "");
+    let mut start = 0;
     while parts.len() < MOST_PARTS {
+        let rest = text.get(start..).unwrap_or_default();
         let next = SEPARATORS.iter().filter_map(|separator| Some((rest.find(separator)?, *separator))).min();
         let Some((at, separator)) = next else { break };
-        let (part, behind) = rest.split_at(at);
-        parts.push((part, before));
-        (rest, before) = (behind.get(separator.len()..).unwrap_or_default(), separator);
+        let end = start.saturating_add(at);
+        parts.push(start..end);
+        start = end.saturating_add(separator.len());
     }
-    parts.push((rest, before));
+    parts.push(start..text.len());
     parts
-}
-
-/// Parts with what stands between them.
-fn joined(parts: &[(&str, &'static str)], first: usize, last: usize) -> Option<String> {
-    let mut out = parts.get(first)?.0.to_owned();
-    for (part, separator) in parts.get(first.saturating_add(1)..=last)? {
-        out.push_str(separator);
-        out.push_str(part);
-    }
-    Some(out)
 }
 
 #[cfg(test)]

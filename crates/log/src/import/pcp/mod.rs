@@ -10,13 +10,13 @@ mod values;
 
 pub(crate) use values::PcpDecoder;
 
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::columns::Columns;
 use crate::compressed::{Packing, Unpacked, open_or_compressed, unpack, without_ending};
 use crate::error::{LogError, LogErrorKind};
-use crate::format::{Counted, ReadOptions};
+use crate::format::{Counted, ReadOptions, head_of};
 
 #[cfg(test)]
 pub(crate) use metrics::tables;
@@ -77,11 +77,10 @@ pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<(PcpDecoder<'st
 /// Opens one file of an archive, which `pmlogger_daily` may have compressed.
 fn part(path: &Path, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
     let (mut file, path) = open_or_compressed(path)?;
-    let mut head = Vec::new();
-    file.by_ref().take(8).read_to_end(&mut head)?;
-    file.rewind()?;
     let count = options.bytes_read.clone();
-    let Some(packing) = Packing::detect(&head) else { return Ok(buffered(Counted { file, count })) };
+    let Some(packing) = Packing::detect(&head_of(&mut file)?) else {
+        return Ok(buffered(Counted { file, count }));
+    };
     let unpacked = unpack(file, packing, options.most_unpacked, &count);
     let unpacked = unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
     match unpacked {
