@@ -5,7 +5,7 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
-use tallymon::{CatalogObject, Explanation, InstanceKey, Names, SourceInfo};
+use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, SourceInfo};
 use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
 use tallymon_monitor::model::{TopGroup, TopInstance};
 
@@ -260,4 +260,36 @@ fn processes(rows: &[ProcessRow]) -> Value {
         })
     };
     json!({ "count": rows.len(), "largest": rows.iter().take(MOST_PROCESSES).map(one).collect::<Vec<_>>() })
+}
+
+/// What is known of a log that is open.
+pub(crate) fn log(log: &Log, about: &mut Value) {
+    let summary = log.summary();
+    about["format"] = json!(summary.format.info().name);
+    about["records"] = json!(summary.records);
+    about["first"] = json!(milliseconds(summary.first));
+    about["last"] = json!(milliseconds(summary.last));
+    about["columns"] = json!(log.columns().len());
+    let names = summary.hosts.iter().map(|host| visible(host));
+    about["hosts"] = names.map(|name| json!(name)).collect();
+    about["minutes"] = json!(summary.local_minutes);
+    about["clock"] = clock(summary);
+    about["damage"] = json!(summary.notes.damage_count);
+    let seconds = summary.last.0.saturating_sub(summary.first.0) as f64 / 1e7;
+    let steps = summary.records.saturating_sub(1);
+    about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));
+}
+
+/// The clock of a log: its zone at the first record, and from when on it is how many minutes from UTC.
+pub(crate) fn clock(summary: &LogSummary) -> Value {
+    let clock = &summary.clock;
+    let (name, bias) = clock.zone_label(summary.first);
+    let (minutes, sign) = (bias.unsigned_abs(), if bias > 0 { '-' } else { '+' });
+    let distance = format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+    let zone = if name.starts_with("UTC") { name } else { format!("{name}, {distance}") };
+    let changes = clock.changes().iter().map(|(time, minutes)| json!([milliseconds(*time), minutes]));
+    json!({
+        "zone": (!clock.is_zone_unknown()).then(|| visible(&zone)),
+        "changes": changes.collect::<Vec<_>>(),
+    })
 }

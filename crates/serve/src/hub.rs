@@ -1,7 +1,6 @@
 //! Everything that can be looked at: the live machine and the logs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,19 +50,14 @@ impl Hub {
     }
 
     /// Adds a log, which the caller opens; returns its name in addresses.
-    pub(crate) fn add(
-        &self,
-        path: &Path,
-        name: String,
-        is_upload: bool,
-    ) -> Result<(String, Arc<LogHost>), Refused> {
+    pub(crate) fn add(&self, log: LogHost) -> Result<(String, Arc<LogHost>), Refused> {
         let mut logs = self.logs();
         if logs.len() >= MOST_LOGS {
             let words = format!("{MOST_LOGS} logs are open; close one first");
             return Err(Refused::new(hyper::StatusCode::TOO_MANY_REQUESTS, words));
         }
         let id = format!("log{}", self.next.fetch_add(1, Ordering::Relaxed));
-        let log = LogHost::new(path, name, is_upload);
+        let log = Arc::new(log);
         logs.insert(id.clone(), Arc::clone(&log));
         Ok((id, log))
     }

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod arrival;
 mod chart;
 mod connection;
 mod convert;
@@ -30,6 +31,7 @@ mod describe;
 mod events;
 mod findings;
 mod gate;
+mod host_queries;
 mod http;
 mod hub;
 mod live;
@@ -42,6 +44,7 @@ mod parameters;
 mod profiles;
 mod providers;
 mod report;
+mod room;
 mod route;
 mod scrape_format;
 mod server;

@@ -1,6 +1,7 @@
 //! A log: read when somebody looks at it.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -10,16 +11,18 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::{BytesRead, ReadOptions};
-use tallymon::{Locale, Log, LogRow, LogSummary, Query, Reading, SourceInfo};
+use tallymon::{Locale, Log, LogRow, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
+use crate::arrival::Arrival;
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::decimate::Decimator;
+use crate::describe;
 use crate::findings;
+use crate::host_queries::{HostQueries, query};
 use crate::http::Refused;
 use crate::live::{MOST_SERIES, watch_top};
-use crate::parameters::milliseconds;
 use crate::providers::ProviderList;
 use crate::statistics::Statistics;
 
@@ -36,9 +39,11 @@ pub(crate) struct LogHost {
     path: PathBuf,
     /// The file is ours, and is removed with this.
     is_upload: bool,
-    bytes: u64,
+    bytes: AtomicU64,
     read: BytesRead,
     state: Mutex<Stage>,
+    /// The part of an upload that is there already.
+    arrival: Option<Arrival>,
     /// What was found in it, once somebody asked; one request at a time looks.
     found: Mutex<Option<Arc<Analysis>>>,
     /// The log has one current time, which only one request may use.
@@ -49,6 +54,8 @@ pub(crate) struct LogHost {
 #[derive(Debug, Clone)]
 enum Stage {
     Opening,
+    /// The beginning of a log that is still on its way, as it was a moment ago.
+    Part(Log),
     Ready(Log),
     Failed(String),
 }
@@ -57,33 +64,36 @@ enum Stage {
 const MOST_UNPACKED: u64 = 1 << 30;
 
 impl LogHost {
-    /// A log that is still to be opened.
-    pub(crate) fn new(path: &Path, name: String, is_upload: bool) -> Arc<LogHost> {
-        let bytes = std::fs::metadata(path).map_or(0, |about| about.len());
-        Arc::new(LogHost {
+    fn with(name: String, path: &Path, state: Stage) -> LogHost {
+        LogHost {
             name,
             path: path.to_path_buf(),
-            is_upload,
-            bytes,
+            is_upload: false,
+            bytes: AtomicU64::new(std::fs::metadata(path).map_or(0, |about| about.len())),
             read: BytesRead::default(),
-            state: Mutex::new(Stage::Opening),
+            state: Mutex::new(state),
+            arrival: None,
             moment: Mutex::new(()),
             found: Mutex::default(),
-        })
+        }
+    }
+
+    /// A log that is still to be opened.
+    pub(crate) fn new(path: &Path, name: String) -> LogHost {
+        LogHost::with(name, path, Stage::Opening)
+    }
+
+    /// An uploaded log, or one on its way. Its file is removed with it.
+    pub(crate) fn of_upload(path: &Path, name: String, arrival: Option<Arrival>) -> LogHost {
+        let mut log = LogHost::with(name, path, Stage::Opening);
+        (log.is_upload, log.arrival) = (true, arrival);
+        log
     }
 
     /// A log that is open already.
-    pub(crate) fn of_log(log: Log) -> Arc<LogHost> {
-        Arc::new(LogHost {
-            name: String::new(),
-            path: log.path().to_path_buf(),
-            is_upload: false,
-            bytes: 0,
-            read: BytesRead::default(),
-            state: Mutex::new(Stage::Ready(log)),
-            moment: Mutex::new(()),
-            found: Mutex::default(),
-        })
+    pub(crate) fn of_log(log: Log) -> LogHost {
+        let path = log.path().to_path_buf();
+        LogHost::with(String::new(), &path, Stage::Ready(log))
     }
 
     /// Reads the log once, for what is in it. Everything else waits until then, and says so.
@@ -100,13 +110,45 @@ impl LogHost {
         *self.state() = state;
     }
 
+    /// Says how much of an upload has come.
+    pub(crate) fn came(&self, bytes: u64) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+        self.arrival.iter().for_each(|arrival| arrival.came(bytes));
+    }
+
+    /// All of an upload has come: it is opened next.
+    pub(crate) fn end_arrival(&self) {
+        self.arrival.iter().for_each(Arrival::end);
+    }
+
+    /// Whether some of an upload is still to come.
+    pub(crate) fn is_arriving(&self) -> bool {
+        self.arrival.as_ref().is_some_and(Arrival::goes_on)
+    }
+
+    /// Opens what has come of an upload. A format that has its index at the end can not be read yet, which is
+    /// no failure; nor is a record that is cut at the end.
+    pub(crate) fn open_part(&self, options: &ReadOptions) {
+        let Some(arrival) = &self.arrival else { return };
+        arrival.read_once(|| {
+            let options = ReadOptions { most_unpacked: Some(MOST_UNPACKED), ..options.clone() };
+            let opened = Log::open_while(&self.path, &options, || arrival.goes_on());
+            let mut state = self.state();
+            if let (Ok(Some(log)), Stage::Opening | Stage::Part(_)) = (opened, &*state)
+                && arrival.goes_on()
+            {
+                *state = Stage::Part(log);
+            }
+        });
+    }
+
     fn state(&self) -> MutexGuard<'_, Stage> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its length when it was added.
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes
+    /// Its length when it was added, or so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Whether it was uploaded.
@@ -122,7 +164,7 @@ impl LogHost {
                 return Err(Refused::new(hyper::StatusCode::CONFLICT, words));
             }
             Stage::Failed(why) => return Err(Refused::bad_request(why)),
-            Stage::Ready(log) => log.clone(),
+            Stage::Part(log) | Stage::Ready(log) => log.clone(),
         };
         match host {
             None => Ok(log),
@@ -134,8 +176,17 @@ impl LogHost {
 
     /// Its file, once it is open.
     pub(crate) fn file(&self) -> Result<&Path, Refused> {
-        self.log(None)?;
+        self.whole(None)?;
         Ok(&self.path)
+    }
+
+    /// As [`LogHost::log`], but not of a log that is still on its way.
+    fn whole(&self, host: Option<&str>) -> Result<Log, Refused> {
+        if matches!(&*self.state(), Stage::Part(_)) {
+            let words = format!("{} is still on its way", visible(&self.name));
+            return Err(Refused::new(hyper::StatusCode::CONFLICT, words));
+        }
+        self.log(host)
     }
 
     /// What is wrong in it, as far as it is about a host. The log is read for it once.
@@ -145,7 +196,7 @@ impl LogHost {
         options: &ReadOptions,
         language: Language,
     ) -> Result<Value, Refused> {
-        self.log(host)?;
+        self.whole(host)?;
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let analysis = match &*found {
             Some(found) => Arc::clone(found),
@@ -169,34 +220,25 @@ impl LogHost {
     pub(crate) fn json(&self, id: &str) -> Value {
         let mut about = json!({
             "id": id, "kind": "log", "name": visible(&self.name), "upload": self.is_upload,
-            "bytes": self.bytes,
+            "bytes": self.bytes(),
         });
-        match &*self.state() {
-            Stage::Opening => {
+        let state = self.state().clone();
+        match &state {
+            Stage::Opening | Stage::Part(_) => {
                 about["state"] = json!("opening");
                 about["read"] = json!(self.read.count());
+                if let Some(arrival) = self.arrival.as_ref().filter(|arrival| arrival.goes_on()) {
+                    arrival.describe(&mut about);
+                }
             }
             Stage::Failed(why) => {
                 about["state"] = json!("failed");
                 about["error"] = json!(visible(why));
             }
-            Stage::Ready(log) => {
-                let summary = log.summary();
-                about["state"] = json!("ready");
-                about["format"] = json!(summary.format.info().name);
-                about["records"] = json!(summary.records);
-                about["first"] = json!(milliseconds(summary.first));
-                about["last"] = json!(milliseconds(summary.last));
-                about["columns"] = json!(log.columns().len());
-                let names = summary.hosts.iter().map(|host| visible(host));
-                about["hosts"] = names.map(|name| json!(name)).collect();
-                about["minutes"] = json!(summary.local_minutes);
-                about["clock"] = clock(summary);
-                about["damage"] = json!(summary.notes.damage_count);
-                let seconds = summary.last.0.saturating_sub(summary.first.0) as f64 / 1e7;
-                let steps = summary.records.saturating_sub(1);
-                about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));
-            }
+            Stage::Ready(_) => about["state"] = json!("ready"),
+        }
+        if let Stage::Part(log) | Stage::Ready(log) = &state {
+            describe::log(log, &mut about);
         }
         about
     }
@@ -231,13 +273,14 @@ impl LogHost {
         self.moment.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows of some paths in a range of time.
+    /// The rows of some paths in a range of time, as long as they are wanted.
     pub(crate) fn chart(
         &self,
         host: Option<&str>,
         paths: &[&str],
         range: &Range,
         language: Language,
+        is_wanted: &dyn Fn() -> bool,
     ) -> Result<Chart, Refused> {
         let log = self.log(host)?;
         let (series, columns) = self.columns(&log, paths, language)?;
@@ -247,9 +290,9 @@ impl LogHost {
         let mut statistics: Vec<Statistics> = columns.iter().map(|_| Statistics::default()).collect();
         let mut times: Option<(FileTime, FileTime)> = None;
         let each = |time: FileTime, row: LogRow<'_>| {
-            // The clock of a log may have been set back: later rows are looked at, too.
             if time < from || time > to {
-                return true;
+                // Where the clock was set back, rows of the range may come later.
+                return (time < from || !summary.is_in_order) && is_wanted();
             }
             let (first, last) = times.unwrap_or((time, time));
             times = Some((first.min(time), last.max(time)));
@@ -260,9 +303,9 @@ impl LogHost {
                 known.push(time, value(one));
             }
             rows.push(time, row.values.iter().map(value));
-            true
+            is_wanted()
         };
-        log.read_from(&columns, from, || true, each)?;
+        log.read_from(&columns, from, is_wanted, each)?;
         Ok(Chart { series, rows: rows.finish(), statistics, next: None, times })
     }
 
@@ -275,7 +318,7 @@ impl LogHost {
     ) -> Result<(Vec<&'p str>, Vec<String>), Refused> {
         let log = self.log(None)?;
         let _moment = self.moment();
-        let mut queries = HostQueries { log: &log, language, known: Vec::new() };
+        let mut queries = HostQueries::new(&log, language);
         let (mut known, mut reasons) = (Vec::new(), Vec::new());
         let mut first = None;
         for path in paths {
@@ -302,7 +345,7 @@ impl LogHost {
         language: Language,
     ) -> Result<(Vec<SeriesInfo>, Vec<usize>), Refused> {
         let _moment = self.moment();
-        let mut queries = HostQueries { log, language, known: Vec::new() };
+        let mut queries = HostQueries::new(log, language);
         let mut handles = Vec::new();
         for path in paths {
             let at = queries.of_path(path)?;
@@ -474,48 +517,4 @@ impl Drop for LogHost {
             let _ = std::fs::remove_file(&self.path);
         }
     }
-}
-
-/// Queries over the hosts of a log.
-struct HostQueries<'l> {
-    log: &'l Log,
-    language: Language,
-    known: Vec<(Log, Query)>,
-}
-
-impl HostQueries<'_> {
-    /// The number of the query that a path belongs to: that of its host, or of the first one.
-    fn of_path(&mut self, path: &str) -> Result<usize, Refused> {
-        let host = CounterPath::of_text(path).ok().and_then(|path| path.machine);
-        let log = host.and_then(|host| self.log.of_host(&host)).unwrap_or_else(|| self.log.clone());
-        if let Some(at) = self.known.iter().position(|(known, _)| known.host() == log.host()) {
-            return Ok(at);
-        }
-        let query = query(&log, self.language)?;
-        self.known.push((log, query));
-        Ok(self.known.len().saturating_sub(1))
-    }
-
-    fn query(&mut self, at: usize) -> Result<&mut Query, Refused> {
-        let known = self.known.get_mut(at).map(|(_, query)| query);
-        known.ok_or_else(|| Refused::not_found("the log has no such host"))
-    }
-}
-
-fn query(log: &Log, language: Language) -> Result<Query, Refused> {
-    Ok(Query::new(Box::new(log.source()), Locale::from(language))?)
-}
-
-/// The clock of a log: its zone at the first record, and from when on it is how many minutes from UTC.
-pub(crate) fn clock(summary: &LogSummary) -> Value {
-    let clock = &summary.clock;
-    let (name, bias) = clock.zone_label(summary.first);
-    let (minutes, sign) = (bias.unsigned_abs(), if bias > 0 { '-' } else { '+' });
-    let distance = format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60);
-    let zone = if name.starts_with("UTC") { name } else { format!("{name}, {distance}") };
-    let changes = clock.changes().iter().map(|(time, minutes)| json!([milliseconds(*time), minutes]));
-    json!({
-        "zone": (!clock.is_zone_unknown()).then(|| visible(&zone)),
-        "changes": changes.collect::<Vec<_>>(),
-    })
 }

@@ -29,6 +29,7 @@ use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
 use crate::profiles::{ProfilePage, Profiles};
+use crate::room::{self, Room, Wanted, busy};
 use crate::scrape_format::ScrapeFormat;
 use crate::sessions::{Action, SessionAccess};
 use crate::stream;
@@ -50,21 +51,21 @@ pub(crate) struct Service {
     page: Page,
     profile_page: ProfilePage,
     streams: Arc<Semaphore>,
-    work: Semaphore,
+    work: Room,
     /// One log at a time is looked through for findings.
-    analyses: Semaphore,
+    analyses: Room,
     /// The counters of the first chart.
     usual: Vec<String>,
     metrics: Option<Arc<Metrics>>,
     local: Local,
     /// One action at a time changes sessions.
-    control: Semaphore,
+    control: Room,
     /// The password of a server for other machines.
     login: Option<Arc<Login>>,
     /// Whether every connection has shown a certificate that an authority of the user has signed.
     is_certified: bool,
     /// One password is hashed at a time.
-    hashing: Semaphore,
+    hashing: Room,
     /// Whether browsers should come by TLS only from now on.
     is_strict: bool,
 }
@@ -106,15 +107,15 @@ impl Service {
             page: Page::new(),
             profile_page: ProfilePage::new(),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
-            work: Semaphore::new(MOST_WORK),
-            analyses: Semaphore::new(1),
+            work: Room::new(MOST_WORK),
+            analyses: Room::new(1),
             usual,
             metrics,
             local,
-            control: Semaphore::new(1),
+            control: Room::new(1),
             login: entrance.login.map(Arc::new),
             is_certified: entrance.is_certified,
-            hashing: Semaphore::new(1),
+            hashing: Room::new(1),
             is_strict: entrance.is_strict,
         }
     }
@@ -243,24 +244,19 @@ impl Service {
     async fn profile(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
         let parameters = Parameters::of(request.uri())?;
         let (profiles, id) = (Arc::clone(self.profiles()?), parameters.needed("id")?.to_string());
-        let permit = self.work.acquire().await;
-        let _permit = permit.map_err(|_| busy("the server ends"))?;
-        let reading = tokio::task::spawn_blocking(move || profiles.document(&id)).await;
-        let text = reading.map_err(|error| failed(&error))??;
+        let text = self.work.run(move |_| profiles.document(&id)).await?;
         Ok(whole(StatusCode::OK, "application/json", text, request.headers()))
     }
 
     /// A log in another format, as a file.
     async fn convert(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
         let parameters = Parameters::of(request.uri())?;
-        let permit = self.work.acquire().await;
-        let _permit = permit.map_err(|_| busy("the server ends"))?;
         let service = Arc::clone(self);
-        let work = tokio::task::spawn_blocking(move || {
+        let work = self.work.run(move |_| {
             let log = service.hub.log(parameters.needed("host")?)?;
             convert::convert(&log, service.hub.options(), &service.uploads, &parameters)
         });
-        let converted = work.await.map_err(|error| failed(&error))??;
+        let converted = work.await?;
         let (pieces, taken) = mpsc::channel(convert::WAITING);
         let mut response = answer(StatusCode::OK, "application/octet-stream", Answer::Pieces(taken));
         let name = HeaderValue::from_str(&format!("attachment; filename=\"{}\"", converted.name));
@@ -284,10 +280,8 @@ impl Service {
         access.may_control(is_by_token || request.headers().contains_key(ORIGIN))?;
         let parameters = Parameters::of(request.uri())?;
         let Some(action) = Action::of(path) else { return Err(Refused::not_found("no such action")) };
-        let permit = self.control.acquire().await;
-        let _permit = permit.map_err(|_| busy("the server ends"))?;
-        let done = tokio::task::spawn_blocking(move || access.act(action, &parameters)).await;
-        Ok(json_answer(&done.map_err(|error| failed(&error))??, request.headers()))
+        let done = self.control.run(move |_| access.act(action, &parameters)).await?;
+        Ok(json_answer(&done, request.headers()))
     }
 
     fn sessions(&self) -> Result<&SessionAccess, Refused> {
@@ -340,11 +334,8 @@ impl Service {
             let words = "too many wrong passwords; try again in a minute";
             return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, words));
         }
-        let permit = self.hashing.acquire().await;
-        let _permit = permit.map_err(|_| busy("the server ends"))?;
         let login = Arc::clone(login);
-        let hashed = tokio::task::spawn_blocking(move || login.is_right(from, &password)).await;
-        if hashed.map_err(|error| failed(&error))? {
+        if self.hashing.run(move |_| Ok(login.is_right(from, &password))).await? {
             self.welcome()
         } else {
             Ok(ask("the password is wrong"))
@@ -374,14 +365,13 @@ impl Service {
         let is_short = matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/logs" | "/api/v1/rows");
         // Looking through a large log takes long, and nobody else should wait for that.
         let room = if name == "/api/v1/findings" { &self.analyses } else { &self.work };
-        let permit = if is_short { None } else { Some(room.acquire().await) };
-        let _permit = permit.transpose().map_err(|_| busy("the server ends"))?;
         let service = Arc::clone(self);
-        let work = tokio::task::spawn_blocking(move || service.read(&name, &parameters));
-        Ok(json_answer(&work.await.map_err(|error| failed(&error))??, asked))
+        let read = move |wanted: &Wanted| service.read(&name, &parameters, wanted);
+        let answer = if is_short { room::apart(read).await? } else { room.run(read).await? };
+        Ok(json_answer(&answer, asked))
     }
 
-    fn read(&self, name: &str, parameters: &Parameters) -> Result<Value, Refused> {
+    fn read(&self, name: &str, parameters: &Parameters, wanted: &Wanted) -> Result<Value, Refused> {
         let language = parameters.language();
         let host = || self.hub.host(parameters.text("host"));
         match name {
@@ -415,7 +405,9 @@ impl Service {
                 let (paths, range) = (paths(parameters)?, Range::of(parameters)?);
                 let mut chart = match host()? {
                     Host::Live(live) => live.chart(&paths, &range)?,
-                    Host::Log(log, part) => log.chart(part.as_deref(), &paths, &range, language)?,
+                    Host::Log(log, part) => {
+                        log.chart(part.as_deref(), &paths, &range, language, &|| wanted.is_wanted())?
+                    }
                 };
                 Ok(chart.json())
             }
@@ -527,8 +519,7 @@ impl Service {
         let permit = Arc::clone(&self.streams).try_acquire_owned();
         let permit = permit.map_err(|_| busy("too many pages are streaming; close one"))?;
         let (asked, source) = (wanted.clone(), Arc::clone(&live));
-        let want = move || source.want(&asked.iter().map(String::as_str).collect::<Vec<_>>());
-        tokio::task::spawn_blocking(want).await.map_err(|_| busy("the server ends"))??;
+        room::apart(move |_| source.want(&asked.iter().map(String::as_str).collect::<Vec<_>>())).await?;
         let (pieces, taken) = mpsc::channel(stream::WAITING);
         tokio::spawn(async move {
             stream::send(live, Arc::new(wanted), after, pieces).await;
@@ -541,6 +532,10 @@ impl Service {
     fn close_log(&self, id: &str) -> Result<(), Refused> {
         let mut logs = self.hub.logs();
         match logs.get(id) {
+            Some(log) if log.is_arriving() => {
+                let words = format!("{} is still on its way", tallymon::core::visible::visible(&log.name));
+                Err(Refused::new(StatusCode::CONFLICT, words))
+            }
             Some(log) if log.is_upload() => {
                 self.uploads.give_back(log.bytes());
                 logs.remove(id);
@@ -577,12 +572,4 @@ fn refused(refusal: Refusal) -> Refused {
         Refusal::Token => StatusCode::UNAUTHORIZED,
     };
     Refused::new(status, refusal.words())
-}
-
-fn failed(error: &tokio::task::JoinError) -> Refused {
-    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("an error in this program: {error}"))
-}
-
-fn busy(words: &str) -> Refused {
-    Refused::new(StatusCode::SERVICE_UNAVAILABLE, words)
 }

@@ -35,6 +35,7 @@ use crate::gate::Gate;
 use crate::http::Refused;
 use crate::hub::Hub;
 use crate::live::Live;
+use crate::log_host::LogHost;
 use crate::login::Login;
 use crate::metrics::{Metrics, MetricsAccess};
 use crate::profiles::{ProfileAccess, Profiles};
@@ -236,7 +237,7 @@ impl Server {
                 profiles.add(path, &name, false).map_err(bad)?;
                 continue;
             }
-            let (_, log) = hub.add(path, name, false).map_err(bad)?;
+            let (_, log) = hub.add(LogHost::new(path, name)).map_err(bad)?;
             let hub = Arc::clone(&hub);
             let open = move || log.open(hub.options());
             let spawned = std::thread::Builder::new().name("log".into()).spawn(open);
@@ -282,7 +283,9 @@ impl Server {
     ///
     /// The system has no resources for it.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServeError> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let port = self.listener.local_addr().map_or(0, |address| address.port());
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().thread_name(format!("serve {port}")).build();
         let runtime = runtime.map_err(|error| ServeError::System("the event loop", error))?;
         let result = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)

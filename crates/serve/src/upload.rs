@@ -11,8 +11,10 @@ use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::arrival::Arrival;
 use crate::http::Refused;
 use crate::hub::Hub;
+use crate::log_host::LogHost;
 use crate::parameters::Parameters;
 use crate::profiles::Profiles;
 
@@ -20,6 +22,10 @@ use crate::profiles::Profiles;
 const PIECE_TIME: Duration = Duration::from_secs(20);
 /// The longest name that is kept, in characters.
 const MOST_NAME: usize = 200;
+/// The longest name by which a page knows an upload that is on its way, in characters.
+const MOST_TAG: usize = 64;
+/// An upload is shown when so much of it has come, and again whenever that has doubled.
+const FIRST_PART: u64 = 16 << 20;
 
 /// Where uploads go, and how large they may be, all together.
 #[derive(Debug)]
@@ -105,7 +111,11 @@ pub(crate) async fn receive(
     let failed = |error: std::io::Error| {
         Refused::new(StatusCode::INSUFFICIENT_STORAGE, format!("the upload can not be kept: {error}"))
     };
-    let mut file = Partial { file: std::fs::File::create_new(&path).map_err(failed)?, path: Some(path) };
+    let mut file =
+        Partial { file: std::fs::File::create_new(&path).map_err(failed)?, path: Some(path.clone()) };
+    let tag = parameters.text("tag").unwrap_or_default().chars().take(MOST_TAG).collect();
+    let mut early = Early { hub: &hub, arrival: Some(Arrival::new(tag, announced)), shown: None };
+    let mut next_part = FIRST_PART;
     let mut body = request.into_body();
     loop {
         let piece = timeout(PIECE_TIME, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await;
@@ -115,10 +125,23 @@ pub(crate) async fn receive(
         let Ok(bytes) = piece.into_data() else { continue };
         room.use_more(bytes.len() as u64)?;
         file.file.write_all(&bytes).map_err(failed)?;
+        if let Some((_, log)) = &early.shown {
+            log.came(room.used);
+        }
+        if room.used >= next_part {
+            next_part = room.used.saturating_mul(2);
+            let is_profile = || profiles.as_ref().is_some_and(|profiles| profiles.takes(&path));
+            if early.shown.is_some() || !is_profile() {
+                early.show(&path, &name)?;
+                // The log removes the file from now on.
+                file.path = None;
+            }
+        }
     }
     file.file.flush().map_err(failed)?;
-    let Some(path) = file.path.clone() else { return Err(Refused::bad_request("the upload has no file")) };
-    if let Some(profiles) = profiles.filter(|profiles| profiles.takes(&path)) {
+    if early.shown.is_none()
+        && let Some(profiles) = profiles.filter(|profiles| profiles.takes(&path))
+    {
         // The profile removes the file from now on.
         file.path = None;
         let adding = tokio::task::spawn_blocking(move || profiles.add(&path, &name, true));
@@ -127,14 +150,51 @@ pub(crate) async fn receive(
         room.keep();
         return Ok(json!({ "id": id, "profile": true }));
     }
-    let (id, log) = hub.add(&path, name, true)?;
+    let (id, log) = match early.shown.take() {
+        Some(shown) => shown,
+        None => hub.add(LogHost::of_upload(&path, name, None))?,
+    };
     // The log removes the file from now on.
     file.path = None;
     room.keep();
+    log.end_arrival();
     let reader = Arc::clone(&hub);
     let opened = Arc::clone(&log);
     tokio::task::spawn_blocking(move || opened.open(reader.options()));
     Ok(json!({ "id": id, "log": log.json(&id) }))
+}
+
+/// A log that is shown before all of it has come; it goes again if it never comes whole.
+struct Early<'h> {
+    hub: &'h Arc<Hub>,
+    arrival: Option<Arrival>,
+    shown: Option<(String, Arc<LogHost>)>,
+}
+
+impl Early<'_> {
+    /// Reads what is there, on a thread of its own.
+    fn show(&mut self, path: &std::path::Path, name: &str) -> Result<(), Refused> {
+        let log = match &self.shown {
+            Some((_, log)) => Arc::clone(log),
+            None => {
+                let log = LogHost::of_upload(path, name.to_string(), self.arrival.take());
+                let (id, log) = self.hub.add(log)?;
+                self.shown = Some((id, Arc::clone(&log)));
+                log
+            }
+        };
+        let hub = Arc::clone(self.hub);
+        tokio::task::spawn_blocking(move || log.open_part(hub.options()));
+        Ok(())
+    }
+}
+
+impl Drop for Early<'_> {
+    fn drop(&mut self) {
+        if let Some((id, _)) = self.shown.take() {
+            self.hub.logs().remove(&id);
+        }
+    }
 }
 
 /// A file of ours that is removed at the end.

@@ -51,7 +51,7 @@ pub(super) fn busiest(host: &LogHost, part: &Range, locale: &Locale) -> Vec<Busi
     let mut all = Vec::new();
     for path in known {
         let few = Range { points: 2, ..*part };
-        let Ok(mut chart) = host.chart(None, &[path], &few, locale.language) else { continue };
+        let Ok(mut chart) = host.chart(None, &[path], &few, locale.language, &|| true) else { continue };
         let records = chart.rows.of.max(1) as f64;
         let lines = chart.series.iter().zip(&mut chart.statistics);
         let mut lines: Vec<(Line, Figures)> = lines

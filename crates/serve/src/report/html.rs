@@ -9,8 +9,8 @@ use tallymon::core::visible::visible;
 
 use super::{Busiest, Busy, Logs, Report, ReportError};
 use crate::chart::{Chart, SeriesInfo, number};
+use crate::describe::clock;
 use crate::findings::{MOST_FINDINGS, finding};
-use crate::log_host::clock;
 use crate::pack::{self, Cell};
 use crate::page::PAGE;
 use crate::parameters::milliseconds;

@@ -166,7 +166,7 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
         false => of_every_host(&summary.hosts, &options.paths),
     };
     let (paths, not_found) = host.known(&paths, options.locale.language)?;
-    let mut chart = host.chart(None, &paths, &range(&summary, options), options.locale.language)?;
+    let mut chart = host.chart(None, &paths, &range(&summary, options), options.locale.language, &|| true)?;
     let most = if options.against.is_empty() { MOST_SERIES } else { MOST_SERIES / 2 };
     let left_out = chart.series.len().saturating_sub(most);
     chart.keep(most);
@@ -193,7 +193,7 @@ fn earlier(options: &ReportOptions, chart: &Chart) -> Result<(Logs, Chart), Repo
             format!("the logs from before have none of the counters of the report: {}", refused.words);
         ReportError::Other(words)
     })?;
-    let before = host.chart(None, &paths, &range(&summary, options), options.locale.language)?;
+    let before = host.chart(None, &paths, &range(&summary, options), options.locale.language, &|| true)?;
     Ok((Logs::new(&options.against, summary, columns, &before), before))
 }
 

@@ -1,11 +1,12 @@
 //! Values, histories and logs through the server.
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tallymon_testkit::Scratch;
 
-use crate::client::{Running, options, stream};
+use crate::client::{Reply, Running, options, stream};
 
 /// A log of a day and a half, every 15 seconds, with one peak and one hole.
 pub(crate) fn log(scratch: &Scratch) -> PathBuf {
@@ -143,6 +144,66 @@ fn processes_are_named_with_their_ids_if_asked() {
     let target = format!("/api/v1/query?path=%5CProcess(*{own})%5CID%20Process");
     let queried = server.wait(&target, |queried| queried.to_string().contains(&own)).to_string();
     assert!(queried.contains(&format!("{}.0", std::process::id())), "{queried}");
+}
+
+/// The first chart of a long log does not wait for all of it: what has come is shown, and what needs all of
+/// it waits.
+#[test]
+fn a_long_log_is_shown_while_it_comes() {
+    let server = Running::with(tallymon_serve::Options { uploads: 1 << 30, ..options() });
+    let digits = "0".repeat(2000);
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
+    (0..4).for_each(|nth| text.push_str(&format!(",\"\\\\W\\Processor({nth})\\% Processor Time\"")));
+    for row in 0..4_000u32 {
+        let (hour, minute, second) = (row / 3600, row / 60 % 60, row % 60);
+        text.push_str(&format!("\r\n\"11/21/2026 {hour:02}:{minute:02}:{second:02}.000\""));
+        (0..4).for_each(|nth| text.push_str(&format!(",\"{}.{digits}\"", row % 100 + nth)));
+    }
+    let half = text.len() * 3 / 4;
+    assert!(half > 17 << 20, "{half} bytes are less than what is shown first");
+    let begin = |name: &str| {
+        let head = server.head("POST", &format!("/api/v1/logs?name={name}&tag={name}-here"));
+        let mut stream = server.connect();
+        stream.write_all(format!("{head}Content-Length: {}\r\n\r\n", text.len()).as_bytes()).unwrap();
+        stream.write_all(&text.as_bytes()[..half]).unwrap();
+        stream
+    };
+    let one = |hosts: &Value, name: &str| -> Option<Value> {
+        hosts.as_array().unwrap().iter().find(|host| host["name"] == name).cloned()
+    };
+    let mut stream = begin("long.csv");
+    let hosts = server
+        .wait("/api/v1/hosts", |hosts| one(hosts, "long.csv").is_some_and(|log| log["last"].is_number()));
+    let log = one(&hosts, "long.csv").unwrap();
+    assert_eq!((&log["state"], &log["tag"]), (&json!("opening"), &json!("long.csv-here")), "{log}");
+    assert_eq!(log["bytes"], text.len());
+    let part = log["records"].as_u64().unwrap();
+    assert!((1_000..4_000).contains(&part), "{log}");
+    let id = log["id"].as_str().unwrap();
+    let path = r"%5CProcessor(1)%5C%25%20Processor%20Time";
+    let chart = server.get(&format!("/api/v1/query?host={id}&path={path}&points=100"));
+    assert_eq!(chart["series"][0]["statistics"]["max"].as_f64(), Some(100.0), "{chart}");
+    // What would be about a part of it only is refused.
+    for target in [format!("findings?host={id}"), format!("convert?host={id}&format=csv")] {
+        let reply = server.send(&format!("{}\r\n", server.head("GET", &format!("/api/v1/{target}"))));
+        assert_eq!(reply.status, 409, "{target}: {}", reply.text());
+        assert!(reply.text().contains("long.csv is still on its way"), "{}", reply.text());
+    }
+    let closing = server.send(&format!("{}\r\n", server.head("DELETE", &format!("/api/v1/logs?id={id}"))));
+    assert_eq!(closing.status, 409, "{}", closing.text());
+    stream.write_all(&text.as_bytes()[half..]).unwrap();
+    let reply = Reply::read(stream);
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    let hosts = server
+        .wait("/api/v1/hosts", |hosts| one(hosts, "long.csv").is_some_and(|log| log["state"] == "ready"));
+    let log = one(&hosts, "long.csv").unwrap();
+    assert_eq!((&log["id"], &log["records"], &log["tag"]), (&json!(id), &json!(4_000), &Value::Null));
+    assert_eq!(log["damage"], 0, "{log}");
+    // One that breaks off is gone, and its room is free again.
+    let broken = begin("broken.csv");
+    server.wait("/api/v1/hosts", |hosts| one(hosts, "broken.csv").is_some());
+    drop(broken);
+    server.wait("/api/v1/hosts", |hosts| one(hosts, "broken.csv").is_none());
 }
 
 #[test]

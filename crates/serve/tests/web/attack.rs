@@ -187,6 +187,47 @@ fn attack_with_large_and_endless_requests() {
 }
 
 #[test]
+fn attack_with_clients_that_ask_and_leave() {
+    let scratch = Scratch::new();
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\W\\System\\Processes\"");
+    for row in 0..200_000u32 {
+        let (day, hour, minute, second) = (row / 86_400 + 1, row / 3600 % 24, row / 60 % 60, row % 60);
+        text.push_str(&format!(
+            "\r\n\"11/{day:02}/2026 {hour:02}:{minute:02}:{second:02}.000\",\"{}\"",
+            row % 7
+        ));
+    }
+    let file = scratch.join("long.csv");
+    std::fs::write(&file, text).unwrap();
+    let server = Running::start(false, &[file]);
+    server.wait("/api/v1/hosts", |hosts| hosts[0]["state"] == "ready");
+    let port = server.at.port();
+    let target = "/api/v1/query?host=log1&path=%5CSystem%5CProcesses";
+    let mut most = 0;
+    for _ in 0..300 {
+        let mut stream = server.connect();
+        stream.write_all(format!("{}\r\n", server.head("GET", target)).as_bytes()).unwrap();
+        drop(stream);
+        most = most.max(workers(port));
+    }
+    // Four that read, and those for what is known at once.
+    assert!((1..=8).contains(&most), "{most} threads answer requests that nobody waits for");
+    assert_eq!(server.get(&format!("{target}&points=2"))["rows"], 200_000);
+    attack(
+        "pages",
+        "ask 300 times for the chart of a long log, and leave before the answer",
+        "four at a time are read, and end soon; the next one is answered",
+    );
+}
+
+/// Threads that answer requests to the server of a port.
+fn workers(port: u16) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.filter(|name| name.trim_end() == format!("serve {port}")).count()
+}
+
+#[test]
 fn attack_with_clients_that_do_not_read() {
     let scratch = Scratch::new();
     let server = Running::start(true, &[log(&scratch)]);

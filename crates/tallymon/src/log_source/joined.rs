@@ -161,6 +161,7 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         records: about_rows(&parts, axis),
         first,
         last: last.last,
+        is_in_order: parts.iter().all(|part| part.summary().is_in_order),
         local_minutes: last.local_minutes,
         notes,
         clock,

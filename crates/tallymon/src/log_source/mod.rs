@@ -75,6 +75,8 @@ pub struct LogSummary {
     pub first: FileTime,
     /// Time of the last record, UTC.
     pub last: FileTime,
+    /// No record is older than the one before it.
+    pub is_in_order: bool,
     /// Minutes to add to UTC to get the local time of the log at its last record.
     pub local_minutes: i32,
     /// Damage and remarks.
@@ -140,9 +142,10 @@ impl Log {
         let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
         let mut seeks = SeekIndex::default();
         let mut clock = LogClock::default();
-        let mut is_ended = false;
+        let (mut is_ended, mut is_in_order) = (false, true);
         let mut note = |passed: ScannedRecord| {
             first.get_or_insert(passed.time);
+            is_in_order &= passed.time >= last;
             last = passed.time;
             local_minutes = passed.local_minutes;
             records = records.saturating_add(1);
@@ -171,6 +174,7 @@ impl Log {
             records,
             first: first.unwrap_or_default(),
             last,
+            is_in_order,
             local_minutes,
             notes: about.notes.clone(),
             clock,
