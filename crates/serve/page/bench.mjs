@@ -58,7 +58,7 @@ function csv(name, counters, rows) {
 
 const firstChart = () => new Promise((resolve) => {
   // The chart is there when its canvas has a line that is not a line of the grid: the page tells it by the legend.
-  const look = () => (document.querySelector(".u-over") && document.querySelector("table.legend tbody tr")
+  const look = () => (document.querySelector(".plot") && document.querySelector("table.legend tbody tr")
     ? requestAnimationFrame(() => resolve(performance.now())) : setTimeout(look, 1));
   look();
 });
@@ -137,20 +137,20 @@ async function panning(browser) {
       location.hash = at(0);
       while (document.querySelectorAll("table.legend tbody tr").length < counters) await new Promise((resolve) => setTimeout(resolve, 10));
       await new Promise((resolve) => setTimeout(resolve, 500));
+      // As a wheel or a touchpad moves it: to the right, and back from the end of the log.
+      const plot = document.querySelector(".plot");
       const frames = [];
       let drawn = 0;
-      // A chart that was drawn has called the context of its canvas.
-      const real = CanvasRenderingContext2D.prototype.clearRect;
-      CanvasRenderingContext2D.prototype.clearRect = function clear(...given) { drawn += 1; return real.apply(this, given); };
+      plot.addEventListener("drawn", () => { drawn += 1; });
       const until = performance.now() + 5000;
       let last = performance.now();
-      for (let nth = 0; performance.now() < until; nth += 1) {
-        location.hash = at((nth * 3) % (rows - points));
+      for (let row = 0, step = 3; performance.now() < until; row += step) {
+        if (row + points + 3 >= rows || row < 0) step = -step;
+        plot.dispatchEvent(new WheelEvent("wheel", { deltaX: plot.clientWidth * step / points, cancelable: true }));
         await new Promise((resolve) => requestAnimationFrame(resolve));
         frames.push(performance.now() - last);
         last = performance.now();
       }
-      CanvasRenderingContext2D.prototype.clearRect = real;
       return { frames, drawn };
     }, { counters, points, rows, begin });
     const sorted = [...moved.frames].sort((left, right) => left - right);
@@ -181,13 +181,23 @@ async function large(browser) {
   const begin = performance.now();
   const seconds = () => `${((performance.now() - begin) / 1000).toFixed(1)} s`;
   await page.locator("input[type=file]").setInputFiles(path);
-  await page.locator(".host select option", { hasText: "large.blg" }).waitFor({ state: "attached" });
-  row(`a BLG of ${size.toFixed(0)} MB: uploaded after`, seconds());
-  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("large.blg"));
-  row("read after", seconds());
-  await page.locator(".u-over").waitFor();
+  await page.locator(".plot").waitFor();
   await page.locator("table.legend tbody tr").first().waitFor();
-  row("first chart after", seconds());
+  row(`a BLG of ${size.toFixed(0)} MB, the first chart of what has come: after`, seconds());
+  const state = () => page.evaluate(async () => (await (await fetch("api/v1/hosts")).json()).find((one) => one.name === "large.blg"));
+  while ((await state()).tag) await pause(0.05);
+  row("all has come after", seconds());
+  while ((await state()).state !== "ready") await pause(0.05);
+  row("all is read after", seconds());
+  const { first, last } = await state();
+  await page.waitForFunction(([first, last]) => {
+    const [begin, end] = [first, last].map((time) => new Date(time).toLocaleTimeString("en-US", { hour12: false, timeZone: "UTC" }));
+    void begin;
+    const cell = document.querySelector("details.table tbody th");
+    if (!cell) document.querySelector("details.table").open = true;
+    return cell?.textContent.includes(end.slice(0, 5));
+  }, [first, last], { polling: 50 });
+  row("the chart of all after", seconds());
   row("most memory of the server", `${peak(server.pid).toFixed(0)} MB`);
   await context.close();
   server.child.kill();

@@ -8,35 +8,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const at = (name) => new URL(name, import.meta.url).pathname;
-/** Leaves out of uPlot what the page has no use for: other kinds of lines, its legend, its texts of times, scales that
-    are not linear. */
-const CUTS = [
-  [/^uPlot\.assign = assign;[^]*?(?=^export )/m, ""],
-  [/\b(?:\w+\.)?(?:distr|xScaleDistr) *[=>]= *(?:3|4|100)\b/g, "false"],
-  ["const showLegend = legend.show;", "const showLegend = false;"],
-  ["ms == 1 ? timeAxisSplitsMs(_tzDate) : timeAxisSplitsS(_tzDate)", "timeAxisSplitsS(_tzDate)"],
-  ["ms == 1 ? timeIncrsMs : timeIncrsS", "timeIncrsS"],
-  [/^\tconst _timeAxisVals   = .*$/m, ""],
-  [/^\tconst _timeSeriesVal  = .*$/m, ""],
-  [/isTime \? \(isStr\(sv\) \? .*? : sv \|\| _timeSeriesVal\) : sv \|\| numSeriesVal/, "sv || numSeriesVal"],
-  [/isTime \? \(\s*\/\/ config array[^]*?av \|\| _timeAxisVals\s*\) : av \|\| numAxisVals/, "av || numAxisVals"],
-  // Series of other kinds, and what changes series and bands afterwards: the page makes another chart.
-  [/\bmode == 2\b/g, "false"],
-  [/\bmode == 1\b/g, "true"],
-  [/^\tself\.(?:addSeries|delSeries|addBand|setBand|delBand) = .*$/gm, ""],
-  [/^\tfunction (?:initLegendRow|addSeries|delSeries|setBand|addBand|delBand|syncLegend|setLegendValues)\([^]*?^\t\}$/gm, ""],
-];
-const STYLE_CUTS = [[/\.u-(?:legend|inline|series|title)\b[^{}]*\{[^{}]*\}/g, ""]];
-/** Reads a file of uPlot without what CUTS names. */
-const without = (cuts, loader) => ({ path }) => {
-  let contents = readFileSync(path, "utf8");
-  for (const [from, to] of cuts) {
-    const cut = contents.replace(from, () => to);
-    if (cut === contents) throw new Error(`uPlot has no ${from} any longer: adapt CUTS`);
-    contents = cut;
-  }
-  return { contents, loader };
-};
 /** The table of words as one text for each language: that compresses better than a list for each word. */
 function packed(source) {
   const table = /const TABLE = (\{[^]*?\n\}) as const;/.exec(source);
@@ -49,16 +20,14 @@ function packed(source) {
     .replace(table[0], () => `const COLUMNS = ${JSON.stringify(columns.map((texts) => texts.join("|")))}.map((texts) => texts.split("|"));\nconst TABLE = {} as Record<string, string[]>;`)
     .replace(look, () => "COLUMNS[LANGS.indexOf(lang.value) + 1][COLUMNS[0].indexOf(word)]");
 }
-const cut = {
-  name: "cut",
+const words = {
+  name: "words",
   setup: (build) => {
-    build.onLoad({ filter: /uPlot\.esm\.js$/ }, without(CUTS, "js"));
-    build.onLoad({ filter: /uPlot\.min\.css$/ }, without(STYLE_CUTS, "css"));
     build.onLoad({ filter: /src\/words\.ts$/ }, ({ path }) => ({ contents: packed(readFileSync(path, "utf8")), loader: "ts" }));
   },
 };
 const { outputFiles } = await build({
-  plugins: [cut],
+  plugins: [words],
   entryPoints: [at("src/main.tsx")],
   bundle: true, minify: true, write: false, charset: "utf8", legalComments: "none", target: "es2022",
   format: "iife", outdir: at("dist"), jsx: "automatic", jsxImportSource: "preact",

@@ -119,11 +119,11 @@ async function lookAtReport() {
   page.on("dialog", () => faults.push("a name in the log ran as a script"));
   await page.goto(address);
   await page.locator(".paper h2").first().waitFor();
-  await page.locator(".paper .u-over").first().waitFor();
+  await page.locator(".paper .plot").first().waitFor();
   await look(page, "report");
   const inReport = await page.locator("body").innerText();
   if (await page.locator("#app img, #app script").count() > 0) faults.push("a name in the log became an element");
-  await page.getByRole("button", { name: "Monitor" }).click();
+  await page.getByRole("button", { name: "Monitor", exact: true }).click();
   await rowsIn(page, 1);
   const seen = inReport + await page.locator("body").innerText();
   wanted.filter((text) => !seen.includes(text)).forEach((text) => faults.push(`"${text}" is on no screen: ${seen}`));
@@ -132,7 +132,7 @@ async function lookAtReport() {
   // Paper is narrower than a screen: nothing of it may be cut off, and only what can be read is printed.
   await page.setViewportSize({ width: 720, height: 1000 });
   await page.emulateMedia({ media: "print" });
-  await page.locator(".paper .u-over").first().waitFor();
+  await page.locator(".paper .plot").first().waitFor();
   const cut = await page.evaluate(() => [...document.querySelectorAll(".paper *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
     .map((one) => `${one.tagName} ${one.className} ${Math.round(one.getBoundingClientRect().right)}`));
   if (cut.length > 0) faults.push(`wider than the paper: ${cut.slice(0, 5)}`);
@@ -152,7 +152,7 @@ async function lookAtTwo(page) {
   const first = page.locator(".compare tbody tr").first();
   await first.getByText("Process(sh)").waitFor();
   if (!(await first.textContent()).includes("600")) faults.push("from 1 to 7 is 600 % more");
-  await page.locator(".compare .u-over").waitFor();
+  await page.locator(".compare .plot").waitFor();
   await page.locator(".compare").scrollIntoViewIfNeeded();
   await look(page, "compare");
   // By an event of each log; the begin is one that every log has.
@@ -160,7 +160,7 @@ async function lookAtTwo(page) {
   await page.getByRole("combobox", { name: "by an event B" }).selectOption({ label: "First record" });
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await first.getByText("Process(sh)").waitFor();
-  await page.locator(".compare .u-over").waitFor();
+  await page.locator(".compare .plot").waitFor();
   await look(page, "compare-event");
   await page.getByLabel("Align").selectOption("start");
   const card = page.locator("section.card", { hasText: "slower.csv" }).first();
@@ -190,7 +190,7 @@ async function lookAtThree(page) {
   const sides = await page.locator(".compare p").first().innerText();
   // All of them over the time of the shortest one, which has a line of names and 499 rows.
   if ((sides.match(/: 499,/g) ?? []).length !== 3) faults.push(`the parts of three logs: ${sides}`);
-  await page.locator(".compare .u-over").waitFor();
+  await page.locator(".compare .plot").waitFor();
   await page.locator(".compare").scrollIntoViewIfNeeded();
   await look(page, "compare-three");
   await page.getByRole("button", { name: "Remove", exact: true }).click();
@@ -208,16 +208,67 @@ async function lookAtMarks(page) {
   await page.keyboard.press("f");
   const finding = page.locator(".marks .findings li.card");
   await finding.waitFor();
-  const [words, seen] = [await finding.textContent(), decodeURIComponent(page.url())];
-  if (!words.includes("hog") || !/at=17723[0-9]+/.test(seen)) faults.push(`the finding says ${words} at ${seen}`);
+  await page.waitForURL((url) => /at=17723[0-9]+/.test(url.href));
+  const words = await finding.textContent();
+  if (!words.includes("hog")) faults.push(`the finding says ${words}`);
   await page.locator(".toolbar select").first().selectOption("line");
-  await page.locator(".u-over").waitFor();
+  await page.locator(".plot").waitFor();
   await look(page, "marks");
   await page.locator(".marks .mark[aria-expanded=true]").click();
   await finding.waitFor({ state: "detached" });
-  const plot = await page.locator(".u-over").boundingBox();
+  const plot = await page.locator(".plot").boundingBox();
   await page.mouse.click(plot.x + plot.width * 0.6, plot.y + 3);
   await finding.waitFor();
+}
+
+/** A wheel moves the range over the log, without a question for each step; one undo takes it back. */
+async function lookAtMoves(page) {
+  const rangeOf = () => { const wanted = new URLSearchParams(page.url().split("?")[1]); return [wanted.get("from"), wanted.get("to")].join(); };
+  const moved = (before) => page.waitForURL((url) => { const wanted = new URLSearchParams(url.hash.split("?")[1]); return [wanted.get("from"), wanted.get("to")].join() !== before; });
+  const plot = await page.locator(".plot").boundingBox();
+  await page.mouse.move(plot.x + plot.width / 2, plot.y + 60);
+  await page.locator(".chart").focus();
+  await page.keyboard.press("+");
+  await moved(rangeOf());
+  await page.waitForTimeout(1200);
+  const before = rangeOf();
+  for (let nth = 0; nth < 5; nth += 1) { await page.mouse.wheel(60, 0); await page.waitForTimeout(30); }
+  await moved(before);
+  await page.waitForTimeout(400);
+  const [from, to] = rangeOf().split(",").map(Number);
+  const [first, last] = before.split(",").map(Number);
+  if (!(from > first) || Math.abs((to - from) - (last - first)) > 1) faults.push(`the range ${before} was moved to ${from},${to}`);
+  // What is drawn is what is there: the values of the range that is shown.
+  await page.locator("details.table summary").click();
+  const times = await page.locator("details.table tbody tr").count();
+  if (times < 10) faults.push(`the range that was moved has ${times} rows`);
+  await page.keyboard.press("u");
+  await page.waitForFunction((before) => { const wanted = new URLSearchParams(location.hash.split("?")[1]); return [wanted.get("from"), wanted.get("to")].join() === before; }, before);
+}
+
+/** Pages of a browser that show the same have one stream; when its page is closed, another one goes on. */
+async function lookAtTabs() {
+  const streams = [];
+  const first = await open();
+  const context = first.context();
+  context.on("request", (request) => { if (request.url().includes("/stream?")) streams.push(request.url()); });
+  await first.goto(address);
+  const shown = `${first.url().split("#")[0]}#monitor?path=${encodeURIComponent("\\Memory\\Available Bytes")}`;
+  const pages = [first];
+  await first.goto(shown);
+  while (pages.length < 4) { const page = await context.newPage(); await page.goto(shown); pages.push(page); }
+  const newest = (page) => page.evaluate(() => document.querySelector("details.table tbody th")?.textContent ?? "");
+  for (const page of pages) { await page.locator("details.table summary").click(); await page.waitForFunction(() => document.querySelectorAll("details.table tbody tr").length > 2); }
+  const goesOn = async (page, what) => {
+    const before = await newest(page);
+    await page.waitForFunction((before) => document.querySelector("details.table tbody th").textContent !== before, before).catch(() => faults.push(what));
+  };
+  for (const page of pages) await goesOn(page, "a page beside others stands still");
+  const paths = new Set(streams.filter((one) => one.includes("Available")));
+  if (streams.filter((one) => one.includes("Available")).length !== 1) faults.push(`four pages have the streams ${[...paths]}`);
+  await pages[0].close();
+  for (const page of pages.slice(1)) await goesOn(page, "a page stands still after the one with the stream was closed");
+  await pages[1].context().close();
 }
 
 /** A thousand instances: the cell of each value has the colour of its share of the largest one. */
@@ -265,15 +316,16 @@ async function lookAtServer() {
 const page = await open();
 await page.goto(address);
 if (!(page.url().includes("token"))) console.log("the token has left the address"); else faults.push("the token stays in the address");
-await page.getByRole("button", { name: "Overview" }).waitFor();
+await page.getByRole("button", { name: "Overview", exact: true }).waitFor();
 await page.locator(".processes tbody tr").first().waitFor();
 await look(page, "overview");
 
 await page.keyboard.press("2");
 await rowsIn(page, 2);
-await page.locator(".u-over").waitFor();
+await page.locator(".plot").waitFor();
 await page.waitForFunction(() => document.querySelector(".values dd")?.textContent !== "–");
 // Some rows make a line.
+await page.locator("details.table summary").click();
 await page.waitForFunction(() => document.querySelectorAll("details.table tbody tr").length > 4
   && [...document.querySelectorAll("details.table tbody td:nth-child(2)")].filter((one) => one.textContent !== "–").length > 4);
 await look(page, "monitor");
@@ -300,20 +352,20 @@ await page.keyboard.press("Escape");
 await dialog.waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
-for (const [view, element] of [["area", ".u-over"], ["stacked", ".u-over"], ["split", ".split .u-over"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
+for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
   await page.locator(".toolbar select").first().selectOption(view);
   await page.locator(element).first().waitFor();
   await look(page, view);
 }
 await page.locator(".toolbar select").first().selectOption("line");
 await page.locator(".toolbar select").first().selectOption("split");
-await page.locator(".split .u-over").nth(1).waitFor();
-await page.getByRole("button", { name: "Freeze" }).click();
-const [upper, lower] = await Promise.all([0, 1].map((nth) => page.locator(".split .u-over").nth(nth).boundingBox()));
+await page.locator(".split .plot").nth(1).waitFor();
+await page.getByRole("button", { name: "Freeze", exact: true }).click();
+const [upper, lower] = await Promise.all([0, 1].map((nth) => page.locator(".split .plot").nth(nth).boundingBox()));
 const asked = [];
 page.on("request", (request) => { if (request.url().includes("points=2&") || request.url().endsWith("points=2")) asked.push(request.url()); });
 await page.mouse.move(upper.x + upper.width / 2, upper.y + 50);
-const cursors = () => page.evaluate(() => [...document.querySelectorAll(".split .u-cursor-x")].map((one) => one.style.transform));
+const cursors = () => page.evaluate(() => [...document.querySelectorAll(".split .cursor")].map((one) => one.style.transform));
 const places = await cursors();
 if (places.length < 2 || new Set(places).size !== 1 || !/[1-9]/.test(places[0])) faults.push(`the cursors of the charts are at ${places}`);
 await page.mouse.move(upper.x + 4, upper.y + 50);
@@ -324,12 +376,12 @@ await page.locator(".panel h2", { hasText: "Selection" }).waitFor();
 await page.locator(".panel td.num").first().waitFor();
 if (asked.length !== 1 || !lower) faults.push(`a selection was asked for ${asked.length} times`);
 await page.locator("section.panel", { hasText: "Selection" }).getByRole("button", { name: "Close" }).click();
-await page.getByRole("button", { name: "Continue" }).click();
+await page.getByRole("button", { name: "Continue", exact: true }).click();
 await page.locator(".toolbar select").first().selectOption("line");
 page.once("dialog", (dialog) => dialog.accept("a note <b>here"));
 await page.keyboard.press("n");
 await page.locator(".notes li", { hasText: "a note <b>here" }).waitFor();
-if (!page.url().includes("note=")) faults.push("the address has no note");
+await page.waitForURL((url) => url.href.includes("note="));
 await look(page, "note");
 const before = await page.locator("table.legend tbody tr").count();
 await page.getByRole("button", { name: /^Remove: Available Bytes/ }).click();
@@ -338,16 +390,16 @@ await page.keyboard.press("u");
 await rowsIn(page, before);
 await page.keyboard.press("u");
 await page.locator(".notes").waitFor({ state: "detached" });
-await page.getByRole("button", { name: "Freeze" }).click();
+await page.getByRole("button", { name: "Freeze", exact: true }).click();
 await page.locator(".badge").waitFor();
-const chart = await page.locator(".u-over").boundingBox();
+const chart = await page.locator(".plot").boundingBox();
 await page.mouse.move(chart.x + 4, chart.y + 60);
 await page.mouse.down();
 await page.mouse.move(chart.x + chart.width - 4, chart.y + 90, { steps: 5 });
 await page.mouse.up();
 await page.locator(".panel h2", { hasText: "Selection" }).waitFor();
 await look(page, "selection");
-await page.getByRole("button", { name: "Continue" }).click();
+await page.getByRole("button", { name: "Continue", exact: true }).click();
 
 await page.getByRole("button", { name: /^Explain: / }).first().click();
 await page.locator(".explain h2").waitFor();
@@ -375,34 +427,36 @@ await look(page, "providers");
 await page.keyboard.press("/");
 await page.keyboard.type("memory");
 await page.waitForFunction(() => [...document.querySelectorAll("main tbody tr")].every((row) => /memory/i.test(row.textContent)));
-await page.getByRole("button", { name: "Events" }).click();
+await page.getByRole("button", { name: "Events", exact: true }).click();
 await page.locator("tbody tr", { hasText: "Available MBytes" }).waitFor();
 await look(page, "events");
 await page.keyboard.press("/");
 await page.keyboard.type("no event has this");
 await page.getByText("Nothing was found").waitFor();
 await page.getByRole("searchbox").fill("");
-await page.getByRole("button", { name: "Events" }).focus();
+await page.getByRole("button", { name: "Events", exact: true }).focus();
 await page.keyboard.press("?");
 await page.getByRole("dialog").waitFor();
 await look(page, "keys");
 await page.keyboard.press("Escape");
 
 await lookAtProfiles(page);
+await lookAtTabs();
 
 if (log) {
-  await page.getByRole("button", { name: "Logs" }).click();
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
   await page.locator("input[type=file]").setInputFiles(log);
   await page.waitForFunction(() => document.querySelector(".host select")?.value.startsWith("log"));
   await rowsIn(page, 1);
   await look(page, "log");
-  await page.getByRole("button", { name: "Logs" }).click();
-  await page.getByRole("button", { name: "Show" }).first().waitFor();
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  await page.getByRole("button", { name: "Show", exact: true }).first().waitFor();
   await look(page, "logs");
   await lookAtTwo(page);
   await lookAtThree(page);
   await lookAtMany(page);
   await lookAtMarks(page);
+  await lookAtMoves(page);
   await page.locator(".host select").selectOption({ index: 0 });
 }
 
@@ -411,7 +465,7 @@ for (const theme of ["dark", "contrast"]) {
   await page.locator(".settings select").nth(1).selectOption(theme);
   await page.locator(".processes tbody tr").first().waitFor();
   await look(page, `overview-${theme}`);
-  await page.getByRole("button", { name: "Monitor" }).click();
+  await page.getByRole("button", { name: "Monitor", exact: true }).click();
   await page.locator(".chart, main.empty").first().waitFor();
   await look(page, `monitor-${theme}`);
 }

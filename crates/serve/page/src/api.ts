@@ -17,6 +17,8 @@ export type Host = {
   interval?: number | null; first?: number | null; last?: number | null; records?: number; columns?: number;
   format?: string; hosts?: string[]; damage?: number; bytes?: number; read?: number; upload?: boolean;
   trouble?: string | null; clock?: LogClock;
+  /** Of an upload on its way: what the page called it. */
+  tag?: string;
 };
 export type ObjectInfo = {
   index: number; name: string; english: string; help: string | null; instances: boolean; costly: boolean;
@@ -125,11 +127,11 @@ export async function act<T>(name: string, parameters: Record<string, Value>): P
   return read<T>(await fetch(address(name, parameters), { method: "POST" }));
 }
 
-export async function upload(file: File, progress: (share: number) => void): Promise<{ id: string; profile?: boolean }> {
+export async function upload(file: File, tag: string, progress: (share: number) => void): Promise<{ id: string; profile?: boolean }> {
   // fetch says nothing of its progress.
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", address("logs", { name: file.name }));
+    request.open("POST", address("logs", { name: file.name, tag }));
     request.upload.onprogress = (event) => progress(event.total ? event.loaded / event.total : 0);
     request.onload = () => {
       let body: { id?: string; error?: string } = {};

@@ -1,10 +1,10 @@
-// The chart: uPlot draws lines, areas and stacks; cursor, selection and keys are the same for all.
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
+// The chart: cursor, selection, keys, notes and marks around its picture (`plot.ts`).
+import { signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Data } from "./live";
-import { clock, moment, number, onClock } from "./format";
+import { moment, number } from "./format";
 import { rangesOf } from "./marks";
+import { Plot, type Picture } from "./plot";
 import type { Finding } from "./report";
 import type { Note, View } from "./state";
 
@@ -44,209 +44,183 @@ type Props = {
   colours?: number[];
   onCursor: (time: number | null) => void; onPick: (time: number, series: number) => void;
   onSelect: (from: number, to: number) => void; onZoom: (factor: number, at: number) => void;
+  /** Moves the range by a share of its length. */
+  onPan: (share: number) => void;
   say: (words: string) => void;
 };
 
-/** What uPlot draws: times in seconds, values times their powers. */
-function drawn(props: Props): { rows: (number | null)[][]; order: number[] } {
+/** More lines than these have no dots at the cursor. */
+const MOST_DOTS = 64;
+/** The time at the cursor of charts that belong together. */
+const shared = signal<{ together: string; time: number | null } | null>(null);
+
+/** What is drawn of the properties of a chart. */
+function pictureOf(props: Props, name: string): Picture {
   const { data, powers, view, sweep } = props;
-  let order = data.times.map((_, nth) => nth);
-  let times = data.times.map((time) => time / 1000);
-  if (sweep !== null && times.length > 0) {
-    // The newest rows are left of the line that sweeps, the oldest ones right of it.
-    const newest = times[times.length - 1];
-    const phase = (time: number) => ((time % sweep) + sweep) % sweep;
-    const kept = order.filter((nth) => times[nth] > newest - sweep * 0.985);
-    order = kept.sort((left, right) => phase(times[left]) - phase(times[right]));
-    const at = order.findIndex((nth) => times[nth] === newest);
-    order.splice(at + 1, 0, -1);
-    const line = phase(newest);
-    times = order.map((nth) => (nth < 0 ? line + 1e-3 : phase(times[nth])));
-  }
-  const rows: (number | null)[][] = [times];
-  const sums: number[] = new Array(times.length).fill(0);
-  data.series.forEach((series, which) => {
-    const factor = 10 ** (powers[which] ?? 0);
-    // Null is a hole in the line; undefined is a row of another log, which the line passes.
-    const value = (nth: number) => (nth < 0 ? null : series.values[nth]);
-    rows.push(order.map((nth, place) => {
-      const one = value(nth);
-      if (one === null || one === undefined) return one as null;
-      if (view !== "stacked") return one * factor;
-      sums[place] += one * factor;
-      return sums[place];
-    }));
+  const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+  const lines = data.series.map((series, own) => {
+    const thick = own === props.chosen;
+    const nth = props.colours?.[own] ?? own;
+    const fill = view === "line" || view === "split" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
+    return { values: series.values, factor: 10 ** (powers[own] ?? 0), color: props.highlight && thick ? ink.trim() : colour(nth), fill, width: thick ? 2.5 : 1.2, dash: dash(nth) };
   });
-  return { rows, order };
+  // The line that is chosen is above the others.
+  if (view !== "stacked" && lines[props.chosen]) lines.push(...lines.splice(props.chosen, 1));
+  return { name, times: data.times, lines, stacked: view === "stacked", sweep };
 }
 
 export function Chart(props: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
+  const plot = useRef<Plot | null>(null);
   const now = useRef(props);
-  const order = useRef<number[]>([]);
+  /** The row at the cursor, and how far from the top that is. */
+  const at = useRef<{ row: number; top: number } | null>(null);
   now.current = props;
   const { data, view } = props;
-  const shape = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme,
-    props.sweep, props.colours].join("\t");
+  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, props.colours].join("\t");
+  const timeOf = (row: number): number | null => now.current.data.times[row] ?? null;
 
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const style = getComputedStyle(document.documentElement);
-    const [ink, grid] = [style.getPropertyValue("--soft"), style.getPropertyValue("--grid")];
-    const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } };
-    const series: uPlot.Series[] = [{}];
-    now.current.data.series.forEach((_, own) => {
-      const thick = own === now.current.chosen;
-      const nth = now.current.colours?.[own] ?? own;
-      const stroke = now.current.highlight && thick ? style.getPropertyValue("--ink") : colour(nth);
-      const fill = view === "line" || view === "split" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
-      series.push({ stroke, fill, width: thick ? 2.5 : 1.2, dash: dash(nth), points: { show: false } });
+  /** The values of a row as they are drawn, in a stack with those below. */
+  const heights = (row: number): (number | null)[] => {
+    let sum = 0;
+    return now.current.data.series.map((series, nth) => {
+      const value = series.values[row];
+      const own = (value ?? 0) * 10 ** (now.current.powers[nth] ?? 0);
+      return value == null ? null : now.current.view === "stacked" ? sum += own : own;
     });
-    const bands = view !== "stacked" ? [] : now.current.data.series.slice(1).map((_, nth): uPlot.Band => (
-      { series: [nth + 2, nth + 1] }));
-    const sweeping = now.current.sweep !== null;
-    const options: uPlot.Options = {
-      width: element.clientWidth, height: element.clientHeight, series, bands,
-      tzDate: (seconds) => onClock(seconds * 1000), legend: { show: false }, padding: [8, 8, sweeping ? 10 : 0, 0],
-      scales: {
-        x: { time: !sweeping, range: sweeping ? () => [0, now.current.sweep ?? 1] : undefined },
-        y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(100, high ?? 100)] },
-      },
-      axes: [
-        { ...axis, show: !sweeping, values: (_, ticks) => ticks.map((tick) => clock(tick * 1000)), space: 90 },
-        { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => number(tick)) },
-      ],
-      cursor: {
-        drag: { x: true, y: false, setScale: false }, points: { size: 7 },
-        // Only the place of the cursor is shared; a selection is asked for once.
-        sync: now.current.together ? { key: now.current.together, filters: { pub: (type) => type.startsWith("mousem") || type === "mouseleave" } } : undefined,
-      },
-      hooks: {
-        draw: [drawNotes, drawMarks],
-        setCursor: [(one) => { now.current.onCursor(timeAt(one.cursor.idx)); }],
-        setSelect: [(one) => {
-          if (one.select.width < 4) return;
-          const ends = [one.select.left, one.select.left + one.select.width].map((at) => timeAt(one.posToIdx(at)));
-          if (ends[0] !== null && ends[1] !== null) {
-            now.current.onSelect(Math.min(ends[0], ends[1]), Math.max(ends[0], ends[1]));
-          }
-        }],
-      },
-    };
-    const first = drawn(now.current);
-    order.current = first.order;
-    const made = new uPlot(options, first.rows as uPlot.AlignedData, element);
-    plot.current = made;
-    const resized = new ResizeObserver(() => {
-      made.setSize({ width: element.clientWidth, height: element.clientHeight });
-    });
-    resized.observe(element);
-    return () => { resized.disconnect(); made.destroy(); plot.current = null; };
-  }, [shape]);
-
-  useEffect(() => {
-    const next = drawn(props);
-    order.current = next.order;
-    plot.current?.setData(next.rows as uPlot.AlignedData);
-  }, [data, props.powers.join(), props.notes, props.marks?.map((one) => one.title).join()]);
-
-  const timeAt = (place: number | null | undefined): number | null => {
-    if (place === null || place === undefined) return null;
-    // Right of the newest row is a gap.
-    const nth = order.current[place] === -1 ? order.current[place - 1] ?? -1 : order.current[place] ?? -1;
-    return nth < 0 ? null : now.current.data.times[nth] ?? null;
   };
 
+  /** Shows the cursor at a row, or none. */
+  const mark = (row: number, top: number | null) => {
+    const own = plot.current;
+    if (!own) return;
+    const { left, fine } = own.frame;
+    const x = (own.xOf(row) - left) / fine;
+    const isThere = Number.isFinite(x);
+    own.element.classList.toggle("marked", isThere);
+    const [upright, level] = [".cursor", ".level"].map((one) => own.element.querySelector<HTMLElement>(one));
+    if (upright && isThere) upright.style.transform = `translateX(${x}px)`;
+    if (level) { level.hidden = top === null; level.style.transform = `translateY(${top ?? 0}px)`; }
+    const dots = own.element.querySelector(".dots");
+    if (!dots) return;
+    const places = isThere && now.current.data.series.length <= MOST_DOTS ? heights(row) : [];
+    while (dots.childElementCount < places.length) dots.append(document.createElement("i"));
+    [...dots.children].forEach((dot, nth) => {
+      const [value, { style }] = [places[nth] ?? null, dot as HTMLElement];
+      style.display = value === null ? "none" : "";
+      style.background = colour(now.current.colours?.[nth] ?? nth);
+      if (value !== null) style.transform = `translate(${x}px, ${(own.yOf(value) - own.frame.top) / fine}px)`;
+    });
+  };
+  const move = (row: number, top: number | null) => {
+    at.current = row < 0 ? null : { row, top: top ?? 0 };
+    mark(row, top);
+    now.current.onCursor(timeOf(row));
+    if (now.current.together) shared.value = { together: now.current.together, time: timeOf(row) };
+  };
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const made = new Plot(element, (context, one) => { drawNotes(context, one); drawMarks(context, one); });
+    plot.current = made;
+    for (const part of ["cursor", "level", "select", "dots"]) {
+      const own = document.createElement("div");
+      own.className = part;
+      made.element.append(own);
+    }
+    made.element.addEventListener("drawn", () => { if (at.current) mark(at.current.row, at.current.top); });
+    const stop = listen(made, () => now.current, move, timeOf);
+    const resized = new ResizeObserver(() => made.show(pictureOf(now.current, name)));
+    resized.observe(element);
+    const left = shared.subscribe((one) => {
+      if (!one || one.together !== now.current.together || at.current) return;
+      mark(one.time === null ? -1 : now.current.data.times.indexOf(one.time), null);
+    });
+    return () => { stop(); left(); resized.disconnect(); made.destroy(); plot.current = null; };
+  }, []);
+
+  useLayoutEffect(() => { plot.current?.show(pictureOf(props, name)); },
+    [data, name, props.sweep, props.powers.join(), props.notes, props.marks?.map((one) => one.title).join()]);
+
   /** A line and the words of each note at the row next to its time. */
-  const drawNotes = (one: uPlot) => {
+  const drawNotes = (context: CanvasRenderingContext2D, one: Plot) => {
     const { notes = [], data: { times } } = now.current;
-    const { ctx, bbox } = one;
+    const { left, top, width, height, fine } = one.frame;
     for (const note of notes) {
       if (times.length === 0 || note.time < times[0] - 1000 || note.time > times[times.length - 1] + 1000) continue;
       let near = 0;
       times.forEach((time, nth) => { if (Math.abs(time - note.time) < Math.abs(times[near] - note.time)) near = nth; });
-      const place = order.current.indexOf(near);
-      if (place < 0) continue;
-      const x = Math.round(one.valToPos(one.data[0][place], "x", true));
-      ctx.save();
-      ctx.strokeStyle = ctx.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
-      ctx.setLineDash([4, 4]);
-      ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      ctx.textAlign = x > bbox.left + bbox.width / 2 ? "right" : "left";
-      ctx.fillText(` ${note.text} `, x, bbox.top + 12 * devicePixelRatio);
-      ctx.restore();
+      const x = Math.round(one.xOf(near));
+      if (!Number.isFinite(x)) continue;
+      context.save();
+      context.strokeStyle = context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+      context.setLineDash([4 * fine, 4 * fine]);
+      context.beginPath();
+      context.moveTo(x, top);
+      context.lineTo(x, top + height);
+      context.stroke();
+      context.textAlign = x > left + width / 2 ? "right" : "left";
+      context.fillText(` ${note.text} `, x, top + 12 * fine);
+      context.restore();
     }
   };
 
-  const drawMarks = (one: uPlot) => {
+  const drawMarks = (context: CanvasRenderingContext2D, one: Plot) => {
     const { marks = [], data: { times } } = now.current;
-    const { ctx, bbox } = one;
     const style = getComputedStyle(document.documentElement);
     for (const mark of marks) {
-      ctx.fillStyle = style.getPropertyValue({ critical: "--bad", warning: "--high" }[mark.severity] ?? "--main");
+      context.fillStyle = style.getPropertyValue({ critical: "--bad", warning: "--high" }[mark.severity] ?? "--main");
       const ranges = rangesOf(mark);
-      order.current.forEach((nth, place) => {
+      times.forEach((time, nth) => {
         // A range between two rows is marked at the first of them.
-        const after = times[nth + 1] ?? times[nth] + 1;
-        if (nth < 0 || !ranges.some((part) => part.from < after && part.to >= times[nth])) return;
-        const [x, end] = [place, place + 1].map((at) => one.valToPos(one.data[0][Math.min(at, order.current.length - 1)], "x", true));
-        ctx.fillRect(x, bbox.top, Math.max(2, end - x), MARK * devicePixelRatio);
+        const after = times[nth + 1] ?? time + 1;
+        if (!ranges.some((part) => part.from < after && part.to >= time)) return;
+        const [x, end] = [one.xOf(nth), one.xOf(nth + 1)];
+        if (Number.isFinite(x)) context.fillRect(x, one.frame.top, Math.max(2, end > x ? end - x : 2), MARK * one.frame.fine);
       });
     }
   };
 
-  /** The series nearest to a point of the chart. */
-  const nearest = (top: number, place: number): number => {
-    const made = plot.current;
+  /** The series nearest to a place of the chart. */
+  const nearest = (top: number, row: number): number => {
+    const own = plot.current;
     let [best, least] = [now.current.chosen, 60];
-    made?.data.slice(1).forEach((row, nth) => {
-      const value = row[place];
-      if (value === null || value === undefined || !made) return;
-      const away = Math.abs(made.valToPos(value, "y") - top);
+    heights(row).forEach((value, nth) => {
+      if (value === null || !own) return;
+      const away = Math.abs((own.yOf(value) - own.frame.top) / own.frame.fine - top);
       if (away < least) [best, least] = [nth, away];
     });
     return best;
   };
 
   const onClick = () => {
-    const made = plot.current;
-    const place = made?.cursor.idx;
-    const time = timeAt(place);
-    if (!made || place === null || place === undefined || time === null || (made.select.width ?? 0) > 3) return;
-    if ((made.cursor.top ?? 0) <= MARK * 2 && props.onMark?.(time)) return;
-    props.onPick(time, nearest(made.cursor.top ?? 0, place));
+    const here = at.current;
+    const time = here && timeOf(here.row);
+    if (!here || time === null || plot.current?.element.classList.contains("dragged")) return;
+    if (here.top <= MARK * 2 && props.onMark?.(time)) return;
+    props.onPick(time, nearest(here.top, here.row));
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const made = plot.current;
-    const all = data.times.length;
-    if (!made || all === 0) return;
-    const wide = Math.max(1, Math.round(all / 10));
-    const step: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -wide, PageDown: wide };
-    const here = made.cursor.idx ?? all - 1;
+    const last = data.times.length - 1;
+    if (!plot.current || last < 0) return;
+    const wide = Math.max(1, Math.round((last + 1) / 10));
+    const step: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -wide, PageDown: wide, Home: -last, End: last };
+    const here = Math.min(last, at.current?.row ?? last);
     if (event.key === "Enter") {
-      const time = timeAt(here);
+      const time = timeOf(here);
       if (time !== null) props.onPick(time, props.chosen);
     } else if (event.key === "+" || event.key === "-") {
-      props.onZoom(event.key === "+" ? 0.5 : 2, timeAt(here) ?? data.times[all - 1]);
-    } else if (event.key in step || event.key === "Home" || event.key === "End") {
-      const rows = made.data[0].length;
-      const wanted = event.key === "Home" ? 0 : event.key === "End" ? rows - 1 : here + step[event.key];
-      const to = Math.max(0, Math.min(rows - 1, wanted));
+      props.onZoom(event.key === "+" ? 0.5 : 2, timeOf(here) ?? data.times[last]);
+    } else if (event.shiftKey && event.key.startsWith("Arrow")) {
+      props.onPan(event.key === "ArrowLeft" ? -0.1 : 0.1);
+    } else if (event.key in step) {
+      const to = Math.max(0, Math.min(last, here + step[event.key]));
       const series = data.series[props.chosen];
-      const value = (made.data[props.chosen + 1] ?? [])[to];
-      made.setCursor({
-        left: made.valToPos(made.data[0][to], "x"),
-        top: value === null || value === undefined ? 0 : made.valToPos(value, "y"),
-      });
-      const nth = order.current[to] ?? -1;
-      const words = series && nth >= 0 ? `${series.counter} ${number(series.values[nth])} ${series.unit}` : "";
-      props.say(`${moment(timeAt(to))}: ${words}`);
+      const value = heights(to)[props.chosen];
+      move(to, value == null ? null : (plot.current.yOf(value) - plot.current.frame.top) / plot.current.frame.fine);
+      props.say(`${moment(timeOf(to))}: ${series ? `${series.counter} ${number(series.values[to])} ${series.unit}` : ""}`);
     } else return;
     event.preventDefault();
   };
@@ -255,6 +229,55 @@ export function Chart(props: Props) {
     <div class="chart" ref={box} tabIndex={0} role="application" aria-label={props.label} onClick={onClick}
       onKeyDown={onKeyDown} />
   );
+}
+
+/** Follows the pointer and the wheel over a plot; returns what ends that. */
+function listen(plot: Plot, props: () => Props, move: (row: number, top: number | null) => void, timeOf: (row: number) => number | null): () => void {
+  const { element } = plot;
+  const select = element.querySelector<HTMLElement>(".select");
+  const ended = new AbortController();
+  let from: number | null = null;
+  const placeOf = (event: MouseEvent) => {
+    const { left, top } = element.getBoundingClientRect();
+    return { x: event.clientX - left, y: event.clientY - top };
+  };
+  const rowAt = (x: number) => plot.rowAt(x * plot.frame.fine + plot.frame.left);
+  const on = <K extends keyof HTMLElementEventMap>(name: K, heard: (event: HTMLElementEventMap[K]) => void, passive = true) => (
+    element.addEventListener(name, heard, { signal: ended.signal, passive }));
+  const end = () => { from = null; if (select) select.hidden = true; };
+  end();
+  on("pointerdown", (event) => {
+    element.classList.remove("dragged");
+    if (event.button !== 0) return;
+    from = placeOf(event).x;
+    element.setPointerCapture(event.pointerId);
+  });
+  on("pointermove", (event) => {
+    const { x, y } = placeOf(event);
+    move(rowAt(x), y);
+    if (from === null || !select || Math.abs(x - from) < 4) return;
+    element.classList.add("dragged");
+    select.hidden = false;
+    select.style.transform = `translateX(${Math.min(from, x)}px)`;
+    select.style.width = `${Math.abs(x - from)}px`;
+  });
+  on("pointerup", (event) => {
+    const ends = from === null || !element.classList.contains("dragged") ? [] : [from, placeOf(event).x].map((x) => timeOf(rowAt(x)));
+    end();
+    const [one, other] = ends;
+    if (one != null && other != null) props().onSelect(Math.min(one, other), Math.max(one, other));
+  });
+  on("pointercancel", end);
+  on("pointerleave", () => move(-1, null));
+  on("wheel", (event) => {
+    const { x } = placeOf(event);
+    const aside = event.shiftKey ? event.deltaX || event.deltaY : event.deltaX;
+    if (event.ctrlKey) props().onZoom(event.deltaY < 0 ? 0.8 : 1.25, timeOf(rowAt(x)) ?? Date.now());
+    else if (aside !== 0 && Math.abs(aside) >= Math.abs(event.shiftKey ? 0 : event.deltaY)) props().onPan(aside / element.clientWidth);
+    else return;
+    event.preventDefault();
+  }, false);
+  return () => ended.abort();
 }
 
 /** A small line of the past, for a screen reader a picture without words. */

@@ -110,7 +110,7 @@ export function Compare() {
       </div>
       {both && <><h3>{overlay.value?.path} × {10 ** power}</h3>
         <Chart data={both} powers={both.series.map(() => power)} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
-          label={`${t("compare")}: ${overlay.value?.path}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onSelect={() => {}} say={(words) => { said.value = words; }} />
+          label={`${t("compare")}: ${overlay.value?.path}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} onSelect={() => {}} say={(words) => { said.value = words; }} />
       </>}
       {first && <>
         <p>{parts().map((side, nth) => side && <><Swatch nth={nth} /> {LETTERS[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>

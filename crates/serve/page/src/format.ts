@@ -5,18 +5,28 @@ import { lang } from "./words";
 
 const locale = () => ({ en: "en-US", ko: "ko-KR", ja: "ja-JP", ru: "ru-RU" })[lang.value];
 
+const formats = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+/** A format that is made once: making one takes far longer than using it. */
+function formatOf<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: string, make: () => T): T {
+  let known = formats.get(name) as T | undefined;
+  if (!known) formats.set(name, known = make());
+  return known;
+}
+const rounded = (value: number, digits: number) => (
+  formatOf(`${lang.value} ${digits}`, () => new Intl.NumberFormat(locale(), { maximumFractionDigits: digits })).format(value));
+
 /** A number with four significant digits, or all digits before the point. */
 export function number(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e15 || size < 1e-4)) return value.toExponential(3);
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
-  return value.toLocaleString(locale(), { maximumFractionDigits: digits });
+  return rounded(value, digits);
 }
 
 export function percent(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
-  return `${value.toLocaleString(locale(), { maximumFractionDigits: value < 10 ? 1 : 0 })} %`;
+  return `${rounded(value, value < 10 ? 1 : 0)} %`;
 }
 
 export function bytes(value: number | null | undefined): string {
@@ -25,21 +35,21 @@ export function bytes(value: number | null | undefined): string {
   let unit = 0;
   let size = value;
   while (Math.abs(size) >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
-  return `${size.toLocaleString(locale(), { maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 })} ${units[unit]}`;
+  return `${rounded(size, size < 10 && unit > 0 ? 1 : 0)} ${units[unit]}`;
 }
 
 /** A time as people say it: µs, ms, s. */
 export function brief(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return "–";
   const [size, unit] = seconds < 1e-3 ? [seconds * 1e6, "µs"] : seconds < 1 ? [seconds * 1e3, "ms"] : [seconds, "s"];
-  return `${size.toLocaleString(locale(), { maximumFractionDigits: size < 10 ? 1 : 0 })} ${unit}`;
+  return `${rounded(size, size < 10 ? 1 : 0)} ${unit}`;
 }
 
 /** Bits of a link a second, from bytes. */
 export function bits(value: number): string {
   const size = value * 8;
   const [scaled, unit] = size >= 1e9 ? [size / 1e9, "Gbit/s"] : [size / 1e6, "Mbit/s"];
-  return `${scaled.toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`;
+  return `${rounded(scaled, 1)} ${unit}`;
 }
 
 export function duration(seconds: number | null | undefined): string {
@@ -62,16 +72,18 @@ function minutesAt(milliseconds: number, of: LogClock): number {
 }
 
 function text(milliseconds: number, of: LogClock | null, form: Intl.DateTimeFormatOptions): string {
-  if (of === null) return new Date(milliseconds).toLocaleString(locale(), { ...form, hour12: false });
-  const shifted = new Date(milliseconds + minutesAt(milliseconds, of) * 60_000);
-  return shifted.toLocaleString(locale(), { ...form, hour12: false, timeZone: "UTC" });
+  const timeZone = of === null ? undefined : "UTC";
+  const format = formatOf(`${lang.value} ${JSON.stringify(form)} ${timeZone}`, () => new Intl.DateTimeFormat(locale(), { ...form, hour12: false, timeZone }));
+  return format.format(milliseconds + (of === null ? 0 : minutesAt(milliseconds, of) * 60_000));
 }
 
-/** A date whose hours in the zone of the browser are those on the clock that is shown. */
-export function onClock(milliseconds: number): Date {
-  if (logClock.value === null) return new Date(milliseconds);
-  const shifted = new Date(milliseconds + minutesAt(milliseconds, logClock.value) * 60_000);
-  return new Date(shifted.getTime() + shifted.getTimezoneOffset() * 60_000);
+/** How many minutes the clock that is shown is ahead of UTC. */
+export function minutesEast(milliseconds: number): number {
+  return logClock.value ? minutesAt(milliseconds, logClock.value) : -new Date(milliseconds).getTimezoneOffset();
+}
+
+export function day(milliseconds: number): string {
+  return text(milliseconds, logClock.value, { dateStyle: "short" });
 }
 
 export function clock(milliseconds: number | null | undefined): string {

@@ -1,7 +1,8 @@
 // The rows of the chart: of a log once for a range, of a live machine as they come.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { address, get, type Chart, type Row, type Series, type Statistics } from "./api";
-import { connection, fail, frozen, host, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
+import { nearbyPart, widen } from "./nearby";
+import { connection, fail, frozen, host, hostOf, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
 import { reportChart } from "./report";
 
 export type Data = { times: number[]; series: (Series & { values: (number | null)[]; statistics?: Statistics })[];
@@ -13,9 +14,13 @@ export const hidden = signal(document.visibilityState === "hidden");
 const POINTS = 1200;
 /** A map of many instances is not wider. */
 const HEAT_POINTS = 300;
+/** A range that moves is asked for when it has rested for so many milliseconds. */
+const REST = 150;
 /** Browsers open six connections to a server; some must stay free for questions. */
 const STREAMS = 3;
 
+/** The end of a log, which moves while the log is on its way. */
+const end = computed(() => (isLive() ? null : hostOf(host.value)?.last ?? null));
 let shownHost = "";
 let stop: () => void = () => {};
 
@@ -30,6 +35,7 @@ export function follow(): void {
     const wanted = { host: host.value, paths: paths.value, range: range.value, span: span.value, points: view.value === "heat" ? HEAT_POINTS : POINTS };
     // Values of one host must not stand under the name of another.
     if (wanted.host !== shownHost) { data.value = EMPTY; shownHost = wanted.host; }
+    void end.value;
     const idle = screen.value !== "monitor" && screen.value !== "report";
     const isPaused = hidden.value || frozen.value;
     stop();
@@ -38,7 +44,8 @@ export function follow(): void {
     if (wanted.paths.length === 0) { data.value = EMPTY; return; }
     const control = new AbortController();
     stop = () => control.abort();
-    void load(wanted, control.signal);
+    // What it reads of other things is no reason to load again.
+    untracked(() => void load(wanted, control.signal));
   });
 }
 
@@ -47,6 +54,17 @@ type Wanted = { host: string; paths: string[]; range: [number, number] | null; s
 async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
   const live = isLive() && !wanted.range;
   if (inReport) { data.value = reportChart(wanted.paths, wanted.range, wanted.points); return; }
+  if (wanted.range) {
+    const moving = { ...wanted, range: wanted.range };
+    const draw = () => {
+      const part = signal.aborted ? null : nearbyPart(moving);
+      if (part) data.value = part;
+      return part !== null;
+    };
+    const isDrawn = draw();
+    widen(moving, take, draw);
+    if (isDrawn) await pause(REST, signal);
+  }
   while (!signal.aborted) {
     try {
       const [from, to] = wanted.range ?? [live ? Date.now() - wanted.span * 1000 : null, null];
@@ -59,6 +77,7 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
       if (!live) return;
       if (chart.decimated) { await pause(2000, signal); continue; }
       await rows(wanted, Math.max(0, (chart.next ?? 1) - 1), signal);
+      await pause(1000, signal);
     } catch (error) {
       if (signal.aborted) return;
       fail(error);
@@ -73,41 +92,64 @@ const pause = (milliseconds: number, signal: AbortSignal) => new Promise<void>((
   signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
 });
 
-/** Rows as they come: by a stream while few pages of this browser have one, else by asking again and again. */
+/** What comes from the server, and goes from the page that hears it to the others of this browser. */
+type News = { row: Row } | { series: Series[] } | { trouble: string } | { connection: "there" | "gone" };
+
+/** Rows as they come. Pages of this browser that show the same have one of them ask, and tell the others. */
 async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise<void> {
-  for (let slot = 0; slot < STREAMS && navigator.locks; slot += 1) {
-    const held = await navigator.locks.request(`tally-stream-${slot}`, { ifAvailable: true }, async (lock) => {
-      if (!lock) return false;
-      await stream(wanted, after, signal);
-      return true;
-    });
-    if (held) return;
-  }
+  const name = `tally ${JSON.stringify([wanted.host, wanted.paths])}`;
   let last = after;
-  while (!signal.aborted) {
-    const asked = { host: wanted.host, path: wanted.paths, after: last };
-    const news = await get<{ series: Series[]; rows: Row[] }>("rows", asked, signal);
-    align(news.series);
-    for (const row of news.rows) { append(row, wanted.span); last = row.row; }
-    await pause(1000, signal);
+  const take = (news: News) => {
+    if ("series" in news) return align(news.series);
+    if ("trouble" in news) { trouble.value = news.trouble; return; }
+    if ("connection" in news) { connection.value = news.connection; return; }
+    trouble.value = null;
+    if (news.row.row <= last) return;
+    last = news.row.row;
+    append(news.row, wanted.span);
+  };
+  const ask = async () => {
+    const news = await get<{ series: Series[]; rows: Row[] }>("rows", { host: wanted.host, path: wanted.paths, after: last }, signal);
+    return [{ series: news.series }, ...news.rows.map((row) => ({ row }))];
+  };
+  if (!navigator.locks) {
+    for (; !signal.aborted; await pause(1000, signal)) (await ask()).forEach(take);
+    return;
   }
+  const channel = new BroadcastChannel(name);
+  signal.addEventListener("abort", () => channel.close(), { once: true });
+  channel.onmessage = async ({ data: news }: MessageEvent<News>) => {
+    // Rows between the answer that began this and the first one that was told.
+    try { if ("row" in news && news.row.row > last + 1) (await ask()).forEach(take); } catch { /* the page that asks says it */ }
+    if (!signal.aborted) take(news);
+  };
+  const tell = (news: News) => {
+    if (signal.aborted) return;
+    channel.postMessage(news);
+    take(news);
+  };
+  await navigator.locks.request(name, { signal }, async () => {
+    for (let slot = 0; slot < STREAMS; slot += 1) {
+      const held = await navigator.locks.request(`tally-stream-${slot}`, { ifAvailable: true }, async (lock) => {
+        if (lock) await stream(wanted.paths, last, tell, signal);
+        return lock !== null;
+      });
+      if (held) return;
+    }
+    // Pages that show other things have the streams.
+    for (; !signal.aborted; await pause(1000, signal)) (await ask()).forEach(tell);
+  });
 }
 
-function stream(wanted: Wanted, after: number, signal: AbortSignal): Promise<void> {
+function stream(path: string[], after: number, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     // The browser connects again by itself, and says the last row that it has.
-    const source = new EventSource(address("stream", { path: wanted.paths, after }));
-    let waits: (Row | null)[] = [];
-    const flush = () => { for (const row of waits) if (row) append(row, wanted.span); waits = []; };
-    source.addEventListener("series", (event) => { flush(); align(JSON.parse(event.data).series); });
-    source.addEventListener("trouble", (event) => { trouble.value = JSON.parse(event.data).error; });
-    source.onmessage = (event) => {
-      trouble.value = null;
-      waits.push(JSON.parse(event.data));
-      queueMicrotask(flush);
-    };
-    source.onopen = () => { connection.value = "there"; };
-    source.onerror = () => { connection.value = "gone"; if (source.readyState === 2) end(); };
+    const source = new EventSource(address("stream", { path, after }));
+    source.addEventListener("series", (event) => tell({ series: JSON.parse(event.data).series }));
+    source.addEventListener("trouble", (event) => tell({ trouble: JSON.parse(event.data).error }));
+    source.onmessage = (event) => tell({ row: JSON.parse(event.data) });
+    source.onopen = () => tell({ connection: "there" });
+    source.onerror = () => { tell({ connection: "gone" }); if (source.readyState === 2) end(); };
     const end = () => { source.close(); resolve(); };
     signal.addEventListener("abort", end, { once: true });
   });

@@ -9,30 +9,40 @@ import { t } from "./words";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
 
-/** Sends files, and shows the first chart of the last one. */
+/** How often the page asks how far a log is. */
+const PERIOD = 300;
+
+/** Sends files, and shows the first chart of the last one; of a long one before all of it has come. */
 export async function take(files: Iterable<File>): Promise<void> {
   for (const file of files) {
     const own = { name: file.name, share: 0 };
     uploads.value = [...uploads.value, own];
     const note = (share: number) => { uploads.value = uploads.value.map((one) => (one === own ? Object.assign(own, { share }) : one)).slice(); };
-    try {
-      const { id, profile: isProfile } = await upload(file, note);
-      if (isProfile) { profile.value = id; show("profile"); continue; }
+    const tag = Math.random().toString(36);
+    let early = "";
+    const timer = setInterval(async () => {
       await loadHosts();
-      await ready(id);
+      const log = hosts.value.find((one) => one.tag === tag && one.last != null);
+      if (log && !early) { early = log.id; await open(log.id); }
+    }, PERIOD);
+    try {
+      const { id, profile: isProfile } = await upload(file, tag, note);
+      clearInterval(timer);
+      if (isProfile) { profile.value = id; show("profile"); } else await ready(id, early === id);
     } catch (error) { fail(error); }
+    clearInterval(timer);
     uploads.value = uploads.value.filter((one) => one !== own);
   }
 }
 
-export async function ready(id: string): Promise<void> {
+export async function ready(id: string, isShown = false): Promise<void> {
   for (;;) {
     await loadHosts();
     const log = hosts.value.find((one) => one.id === id);
     if (!log) return;
     if (log.state === "failed") { trouble.value = log.error ?? log.name; return; }
-    if (log.state === "ready") { await open(id); return; }
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    if (log.state === "ready") { if (!isShown) await open(id); return; }
+    await new Promise((resolve) => setTimeout(resolve, PERIOD));
   }
 }
 
@@ -75,7 +85,7 @@ function Log({ log }: { log: Host }) {
     <section class="card"><h2>{log.name}</h2>
       {log.state === "opening" && <p>{t("reading")} <progress aria-label={log.name} value={log.read ?? 0} max={log.bytes || 1} /></p>}
       {log.state === "failed" && <p class="bad">{t("failed")}: {log.error}</p>}
-      {log.state === "ready" && <dl>
+      {log.first != null && <dl>
         <dt>{t("format")}</dt><dd>{log.format}, {bytes(log.bytes)}</dd>
         <dt>{t("source")}</dt><dd>{(log.hosts ?? []).join(", ")}</dd>
         <dt>{t("records")}</dt><dd>{number(log.records)}</dd>
@@ -86,11 +96,11 @@ function Log({ log }: { log: Host }) {
         <dt>{t("interval")}</dt><dd>{log.interval == null ? "–" : `${number(log.interval)} s`}</dd>
         {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}</dd></>}
       </dl>}
-      <p>{log.state === "ready" && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
+      <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
         {log.state === "ready" && <> <label>{t("saveAs")} <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map((one) => <option>{one}</option>)}</select></label>
           {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}
           <a class="button" download href={address("convert", { host: log.id, format, ...part })}>{t("download")}</a> </>}
-        {log.upload && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
+        {log.upload && !log.tag && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
     </section>
   );
 }

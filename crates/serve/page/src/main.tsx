@@ -112,6 +112,7 @@ addEventListener("keydown", (event) => {
 
 async function begin(): Promise<void> {
   readAddress();
+  addEventListener("hashchange", readAddress);
   if (inReport) {
     await readReport();
     logClock.value = report?.clock ?? null;
@@ -120,23 +121,31 @@ async function begin(): Promise<void> {
     if (paths.value.length === 0) paths.value = (report?.series ?? []).map((one) => one.path);
     return;
   }
+  // The counters of the first chart do not wait for the list of hosts; one that is still read is asked again below.
+  const named = host.value;
+  const early = paths.value.length === 0 ? get<string[]>("usual", { host: named || null }).catch(() => null) : null;
   await loadHosts();
   if (paths.value.length === 0 && host.value) {
     const state = hostOf(host.value);
     if (state?.kind === "log" && !location.hash.includes("host=")) {
       if (state.state === "ready") await open(host.value); else show("logs");
     } else {
-      try { addPaths(await get<string[]>("usual", { host: host.value })); } catch (error) { fail(error); }
+      const first = named === host.value || !named ? await early : null;
+      try { addPaths(first ?? await get<string[]>("usual", { host: host.value })); } catch (error) { fail(error); }
     }
   }
 }
 
+/** What is known within so many milliseconds is drawn at once, instead of an empty page before. */
+const SOON = 100;
 const frame = () => render(<App />, document.getElementById("app") as HTMLElement);
-if (!inReport) frame();
+let isLate = false;
+const late = setTimeout(() => { isLate = true; if (!inReport) frame(); }, SOON);
 void begin().then(() => {
-  if (inReport) frame();
+  clearTimeout(late);
   keepAddress();
   follow();
+  if (inReport || !isLate) frame();
   effect(() => { document.documentElement.lang = lang.value; remember("lang", lang.value); });
   // A source that comes back, and logs that are read.
   setInterval(() => { if (!hidden.value && (connection.value === "gone" || frozen.value)) void loadHosts(); }, 3000);

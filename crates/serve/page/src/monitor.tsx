@@ -1,6 +1,6 @@
 // The monitor: toolbar, chart, value bar, legend, statistics of a selection, and who caused a spike.
 import { signal, useComputed, useSignalEffect } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
@@ -8,10 +8,11 @@ import { Heat } from "./heat";
 import { data, type Data } from "./live";
 import { Marks, openMark, useFindings } from "./marks";
 import {
-  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, inReport, isLive, MOST_NOTES, notes,
+  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, MOST_NOTES, notes,
   paths, range, said, screen, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
 import type { Finding } from "./report";
+import { statisticsOf } from "./statistics";
 import { t, type Word } from "./words";
 
 const selection = signal<[number, number] | null>(null);
@@ -40,18 +41,6 @@ export async function ask(time: number, path: string | null): Promise<void> {
   } catch (error) { fail(error); }
 }
 
-/** The statistics of a series over what the chart shows. */
-export function statisticsOf(values: (number | null)[]): Statistics {
-  let [count, sum, least, most] = [0, 0, Infinity, -Infinity];
-  let last: number | undefined;
-  for (const value of values) {
-    if (value == null) continue;
-    count += 1; sum += value; last = value;
-    least = Math.min(least, value); most = Math.max(most, value);
-  }
-  return count === 0 ? { count } : { count, last, avg: sum / count, min: least, max: most, sum };
-}
-
 export function Monitor() {
   const shown = data.value;
   const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
@@ -75,6 +64,14 @@ export function Monitor() {
     const half = Math.max(1000, (end - begin) * factor / 2);
     range.value = factor > 1 && !range.value ? null : [at - half, at + half];
   };
+  const pan = (share: number) => {
+    const [begin, end] = range.value ?? [shown.times[0], shown.times[shown.times.length - 1]];
+    if (begin === undefined || end === undefined || end <= begin) return;
+    const all = hostOf(host.value);
+    const [least, most] = isLive() || inReport ? [-Infinity, Date.now()] : [all?.first ?? -Infinity, all?.last ?? Infinity];
+    const by = Math.max(Math.min(share * (end - begin), most - end), least - begin);
+    range.value = [begin + by, end + by];
+  };
   if (paths.value.length === 0) {
     return <main class="empty"><p>{t("none")}</p><button onClick={() => { adding.value = true; }}>{t("add")}</button></main>;
   }
@@ -82,7 +79,7 @@ export function Monitor() {
   const graph = view.value === "line" || view.value === "area" || view.value === "stacked";
   const common = {
     marks, onMark: (time: number) => openMark(marks, time),
-    highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom,
+    highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom, onPan: pan,
     sweep: live && sweep.value && !shown.decimated ? span.value : null,
     onCursor: (time: number | null) => { cursor.value = time; }, say: (words: string) => { said.value = words; },
   };
@@ -293,19 +290,20 @@ function Causes() {
 
 /** The same values for those who can not see the chart: the newest rows first. */
 function Table({ shown: all }: { shown: Data }) {
+  const [open, setOpen] = useState(false);
   const shown = { ...all, series: all.series.slice(0, MOST_ROWS) };
   const most = 50;
   const step = Math.max(1, Math.ceil(shown.times.length / most));
   const rows = shown.times.map((_, nth) => nth).reverse().filter((_, nth) => nth % step === 0);
   return (
-    <details class="table"><summary>{t("data")}</summary>
-      <div class="scroll" tabIndex={0} role="region" aria-label={t("data")}><table>
+    <details class="table" onToggle={(event) => setOpen(event.currentTarget.open)}><summary>{t("data")}</summary>
+      {open && <div class="scroll" tabIndex={0} role="region" aria-label={t("data")}><table>
         <thead><tr><th>{t("time")}</th>{shown.series.map((one) => <th class="num">{one.counter} {one.instance ?? ""}</th>)}</tr></thead>
         <tbody>{rows.map((nth) => (
           <tr><th scope="row">{moment(shown.times[nth])}</th>
             {shown.series.map((one) => <td class="num">{number(one.values[nth])}</td>)}</tr>))}
         </tbody>
-      </table></div>
+      </table></div>}
     </details>
   );
 }

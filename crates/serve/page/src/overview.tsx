@@ -167,7 +167,7 @@ export function HostPicker() {
       <select value={host.value} onChange={(event) => choose(event.currentTarget.value)}>
         {hosts.value.flatMap((one) => {
           const more = (one.hosts ?? []).slice(1).map((name) => <option value={`${one.id}/${name}`}>{one.name}: {name}</option>);
-          return [<option value={one.id} disabled={one.state !== "ready"}>{one.kind === "live" ? `${one.name} – ${t("live")}` : one.name}</option>, ...more];
+          return [<option value={one.id} disabled={one.state !== "ready" && one.first == null}>{one.kind === "live" ? `${one.name} – ${t("live")}` : one.name}</option>, ...more];
         })}
       </select>
     </label>

@@ -55,7 +55,7 @@ export function ReportPage() {
           <section class="block"><h2>{object}</h2>
             <Chart data={shown} powers={shown.series.map((one) => powerOf(one.values, one.unit))} view="line" chosen={-1} colours={before && inPairs(own)}
               highlight={false} sweep={null} theme={theme.value} label={`${t("chart")}: ${object}`}
-              onCursor={() => {}} onPick={() => {}} onZoom={() => {}} say={() => {}}
+              onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} say={() => {}}
               onSelect={(from, to) => { batch(() => { paths.value = own.map((one) => one.path); range.value = [from, to]; show("monitor"); }); }} />
             <ul class="key">{shown.series.map((one, nth) => (
               <li><svg class="swatch" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke={colour(before ? inPairs(own)[nth] : nth)} stroke-dasharray={before && dash(inPairs(own)[nth])?.join()} stroke-width="3" /></svg>

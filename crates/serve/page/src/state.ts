@@ -101,12 +101,18 @@ type Shown = ReturnType<typeof shown>;
 /** What the monitor showed before each of the last changes. */
 export const undoable = signal<Shown[]>([]);
 let before: Shown | null = null;
+/** Changes of the range within so many milliseconds are one. */
+const ONE_MOVE = 1000;
+let moved = 0;
 
 /** Keeps what was shown before a change; the first counters are no change. */
 function keepChanges(): void {
   effect(() => {
     const now = shown();
-    if (before && before.paths.length > 0) undoable.value = [...undoable.peek(), before].slice(-MOST_UNDONE);
+    const goesOn = before?.range && now.range && performance.now() - moved < ONE_MOVE
+      && Object.entries(now).every(([key, value]) => key === "range" || value === before?.[key as keyof Shown]);
+    if (before?.range !== now.range) moved = performance.now();
+    if (before && before.paths.length > 0 && !goesOn) undoable.value = [...undoable.peek(), before].slice(-MOST_UNDONE);
     before = now;
   });
 }
@@ -148,6 +154,17 @@ export function readAddress(): void {
   });
 }
 
+/** Browsers refuse an address that changes with every frame. */
+const ADDRESS_PERIOD = 250;
+let [kept, later] = [-Infinity, 0];
+function keep(address: string): void {
+  clearTimeout(later);
+  const wait = kept + ADDRESS_PERIOD - performance.now();
+  if (wait > 0) { later = setTimeout(() => keep(address), wait); return; }
+  kept = performance.now();
+  history.replaceState(null, "", address);
+}
+
 export function keepAddress(): void {
   keepChanges();
   effect(() => {
@@ -164,9 +181,8 @@ export function keepAddress(): void {
     if (screen.value === "explain") search.set("counter", explained.value);
     if (screen.value === "profile" && profile.value) search.set("id", profile.value);
     if (cursor.value !== null) search.set("at", String(Math.round(cursor.value)));
-    history.replaceState(null, "", `#${screen.value}?${search}`);
+    keep(`#${screen.value}?${search}`);
   });
-  addEventListener("hashchange", readAddress);
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
     remember("theme", theme.value);
