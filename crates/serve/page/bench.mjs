@@ -160,6 +160,34 @@ async function panning(browser) {
   }
 }
 
+/** What a sample of about a thousand live series costs the page. */
+async function many(browser) {
+  const server = await serve("--live");
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const page = await context.newPage();
+  await page.goto(server.address);
+  const found = await page.evaluate(async () => {
+    const [counters, instances] = await Promise.all(["counters?object=Process", "instances?object=Process"].map(async (one) => (await fetch(`api/v1/${one}`)).json()));
+    return { names: counters.map((one) => one.english), instances: instances.length };
+  });
+  const paths = found.names.slice(0, Math.ceil(1000 / Math.max(1, found.instances))).map((name) => `\\Process(*)\\${name}`);
+  await page.evaluate((search) => { location.hash = `#monitor?${search}`; }, String(new URLSearchParams(paths.map((path) => ["path", path]))));
+  await page.waitForFunction(() => /\d/.test(document.querySelector(".legend tfoot, .legend tbody tr:last-child")?.textContent ?? ""));
+  await pause(15);
+  const cdp = await context.newCDPSession(page);
+  await cdp.send("Profiler.enable");
+  await cdp.send("Profiler.start");
+  await pause(10);
+  const { profile } = await cdp.send("Profiler.stop");
+  const names = new Map(profile.nodes.map((one) => [one.id, one.callFrame.functionName]));
+  const busy = profile.samples.reduce((sum, id, nth) => sum + (names.get(id) === "(idle)" ? 0 : profile.timeDeltas[nth]), 0) / 1000;
+  const series = await page.evaluate(() => document.querySelectorAll("table.legend tbody tr").length);
+  const more = await page.evaluate(() => document.querySelector("table.legend tbody tr:last-child td[colspan]")?.textContent ?? "");
+  row(`live series (${series}${more}): processor time of the page for a sample`, milliseconds(busy / 10));
+  await context.close();
+  server.child.kill();
+}
+
 /** A large BLG dropped on the page: until its first chart, and the memory of the server. */
 async function large(browser) {
   const source = csv("large.csv", 100, 20_000);
@@ -207,6 +235,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? 
 try {
   if (wants("first")) await first(browser);
   if (wants("tabs")) await tabs(browser);
+  if (wants("many")) await many(browser);
   if (wants("panning")) { row("series × points", "frames a second", "median", "95 %", "charts drawn a second"); await panning(browser); }
   if (wants("large")) await large(browser);
 } finally {

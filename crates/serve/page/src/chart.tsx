@@ -20,11 +20,13 @@ export const colour = (nth: number) => {
 };
 export const dash = (nth: number) => DASHES[Math.floor(nth / COLOURS.length) % DASHES.length];
 
-/** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". */
-export function powerOf(values: (number | null)[], unit: string): number {
+/** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". A line keeps the
+    one that it had while it does not get too small: a scale that changes with every sample can not be read. */
+export function powerOf(values: (number | null)[], unit: string, before?: number): number {
   let most = 0;
   for (const value of values) if (value !== null && Math.abs(value) > most) most = Math.abs(value);
   if (most === 0 || (unit === "%" && most <= 1000)) return 0;
+  if (before !== undefined && most * 10 ** before <= 100 && most * 10 ** before > 4) return before;
   return Math.max(-9, Math.min(7, Math.floor(2 - Math.log10(most) + 1e-9)));
 }
 
@@ -131,7 +133,7 @@ export function Chart(props: Props) {
     }
     made.element.addEventListener("drawn", () => { if (at.current) mark(at.current.row, at.current.top); });
     const stop = listen(made, () => now.current, move, timeOf);
-    const resized = new ResizeObserver(() => made.show(pictureOf(now.current, name)));
+    const resized = new ResizeObserver(() => { made.resized(); made.show(pictureOf(now.current, name)); });
     resized.observe(element);
     const left = shared.subscribe((one) => {
       if (!one || one.together !== now.current.together || at.current) return;

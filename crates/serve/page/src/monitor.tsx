@@ -1,6 +1,6 @@
 // The monitor: toolbar, chart, value bar, legend, statistics of a selection, and who caused a spike.
 import { signal, useComputed, useSignalEffect } from "@preact/signals";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
@@ -43,10 +43,15 @@ export async function ask(time: number, path: string | null): Promise<void> {
 
 export function Monitor() {
   const shown = data.value;
-  const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
-  const powers = useMemo(() => shown.series.map((one) => powerOf(one.values, one.unit)), [shown]);
-  const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
   const live = isLive() && !range.value && !inReport;
+  const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
+  const before = useRef(new Map<string, number>());
+  const powers = useMemo(() => {
+    const now = shown.series.map((one) => powerOf(one.values, one.unit, live ? before.current.get(one.path) : undefined));
+    before.current = new Map(shown.series.map((one, nth) => [one.path, now[nth]]));
+    return now;
+  }, [shown]);
+  const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
   const marks = nextMarks = useFindings();
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
 

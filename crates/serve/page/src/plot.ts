@@ -63,13 +63,19 @@ export class Plot {
   private wanted: Drawn | null = null;
   private isBusy = false;
   private timer = 0;
+  /** Width and height; asking for them makes the browser lay out the page. */
+  private size: [number, number];
 
   /** In an element; `decorate` draws notes and marks below the lines. */
   constructor(private readonly box: HTMLElement, private readonly decorate: (context: CanvasRenderingContext2D, plot: Plot) => void) {
     this.element.className = "plot";
     this.element.setAttribute("aria-hidden", "true");
     box.append(this.back, this.front, this.element);
+    this.size = [box.clientWidth, box.clientHeight];
   }
+
+  /** The box has another size. */
+  resized(): void { this.size = [this.box.clientWidth, this.box.clientHeight]; }
 
   destroy(): void {
     cancelAnimationFrame(this.timer);
@@ -106,7 +112,7 @@ export class Plot {
 
   private frameOf(sweep: number | null): Frame {
     const fine = devicePixelRatio;
-    const [wide, high] = [this.box.clientWidth - LEFT - RIGHT, this.box.clientHeight - TOP - (sweep === null ? BOTTOM : 10)];
+    const [wide, high] = [this.size[0] - LEFT - RIGHT, this.size[1] - TOP - (sweep === null ? BOTTOM : 10)];
     return { left: Math.round(LEFT * fine), top: Math.round(TOP * fine), width: Math.max(1, Math.round(wide * fine)), height: Math.max(1, Math.round(high * fine)), fine };
   }
 
@@ -202,10 +208,10 @@ export class Plot {
     const [context, drawn] = [this.back.getContext("2d"), this.drawn];
     if (!context || !drawn) return;
     const { frame: { left, top, width, height, fine }, picture, low, high } = drawn;
-    const [all, tall] = [this.box.clientWidth, this.box.clientHeight].map((one) => Math.round(one * fine));
+    const [all, tall] = this.size.map((one) => Math.round(one * fine));
     if (this.back.width !== all || this.back.height !== tall) {
       Object.assign(this.back, { width: all, height: tall });
-      Object.assign(this.back.style, { width: `${this.box.clientWidth}px`, height: `${this.box.clientHeight}px` });
+      Object.assign(this.back.style, { width: `${this.size[0]}px`, height: `${this.size[1]}px` });
     }
     context.clearRect(0, 0, all, tall);
     const style = getComputedStyle(document.documentElement);
