@@ -1,7 +1,7 @@
 // Measures the page in a real browser, and its server: node bench.mjs TALLY. `cargo xtask bench web` runs it.
 // It prints lines of a table. The machine is noisy: times are medians, the processor's time is that of processes.
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -160,6 +160,54 @@ async function panning(browser) {
   }
 }
 
+/** The page beside that of Netdata, if Debian's is installed: bytes on the wire, requests, first paint, and the first canvas
+    or picture of a chart. What goes to another server is refused. */
+async function peer(browser) {
+  const netdata = "/usr/sbin/netdata";
+  const ours = await serve("--live");
+  const looks = [["tally serve, overview", ours.address], ["tally serve, chart", `${ours.address}#monitor`]];
+  if (existsSync(netdata)) {
+    const kept = join(folder, "netdata");
+    mkdirSync(kept);
+    const options = [["global", "run as user", "root"], ["db", "mode", "ram"], ["directories", "cache", kept], ["directories", "lib", kept], ["logs", "debug", "none"], ["logs", "error", "none"], ["logs", "access", "none"],
+      ["plugins", "tc", "no"], ["plugins", "idlejitter", "no"], ["registry", "enabled", "no"], ["global", "pthread stack size", "256 KiB"]];
+    writeFileSync(join(kept, "netdata.conf"), options.map(([part, name, value]) => `[${part}]\n${name} = ${value}`).join("\n"));
+    running.push(spawn(netdata, ["-D", "-i", "127.0.0.1", "-p", "19998", "-c", join(kept, "netdata.conf"), "-P", join(kept, "pid")], { stdio: "ignore" }));
+    for (let trial = 0; trial < 100 && !(await fetch("http://127.0.0.1:19998/").catch(() => null))?.ok; trial += 1) await pause(0.2);
+    await pause(3);
+    looks.push(["Netdata 1.37, dashboard", "http://127.0.0.1:19998/"]);
+  }
+  row("page", "bytes on the wire", "requests", "first paint", "first chart");
+  for (const [name, address] of looks) {
+    const measured = [];
+    for (let nth = 0; nth < 5; nth += 1) {
+      const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, serviceWorkers: "block" });
+      await context.route((url) => url.hostname !== "127.0.0.1", (route) => route.abort());
+      const page = await context.newPage();
+      const cdp = await context.newCDPSession(page);
+      await cdp.send("Network.enable");
+      let [bytes, requests] = [0, 0];
+      cdp.on("Network.loadingFinished", ({ encodedDataLength }) => { bytes += encodedDataLength; requests += 1; });
+      await page.goto(address, { waitUntil: "commit" });
+      const chart = await page.evaluate(() => new Promise((resolve) => {
+        // Ours: the processors of the overview, or a plot; Netdata's: the first pictures of gauges and charts.
+        const look = () => (document.querySelector(".overview .spark, .plot, .netdata-container canvas, .netdata-container svg, [id^=gauge] canvas, canvas.easyPieChart, .easyPieChart canvas")
+          ? requestAnimationFrame(() => resolve(performance.now())) : setTimeout(look, 2));
+        setTimeout(() => resolve(Infinity), 30_000);
+        look();
+      }));
+      await pause(2);
+      const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity);
+      measured.push({ bytes, requests, paint, chart });
+      if (nth === 0 && process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name.replace(/\W+/g, "-")}.png`) });
+      await context.close();
+    }
+    const of = (key) => median(measured.map((one) => one[key]));
+    row(name, `${(of("bytes") / 1000).toFixed(0)} kB`, of("requests"), milliseconds(of("paint")), milliseconds(of("chart")));
+  }
+  for (const child of running) child.kill();
+}
+
 /** What a sample of about a thousand live series costs the page. */
 async function many(browser) {
   const server = await serve("--live");
@@ -236,6 +284,7 @@ try {
   if (wants("first")) await first(browser);
   if (wants("tabs")) await tabs(browser);
   if (wants("many")) await many(browser);
+  if (wants("peer")) await peer(browser);
   if (wants("panning")) { row("series × points", "frames a second", "median", "95 %", "charts drawn a second"); await panning(browser); }
   if (wants("large")) await large(browser);
 } finally {

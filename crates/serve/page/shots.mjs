@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { lookAtStates } from "./states.mjs";
 
 const [address, folder, log] = process.argv.slice(2);
 // What the screens of a report must show, one or the other.
@@ -442,6 +443,7 @@ await page.keyboard.press("Escape");
 
 await lookAtProfiles(page);
 await lookAtTabs();
+await lookAtStates({ open, look, faults, address });
 
 if (log) {
   await page.getByRole("button", { name: "Logs", exact: true }).click();
