@@ -20,6 +20,7 @@
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
 //! | `clr-stress [--runs N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
+//! | `engines` | newer receivers of metrics (Prometheus 3, VictoriaMetrics), fetched, and the tests that send to them |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 //! | `bench --compare REV [--turns N] [--instructions] [JOB...]` | another revision and these files, in turns |
 
@@ -31,6 +32,7 @@ mod bench;
 mod big_endian;
 mod clr_stress;
 mod dist;
+mod engines;
 mod features;
 mod fuzz;
 mod lint;
@@ -116,6 +118,11 @@ const TASKS: &[Task] = &[
         name: "clr-stress",
         summary: ".NET programs with and without the profiler, again and again [--runs N] [WORD...]",
         run: clr_stress::run,
+    },
+    Task {
+        name: "engines",
+        summary: "newer receivers of metrics, fetched from later versions of Debian, and the tests with them",
+        run: engines::run,
     },
     Task {
         name: "bench",

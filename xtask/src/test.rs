@@ -94,6 +94,7 @@ const ALL: &[&[&str]] = &[
     &["fuzz", "--runs", "2000000"],
     &["dist", "--twice", "--check"],
     &["newcomer"],
+    &["engines"],
 ];
 
 /// Runs everything that compares with other programs and systems, however long it takes; a failure does not

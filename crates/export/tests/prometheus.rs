@@ -22,7 +22,7 @@ use tallymon_export::profile::Profile;
 use tallymon_export::promql::query;
 use tallymon_export::remote_write::RemoteWrite;
 use tallymon_export::series::families;
-use tallymon_testkit::{Scratch, peer};
+use tallymon_testkit::{Scratch, peer, skip};
 
 /// Longer than Prometheus takes on a loaded machine; a test that waits so long fails.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -265,6 +265,48 @@ fn remote_write_gives_the_same_values_and_ends_series() {
     cells[gauge] = Cell::missing(NoValue::NoInstance);
     assert_eq!(write(at, &request(0, file_time(now + 1), &cells)), 204);
     assert_eq!(ask(at, &labelled, now as f64 + 1.0), None);
+}
+
+/// VictoriaMetrics of a later Debian, which `cargo xtask engines` fetches.
+fn victoria_metrics(folder: &Path) -> Option<(Running, SocketAddr)> {
+    let Some(engines) = std::env::var_os("TALLYMON_ENGINES") else {
+        skip("VictoriaMetrics is not here: 'cargo xtask engines' fetches it");
+        return None;
+    };
+    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let child = Command::new(Path::new(&engines).join("usr/bin/victoria-metrics"))
+        .arg(format!("-storageDataPath={}", folder.join("data").display()))
+        .arg(format!("-httpListenAddr={at}"))
+        // What was written a moment ago is asked for.
+        .arg("-search.latencyOffset=0s")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    Some((Running(child.unwrap()), at))
+}
+
+#[test]
+fn victoria_metrics_has_the_values_of_every_counter_type() {
+    let folder = Scratch::new();
+    let Some((_running, at)) = victoria_metrics(&folder) else { return };
+    let now = now();
+    let columns: Vec<Column> = types().into_iter().map(column).collect();
+    let families = families(&columns, "here", Profile::Nt);
+    let mut writer = RemoteWrite::new("tally", "here");
+    for (seconds, time) in [(1000, file_time(now - SECONDS)), (1000 + SECONDS, file_time(now))] {
+        let cells = row(seconds, time);
+        let (body, _) = writer.request(&families, &Row { time, local_minutes: 0, cells: &cells });
+        let begin = Instant::now();
+        while write(at, &body) != 204 {
+            assert!(begin.elapsed() < PATIENCE, "VictoriaMetrics does not take a request");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    // Rows are searched once they have left its buffers.
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.write_all(b"GET /internal/force_flush HTTP/1.0\r\n\r\n").unwrap();
+    stream.read_to_string(&mut String::new()).unwrap();
+    compare(at, now);
 }
 
 /// Prometheus, after it has scraped two bodies of a type.

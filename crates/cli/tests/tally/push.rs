@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -291,6 +292,49 @@ fn influxdb_takes_lines() {
     let ran = push(&folder, &["--influx", &format!("http://{at}/write?db=none"), "-c", "1"], &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     has(&ran.err, &["404", "database not found"]);
+}
+
+/// One receiver takes all three ways, and answers the same values for each.
+#[test]
+fn victoria_metrics_takes_otlp_remote_write_and_lines() {
+    let Some(engines) = std::env::var_os("TALLYMON_ENGINES") else {
+        return skip("VictoriaMetrics is not here: 'cargo xtask engines' fetches it");
+    };
+    let folder = Folder::new();
+    let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let child = Command::new(Path::new(&engines).join("usr/bin/victoria-metrics"))
+        .arg(format!("-storageDataPath={}", folder.file("data")))
+        .arg(format!("-httpListenAddr={at}"))
+        .arg("-search.latencyOffset=0s")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _running = Running(child.unwrap());
+    for (option, path, metric) in [
+        ("--otlp", "opentelemetry/v1/metrics", "nt_memory_available_bytes{service.name='tallymon'}"),
+        ("--remote-write", "api/v1/write", "nt_memory_available_bytes{job='tally'}"),
+        ("--influx", "write?db=m", "nt_memory_available_bytes_value{db='m'}"),
+    ] {
+        // While it starts it is not there: the samples wait.
+        let address = format!("http://{at}/{path}");
+        let ran = push(&folder, &[option, &address, "-c", "3", "-i", "1s", "--wait", "100s"], &[]);
+        assert_eq!(ran.code, Some(0), "{option}: {}", ran.err);
+        let begin = Instant::now();
+        let values = loop {
+            let series = ask(at, &format!("{metric}[5m]"));
+            let values = series.first().and_then(|series| series["values"].as_array().cloned());
+            match values.filter(|values| values.len() == 3) {
+                Some(values) => break values,
+                None => assert!(begin.elapsed() < PATIENCE, "{option}: {series:?}"),
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        let bytes = |value: &Json| value[1].as_str().unwrap().parse::<f64>().unwrap();
+        assert!(values.iter().all(|value| bytes(value) > 1e6), "{option}: {values:?}");
+    }
+    let idle = ask(at, "count(nt_processor_processor_time_idle_seconds_total{job='tally'})");
+    let processors = std::thread::available_parallelism().unwrap().get();
+    assert!(idle[0]["value"][1].as_str().unwrap().parse::<usize>().unwrap() >= processors, "{idle:?}");
 }
 
 #[test]
