@@ -79,10 +79,20 @@ type Outcome = Result<Arc<Collected>, Arc<Refused>>;
 
 #[derive(Default)]
 struct Collector {
-    query: Option<(Query, Instant)>,
+    asked: Option<Asked>,
     top: Option<TopInstances>,
     families: Arc<Vec<Family>>,
+    /// The columns of the families.
     columns: Vec<Column>,
+}
+
+/// What is asked for, resolved.
+struct Asked {
+    query: Query,
+    /// Most scrapes have the values of the one before, in their order.
+    rows: LiveRows,
+    row: RowCopy,
+    read: Instant,
 }
 
 /// The values of one scrape.
@@ -222,38 +232,46 @@ impl Metrics {
     }
 
     fn collect(&self, selection: &Selection, collector: &mut Collector) -> Result<Collected, Refused> {
-        let is_known = collector.query.as_ref().is_some_and(|(_, read)| read.elapsed() < NAMES_AGE);
+        let is_known = collector.asked.as_ref().is_some_and(|asked| asked.read.elapsed() < NAMES_AGE);
         if !is_known {
             let locale = Locale::from(Language::ENGLISH);
             let pending = lock(&self.sampler).info(locale);
             let info = pending.wait(LONGEST_DEADLINE).unwrap_or_else(|| Err(no_answer()))?;
-            collector.query = Some((selection.query(info)?, Instant::now()));
+            let query = selection.query(info)?;
+            let rows = LiveRows::changing(query.system_name());
+            collector.asked = Some(Asked { query, rows, row: RowCopy::default(), read: Instant::now() });
         }
-        let Some((query, _)) = &mut collector.query else { return Err(no_answer().into()) };
+        let Some(Asked { query, rows, row, .. }) = &mut collector.asked else {
+            return Err(no_answer().into());
+        };
         let request = query.request();
         let pending = lock(&self.sampler).ask(move |source| source.snapshot(&request));
         let time = query.accept(pending.wait(LONGEST_DEADLINE).unwrap_or_else(|| Err(no_answer()))?);
-        let mut sink = RowCopy::default();
+        let Ok(()) = rows.write(time, 0, &*query, row);
         let host = query.system_name();
-        let Ok(()) = LiveRows::changing(host).write(time, 0, &*query, &mut sink);
-        if sink.cells.len() > MOST_COUNTERS {
+        let count = row.cells.len();
+        if count > MOST_COUNTERS {
+            collector.asked = None;
             let words = format!(
-                "{} counters of instances are too many: at most {MOST_COUNTERS}; name fewer objects",
-                sink.cells.len()
+                "{count} counters of instances are too many: at most {MOST_COUNTERS}; name fewer objects"
             );
             return Err(Refused::bad_request(words));
         }
+        let mut cells = std::mem::take(&mut row.cells);
+        let mut new_columns = row.columns.take();
         if let Some(most) = selection.top {
             let top = collector.top.get_or_insert_with(|| TopInstances::new(most));
-            top.columns(&sink.columns);
-            let (columns, cells) = top.row(&Row { time, local_minutes: 0, cells: &sink.cells });
-            sink = RowCopy { columns, cells };
+            if let Some(columns) = &new_columns {
+                top.columns(columns);
+            }
+            let (columns, largest) = top.row(&Row { time, local_minutes: 0, cells: &cells });
+            (cells, new_columns) = (largest, Some(columns));
         }
-        if sink.columns != collector.columns {
-            collector.families = Arc::new(families(&sink.columns, host, selection.names));
-            collector.columns = sink.columns;
+        if let Some(columns) = new_columns.filter(|columns| *columns != collector.columns) {
+            collector.families = Arc::new(families(&columns, host, selection.names));
+            collector.columns = columns;
         }
-        Ok(Collected { families: Arc::clone(&collector.families), time, cells: sink.cells })
+        Ok(Collected { families: Arc::clone(&collector.families), time, cells })
     }
 }
 
@@ -264,10 +282,10 @@ impl Scrape {
     }
 }
 
-/// Keeps a row.
+/// Keeps a row, and its columns if they are new.
 #[derive(Default)]
 struct RowCopy {
-    columns: Vec<Column>,
+    columns: Option<Vec<Column>>,
     cells: Vec<Cell>,
 }
 
@@ -275,7 +293,7 @@ impl Sink for RowCopy {
     type Error = std::convert::Infallible;
 
     fn columns(&mut self, columns: &[Column]) -> Result<(), Self::Error> {
-        self.columns = columns.to_vec();
+        self.columns = Some(columns.to_vec());
         Ok(())
     }
 
