@@ -3,7 +3,7 @@
 //! <https://prometheus.io/docs/specs/prw/remote_write_spec/>. Series have the names and labels of a scrape,
 //! and `job` and `instance`, which a scrape would add. A series that ends gets a stale marker.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use tallymon_core::flow::Row;
 
@@ -14,44 +14,78 @@ use crate::series::{Family, Point, label_name};
 /// The value that ends a series: a NaN of its own.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 
+/// How far behind its place a series of the row before is looked for.
+const NEAR: usize = 64;
+
 /// Writes rows as requests of remote write.
 #[derive(Debug)]
 pub struct RemoteWrite {
     job: String,
     instance: String,
-    /// The series of the row before, as their encoded labels.
-    before: HashSet<Vec<u8>>,
-    /// Encoded labels by series, which seldom change.
-    labels: HashMap<String, Vec<u8>>,
+    /// The series of the row before, in their order. Most rows have the same ones.
+    known: Vec<Known>,
+}
+
+/// A series with its encoded labels.
+#[derive(Debug)]
+struct Known {
+    name: String,
+    end: &'static str,
+    labels: Vec<(&'static str, String)>,
+    text: Option<String>,
+    encoded: Vec<u8>,
+}
+
+impl Known {
+    fn is(&self, name: &str, end: &str, labels: &[(&'static str, String)], text: Option<&str>) -> bool {
+        self.name == name && self.end == end && self.labels == labels && self.text.as_deref() == text
+    }
+}
+
+/// The series of the row before, as those of this row are found in it.
+struct Before {
+    all: Vec<Option<Known>>,
+    at: usize,
+}
+
+impl Before {
+    /// A series, if it is at its place or near it.
+    fn take(&mut self, is_it: impl Fn(&Known) -> bool) -> Option<Known> {
+        let near = self.all.get_mut(self.at..)?.iter_mut().take(NEAR);
+        let (ahead, found) = near.enumerate().find(|(_, known)| known.as_ref().is_some_and(&is_it))?;
+        self.at = self.at.saturating_add(ahead).saturating_add(1);
+        found.take()
+    }
 }
 
 impl RemoteWrite {
     /// A writer whose series have these two labels.
     pub fn new(job: &str, instance: &str) -> RemoteWrite {
-        let (job, instance) = (job.to_owned(), instance.to_owned());
-        RemoteWrite { job, instance, before: HashSet::new(), labels: HashMap::new() }
+        RemoteWrite { job: job.to_owned(), instance: instance.to_owned(), known: Vec::new() }
     }
 
     /// The request with a row, and how many samples it has.
     pub fn request(&mut self, families: &[Family], row: &Row<'_>) -> (Vec<u8>, u64) {
         let milliseconds = row.time.unix_nanoseconds().div_euclid(1_000_000) as u64;
         let mut request = Message::new();
-        let mut now = HashSet::with_capacity(self.before.len());
-        let mut samples = 0u64;
-        let mut used = HashMap::with_capacity(self.labels.len());
+        let mut now: Vec<Known> = Vec::with_capacity(self.known.len());
+        let mut before = Before { all: self.known.drain(..).map(Some).collect(), at: 0 };
         for family in families {
             for series in &family.series {
                 let Some(point) = family.point(series, row) else { continue };
-                let mut write = |end: &str, figure: Figure, text: Option<&str>| {
-                    let key = key(&family.name, end, &series.labels, text);
-                    let labels = match self.labels.remove(&key) {
-                        Some(labels) => labels,
-                        None => self.encode(&format!("{}{end}", family.name), &series.labels, text),
-                    };
-                    request.message(1, |to| sample(to, &labels, figure.real().to_bits(), milliseconds));
-                    samples = samples.saturating_add(1);
-                    now.insert(labels.clone());
-                    used.insert(key, labels);
+                let (name, labels) = (&family.name, &series.labels);
+                let mut write = |end: &'static str, figure: Figure, text: Option<&str>| {
+                    let known = before.take(|known| known.is(name, end, labels, text));
+                    let known = known.unwrap_or_else(|| Known {
+                        name: name.clone(),
+                        end,
+                        labels: labels.clone(),
+                        text: text.map(str::to_owned),
+                        encoded: self.encode(&format!("{name}{end}"), labels, text),
+                    });
+                    let bits = figure.real().to_bits();
+                    request.message(1, |to| sample(to, &known.encoded, bits, milliseconds));
+                    now.push(known);
                 };
                 match point {
                     Point::Gauge(value) => write("", value, None),
@@ -64,11 +98,18 @@ impl RemoteWrite {
                 }
             }
         }
-        for labels in self.before.iter().filter(|labels| !now.contains(*labels)) {
-            request.message(1, |to| sample(to, labels, STALE, milliseconds));
-            samples = samples.saturating_add(1);
+        let mut samples = now.len() as u64;
+        let left: HashSet<&[u8]> =
+            before.all.iter().flatten().map(|known| known.encoded.as_slice()).collect();
+        if !left.is_empty() {
+            // One that is elsewhere in the row has not ended.
+            let there: HashSet<&[u8]> = now.iter().map(|known| known.encoded.as_slice()).collect();
+            for labels in left.difference(&there) {
+                request.message(1, |to| sample(to, labels, STALE, milliseconds));
+                samples = samples.saturating_add(1);
+            }
         }
-        (self.before, self.labels) = (now, used);
+        self.known = now;
         for family in families {
             request.message(3, |to| metadata(to, family));
         }
@@ -92,15 +133,6 @@ impl RemoteWrite {
         }
         encoded.into_bytes()
     }
-}
-
-fn key(name: &str, end: &str, labels: &[(&'static str, String)], text: Option<&str>) -> String {
-    let mut key = format!("{name}{end}");
-    for (name, value) in labels {
-        key.extend(["\0", name, "\0", value]);
-    }
-    key.extend(text.iter().flat_map(|text| ["\0\0", text]));
-    key
 }
 
 fn sample(to: &mut Message, labels: &[u8], value: u64, milliseconds: u64) {

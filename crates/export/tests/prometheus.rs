@@ -267,6 +267,36 @@ fn remote_write_gives_the_same_values_and_ends_series() {
     assert_eq!(ask(at, &labelled, now as f64 + 1.0), None);
 }
 
+/// Series in another order have not ended; those that are missing have, once.
+#[test]
+fn remote_write_ends_only_series_that_are_gone() {
+    let kind = CounterType::PERF_COUNTER_RAWCOUNT;
+    let columns = |counters: &mut dyn Iterator<Item = usize>| -> Vec<Column> {
+        let of = |nth: usize| {
+            let mut column = column(kind);
+            column.parts.as_mut().unwrap().counter = Part::Name(format!("N {nth}"));
+            column
+        };
+        counters.map(of).collect()
+    };
+    let mut writer = RemoteWrite::new("tally", "here");
+    let mut samples = |counters: &mut dyn Iterator<Item = usize>| {
+        let columns = columns(counters);
+        let time = file_time(now());
+        let one = Cell { sample: Some(sample(kind, 1, time)), ..row(1, time)[0].clone() };
+        let cells = vec![Cell { value: Ok(Value::Integer(1)), ..one }; columns.len()];
+        let families = families(&columns, "here", Profile::Nt);
+        writer.request(&families, &Row { time, local_minutes: 0, cells: &cells }).1
+    };
+    assert_eq!(samples(&mut (0..200)), 200);
+    assert_eq!(samples(&mut (0..200).rev()), 200);
+    assert_eq!(samples(&mut (0..200).filter(|nth| nth % 2 == 0)), 100 + 100);
+    assert_eq!(samples(&mut (0..200).filter(|nth| nth % 2 == 0)), 100);
+    assert_eq!(samples(&mut (50..250)), 200 + 25);
+    assert_eq!(samples(&mut std::iter::empty()), 200);
+    assert_eq!(samples(&mut std::iter::empty()), 0);
+}
+
 /// VictoriaMetrics of a later Debian, which `cargo xtask engines` fetches.
 fn victoria_metrics(folder: &Path) -> Option<(Running, SocketAddr)> {
     let Some(engines) = std::env::var_os("TALLYMON_ENGINES") else {
