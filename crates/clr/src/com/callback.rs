@@ -41,7 +41,7 @@ static CALLBACK_TABLE: Table<98> = Table({
     table[4] = shutdown as *const c_void;
     table[13] = module_load_started as *const c_void;
     table[14] = module_load_finished as *const c_void;
-    table[16] = module_unload_finished as *const c_void;
+    table[15] = module_unload_started as *const c_void;
     table[17] = module_attached as *const c_void;
     table[22] = function_unload_started as *const c_void;
     // The compilation of a method for the first time, again, and of one without metadata.
@@ -181,7 +181,7 @@ extern "C" fn module_load_finished(_this: *const c_void, module: Id, status: Hre
     S_OK
 }
 
-extern "C" fn module_unload_finished(_this: *const c_void, module: Id, _status: Hresult) -> Hresult {
+extern "C" fn module_unload_started(_this: *const c_void, module: Id) -> Hresult {
     session::callbacks::module_unloaded(module);
     S_OK
 }

@@ -5,7 +5,7 @@ use super::*;
 
 /// A module begins to be loaded.
 pub(crate) fn module_load_started() {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = live() else { return };
     let mut state = session.lock();
     state.loads = state.loads.saturating_add(1);
     session.set_events(&state);
@@ -13,7 +13,7 @@ pub(crate) fn module_load_started() {
 
 /// A module has been loaded, or could not be.
 pub(crate) fn module_load_finished(id: Id, loaded: bool) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = live() else { return };
     let path = session.info.module_path(id).unwrap_or_default();
     let mut state = session.lock();
     state.loads = state.loads.saturating_sub(1);
@@ -36,7 +36,7 @@ pub(crate) fn module_load_finished(id: Id, loaded: bool) {
 
 /// A module belongs to an assembly from now on, and with it to an application domain.
 pub(crate) fn module_attached(id: Id, assembly: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = live() else { return };
     let number = {
         let mut state = session.lock();
         let Some(module) = state.modules.get_mut(&id) else { return };
@@ -49,7 +49,7 @@ pub(crate) fn module_attached(id: Id, assembly: Id) {
     }
 }
 
-/// A module was unloaded; its id may be used for another one.
+/// A module is about to be unloaded; its id may be used for another one afterwards.
 pub(crate) fn module_unloaded(id: Id) {
     let Some(session) = SESSION.get() else { return };
     let module = {
@@ -57,6 +57,8 @@ pub(crate) fn module_unloaded(id: Id) {
         state.code.retain(|(module, _), _| *module != id);
         state.modules.remove(&id)
     };
+    // A switch may be using it. No lock is held meanwhile.
+    session.gate.wait(UNLOAD_PATIENCE);
     let number = module.and_then(|module| module.number.checked_sub(1));
     if let Some(record) = number.and_then(|number| session.map.modules.get(number as usize)) {
         record.flags.fetch_or(MODULE_UNLOADED, Relaxed);
@@ -76,7 +78,7 @@ pub(crate) fn function_unloaded(id: Id) {
 /// Allowed inlinings are counted for methods that would have hooks, so that a report can say whose calls are
 /// missing.
 pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
-    let Some(session) = SESSION.get() else { return true };
+    let Some(session) = live() else { return true };
     let switching = session.settings.mode == Mode::Dormant
         && (session.requesting.load(SeqCst) || session.map.header.hooks_on.load(Relaxed) != 0);
     if switching && session.may_be_switched(callee) {
@@ -103,7 +105,7 @@ pub(crate) fn may_inline(caller: Id, callee: Id) -> bool {
 
 /// A function has been compiled, with hooks or without.
 pub(crate) fn compiled(function: Id, hooked: bool) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = live() else { return };
     if session.settings.mode != Mode::Dormant {
         return;
     }
@@ -204,7 +206,7 @@ pub(crate) fn catcher_enter(function: Id) {
 /// A function is about to be compiled with hooks: the number of its method, `None` when it is to have no
 /// hooks.
 pub(crate) fn map_function(id: Id) -> Option<u32> {
-    let session = SESSION.get()?;
+    let session = live()?;
     let known = match session.functions.get(id) {
         Function::Unknown => session.add_function(id),
         known => known,

@@ -7,8 +7,10 @@
 //! each other.
 
 pub(crate) mod callbacks;
+mod gate;
 mod rules;
 
+use self::gate::Gate;
 use self::rules::{family, is_user, throws_for_others};
 use crate::clock;
 use crate::com::{Id, Info, Metadata, Token, events};
@@ -36,6 +38,12 @@ const KEEPER_PERIOD: Duration = Duration::from_millis(100);
 const COMPILATION_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Size of the table of functions; about twice the methods of a large program.
+/// How long the end of the runtime waits for a switch. A program that ends must not hang by us.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long an unloading waits for the part of a switch that is about one module.
+const UNLOAD_PATIENCE: Duration = Duration::from_secs(30);
+
 const N_FUNCTIONS: usize = 1 << 18;
 
 /// The most levels of enclosing types, and of types inside type arguments.
@@ -45,6 +53,9 @@ static SESSION: OnceLock<Session> = OnceLock::new();
 
 struct Session {
     info: Info,
+/// Why a switch does nothing.
+const HAS_ENDED: &str = "not switched: the runtime of the program has ended";
+
     map: Map,
     settings: Settings,
     /// Low word of the event mask without the hooks.
@@ -63,6 +74,8 @@ struct Session {
 
 #[derive(Default)]
 struct State {
+    /// Where the keeper's thread uses the runtime.
+    gate: Gate,
     modules: HashMap<Id, Module>,
     /// The folder of the runtime's own library, once that is loaded.
     framework: Option<PathBuf>,
@@ -196,6 +209,7 @@ fn start_with(
     }
     // The mask comes first: the runtime refuses hooks that do not fit it.
     info.set_mask(first_mask, 0).and_then(|()| info.set_hooks()).map_err(|error| error.to_string())?;
+        gate: Gate::default(),
     system::without_signals(|| {
         std::thread::Builder::new().name("tallymon-prof".into()).spawn(move || keep(rest))
     })
@@ -247,7 +261,8 @@ fn describe(
     map.set_text(&header.settings, &lines.join("\n"));
 }
 
-/// The runtime ends. Threads may still run, and their hooks stay.
+/// The runtime ends. Threads may still run, and their hooks stay. Nothing may be asked of the runtime from
+/// here on, so a switch that is under way gets some time to end.
 pub(crate) fn ended() {
     let Some(session) = SESSION.get() else { return };
     // The lock keeps the keeper from writing the pair at the same time.
@@ -256,6 +271,9 @@ pub(crate) fn ended() {
     session.map.header.state.store(STATE_ENDED, Release);
 }
 
+    session.gate.close();
+    // Later than that the program's end matters more.
+    session.gate.wait(END_PATIENCE);
 /// The keeper's thread: allocates more room for the file, writes the clock pair from time to time, and
 /// switches the hooks when another process requests it.
 fn keep(rest: UnreservedFile) {
@@ -298,6 +316,11 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+/// The session, as long as the runtime may be asked.
+fn live() -> Option<&'static Session> {
+    SESSION.get().filter(|session| !session.gate.is_closed())
+}
+
     /// Sets the event mask that the state wants. Hooks stay off while a module is loaded, or the runtime
     /// would not use the module's precompiled code.
     fn set_events(&self, state: &State) {
@@ -310,6 +333,9 @@ impl Session {
         }
     }
 
+        if self.gate.is_closed() {
+            return;
+        }
     /// The method number of a function; 0 when it has no hooks.
     fn method_of(&self, function: Id) -> u32 {
         match self.functions.get(function) {
@@ -345,7 +371,7 @@ impl Session {
             wanted = self.settings.filter.takes(&name, by_default)
                 && !throws_for_others(&name.type_name, module.user);
         }
-        let _state = self.lock();
+        let mut state = self.lock();
         // Another thread may have compiled the same function meanwhile.
         let known = self.functions.get(id);
         if known != Function::Unknown {
@@ -486,7 +512,10 @@ impl Session {
         // From here on no inlining of a method that gets new code begins, and before the request none is on
         // its way: some versions of the runtime would wait for ever.
         self.requesting.store(true, SeqCst);
-        let before = self.set_switched(on, filter);
+        let before = {
+            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
+            self.set_switched(on, filter)
+        };
         let waited = compilations::wait(COMPILATION_PATIENCE);
         let result = if waited || !self.inlining_blocks {
             let result = self.request_new_code();
@@ -525,6 +554,7 @@ impl Session {
     /// module the first time, because their precompiled code and their inlined calls are not known.
     fn request_new_code(&self) -> Result<(), String> {
         let (modules, filter, on, code) = {
+            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
             let mut state = self.lock();
             let code = std::mem::take(&mut state.code);
             (state.modules.clone(), state.switched.clone(), state.hooks_on, code)
@@ -580,6 +610,11 @@ impl Session {
             }
         }
         problem
+            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
+            // It may have been unloaded since; from here on it stays.
+            if self.lock().modules.get(&id).is_none_or(|now| now.number != module.number) {
+                continue;
+            }
     }
 
     /// Whether a method with code is selected by the settings and by the filter of a switch request.

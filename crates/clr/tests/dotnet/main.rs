@@ -18,6 +18,7 @@ mod room;
 mod runtimes;
 mod support;
 mod switching;
+mod unloading;
 mod wine;
 
 use std::process::{Command, Stdio};

@@ -1,0 +1,69 @@
+//! Switching the hooks while modules are unloaded, or the program ends.
+
+use crate::support::benches;
+use std::time::{Duration, Instant};
+use tallymon_clr::reader::{self, Profile};
+use tallymon_clr::settings::{Filter, Mode, Settings};
+
+/// Before the profiler kept modules while it used them, each of eight such runs crashed.
+#[test]
+fn switching_while_modules_are_unloaded_ends_nothing() {
+    for bench in benches().iter().filter(|bench| bench.version == "9.0") {
+        let program = bench.program("unloads", "unloads-switched");
+        let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
+        let mut command = program.profiled(&settings);
+        command.args(["6", "500"]).env("DOTNET_EnableDiagnostics_IPC", "0");
+        let mut child = command.spawn().unwrap();
+        let file = program.profile();
+        let deadline = Instant::now() + Duration::from_secs(300);
+        let mut answered = 0;
+        while child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "it stands still after {answered} switches");
+            if let Ok(profile) = Profile::open_head(&file)
+                && !profile.asked
+            {
+                assert_eq!(profile.problem, "");
+                answered += 1;
+                // The program may end just now.
+                let _ = reader::switch(&file, answered % 2 == 1, &Filter::default());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{:?} {}", output.status, String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "left 0\n");
+        assert!(answered > 3, "{answered}");
+    }
+}
+
+/// A switch is under way when the program ends, at another moment each time.
+#[test]
+fn a_program_that_is_switched_ends_in_order() {
+    for bench in benches().iter().filter(|bench| matches!(bench.version, "9.0" | "10.0")) {
+        let program = bench.program("article", "ends-switched");
+        let settings = Settings { mode: Mode::Dormant, ..Settings::default() };
+        for _ in 0..tallymon_testkit::attack_count(10, 100) {
+            let file = program.profile();
+            // The last run left it.
+            let _ = std::fs::remove_file(&file);
+            let mut command = program.profiled(&settings);
+            command.env("DOTNET_EnableDiagnostics_IPC", "0");
+            // It waits for lines.
+            let mut child = command.spawn().unwrap();
+            drop(child.stdin.take());
+            let mut on = true;
+            while child.try_wait().unwrap().is_none() {
+                // There is no file yet, or nobody any more.
+                if Profile::open_head(&file).is_ok_and(|profile| !profile.asked)
+                    && reader::switch(&file, on, &Filter::default()).is_ok()
+                {
+                    on = !on;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), ".NET {}: {:?}", bench.version, output.status);
+            assert!(Profile::open(&file).unwrap().ended);
+        }
+    }
+}
