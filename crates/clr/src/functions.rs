@@ -2,7 +2,7 @@
 //!
 //! Exception callbacks name functions by their ids while the garbage collector may wait for them, so a
 //! look-up must never wait. There is one writer at a time (its caller holds a lock); entries are never moved
-//! or removed.
+//! or removed. The place of a function that has been unloaded is given to another one.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -54,18 +54,24 @@ impl<'a> Functions<'a> {
 
     /// Remembers a function; false when the table is full. No other thread may write meanwhile.
     pub(crate) fn set(&self, id: usize, function: Function) -> bool {
-        let Some((slot, _)) = self.find(id) else { return false };
+        let Some((slot, known)) = self.find(id) else { return false };
         let value = match function {
             Function::Unknown => 0,
             Function::Ignored => IGNORED,
             Function::Method(number) => number,
         };
+        if !known && function == Function::Unknown {
+            return true;
+        }
+        if !known {
+            // Until it has a value it is unknown, whoever had the place before.
+            slot.id.store(id, Ordering::Release);
+        }
         slot.value.store(value, Ordering::Release);
-        slot.id.store(id, Ordering::Release);
         true
     }
 
-    /// The slot of `id` and true, or an empty slot for it and false; `None` when the table is full.
+    /// The slot of `id` and true, or a free slot for it and false; `None` when the table is full.
     fn find(&self, id: usize) -> Option<(&'a Slot, bool)> {
         let n_slots = self.slots.len();
         // Ids are addresses: their low bits are alike, so they are multiplied by 2^64 over the golden ratio
@@ -74,16 +80,20 @@ impl<'a> Functions<'a> {
         let start = (hash as usize).checked_rem(n_slots)?;
         let (before, from) = self.slots.split_at_checked(start)?;
         // Id 0 is no function: it marks an empty slot.
+        let mut free = None;
         for slot in from.iter().chain(before) {
             let found = slot.id.load(Ordering::Acquire);
             if found == id && id != 0 {
                 return Some((slot, true));
             }
             if found == 0 {
-                return (id != 0).then_some((slot, false));
+                return (id != 0).then_some((free.unwrap_or(slot), false));
+            }
+            if free.is_none() && slot.value.load(Ordering::Acquire) == 0 {
+                free = Some(slot);
             }
         }
-        None
+        free.map(|slot| (slot, false))
     }
 }
 
@@ -108,8 +118,10 @@ mod tests {
         assert_eq!(table.get(16), Function::Ignored);
         assert!(table.set(16, Function::Unknown));
         assert_eq!(table.get(16), Function::Unknown);
-        assert!(table.set(16, Function::Method(9)));
-        assert_eq!(table.get(16), Function::Method(9));
+        // Its place goes to another one, also in a table that was full.
+        assert!(table.set(999, Function::Method(9)));
+        assert_eq!((table.get(999), table.get(16)), (Function::Method(9), Function::Unknown));
+        assert!(!table.set(16, Function::Ignored));
     }
 
     #[test]

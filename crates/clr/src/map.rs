@@ -243,6 +243,14 @@ impl Map {
         (start << 32) | length as u64
     }
 
+    /// The text at a position that [`Map::store_text`] returned.
+    pub(crate) fn text(&self, position: u64) -> String {
+        let (start, length) = ((position >> 32) as usize, (position as u32) as usize);
+        let bytes = self.text.get(start..start.saturating_add(length)).unwrap_or_default();
+        let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// Replaces the text of a field; the old text stays in the file unused.
     pub(crate) fn set_text(&self, field: &AtomicU64, text: &str) {
         let reference = self.store_text(text);

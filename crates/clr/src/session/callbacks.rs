@@ -30,7 +30,7 @@ pub(crate) fn module_load_finished(id: Id, loaded: bool) {
         state.family = family(file);
     }
     let user = is_user(file, state.framework.as_deref(), state.family.as_deref());
-    let number = session.add_module(id, &path, user);
+    let number = session.add_module(&mut state.retired, id, &path, user);
     state.modules.insert(id, Module { number, user, attached: false, requested: false });
 }
 
@@ -59,13 +59,13 @@ pub(crate) fn module_unloaded(id: Id) {
     };
     // A switch may be using it. No lock is held meanwhile.
     session.gate.wait(UNLOAD_PATIENCE);
-    let number = module.and_then(|module| module.number.checked_sub(1));
-    if let Some(record) = number.and_then(|number| session.map.modules.get(number as usize)) {
-        record.flags.fetch_or(MODULE_UNLOADED, Relaxed);
+    if let Some(module) = module {
+        session.lock().retired.add(&session.map, &session.functions, module.number);
     }
 }
 
-/// A function is about to be unloaded; its id may be used for another one.
+/// A function is about to be unloaded; its id may be used for another one. Runtimes do not say so of all
+/// functions of a module that is unloaded: see [`Session::function`].
 pub(crate) fn function_unloaded(id: Id) {
     let Some(session) = SESSION.get() else { return };
     let _state = session.lock();
@@ -207,11 +207,7 @@ pub(crate) fn catcher_enter(function: Id) {
 /// hooks.
 pub(crate) fn map_function(id: Id) -> Option<u32> {
     let session = live()?;
-    let known = match session.functions.get(id) {
-        Function::Unknown => session.add_function(id),
-        known => known,
-    };
-    let Function::Method(number) = known else { return None };
+    let Function::Method(number) = session.function(id) else { return None };
     if !session.takes_now(id) {
         return None;
     }

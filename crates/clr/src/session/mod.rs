@@ -8,9 +8,11 @@
 
 pub(crate) mod callbacks;
 mod gate;
+mod retired;
 mod rules;
 
 use self::gate::Gate;
+use self::retired::Retired;
 use self::rules::{family, is_user, throws_for_others};
 use crate::clock;
 use crate::com::{Id, Info, Metadata, Token, events};
@@ -34,28 +36,28 @@ use std::time::Duration;
 /// How often the clock pair is written and requests are looked for.
 const KEEPER_PERIOD: Duration = Duration::from_millis(100);
 
-/// How long a switch waits for the compilations that run.
-const COMPILATION_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Size of the table of functions; about twice the methods of a large program.
 /// How long the end of the runtime waits for a switch. A program that ends must not hang by us.
 const END_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long an unloading waits for the part of a switch that is about one module.
 const UNLOAD_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a switch waits for the compilations that run.
+const COMPILATION_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Size of the table of functions; about twice the methods of a large program.
 const N_FUNCTIONS: usize = 1 << 18;
 
 /// The most levels of enclosing types, and of types inside type arguments.
 const MAX_TYPES: u32 = 8;
 
+/// Why a switch does nothing.
+const HAS_ENDED: &str = "not switched: the runtime of the program has ended";
+
 static SESSION: OnceLock<Session> = OnceLock::new();
 
 struct Session {
     info: Info,
-/// Why a switch does nothing.
-const HAS_ENDED: &str = "not switched: the runtime of the program has ended";
-
     map: Map,
     settings: Settings,
     /// Low word of the event mask without the hooks.
@@ -70,12 +72,12 @@ const HAS_ENDED: &str = "not switched: the runtime of the program has ended";
     never_switch: bool,
     /// Whether such a request is being made.
     requesting: AtomicBool,
+    /// Where the keeper's thread uses the runtime.
+    gate: Gate,
 }
 
 #[derive(Default)]
 struct State {
-    /// Where the keeper's thread uses the runtime.
-    gate: Gate,
     modules: HashMap<Id, Module>,
     /// The folder of the runtime's own library, once that is loaded.
     framework: Option<PathBuf>,
@@ -89,6 +91,8 @@ struct State {
     /// In mode dormant: which kinds of code a method has, of those that a switch may give new code.
     code: HashMap<(Id, Token), Code>,
     threads: HashMap<Id, Thread>,
+    /// Records of what has been unloaded.
+    retired: Retired,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -203,13 +207,13 @@ fn start_with(
         inlining_blocks,
         never_switch,
         requesting,
+        gate: Gate::default(),
     };
     if SESSION.set(session).is_err() {
         return Err("it is running already".into());
     }
     // The mask comes first: the runtime refuses hooks that do not fit it.
     info.set_mask(first_mask, 0).and_then(|()| info.set_hooks()).map_err(|error| error.to_string())?;
-        gate: Gate::default(),
     system::without_signals(|| {
         std::thread::Builder::new().name("tallymon-prof".into()).spawn(move || keep(rest))
     })
@@ -265,15 +269,15 @@ fn describe(
 /// here on, so a switch that is under way gets some time to end.
 pub(crate) fn ended() {
     let Some(session) = SESSION.get() else { return };
+    session.gate.close();
+    // Later than that the program's end matters more.
+    session.gate.wait(END_PATIENCE);
     // The lock keeps the keeper from writing the pair at the same time.
     let _state = session.lock();
     session.map.set_clock(clock::pair());
     session.map.header.state.store(STATE_ENDED, Release);
 }
 
-    session.gate.close();
-    // Later than that the program's end matters more.
-    session.gate.wait(END_PATIENCE);
 /// The keeper's thread: allocates more room for the file, writes the clock pair from time to time, and
 /// switches the hooks when another process requests it.
 fn keep(rest: UnreservedFile) {
@@ -310,21 +314,24 @@ fn keep(rest: UnreservedFile) {
     }
 }
 
+/// The session, as long as the runtime may be asked.
+fn live() -> Option<&'static Session> {
+    SESSION.get().filter(|session| !session.gate.is_closed())
+}
+
 impl Session {
     /// The state; a thread that panicked while it held the lock has aborted the process already.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-/// The session, as long as the runtime may be asked.
-fn live() -> Option<&'static Session> {
-    SESSION.get().filter(|session| !session.gate.is_closed())
-}
-
     /// Sets the event mask that the state wants. Hooks stay off while a module is loaded, or the runtime
     /// would not use the module's precompiled code.
     fn set_events(&self, state: &State) {
         if self.settings.mode == Mode::All {
+            return;
+        }
+        if self.gate.is_closed() {
             return;
         }
         let hooks = if state.hooks_on && state.loads == 0 { events::ENTERLEAVE } else { 0 };
@@ -333,9 +340,6 @@ fn live() -> Option<&'static Session> {
         }
     }
 
-        if self.gate.is_closed() {
-            return;
-        }
     /// The method number of a function; 0 when it has no hooks.
     fn method_of(&self, function: Id) -> u32 {
         match self.functions.get(function) {
@@ -344,8 +348,15 @@ fn live() -> Option<&'static Session> {
         }
     }
 
-    /// Writes the record of a module and returns its number plus one; 0 when there is no room.
-    fn add_module(&self, id: Id, path: &str, user: bool) -> u32 {
+    /// Writes the record of a module and returns its number plus one; 0 when there is no room. A copy of a
+    /// module that has been unloaded gets the record of that one.
+    fn add_module(&self, retired: &mut Retired, id: Id, path: &str, user: bool) -> u32 {
+        let again = retired.module(path, user);
+        if let Some(record) = again.and_then(|number| self.map.modules.get(number.wrapping_sub(1) as usize)) {
+            record.id.store(id as u64, Relaxed);
+            record.flags.store(if user { MODULE_USER } else { 0 }, Relaxed);
+            return again.unwrap_or(0);
+        }
         let Some(number) = self.map.header.modules.take() else {
             self.map.header.lost_modules.fetch_add(1, Relaxed);
             return 0;
@@ -356,6 +367,25 @@ fn live() -> Option<&'static Session> {
         record.path.store(self.map.store_text(path), Relaxed);
         record.state.store(READY, Release);
         number.saturating_add(1)
+    }
+
+    /// A function that is being compiled. Its id may have been that of another one, which was unloaded, so
+    /// what is known of the id is compared with the function.
+    fn function(&self, id: Id) -> Function {
+        if let Function::Method(number) = self.functions.get(id) {
+            let same = self.info.function(id).is_ok_and(|function| {
+                let module = self.lock().modules.get(&function.module).map_or(0, |module| module.number);
+                self.map.methods.get(number as usize).is_some_and(|record| {
+                    (record.module.load(Relaxed), record.token.load(Relaxed)) == (module, function.token)
+                })
+            });
+            if same {
+                return Function::Method(number);
+            }
+            let _state = self.lock();
+            self.functions.set(id, Function::Unknown);
+        }
+        self.add_function(id)
     }
 
     /// Decides whether a new function gets hooks, and creates its record if so.
@@ -373,13 +403,12 @@ fn live() -> Option<&'static Session> {
         }
         let mut state = self.lock();
         // Another thread may have compiled the same function meanwhile.
-        let known = self.functions.get(id);
-        if known != Function::Unknown {
+        if let known @ Function::Method(_) = self.functions.get(id) {
             return known;
         }
         let mut decision = Function::Ignored;
         if wanted {
-            match self.add_method(id, module.number, function.token, &name) {
+            match self.add_method(&mut state.retired, id, module.number, function.token, &name) {
                 Some(number) => decision = Function::Method(number),
                 None => {
                     self.map.header.lost_methods.fetch_add(1, Relaxed);
@@ -394,14 +423,28 @@ fn live() -> Option<&'static Session> {
         decision
     }
 
-    fn add_method(&self, id: Id, module: u32, token: Token, name: &RawName) -> Option<u32> {
+    fn add_method(
+        &self,
+        retired: &mut Retired,
+        id: Id,
+        module: u32,
+        token: Token,
+        name: &RawName,
+    ) -> Option<u32> {
+        let name_text = name.encode();
+        if let Some(number) = retired.method(module, &name_text) {
+            let record = self.map.methods.get(number as usize)?;
+            record.id.store(id as u64, Relaxed);
+            record.token.store(token, Relaxed);
+            return Some(number);
+        }
         let number = self.map.header.methods.take()?;
         let record = self.map.methods.get(number as usize)?;
         record.id.store(id as u64, Relaxed);
         record.module.store(module, Relaxed);
         record.token.store(token, Relaxed);
         record.flags.store(METHOD_HOOKED | if name.state_machine { METHOD_ASYNC } else { 0 }, Relaxed);
-        record.name.store(self.map.store_text(&name.encode()), Relaxed);
+        record.name.store(self.map.store_text(&name_text), Relaxed);
         record.state.store(READY, Release);
         Some(number)
     }
@@ -506,6 +549,7 @@ fn live() -> Option<&'static Session> {
             );
         }
         if !*may_ask {
+            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
             self.info.initialize_thread().map_err(|error| error.to_string())?;
             *may_ask = true;
         }
@@ -554,7 +598,6 @@ fn live() -> Option<&'static Session> {
     /// module the first time, because their precompiled code and their inlined calls are not known.
     fn request_new_code(&self) -> Result<(), String> {
         let (modules, filter, on, code) = {
-            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
             let mut state = self.lock();
             let code = std::mem::take(&mut state.code);
             (state.modules.clone(), state.switched.clone(), state.hooks_on, code)
@@ -565,6 +608,11 @@ fn live() -> Option<&'static Session> {
         }
         let mut problem = Ok(());
         for (id, module) in modules {
+            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
+            // It may have been unloaded since; from here on it stays.
+            if self.lock().modules.get(&id).is_none_or(|now| now.number != module.number) {
+                continue;
+            }
             // What a module that is being loaded compiles follows the event mask.
             if !module.attached || (!module.user && self.settings.filter.include.is_empty()) {
                 continue;
@@ -610,11 +658,6 @@ fn live() -> Option<&'static Session> {
             }
         }
         problem
-            let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
-            // It may have been unloaded since; from here on it stays.
-            if self.lock().modules.get(&id).is_none_or(|now| now.number != module.number) {
-                continue;
-            }
     }
 
     /// Whether a method with code is selected by the settings and by the filter of a switch request.

@@ -1,9 +1,35 @@
-//! Switching the hooks while modules are unloaded, or the program ends.
+//! Modules that are unloaded: their rows, and switching the hooks meanwhile, which ended programs.
 
-use crate::support::benches;
+use crate::support::{benches, enters_of};
 use std::time::{Duration, Instant};
 use tallymon_clr::reader::{self, Profile};
 use tallymon_clr::settings::{Filter, Mode, Settings};
+
+#[test]
+fn unloaded_plug_ins_are_one_row_and_take_no_more_room() {
+    for bench in benches() {
+        // Its framework has no contexts.
+        if bench.version == "10.0" {
+            continue;
+        }
+        let program = bench.program("unloads", "unloads");
+        let run = |turns: &str| {
+            program.check(&Settings::default(), |command| {
+                command.args([turns, "2"]);
+            })
+        };
+        let (few, many) = (run("4"), run("60"));
+        for (profile, turns) in [(&few, 4), (&many, 60)] {
+            // The program's own, and two copies that are loaded at a time.
+            assert_eq!(enters_of(profile, "Plugin.Run(int)"), 4 * turns, ".NET {}", bench.version);
+            let calls = profile.calls.iter().filter(|call| profile.name(call) == "Plugin.Run(int)").count();
+            assert_eq!(calls, 3, ".NET {}", bench.version);
+            let unloaded = profile.modules.iter().filter(|module| module.unloaded).count();
+            assert_eq!(unloaded, 2, ".NET {}: {:?}", bench.version, profile.modules);
+        }
+        assert_eq!(few.methods.len(), many.methods.len(), ".NET {}", bench.version);
+    }
+}
 
 /// Before the profiler kept modules while it used them, each of eight such runs crashed.
 #[test]
