@@ -1,8 +1,9 @@
 //! Profile files where there is little room: a file system in memory that gets full while the program runs.
 
-use crate::support::{benches, finish};
+use crate::support::{Talk, benches, finish};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 use tallymon_clr::reader::Profile;
 use tallymon_clr::settings::{Mode, Settings, environment};
 
@@ -53,5 +54,25 @@ fn full_file_system_is_reported_and_program_continues() {
                 assert!(words.contains("No space left") && !file.exists(), "{words}");
             }
         }
+    }
+}
+
+/// The thread that writes the clock is the first to meet it when the program does nothing.
+#[test]
+fn a_program_goes_on_when_its_file_is_cut() {
+    // The last has no file that it could load.
+    for bench in benches().iter().filter(|bench| bench.version != "10.0") {
+        let program = bench.program("plugins", "cut");
+        let mut child = Talk::start(program.profiled(&Settings::default()));
+        child.line("ready");
+        std::fs::File::options().write(true).open(program.profile()).unwrap().set_len(0).unwrap();
+        // Several times what lies between two writes.
+        std::thread::sleep(Duration::from_millis(500));
+        child.say("x");
+        child.line("done x");
+        child.say("end");
+        child.line("end");
+        assert!(child.child.wait().unwrap().success(), ".NET {}", bench.version);
+        assert!(Profile::open(&program.profile()).is_err());
     }
 }
