@@ -9,6 +9,7 @@ mod decode;
 mod file;
 mod fold;
 mod sampled;
+mod threads;
 
 use crate::layout::*;
 use crate::names::RawName;

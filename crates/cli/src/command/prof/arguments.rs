@@ -198,6 +198,9 @@ pub(crate) struct ProfFold {
     /// back into the program.
     #[arg(long)]
     pub(crate) fold_framework: bool,
+    /// Show threads whose names are equal but for numbers, and those without names, as one each.
+    #[arg(long)]
+    pub(crate) merge_threads: bool,
     /// Keep only about this many places of the tree, those with the most time.
     #[arg(long, value_name = "N")]
     pub(crate) places: Option<usize>,

@@ -83,6 +83,9 @@ const MOST_PLACES: usize = 50_000;
 
 /// Folds what the arguments say, and says what that hides.
 fn fold(profile: &mut Profile, fold: &ProfFold, most: usize) {
+    if fold.merge_threads {
+        profile.merge_threads();
+    }
     if fold.fold_framework
         && let Some(folded) = profile.fold_framework()
     {
