@@ -251,6 +251,72 @@ fn a_dormant_program_is_switched_by_the_command() {
     has(&tally(&["prof", "on", &file]).words(1), &[&file, "has ended"]);
 }
 
+/// The profile is in no folder that a command looks at.
+#[test]
+fn every_subcommand_takes_a_process_id() {
+    let folder = Folder::new();
+    let Some(program) = program(&folder, "forever") else { return };
+    let mut profiled = Profiled::start(&folder, &["--mode", "dormant"], &program);
+    profiled.line("ready");
+    let (_, process) = profiled.profile(&folder);
+    let (html, stream) = (folder.file("one.html"), folder.file("one.nettrace"));
+    let short = ["--duration", "200ms"];
+    // What follows the process id, and a part of the answer.
+    let rows: [(&str, &[&str], &str); 17] = [
+        ("on", &[], ""),
+        ("status", &[], "hooks    on"),
+        ("tree", &["--merge-threads"], "Forever.Program.Work(int)"),
+        ("report", &["-o", &html], ""),
+        ("diff", &[&process], "Work"),
+        ("export", &["-f", "collapsed"], "Forever.Program.Work(int)"),
+        ("top", &["-n", "1"], "Forever.Program"),
+        ("publish", &[], ""),
+        ("sample", &["-o", &stream, short[0], short[1]], ""),
+        ("gc", &short, "collections"),
+        ("exceptions", &short, "exceptions"),
+        ("contention", &short, "waits"),
+        ("threads", &short, "thread"),
+        ("http", &short, "0 requests"),
+        ("db", &short, "0 commands"),
+        ("off", &[], ""),
+        ("status", &[], "hooks    off"),
+    ];
+    profiled.say("1");
+    let help = tally(&["prof", "--help"]).data();
+    for (subcommand, more, part) in rows {
+        assert!(help.contains(&format!("  {subcommand} ")), "{help}");
+        let mut arguments = vec!["prof", subcommand, &process];
+        arguments.extend(more);
+        if subcommand == "publish" {
+            // It ends with the program, or when it is told to.
+            let mut publisher = clean(TALLY);
+            publisher.args(&arguments).env("TALLYMON_ROOT", folder.path());
+            let mut publisher = publisher.stderr(Stdio::null()).spawn().unwrap();
+            until(&folder, &["get", r"\.NET Methods(*)\Active Calls"], &["Forever.Program.Work"]);
+            let told = Command::new("kill").args(["-INT", &publisher.id().to_string()]).status().unwrap();
+            assert!(told.success() && publisher.wait().unwrap().success());
+            continue;
+        }
+        let ran = tally(&arguments);
+        assert_eq!(ran.code, Some(0), "{subcommand}: {}", ran.err);
+        has(&ran.out, &[part]);
+        profiled.say(subcommand);
+    }
+    // Each that takes a program is among them.
+    for line in help.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let Some(name) = line.split_whitespace().next().filter(|name| !name.starts_with('-')) else {
+            continue;
+        };
+        if !matches!(name, "list" | "run" | "help") && tally(&["prof", name, "--help"]).code == Some(0) {
+            assert!(rows.iter().any(|row| row.0 == name), "{name} is not in the table");
+        }
+    }
+    profiled.end(&process);
+    has(&tally(&["prof", "tree", "4194305"]).words(3), &["no process has the id 4194305"]);
+    let own = std::process::id().to_string();
+    has(&tally(&["prof", "tree", &own]).words(3), &["writes no profile", "prof sample"]);
+}
+
 #[test]
 fn each_child_process_has_a_file_of_its_own() {
     let folder = Folder::new();

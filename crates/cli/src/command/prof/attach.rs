@@ -74,7 +74,7 @@ pub(super) fn programs() -> Vec<Listed> {
 }
 
 /// The profile that a program writes, wherever it is: the profiler has mapped it to write.
-fn profile_of(pid: u32) -> Option<PathBuf> {
+pub(super) fn profile_of(pid: u32) -> Option<PathBuf> {
     let maps = fs::read(format!("/proc/{pid}/maps")).ok()?;
     let maps = String::from_utf8_lossy(&maps);
     // 7f00-7f10 rw-s 00000000 08:01 5678    /folder/4711.prof

@@ -1,5 +1,6 @@
 //! On systems where nothing attaches to running .NET programs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tallymon_dotnet::incidents::Incidents;
@@ -16,6 +17,11 @@ pub(super) fn sample(_arguments: &ProfSample) -> Result<(), Failure> {
 /// Running programs can not be found.
 pub(super) const fn programs() -> Vec<Listed> {
     Vec::new()
+}
+
+/// Nobody says what a program has mapped.
+pub(super) const fn profile_of(_pid: u32) -> Option<PathBuf> {
+    None
 }
 
 pub(super) fn incidents(

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use tallymon_clr::reader::{Profile, ReadError};
 use tallymon_clr::settings::Settings;
 
+use super::attach;
 use crate::exit::{Failure, Kind};
 
 /// Opens a profile file, or an event stream with samples.
@@ -24,18 +25,34 @@ pub(super) fn failure(file: &Path, error: ReadError) -> Failure {
     }
 }
 
-/// The profile file of a program. A number is a process id, whose profile is in the default folder; anything
-/// else is a file. Without either: the profile of the running program that was started last.
+/// The profile file of a program. A number is a process id; anything else is a file. Without either: the
+/// profile of the running program that was started last.
 pub(super) fn find(program: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(program) = program {
-        let file = |pid| Settings::default().file_of(pid);
-        return Ok(program.parse().map_or_else(|_| PathBuf::from(program), file));
+        return program.parse().map_or_else(|_| Ok(PathBuf::from(program)), of_process);
     }
     let newest = running().into_iter().max_by_key(|(profile, _)| profile.started);
     newest.map(|(_, file)| file).ok_or_else(|| {
         let words = "no running program has a profile in the temporary folder; name the profile file";
         Failure::new(Kind::NotFound, words)
     })
+}
+
+/// The profile of a process: the one that it writes, wherever that is, or the one that it left in the
+/// default folder.
+fn of_process(pid: u32) -> Result<PathBuf, Failure> {
+    let left = Settings::default().file_of(pid);
+    if let Some(file) = attach::profile_of(pid).or_else(|| left.is_file().then(|| left.clone())) {
+        return Ok(file);
+    }
+    let words = if Path::new("/proc").join(pid.to_string()).exists() {
+        format!(
+            "process {pid} writes no profile that can be seen from here; 'tally prof sample {pid}' works without"
+        )
+    } else {
+        format!("no process has the id {pid}, and it left no profile: there is no {}", left.display())
+    };
+    Err(Failure::new(Kind::NotFound, words))
 }
 
 /// The heads of the profiles of running programs in the default folder, and their files.
