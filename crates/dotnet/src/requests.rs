@@ -4,6 +4,10 @@
 //! The runtime's `DiagnosticSource` passes what a listener names: [`http`] and [`db`] say what. Each report
 //! becomes a row by what was asked and how it ended, with its number, mean, quantiles and maximum. Quantiles
 //! have an error of at most 1 %.
+//!
+//! The source keeps one wish for all its readers: that of the one that came last, and none after any of them has
+//! left. So it also says which wishes it takes, the runtime says that a session ended, and a reader tells it
+//! again what it wants.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -59,8 +63,20 @@ const DB: &[&str] = &[
     "[AS]Npgsql/Stop-Record:-Tags=TagObjects.*Enumerate;Name=DisplayName;Status=Status;Ticks=Duration.Ticks",
 ];
 
-/// Reports of listeners and activities, and none that nobody named: the keywords of [`DIAGNOSTIC_SOURCE`].
-pub const REPORTS: u64 = 0x2 | 0x800;
+/// Reports of listeners and activities, none that nobody named, and the wishes that it takes: the keywords of
+/// [`DIAGNOSTIC_SOURCE`].
+pub const REPORTS: u64 = 0x1 | 0x2 | 0x800;
+
+/// What says that a session ended, of whomever.
+const SESSIONS: &str = "Microsoft-DotNETCore-EventPipe";
+/// What its event at the end is called.
+const SESSION_ENDS: &str = "ProcessInfo";
+/// How it says that it takes a wish.
+const TAKES: &str = "DiagnosticSource: Enabling '";
+/// The wish that some versions take when a reader leaves: everything.
+const EVERYTHING: &str = "*/*";
+/// The most gaps that are kept one by one.
+const MOST_GAPS: usize = 1000;
 
 /// What to tell [`DIAGNOSTIC_SOURCE`], to see the requests of a program.
 pub fn http() -> String {
@@ -167,11 +183,57 @@ pub struct Requests {
     pub lost: u64,
     /// Why the stream ended early; what came before that is good.
     pub damage: Option<String>,
+    /// From when to when the program reported what another reader wanted, or nothing, in nanoseconds from the
+    /// start.
+    pub gaps: Vec<(u64, u64)>,
+    /// What the program was told.
+    wanted: String,
+    /// Nanoseconds from the start to the beginning of this session.
+    begun: u64,
+    /// Since when the program has another wish.
+    other_since: Option<u64>,
+    /// Whether a session of another reader has ended.
+    another_left: bool,
     /// Commands that run: when they began, in nanoseconds, and their text.
     open: HashMap<String, (u64, String)>,
 }
 
 impl Requests {
+    /// Those of a program that was told `arguments`.
+    pub fn wanted(arguments: &str) -> Requests {
+        Requests { wanted: arguments.into(), ..Requests::default() }
+    }
+
+    /// Whether the program must be told again what is wanted, in a new session: another reader has left.
+    pub fn needs_session(&self) -> bool {
+        self.another_left
+    }
+
+    /// A new session begins, so many nanoseconds after the first one. The one before must have ended: its end
+    /// takes the wish away again.
+    pub fn begin_again(&mut self, at: u64) {
+        self.end_gap(at);
+        self.begun = at;
+        // Their ends may have been in the gap.
+        self.open.clear();
+    }
+
+    /// Forgets a gap that began at `at` or later.
+    pub fn forget_after(&mut self, at: u64) {
+        self.other_since = self.other_since.filter(|since| *since < at);
+    }
+
+    /// Ends the gap that there may be.
+    pub fn end_gap(&mut self, at: u64) {
+        self.another_left = false;
+        let Some(from) = self.other_since.take() else { return };
+        let is_full = self.gaps.len() >= MOST_GAPS;
+        match self.gaps.last_mut().filter(|_| is_full) {
+            Some(last) => last.1 = at,
+            None => self.gaps.push((from, at.max(from))),
+        }
+    }
+
     /// Reads a stream into what is known, up to its damage if it is damaged. Others may look meanwhile.
     ///
     /// # Errors
@@ -184,8 +246,11 @@ impl Requests {
         let mut dropped = 0;
         loop {
             let more = trace.next(&mut |event| {
+                let at = start.nanoseconds(event.ticks);
                 if event.kind.provider == DIAGNOSTIC_SOURCE {
-                    lock().add(start.nanoseconds(event.ticks), event);
+                    lock().add(at, event);
+                } else if event.kind.provider == SESSIONS && event.kind.name == SESSION_ENDS {
+                    lock().another_leaves(at);
                 }
             });
             let new = trace.lost().saturating_sub(dropped);
@@ -204,7 +269,32 @@ impl Requests {
         }
     }
 
+    /// A session ended, which may have taken the wish away.
+    fn another_leaves(&mut self, at: u64) {
+        if !self.wanted.is_empty() {
+            self.other_since.get_or_insert(self.begun.saturating_add(at));
+            self.another_left = true;
+        }
+    }
+
+    /// The program says that it takes a wish.
+    fn takes(&mut self, at: u64, wish: &str) {
+        if wish == EVERYTHING {
+            self.another_leaves(at);
+        } else if !self.wanted.is_empty() && !self.wanted.contains(wish) {
+            self.other_since.get_or_insert(self.begun.saturating_add(at));
+        }
+    }
+
     fn add(&mut self, at: u64, event: &Event<'_>) {
+        if event.kind.name == "Message" {
+            let text = Cursor::new(event.payload, 0).text("a message").unwrap_or_default();
+            if let Some(wish) = text.strip_prefix(TAKES).and_then(|rest| rest.strip_suffix('\'')) {
+                self.takes(at, wish);
+            }
+            return;
+        }
+        let at = self.begun.saturating_add(at);
         self.duration = self.duration.max(at);
         let Ok(report) = Report::read(event.payload) else { return };
         match report.source.as_str() {
@@ -469,6 +559,38 @@ mod tests {
             let found = middle(place(length)) as f64;
             assert!((found - length as f64).abs() <= length as f64 * 0.01, "{length}: {found}");
         }
+    }
+
+    #[test]
+    fn gaps_are_from_another_wish_to_the_next_session() {
+        let mut requests = Requests::wanted(&http());
+        requests.begin_again(1000);
+        // What the program says at the beginning of its own session.
+        requests.takes(10, "Microsoft.AspNetCore/Microsoft.AspNetCore.Hosting.HttpRequestIn.Stop");
+        assert!(requests.other_since.is_none() && !requests.needs_session());
+        requests.takes(20, "Other/Event");
+        requests.takes(30, "Other/Event");
+        assert!(!requests.needs_session(), "the other is still there");
+        requests.another_leaves(40);
+        assert!(requests.needs_session());
+        requests.begin_again(2000);
+        assert_eq!((requests.gaps.as_slice(), requests.needs_session()), (&[(1020, 2000)][..], false));
+        // A version that wants everything then, and the end of the own session.
+        requests.takes(5, EVERYTHING);
+        assert!(requests.needs_session());
+        requests.forget_after(2005);
+        requests.end_gap(3000);
+        assert_eq!(requests.gaps, [(1020, 2000)]);
+        for number in 0..2 * MOST_GAPS as u64 {
+            requests.another_leaves(number);
+            requests.end_gap(4000 + number);
+        }
+        assert_eq!((requests.gaps.len(), requests.gaps.last().unwrap().1), (MOST_GAPS, 5999));
+        // Who wants nothing has no gaps.
+        let mut nothing = Requests::default();
+        nothing.takes(1, EVERYTHING);
+        nothing.takes(1, "x");
+        assert!(nothing.other_since.is_none() && !nothing.needs_session());
     }
 
     #[test]

@@ -413,6 +413,51 @@ fn ask_on(address: &str, over: &std::sync::mpsc::Receiver<()>) {
     }
 }
 
+/// The source of the reports keeps one wish, and none when any reader leaves.
+#[test]
+fn requests_are_shown_again_when_another_reader_left() {
+    let folder = Folder::new();
+    let Some(server) = Server::start(&folder) else { return };
+    let pid = server.child.id().to_string();
+    let (going, over) = std::sync::mpsc::channel::<()>();
+    let address = server.address.clone();
+    let asking = std::thread::spawn(move || ask_on(&address, &over));
+    let mut first = clean(TALLY);
+    first.args(["prof", "http", &pid, "--duration", "12s", "--every", "250ms", "--json"]);
+    let mut first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(first.stdout.take().unwrap());
+    let mut count = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let rows = json["rows"].as_array().unwrap().iter();
+        (rows.map(|row| row["count"].as_u64().unwrap()).sum::<u64>(), json)
+    };
+    while count().0 < 20 {}
+    // Both readers that come and go take the reports away.
+    for other in ["db", "http"] {
+        tally(&["prof", other, &pid, "--duration", "700ms"]);
+    }
+    let (before, _) = count();
+    let (mut last, mut json) = count();
+    while last < before + 20 {
+        (last, json) = count();
+    }
+    let gaps = json["gaps"].as_array().unwrap();
+    assert!(!gaps.is_empty() && gaps.len() <= 4, "{json}");
+    for gap in gaps {
+        let (from, to) = (gap["from"].as_f64().unwrap(), gap["to"].as_f64().unwrap());
+        assert!(from > 0.0 && from <= to && to - from < 8.0, "{json}");
+    }
+    std::io::Read::read_to_end(&mut output, &mut Vec::new()).unwrap();
+    let mut words = String::new();
+    std::io::Read::read_to_string(first.stderr.as_mut().unwrap(), &mut words).unwrap();
+    assert!(first.wait().unwrap().success(), "{words}");
+    has(&words, &["after the start are missing: another reader of the program took them"]);
+    drop(going);
+    asking.join().unwrap();
+}
+
 #[test]
 fn requests_of_a_running_server_are_shown() {
     let folder = Folder::new();

@@ -3,9 +3,10 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tallymon::log::new_file::NewFile;
@@ -128,8 +129,8 @@ fn record(recorded: &Recorded, session: &Session) -> Result<PathBuf, Failure> {
     let stop = Stop::on_signals()?;
     let mut stream = program.start(session, PATIENCE).map_err(|error| failure(&error))?;
     stream.set_patience(PATIENCE);
-    let result =
-        read(stream, recorded.duration, &stop, move |stream| copy_all(stream, file), &mut || Ok(()))?;
+    let work = move |stream| copy_all(stream, file);
+    let (result, _) = read(stream, recorded.duration, &stop, work, &mut || Ok(ControlFlow::Continue(())))?;
     match result {
         Ok(()) => {}
         Err(CopyError::Read(error)) => return Err(unreadable(program.pid, &error)),
@@ -160,11 +161,16 @@ pub(super) fn incidents(
     // A program to which nothing happens sends nothing.
     stream.set_patience(duration.saturating_add(PATIENCE));
     let pid = program.pid;
-    read(stream, duration, &stop, Incidents::read, &mut || Ok(()))?.map_err(|error| unreadable(pid, &error))
+    let nothing = &mut || Ok(ControlFlow::Continue(()));
+    let (result, _) = read(stream, duration, &stop, Incidents::read, nothing)?;
+    result.map_err(|error| unreadable(pid, &error))
 }
 
+/// How long to wait before a program is told again what is wanted; twice as long each time, up to the second.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+
 /// What a program is asked, and how long it takes. `show` gets what is known each time that `every` has
-/// passed.
+/// passed. When another reader left, and took the program's reports away, a new session begins.
 pub(super) fn requests(
     program: &str,
     duration: Duration,
@@ -173,35 +179,50 @@ pub(super) fn requests(
     show: &mut dyn FnMut(&Requests) -> Result<(), Failure>,
 ) -> Result<Requests, Failure> {
     let program = find(program)?;
+    let known = Arc::new(Mutex::new(Requests::wanted(&arguments)));
+    let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
     let name = requests::DIAGNOSTIC_SOURCE.into();
     let providers = vec![EventProvider { name, keywords: requests::REPORTS, level: 5, arguments }];
     let session = Session { providers, method_names: false, buffer: 64 };
     let stop = Stop::on_signals()?;
-    let mut stream = program.start(&session, PATIENCE).map_err(|error| failure(&error))?;
-    stream.set_patience(duration.saturating_add(PATIENCE));
-    let known = Arc::new(Mutex::new(Requests::default()));
-    let of_thread = known.clone();
     let begun = Instant::now();
+    let passed = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let copy = || {
-        let mut copy = known.lock().map(|known| known.clone()).unwrap_or_default();
-        // The last report may be old.
-        copy.duration = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let mut copy = lock().clone();
+        // The last report may be old, and a gap open.
+        copy.duration = passed();
+        copy.end_gap(copy.duration);
         copy
     };
-    let mut next = every.map(|every| Instant::now() + every);
-    let mut meanwhile = || {
-        if let (Some(every), Some(at)) = (every, next)
-            && Instant::now() >= at
-        {
-            next = Some(at + every);
-            show(&copy())?;
+    let mut next = every.map(|every| begun + every);
+    let (mut pause, mut earliest) = (AGAIN.0, begun + AGAIN.0);
+    loop {
+        let mut stream = program.start(&session, PATIENCE).map_err(|error| failure(&error))?;
+        stream.set_patience(duration.saturating_add(PATIENCE));
+        lock().begin_again(passed());
+        let mut meanwhile = || {
+            if let (Some(every), Some(at)) = (every, next)
+                && Instant::now() >= at
+            {
+                next = Some(at + every);
+                show(&copy())?;
+            }
+            let enough = Instant::now() >= earliest && lock().needs_session();
+            Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
+        let of_thread = known.clone();
+        let work = move |stream| -> Result<(), TraceError> { Requests::read(stream, &of_thread) };
+        let left = duration.saturating_sub(begun.elapsed());
+        let (result, End { enough, at }) = read(stream, left, &stop, work, &mut meanwhile)?;
+        result.map_err(|error| unreadable(program.pid, &error))?;
+        if !enough {
+            // The end of the own session is reported too.
+            lock().forget_after(u64::try_from((at - begun).as_nanos()).unwrap_or(u64::MAX));
+            return Ok(copy());
         }
-        Ok(())
-    };
-    let work = move |stream| -> Result<(), TraceError> { Requests::read(stream, &of_thread) };
-    let pid = program.pid;
-    read(stream, duration, &stop, work, &mut meanwhile)?.map_err(|error| unreadable(pid, &error))?;
-    Ok(copy())
+        pause = (pause * 2).min(AGAIN.1);
+        earliest = Instant::now() + pause;
+    }
 }
 
 /// The name of a program without what a path means.
@@ -210,15 +231,22 @@ fn file_name(name: &str) -> String {
     if name.is_empty() || name.starts_with('.') { format!("dotnet{name}") } else { name }
 }
 
+/// Why and when a stream was ended.
+struct End {
+    /// What was done meanwhile wanted no more.
+    enough: bool,
+    at: Instant,
+}
+
 /// Reads a stream to its end in a thread, and does something again and again meanwhile. After the duration,
-/// or Ctrl-C, the program is asked to end it.
+/// Ctrl-C, or when that wants no more, the program is asked to end it.
 fn read<T: Send + 'static>(
     stream: Stream,
     duration: Duration,
     stop: &Stop,
     work: impl FnOnce(Stream) -> T + Send + 'static,
-    meanwhile: &mut dyn FnMut() -> Result<(), Failure>,
-) -> Result<T, Failure> {
+    meanwhile: &mut dyn FnMut() -> Result<ControlFlow<()>, Failure>,
+) -> Result<(T, End), Failure> {
     let (finish, pid) = (stream.finisher(), stream.program().pid);
     let (done, ended) = channel();
     let working = std::thread::spawn(move || {
@@ -228,13 +256,15 @@ fn read<T: Send + 'static>(
         result
     });
     let end = Instant::now() + duration;
-    let mut is_over = false;
-    while !is_over && Instant::now() < end && !stop.is_wanted() {
+    let (mut is_over, mut is_enough) = (false, false);
+    while !is_over && !is_enough && Instant::now() < end && !stop.is_wanted() {
         let left = end.saturating_duration_since(Instant::now()).min(LOOK);
         is_over = !matches!(ended.recv_timeout(left), Err(RecvTimeoutError::Timeout));
-        meanwhile()?;
+        is_enough = meanwhile()?.is_break();
     }
+    let at = Instant::now();
     if is_over {
+        is_enough = false;
         say(format_args!("process {pid} ended its events before the time"));
     } else if let Err(error) = finish.finish(PATIENCE)
         && port::find(pid).is_ok()
@@ -242,7 +272,10 @@ fn read<T: Send + 'static>(
         // A program that ends just now needs no answer.
         return Err(failure(&error));
     }
-    working.join().map_err(|_| Failure::new(Kind::Other, "the thread that reads the events failed"))
+    let result = working.join();
+    result
+        .map(|result| (result, End { enough: is_enough, at }))
+        .map_err(|_| Failure::new(Kind::Other, "the thread that reads the events failed"))
 }
 
 /// Which side of a copy failed.

@@ -33,6 +33,12 @@ pub(super) fn run(kind: Kind, arguments: &ProfRequests) -> Result<(), Failure> {
     if known.lost > 0 {
         say(format_args!("{} reports are missing: the runtime dropped them", known.lost));
     }
+    for (from, to) in &known.gaps {
+        let [from, to] = [*from, *to].map(time);
+        say(format_args!(
+            "reports from {from} to {to} after the start are missing: another reader of the program took them"
+        ));
+    }
     print(kind, &known, arguments)
 }
 
@@ -65,7 +71,9 @@ fn document(known: &Requests) -> Value {
         })
     };
     let rows: Vec<Value> = sorted(known).into_iter().map(row).collect();
-    json!({ "seconds": seconds(known.duration), "lost": known.lost, "rows": rows })
+    let gap = |(from, to): &(u64, u64)| json!({ "from": seconds(*from), "to": seconds(*to) });
+    let gaps: Vec<Value> = known.gaps.iter().map(gap).collect();
+    json!({ "seconds": seconds(known.duration), "lost": known.lost, "gaps": gaps, "rows": rows })
 }
 
 fn table(kind: Kind, known: &Requests, rows: usize, out: &mut dyn Write) -> std::io::Result<()> {
