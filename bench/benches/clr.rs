@@ -2,7 +2,11 @@
 //! scaling, start-up, and a program that we did not write.
 //!
 //! The runtimes are those that the profiler's tests have downloaded into the target folder; missing ones are
-//! left out. The parts, each of at most three minutes, are `calls`, `scaling` and `programs`.
+//! left out. The parts, each of at most three minutes, are `calls`, `scaling` and `programs`; `attach`, what it
+//! costs to look at a program that was not prepared, takes seven.
+
+#[path = "clr/attach.rs"]
+mod attach;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,7 +56,7 @@ const WHOLE: usize = 4;
 const SHARED: &str = "peer: lock and maps";
 
 fn main() {
-    let Some(parts) = Parts::wanted(&["calls", "scaling", "programs"]) else { return };
+    let Some(parts) = Parts::wanted(&["calls", "scaling", "programs", "attach"]) else { return };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = built("libtallymon_clr.so");
     let folder = std::env::temp_dir().join(format!("tallymon-bench-clr-{}", std::process::id()));
@@ -101,6 +105,9 @@ fn main() {
     let foreign = peers.join("azure-mcp-2.0.5/package/dist/azmcp");
     if parts.has("programs") && foreign.is_file() {
         bench.whole(".NET 10.0, azmcp --help", &foreign, &["--help".to_string()], 7);
+    }
+    if parts.has("attach") {
+        attach::run(&folder);
     }
     // A leftover folder does no harm.
     let _ = std::fs::remove_dir_all(folder);
