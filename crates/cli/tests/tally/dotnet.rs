@@ -413,6 +413,37 @@ fn ask_on(address: &str, over: &std::sync::mpsc::Receiver<()>) {
     }
 }
 
+/// A stream of ours is read by a program that knows only the description of the format.
+#[test]
+fn recorded_streams_are_as_the_format_is_described() {
+    let folder = Folder::new();
+    let Some(python) = tallymon_testkit::peer("python3") else { return };
+    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tally/nettrace.py");
+    let Some((_, file)) = program(&folder, "forever") else { return };
+    for (version, dotnet) in runtimes::runtimes() {
+        let mut command = Command::new(dotnet);
+        command.args(["exec", &file]).env_remove("TMPDIR").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+        let (pid, stream) = (child.id().to_string(), folder.file(&format!("{version}.nettrace")));
+        let ran = tally(&["prof", "sample", &pid, "--duration", "1s", "-o", &stream]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(ran.code, Some(0), ".NET {version}: {}", ran.err);
+        let out = Command::new(&python).arg(&check).arg(&stream).output().unwrap();
+        assert!(out.status.success(), ".NET {version}: {}", String::from_utf8_lossy(&out.stderr));
+        let theirs: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(theirs["pid"].to_string(), pid);
+        let samples = theirs["events"]["Microsoft-DotNETCore-SampleProfiler/0"].as_u64().unwrap();
+        assert!(samples >= 10 && theirs["stacks"].as_u64().unwrap() >= samples, ".NET {version}: {theirs}");
+        has(&tally(&["prof", "tree", &stream]).data(), &[&format!("sampled: {samples} samples of ")]);
+        // A byte that is missing is missed.
+        let bytes = std::fs::read(&stream).unwrap();
+        std::fs::write(&stream, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(!Command::new(&python).arg(&check).arg(&stream).output().unwrap().status.success());
+    }
+}
+
 /// The source of the reports keeps one wish, and none when any reader leaves.
 #[test]
 fn requests_are_shown_again_when_another_reader_left() {
