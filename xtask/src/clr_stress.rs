@@ -1,9 +1,10 @@
 //! Runs .NET programs again and again with the profiler, switched on and off too, and compares what each run
 //! does with a run without it: output, files and exit code. A table says how many were the same.
 //!
-//! The programs: one of ours that throws, recurses and waits, and one that loads and unloads plug-ins; Roslyn's
-//! `csc`; `artifacts-keyring`; a server of ASP.NET Core under load; and `azmcp`. The runtimes are those of the
-//! tests. Nothing can attach to the programs, so what happens to them is done by the profiler or by themselves.
+//! The programs: one of ours that throws, recurses and waits, and one that loads and unloads plug-ins;
+//! Roslyn's `csc`; `artifacts-keyring`; a server of ASP.NET Core under load; and `azmcp`. The runtimes are
+//! those of the tests. Nothing can attach to the programs, so what happens to them is done by the profiler or
+//! by themselves.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! What looking at a running program costs: CPU time per second in a program that does nothing, and in the reader,
-//! some seconds after it began.
+//! What looking at a running program costs: CPU time per second in a program that does nothing, and in the
+//! reader, some seconds after it began.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,8 +12,8 @@ use tallymon_bench::{built, target};
 const BEGIN: Duration = Duration::from_secs(8);
 const SPAN: Duration = Duration::from_secs(15);
 
-/// A reader: its name, the least version of the runtime for it, and its arguments. `{pid}` and `{file}` are put
-/// in.
+/// A reader: its name, the least version of the runtime for it, and its arguments. `{pid}` and `{file}` are
+/// put in.
 type Reader = (&'static str, u32, &'static [&'static str]);
 
 const READERS: [Reader; 5] = [

@@ -5,9 +5,9 @@
 //! becomes a row by what was asked and how it ended, with its number, mean, quantiles and maximum. Quantiles
 //! have an error of at most 1 %.
 //!
-//! The source keeps one wish for all its readers: that of the one that came last, and none after any of them has
-//! left. So it also says which wishes it takes, the runtime says that a session ended, and a reader tells it
-//! again what it wants.
+//! The source keeps one wish for all its readers: that of the one that came last, and none after any of them
+//! has left. So it also says which wishes it takes, the runtime says that a session ended, and a reader tells
+//! it again what it wants.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;

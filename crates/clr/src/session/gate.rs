@@ -1,8 +1,8 @@
 //! Keeps what the runtime may free while our own thread uses it: a module until that thread is done with it,
 //! and everything until the runtime ends.
 //!
-//! The runtime checks neither: with the id of a module that has been unloaded, or after its end, its functions
-//! read memory that is gone. Callbacks need no gate: what they are about stays until they return.
+//! The runtime checks neither: with the id of a module that has been unloaded, or after its end, its
+//! functions read memory that is gone. Callbacks need no gate: what they are about stays until they return.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;

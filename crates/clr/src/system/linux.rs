@@ -93,8 +93,8 @@ pub(crate) fn thread_id() -> u32 {
     u32::try_from(id).unwrap_or(0)
 }
 
-/// Signals for what a thread did itself. The kernel ends a program at once whose thread blocks the one that it
-/// causes, although a handler would help: that of a file that somebody has cut.
+/// Signals for what a thread did itself. The kernel ends a program at once whose thread blocks the one that
+/// it causes, although a handler would help: that of a file that somebody has cut.
 const OWN_FAULTS: [libc::c_int; 5] = [libc::SIGBUS, libc::SIGSEGV, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP];
 
 /// Runs `f` with all signals blocked but those for its own faults, so that a thread that it starts never

@@ -47,7 +47,8 @@ fn of_process(pid: u32) -> Result<PathBuf, Failure> {
     }
     let words = if Path::new("/proc").join(pid.to_string()).exists() {
         format!(
-            "process {pid} writes no profile that can be seen from here; 'tally prof sample {pid}' works without"
+            "process {pid} writes no profile that can be seen from here; 'tally prof sample {pid}' works \
+             without one"
         )
     } else {
         format!("no process has the id {pid}, and it left no profile: there is no {}", left.display())
