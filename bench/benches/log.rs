@@ -1,6 +1,6 @@
 //! Logs: bytes and time per value in each format, for synthetic series and for a recording of this machine.
 //!
-//! An argument selects a part: `made-up`, `codecs`, `peers`, `big`, `real`. Without one, all parts run.
+//! An argument selects a part: `made-up`, `codecs`, `peers`, `big`, `real`, `year`. Without one, all parts run.
 
 #[path = "log/big.rs"]
 mod big;
@@ -12,6 +12,8 @@ mod made_up;
 mod peers;
 #[path = "log/real.rs"]
 mod real;
+#[path = "log/year.rs"]
+mod year;
 
 use std::path::Path;
 
@@ -19,12 +21,13 @@ use tallymon_bench::Parts;
 
 fn main() {
     let folder = std::env::temp_dir().join(format!("tallymon-bench-log-{}", std::process::id()));
-    let all: [(&str, &dyn Fn()); 5] = [
+    let all: [(&str, &dyn Fn()); 6] = [
         ("made-up", &|| made_up::run(&folder)),
         ("codecs", &codecs::run),
         ("peers", &|| peers::run(&folder)),
         ("big", &|| big::run(&folder)),
         ("real", &|| real::run(&folder)),
+        ("year", &|| year::run(&folder)),
     ];
     let Some(parts) = Parts::wanted(&all.map(|(name, _)| name)) else { return };
     std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");

@@ -30,8 +30,13 @@ impl Random {
         self.0
     }
 
+    /// The next number.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.next()
+    }
+
     /// A number from 0 to 1.
-    fn share(&mut self) -> f64 {
+    pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 

@@ -9,7 +9,7 @@ use tallymon::log::{Format as LogFormat, LogClock, Moment, ReadOptions};
 use tallymon::{CounterHandle, HostReadings, InstanceNames, Locale, Log, Names, PathError, Query, Reading};
 
 use crate::arguments::{AtTime, Common, Naming, OfLog};
-use crate::command::relog::{log_time, reading, say_notes_of};
+use crate::command::relog::{log_time, reading, say_damage, say_notes_of};
 use crate::exit::{Failure, Kind};
 use crate::missing_values::{Reasons, missing_of_log};
 use crate::paths;
@@ -46,6 +46,17 @@ pub(crate) struct LogHost {
     pub(crate) prefix: String,
     /// Numbers of paths with their handles in this host's query.
     handles: Vec<(usize, CounterHandle)>,
+}
+
+/// A log that was opened by its contents says its damage when it is met: what it says of itself is not all that is
+/// in it.
+impl Drop for LogHosts {
+    fn drop(&mut self) {
+        for part in self.log.parts() {
+            // Without a place for messages there is nobody to tell.
+            let _ = say_damage(part.path(), &part.met());
+        }
+    }
 }
 
 impl LogHosts {

@@ -72,6 +72,11 @@ impl LogClock {
         Ok(clock)
     }
 
+    /// The clock of records between two times, whose distance from UTC changed at these.
+    pub(crate) fn of_changes(range: (FileTime, FileTime), changes: Vec<(FileTime, i32)>) -> LogClock {
+        LogClock { range: Some(range), changes, ..LogClock::default() }
+    }
+
     /// Notes a record.
     pub fn note(&mut self, time: FileTime, local_minutes: i32) {
         let (first, last) = self.range.unwrap_or((time, time));
@@ -237,6 +242,11 @@ impl TimeRange {
     /// Whether a time is in the range.
     pub fn has(&self, time: FileTime) -> bool {
         self.from.is_none_or(|from| time >= from) && self.to.is_none_or(|to| time <= to)
+    }
+
+    /// Whether a time between two times may be in the range.
+    pub(crate) fn meets(&self, least: FileTime, most: FileTime) -> bool {
+        self.from.is_none_or(|from| most >= from) && self.to.is_none_or(|to| least <= to)
     }
 
     /// Whether the range leaves anything out.

@@ -96,7 +96,10 @@ pub use format::{BytesRead, FORMATS, Format, FormatInfo, HEAD, ReadOptions, open
 pub use import::open_pcp;
 pub use info::{Info, info};
 pub use processes::{ProcessNames, with_process_id};
-pub use reader::{About, Column, Cooker, LogReader, Record, RecordPosition, Records, ScannedRecord};
+pub use reader::{
+    About, Column, Contents, ContentsPart, Cooker, LogPlace, LogReader, PartStatistics, Record,
+    RecordPosition, Records, ScannedRecord,
+};
 pub use relog::{Report, relog, relog_into, relog_to};
 pub use select::Selection;
 pub use stats::{Stats, stats};

@@ -4,14 +4,14 @@
 //! `name`, and its values go on in the column of the first. A log that has the counter ID Process too says
 //! when that happens, so that each process gets columns of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tallymon_core::counter::compute;
 use tallymon_core::flow::{NoValue, PartialSum, Sample};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 
 use crate::error::LogError;
-use crate::reader::{About, Column, LogReader, Record, RecordPosition};
+use crate::reader::{About, Column, Contents, LogPlace, LogReader, PartStatistics, Record, RecordPosition};
 
 /// The counter that says which process an instance is.
 const ID_PROCESS: &str = "ID Process";
@@ -195,6 +195,11 @@ impl<'r> ByProcess<'r> {
         Some(place)
     }
 
+    /// The column of the other log that a column is in the last record.
+    fn source(&self, column: usize) -> Option<usize> {
+        if self.slots.is_empty() { Some(column) } else { self.sources.get(column).copied().flatten() }
+    }
+
     /// Says at the end which instances kept a name that may be that of several processes.
     fn end(&mut self) {
         let unnamed = self.slots.iter().filter(|slot| slot.id_column.is_none());
@@ -221,6 +226,11 @@ fn process_of(column: &Column) -> Option<Instance> {
     let instance = parts.instance.as_ref()?;
     let host = parts.machine.as_ref().map(|host| host.to_lowercase());
     is_named(&parts.object, OBJECT).then(|| (host, instance.to_string()))
+}
+
+/// Whether a column is of a process.
+pub(crate) fn is_process(column: &Column) -> bool {
+    process_of(column).is_some()
 }
 
 fn is_named(part: &Part, wanted: &str) -> bool {
@@ -251,6 +261,10 @@ impl LogReader for ByProcess<'_> {
             self.end();
             return Ok(None);
         };
+        if self.slots.is_empty() {
+            // Each column has its own place.
+            return Ok(Some(record));
+        }
         self.choose(&record);
         self.sources.fill(None);
         let mut cells = vec![Err(NoValue::NoInstance); self.about.columns.len()];
@@ -274,15 +288,15 @@ impl LogReader for ByProcess<'_> {
     }
 
     fn text(&self, column: usize) -> Option<&str> {
-        self.inner.text(self.sources.get(column).copied().flatten()?)
+        self.inner.text(self.source(column)?)
     }
 
     fn is_stale(&self, column: usize) -> bool {
-        self.sources.get(column).copied().flatten().is_some_and(|at| self.inner.is_stale(at))
+        self.source(column).is_some_and(|at| self.inner.is_stale(at))
     }
 
     fn partial(&self, column: usize) -> Option<PartialSum> {
-        self.inner.partial(self.sources.get(column).copied().flatten()?)
+        self.inner.partial(self.source(column)?)
     }
 
     fn position(&self) -> Option<RecordPosition> {
@@ -291,5 +305,39 @@ impl LogReader for ByProcess<'_> {
 
     fn seek_to(&mut self, position: RecordPosition) -> Result<bool, LogError> {
         self.inner.seek_to(position)
+    }
+
+    fn contents(&mut self, take_columns: bool) -> Result<Option<Contents>, LogError> {
+        let Some(contents) = self.inner.contents(false)? else { return Ok(None) };
+        if !take_columns {
+            return Ok(Some(contents));
+        }
+        // Which columns there are depends on the records, if there are processes.
+        if contents.columns.iter().any(|column| process_of(column).is_some()) {
+            return Ok(None);
+        }
+        self.inner.contents(true)?;
+        self.follow();
+        Ok(Some(contents))
+    }
+
+    fn places(&mut self, part: usize) -> Result<Vec<LogPlace>, LogError> {
+        self.inner.places(part)
+    }
+
+    fn statistics(&mut self, part: usize, wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
+        let of_processes: HashSet<usize> = self.slots.iter().flat_map(|slot| slot.columns.clone()).collect();
+        let placed = self.places.iter().enumerate().filter(|(at, _)| !of_processes.contains(at));
+        let sources: HashMap<usize, usize> = placed.filter_map(|(at, own)| Some(((*own)?, at))).collect();
+        let inner: Option<Vec<usize>> = wanted.iter().map(|own| sources.get(own).copied()).collect();
+        let Some(inner) = inner else { return Ok(None) };
+        let Some(mut found) = self.inner.statistics(part, &inner)? else { return Ok(None) };
+        let numbers = |(at, own): (&usize, &usize)| found.columns.remove(at).map(|part| (*own, part));
+        let columns = inner.iter().zip(wanted).filter_map(numbers).collect();
+        Ok(Some(PartStatistics { columns }))
+    }
+
+    fn part(&self) -> u64 {
+        self.inner.part()
     }
 }

@@ -16,15 +16,15 @@ pub(crate) enum Quantiles {
     Ranges(Ranges),
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Ranges {
     /// Counts for each range: negative numbers by their size, then zeros, then positive ones.
-    negative: BTreeMap<i32, u64>,
-    zeros: u64,
-    positive: BTreeMap<i32, u64>,
-    count: u64,
-    minimum: f64,
-    maximum: f64,
+    pub(crate) negative: BTreeMap<i32, u64>,
+    pub(crate) zeros: u64,
+    pub(crate) positive: BTreeMap<i32, u64>,
+    pub(crate) count: u64,
+    pub(crate) minimum: f64,
+    pub(crate) maximum: f64,
 }
 
 impl Quantiles {
@@ -37,14 +37,33 @@ impl Quantiles {
     pub(crate) fn add(&mut self, number: f64) {
         match self {
             Quantiles::Exact { numbers, limit } if numbers.len() < *limit => numbers.push(number),
-            Quantiles::Exact { numbers, .. } => {
-                let mut ranges = Ranges::default();
-                for number in numbers.iter().copied().chain([number]) {
-                    ranges.add(number);
-                }
+            Quantiles::Exact { .. } => {
+                let mut ranges = self.take_ranges();
+                ranges.add(number);
                 *self = Quantiles::Ranges(ranges);
             }
             Quantiles::Ranges(ranges) => ranges.add(number),
+        }
+    }
+
+    /// Adds numbers that were counted already: from here on percentiles are approximate.
+    pub(crate) fn add_ranges(&mut self, more: &Ranges) {
+        if more.count == 0 {
+            return;
+        }
+        let mut ranges = self.take_ranges();
+        ranges.join(more);
+        *self = Quantiles::Ranges(ranges);
+    }
+
+    fn take_ranges(&mut self) -> Ranges {
+        match self {
+            Quantiles::Ranges(ranges) => std::mem::take(ranges),
+            Quantiles::Exact { numbers, .. } => {
+                let mut ranges = Ranges::default();
+                numbers.iter().for_each(|number| ranges.add(*number));
+                ranges
+            }
         }
     }
 
@@ -70,13 +89,30 @@ impl Quantiles {
                     low + (high - low) * place.fract()
                 }))
             }
+            Quantiles::Ranges(ranges) if ranges.count == 0 => None,
             Quantiles::Ranges(ranges) => Some(shares.map(|share| ranges.at(share))),
         }
     }
 }
 
 impl Ranges {
-    fn add(&mut self, number: f64) {
+    /// Adds what others counted.
+    fn join(&mut self, more: &Ranges) {
+        if self.count == 0 {
+            (self.minimum, self.maximum) = (more.minimum, more.maximum);
+        }
+        (self.minimum, self.maximum) = (self.minimum.min(more.minimum), self.maximum.max(more.maximum));
+        self.count = self.count.saturating_add(more.count);
+        self.zeros = self.zeros.saturating_add(more.zeros);
+        for (own, more) in [(&mut self.negative, &more.negative), (&mut self.positive, &more.positive)] {
+            for (exponent, count) in more {
+                let own = own.entry(*exponent).or_default();
+                *own = own.saturating_add(*count);
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, number: f64) {
         if self.count == 0 {
             (self.minimum, self.maximum) = (number, number);
         }

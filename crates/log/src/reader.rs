@@ -1,5 +1,6 @@
 //! The interface of all log readers: columns, and one record after another.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use tallymon_core::counter::{Format as Shown, Scale, apply, compute};
@@ -8,8 +9,10 @@ use tallymon_core::time::FileTime;
 
 pub use tallymon_core::flow::Column;
 
+use crate::clock::LogClock;
 use crate::error::{LogError, Notes};
 use crate::format::Format;
+use crate::stats::CountedPart;
 use crate::zone::Zone;
 
 /// Reads a log of any format, record by record.
@@ -77,6 +80,99 @@ pub trait LogReader: Send {
         }
         Ok(())
     }
+
+    /// What the log says of itself, without reading its records; `None` if it does not. With `take_columns`
+    /// the reader knows all columns of the log afterwards, and can go to any place. What is damaged behind
+    /// such a place is found when it is read.
+    ///
+    /// # Errors
+    ///
+    /// Only errors of the operating system.
+    fn contents(&mut self, _take_columns: bool) -> Result<Option<Contents>, LogError> {
+        Ok(None)
+    }
+
+    /// The places in a part of the [`Contents`], by its number; empty if they are not known.
+    ///
+    /// # Errors
+    ///
+    /// Only errors of the operating system.
+    fn places(&mut self, _part: usize) -> Result<Vec<LogPlace>, LogError> {
+        Ok(Vec::new())
+    }
+
+    /// The numbers of a part of the [`Contents`], of the columns that `wanted` chooses by their positions.
+    /// `None` if there are none of one of them.
+    ///
+    /// # Errors
+    ///
+    /// Only errors of the operating system.
+    fn statistics(&mut self, _part: usize, _wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
+        Ok(None)
+    }
+
+    /// The number of the part of the log to which the last record belongs: statistics add up each part alone.
+    fn part(&self) -> u64 {
+        0
+    }
+}
+
+/// What a long log says at its end of all that is before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contents {
+    /// Number of its records.
+    pub records: u64,
+    /// Time of the first record, UTC.
+    pub first: FileTime,
+    /// Time of the last record, UTC.
+    pub last: FileTime,
+    /// No record is older than the one before it.
+    pub is_in_order: bool,
+    /// Minutes to add to `last` for the local time.
+    pub local_minutes: i32,
+    /// The clock of the log, without its zone.
+    pub clock: LogClock,
+    /// All its columns, in the order in which they appear.
+    pub columns: Vec<Column>,
+    /// How many columns there are from a record on: its number, from 0, and the number of columns.
+    pub growth: Vec<(u64, usize)>,
+    /// Its parts, in order.
+    pub parts: Vec<ContentsPart>,
+    /// Behind its last record.
+    pub end: RecordPosition,
+}
+
+/// A part of a log in its [`Contents`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentsPart {
+    /// Where it begins; [`LogReader::seek_to`] goes there.
+    pub place: LogPlace,
+    /// Number of its records.
+    pub records: u64,
+    /// The earliest time of its records, UTC.
+    pub least: FileTime,
+    /// Time of its last record, UTC.
+    pub last: FileTime,
+    /// Whether [`LogReader::statistics`] has its numbers.
+    pub has_statistics: bool,
+}
+
+/// A record that a reader can go to without reading those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPlace {
+    /// Its position.
+    pub position: RecordPosition,
+    /// Number of the records before it.
+    pub count: u64,
+    /// The latest time of its record and those up to the next place, UTC.
+    pub most: FileTime,
+}
+
+/// The numbers of counters in a part of a log, as [`stats`](crate::stats()) adds them up.
+#[derive(Debug, Clone, Default)]
+pub struct PartStatistics {
+    /// By the position of the column.
+    pub(crate) columns: HashMap<usize, CountedPart>,
 }
 
 /// What [`LogReader::scan`] reads of a record.

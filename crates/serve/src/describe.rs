@@ -274,7 +274,8 @@ pub(crate) fn log(log: &Log, about: &mut Value) {
     about["hosts"] = names.map(|name| json!(name)).collect();
     about["minutes"] = json!(summary.local_minutes);
     about["clock"] = clock(summary);
-    about["damage"] = json!(summary.notes.damage_count);
+    // Of a log that was opened by its contents, also what was met since.
+    about["damage"] = json!(summary.notes.damage_count.saturating_add(log.met().damage_count));
     let seconds = summary.last.0.saturating_sub(summary.first.0) as f64 / 1e7;
     let steps = summary.records.saturating_sub(1);
     about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));

@@ -88,4 +88,8 @@ impl LogReader for Noted {
         self.follow(true);
         scanned
     }
+
+    fn part(&self) -> u64 {
+        self.inner.part()
+    }
 }

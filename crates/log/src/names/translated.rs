@@ -7,7 +7,9 @@ use tallymon_core::path::CounterPath;
 
 use super::NameTable;
 use crate::error::LogError;
-use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
+use crate::reader::{
+    About, Column, Contents, LogPlace, LogReader, PartStatistics, Record, RecordPosition, ScannedRecord,
+};
 
 /// Reads another log, and translates its columns.
 pub(crate) struct Translated<'r> {
@@ -104,5 +106,27 @@ impl LogReader for Translated<'_> {
         let result = self.inner.scan(each);
         self.follow(true);
         result
+    }
+
+    fn contents(&mut self, take_columns: bool) -> Result<Option<Contents>, LogError> {
+        let contents = self.inner.contents(take_columns)?;
+        self.follow(true);
+        Ok(contents.map(|contents| {
+            let columns = contents.columns.iter();
+            let translated = |column| translate(&self.table, column).unwrap_or_else(|| Column::clone(column));
+            Contents { columns: columns.map(translated).collect(), ..contents }
+        }))
+    }
+
+    fn places(&mut self, part: usize) -> Result<Vec<LogPlace>, LogError> {
+        self.inner.places(part)
+    }
+
+    fn statistics(&mut self, part: usize, wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
+        self.inner.statistics(part, wanted)
+    }
+
+    fn part(&self) -> u64 {
+        self.inner.part()
     }
 }

@@ -36,6 +36,14 @@ pub(super) mod kind {
     pub(crate) const ROW: u8 = b'R';
     /// Where the log goes on: what lies between is no part of it.
     pub(crate) const JUMP: u8 = b'J';
+    /// The numbers of the counters in a part of a long sealed log.
+    pub(crate) const STATISTICS: u8 = b'S';
+    /// Where the chunks of a part of a long sealed log are.
+    pub(crate) const PLACES: u8 = b'K';
+    /// What is in a long sealed log.
+    pub(crate) const CONTENTS: u8 = b'T';
+    /// Where the contents are: the last record but one of a long sealed log.
+    pub(crate) const POINTER: u8 = b'P';
     /// Where the records are, at the end of a sealed log.
     pub(crate) const INDEX: u8 = b'I';
     /// The last record of a sealed log: where the index is.

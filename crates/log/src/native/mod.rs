@@ -16,10 +16,17 @@
 //! | `rows`, `snapshots` | writing rows of columns, and whole objects |
 //! | `state`, `read`, `tail_read` | reading |
 //! | `index` | going to a time |
+//! | `contents`, `contents_write`, `contents_read`, `statistics` | what a long log says of itself |
 //! | `seal` | writing a log once more, complete |
 
 mod bits;
 mod cells;
+mod contents;
+mod contents_read;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "small numbers of a test")]
+mod contents_tests;
+mod contents_write;
 mod fields;
 mod frame;
 mod index;
@@ -31,6 +38,7 @@ mod seal;
 mod series;
 mod snapshots;
 mod state;
+mod statistics;
 mod status;
 mod table;
 mod tail;

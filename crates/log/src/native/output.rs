@@ -28,6 +28,15 @@ pub trait Output: Write {
     ///
     /// Errors of the operating system.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Another handle to read what was written; `None` if that is not possible.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the operating system.
+    fn reread(&self) -> io::Result<Option<File>> {
+        Ok(None)
+    }
 }
 
 impl Output for File {
@@ -43,6 +52,10 @@ impl Output for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn reread(&self) -> io::Result<Option<File>> {
+        self.try_clone().map(Some)
     }
 }
 
@@ -91,6 +104,9 @@ pub struct WriteOptions {
     /// The name of the writing program, and the system that it records, for the first record; see
     /// [`WriteOptions::PROGRAM`].
     pub writer: String,
+    /// From how many records on the log gets, when it is sealed, the numbers of each of its parts, with which
+    /// statistics need not read them. The log is read once more for them. `None` for never.
+    pub statistics_from: Option<u64>,
 }
 
 impl Default for WriteOptions {
@@ -105,6 +121,7 @@ impl Default for WriteOptions {
             zone: Zone::Unknown,
             caption: None,
             writer: format!("{} on {}", WriteOptions::PROGRAM, std::env::consts::OS),
+            statistics_from: None,
         }
     }
 }
@@ -113,8 +130,16 @@ impl WriteOptions {
     /// This program. It is the writer of logs that were converted from what others recorded.
     pub const PROGRAM: &str = concat!("tallymon ", env!("CARGO_PKG_VERSION"));
 
+    /// From so many records on, statistics of each part save more time than they cost.
+    const MANY_RECORDS: u64 = 1 << 20;
+
     /// Options for a complete log, which nobody can lose by a crash: it appears when it is complete.
     pub fn sealed() -> WriteOptions {
-        WriteOptions { write_through: false, rows: 240, ..WriteOptions::default() }
+        WriteOptions {
+            write_through: false,
+            rows: 240,
+            statistics_from: Some(WriteOptions::MANY_RECORDS),
+            ..WriteOptions::default()
+        }
     }
 }

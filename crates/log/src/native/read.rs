@@ -11,6 +11,7 @@ use tallymon_core::flow::{NoValue, PartialSum, Sample, ValueState};
 use tallymon_core::time::FileTime;
 
 use super::bits::BitReader;
+use super::contents_read;
 use super::fields::Fields;
 use super::frame::{FRAME, Found, Frames, kind};
 use super::index::{self, ChunkHead, Known};
@@ -20,7 +21,9 @@ use super::tail_read::RowCount;
 use super::{FORMAT_VERSION, HEAD, MOST_COLUMNS, MOST_NUMBERS};
 use crate::error::{Damage, LogError};
 use crate::format::Format;
-use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
+use crate::reader::{
+    About, Contents, LogPlace, LogReader, PartStatistics, Record, RecordPosition, ScannedRecord,
+};
 
 /// The number of columns that a log may have at the start, and more for each byte read: a log of a few bytes
 /// can not fill the memory with names.
@@ -31,13 +34,13 @@ const COLUMNS: (usize, u64) = (1 << 16, 16);
 pub struct NativeReader<R> {
     pub(super) frames: Frames<R>,
     pub(super) about: About,
-    definitions: HashMap<u64, Arc<Definition>>,
+    pub(super) definitions: HashMap<u64, Arc<Definition>>,
     hosts: Vec<String>,
     pub(super) tables: Vec<State>,
     /// Columns of instances, also of ended ones: an instance that comes back gets its columns again.
-    known: HashMap<(u64, usize, Instance), Vec<usize>>,
+    pub(super) known: HashMap<(u64, usize, Instance), Vec<usize>>,
     /// The object of each column and the position in it, while the column has one.
-    places: Vec<Option<(usize, usize)>>,
+    pub(super) places: Vec<Option<(usize, usize)>>,
     texts: HashMap<u64, String>,
     /// The previous chunk was read, so the next one can build on it.
     pub(super) whole: bool,
@@ -46,7 +49,7 @@ pub struct NativeReader<R> {
     pub(super) row: usize,
     pub(super) times: Lane,
     pub(super) minutes: Lane,
-    cells: Vec<Result<Sample, NoValue>>,
+    pub(super) cells: Vec<Result<Sample, NoValue>>,
     index: Option<(u64, Known)>,
     /// The byte where the chunk begins with its definitions, if it is a key.
     pub(super) key_at: Option<u64>,
@@ -56,9 +59,16 @@ pub struct NativeReader<R> {
     pub(super) scanning: bool,
     /// Moves the input to a byte; `None` if it can not seek.
     pub(super) to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
+    /// Moves the input to its end, and says where that is.
+    pub(super) to_end: Option<fn(&mut R) -> std::io::Result<u64>>,
+    pub(super) contents: contents_read::Known,
+    /// The part of the log to which the rows belong, see [`LogReader::part`].
+    pub(super) part: u64,
+    /// The byte of the last record with rows.
+    pub(super) rows_at: u64,
     pub(super) count: RowCount,
     /// The version that the log names in its first record.
-    version: u64,
+    pub(super) version: u64,
 }
 
 /// When an object of a host was read for a row: the error of rates depends on it.
@@ -117,6 +127,10 @@ impl<R: Read> NativeReader<R> {
             unit_at: None,
             scanning: false,
             to_byte: None,
+            to_end: None,
+            contents: contents_read::Known::default(),
+            part: 0,
+            rows_at: 0,
             count: RowCount::from_start(),
             version: 1,
         };
@@ -146,7 +160,7 @@ impl<R: Read> NativeReader<R> {
     }
 
     /// Reads records up to the next usable chunk; `false` at the end.
-    fn next_chunk(&mut self) -> Result<bool, LogError> {
+    pub(super) fn next_chunk(&mut self) -> Result<bool, LogError> {
         loop {
             let Some(found) = self.frames.next()? else {
                 self.report_gone(None);
@@ -205,6 +219,8 @@ impl<R: Read> NativeReader<R> {
                 let body = body.to_vec();
                 self.key_at = head.key.then_some(unit_at);
                 self.chunk(&body)?;
+                self.note_part(head);
+                self.rows_at = at;
                 self.took_rows(head, at);
                 return Ok(self.row < self.rows);
             }
@@ -347,7 +363,7 @@ impl<R: Read> NativeReader<R> {
     }
 
     /// Takes the next row into `cells`.
-    fn take(&mut self) -> Option<(FileTime, i32)> {
+    pub(super) fn take(&mut self) -> Option<(FileTime, i32)> {
         if self.row >= self.rows {
             return None;
         }
@@ -381,6 +397,7 @@ impl<R: Read + Seek> NativeReader<R> {
     pub fn seekable(input: R) -> Result<NativeReader<R>, LogError> {
         let mut reader = NativeReader::new(input)?;
         reader.to_byte = Some(|input, byte| input.seek(SeekFrom::Start(byte)).map(drop));
+        reader.to_end = Some(|input| input.seek(SeekFrom::End(0)));
         Ok(reader)
     }
 
@@ -516,5 +533,21 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
                 return Ok(());
             }
         }
+    }
+
+    fn contents(&mut self, take_columns: bool) -> Result<Option<Contents>, LogError> {
+        self.read_contents(take_columns)
+    }
+
+    fn places(&mut self, part: usize) -> Result<Vec<LogPlace>, LogError> {
+        self.read_places(part)
+    }
+
+    fn statistics(&mut self, part: usize, wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
+        self.read_statistics(part, wanted)
+    }
+
+    fn part(&self) -> u64 {
+        self.part
     }
 }

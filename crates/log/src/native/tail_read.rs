@@ -72,6 +72,8 @@ impl<R: Read> NativeReader<R> {
             true => (Some(unit_at), Some((number, head.first))),
             false => (self.count.tail_at, self.count.tail_first),
         };
+        self.note_part(head);
+        self.rows_at = at;
         self.took_rows(head, at);
         (self.count.tail_at, self.count.tail_first) = (tail_at, tail_first);
         Ok(self.row < self.rows)

@@ -397,6 +397,9 @@ impl<W: Output> NativeWriter<W> {
         let at = self.at;
         let body = index::encode(&self.index, &self.definitions, self.stamp);
         self.record(kind::INDEX, &body)?;
+        if let Some(contents) = self.write_contents()? {
+            self.record(kind::POINTER, &contents.to_le_bytes())?;
+        }
         self.record(kind::END, &at.to_le_bytes())?;
         self.out.flush()?;
         Ok(self.out)

@@ -1,6 +1,8 @@
 //! Statistics of every counter in one or more logs.
 
 mod accumulator;
+pub(crate) mod part;
+mod sealed;
 mod workers;
 
 use std::collections::HashMap;
@@ -18,7 +20,10 @@ use crate::reader::{Column, LogReader, table_order};
 use crate::select::{PathMatcher, Selection, nothing_found};
 
 use accumulator::Accumulator;
+use sealed::{Kept, Plan};
 use workers::Workers;
+
+pub(crate) use workers::CountedPart;
 
 /// The percentiles of [`Summary::percentiles`], in hundredths.
 pub const PERCENTILES: [u32; 5] = [5, 50, 90, 95, 99];
@@ -125,6 +130,17 @@ pub(crate) fn gather(
     range: TimeRange,
     options: &ReadOptions,
 ) -> Result<Stats, LogError> {
+    gather_of(paths, selection, range, options, EXACT_VALUES)
+}
+
+/// As [`gather`], with the number of values that all columns together keep for exact percentiles.
+pub(crate) fn gather_of(
+    paths: &[PathBuf],
+    selection: &Selection,
+    range: TimeRange,
+    options: &ReadOptions,
+    exact: usize,
+) -> Result<Stats, LogError> {
     // The numbers of two processes do not belong into one line.
     let processes = Some(options.processes.unwrap_or(ProcessNames::OnChange));
     let needed = Selection {
@@ -145,11 +161,14 @@ pub(crate) fn gather(
     let mut search = PathMatcher::new(selection);
     let gathered = std::thread::scope(|scope| {
         let mut workers = Workers::new(scope, options.cap);
-        let mut by_path: HashMap<(String, u32), usize> = HashMap::new();
+        let mut by_path: HashMap<(String, u32), (usize, usize)> = HashMap::new();
         for path in paths {
             let mut log = open(path, &by_process)?;
             let log = &mut *log;
-            let notes = read(log, range, &mut search, &mut by_path, &mut workers, &mut stats);
+            // Numbers of parts are those of shares that are not cut.
+            let plan = if options.cap { None } else { Plan::of(log, range)? };
+            let mut all = Gathering { range, selection, exact, search: &mut search, by_path: &mut by_path };
+            let notes = all.read(log, plan, &mut workers, &mut stats);
             stats.notes.push((path.clone(), notes.map_err(|error| error.in_file(path))?));
         }
         Ok::<_, LogError>(workers.finish())
@@ -162,55 +181,100 @@ pub(crate) fn gather(
     Ok(stats)
 }
 
-/// Reads a log, and gives its records to the workers. Returns its faults.
-fn read(
-    log: &mut dyn LogReader,
+/// What is asked of all logs together.
+struct Gathering<'a> {
     range: TimeRange,
-    search: &mut PathMatcher,
-    by_path: &mut HashMap<(String, u32), usize>,
-    workers: &mut Workers<'_, '_>,
-    stats: &mut Stats,
-) -> Result<Notes, LogError> {
-    let mut clock = LogClock::default();
-    // How many columns of this log are known; columns appear while records are read.
-    let mut known = 0usize;
-    let mut seen: HashMap<String, u32> = HashMap::new();
-    workers.begin_log();
-    while let Some(record) = log.next_record()? {
-        clock.note(record.time, record.local_minutes);
-        if !range.has(record.time) {
-            continue;
-        }
-        let columns = &log.about().columns;
-        search.learn(columns.get(known..).unwrap_or_default());
-        for (position, column) in columns.iter().enumerate().skip(known) {
-            let same = seen.entry(column.path.clone()).or_default();
-            let key = (column.path.clone(), *same);
-            *same = same.saturating_add(1);
-            if !search.keep(column) {
-                continue;
-            }
-            match by_path.get(&key) {
-                Some(counter) => workers.find(position, *counter),
-                None => {
-                    let counter = Accumulator::new(column, exact_values(columns.len()));
-                    by_path.insert(key, workers.add(position, counter));
-                }
-            }
-        }
-        known = columns.len();
-        stats.records = stats.records.saturating_add(1);
-        stats.first = stats.first.or(Some(record.time));
-        stats.last = Some(record.time);
-        workers.record(&record);
-    }
-    clock.set_zone(&log.about().zone);
-    stats.clock.add(&clock);
-    Ok(log.about().notes.clone())
+    selection: &'a Selection,
+    /// How many values all columns together keep for exact percentiles.
+    exact: usize,
+    search: &'a mut PathMatcher,
+    /// The number of each counter, and how many values it may have for exact percentiles.
+    by_path: &'a mut HashMap<(String, u32), (usize, usize)>,
 }
 
-fn exact_values(columns: usize) -> usize {
-    EXACT_VALUES.checked_div(columns).unwrap_or(EXACT_VALUES).max(EXACT_LEAST)
+impl Gathering<'_> {
+    /// Reads a log, and gives its records to the workers. Returns its faults.
+    fn read(
+        &mut self,
+        log: &mut dyn LogReader,
+        mut plan: Option<Plan>,
+        workers: &mut Workers<'_, '_>,
+        stats: &mut Stats,
+    ) -> Result<Notes, LogError> {
+        let mut clock = LogClock::default();
+        // How many columns of this log are known; columns appear while records are read.
+        let mut known = 0usize;
+        let mut seen: HashMap<String, u32> = HashMap::new();
+        let mut kept: Vec<Kept> = Vec::new();
+        let (mut passed, mut part) = (0u64, None);
+        workers.begin_log();
+        loop {
+            if let Some(plan) = &mut plan {
+                let later = || PathMatcher::new(self.selection);
+                passed = plan.skip(passed, log, &kept, later, workers, stats)?;
+            }
+            let Some(record) = log.next_record()? else { break };
+            passed = passed.saturating_add(1);
+            if part.replace(log.part()).is_some_and(|part| part != log.part()) {
+                workers.end_part();
+            }
+            clock.note(record.time, record.local_minutes);
+            if !self.range.has(record.time) {
+                continue;
+            }
+            let columns = &log.about().columns;
+            if known < columns.len() {
+                self.search.learn(columns.get(known..).unwrap_or_default());
+                for (position, column) in columns.iter().enumerate().skip(known) {
+                    let same = seen.entry(column.path.clone()).or_default();
+                    let key = (column.path.clone(), *same);
+                    *same = same.saturating_add(1);
+                    if self.search.keep(column) {
+                        let exact_values = self.place(key, position, column, columns.len(), workers);
+                        kept.push(Kept { position, exact_values });
+                    }
+                }
+                known = columns.len();
+            }
+            stats.records = stats.records.saturating_add(1);
+            stats.first = stats.first.or(Some(record.time));
+            stats.last = Some(record.time);
+            workers.record(&record);
+        }
+        if let Some(plan) = plan.filter(|plan| plan.has_skipped) {
+            clock = plan.contents.clock;
+        }
+        clock.set_zone(&log.about().zone);
+        stats.clock.add(&clock);
+        Ok(log.about().notes.clone())
+    }
+
+    /// Gives a column to its counter. Returns how many values that may have for exact percentiles.
+    fn place(
+        &mut self,
+        key: (String, u32),
+        position: usize,
+        column: &Column,
+        columns: usize,
+        workers: &mut Workers<'_, '_>,
+    ) -> usize {
+        match self.by_path.get(&key) {
+            Some((counter, exact)) => {
+                workers.find(position, *counter);
+                *exact
+            }
+            None => {
+                let exact = exact_values(self.exact, columns);
+                let counter = workers.add(position, Accumulator::new(column, exact));
+                self.by_path.insert(key, (counter, exact));
+                exact
+            }
+        }
+    }
+}
+
+fn exact_values(all: usize, columns: usize) -> usize {
+    all.checked_div(columns).unwrap_or(all).max(EXACT_LEAST)
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use tallymon_core::time::FileTime;
 
 use super::ColumnStats;
 use super::accumulator::Accumulator;
+use super::part::Part;
+use crate::quantile::Ranges;
 use crate::reader::{Column, Record, value_of};
 
 /// A worker gets so many cells at once, or those of one record: they fit into the memory near a processor.
@@ -29,7 +31,14 @@ enum Work {
     Column { counter: usize, new: Option<Box<Accumulator>> },
     /// The next records.
     Records(Batch),
+    /// Another part of the log begins.
+    EndPart,
+    /// The numbers of a whole part, of each column in order.
+    Part(Vec<CountedPart>),
 }
+
+/// The numbers of a counter in a part of a log, and how many of them are in which range.
+pub(crate) type CountedPart = (Part, Ranges);
 
 /// The cells of the columns of one worker in some records. Its memory is used again and again: memory that
 /// one thread takes and another one gives back costs more than the numbers do.
@@ -90,6 +99,19 @@ impl Share {
             Work::Records(batch) => {
                 self.records(&batch);
                 Some(batch)
+            }
+            Work::EndPart => {
+                self.counters.iter_mut().for_each(Accumulator::end_part);
+                None
+            }
+            Work::Part(parts) => {
+                for (PlacedCounter { counter, older }, (part, ranges)) in self.columns.iter_mut().zip(&parts)
+                {
+                    if let Some(counter) = self.counters.get_mut(*counter) {
+                        *older = counter.add_part(part, ranges);
+                    }
+                }
+                None
             }
         }
     }
@@ -195,6 +217,24 @@ impl<'scope, 'env> Workers<'scope, 'env> {
             worker.flush();
             worker.positions.clear();
             worker.take(Work::Log);
+        }
+    }
+
+    /// The next record is the first one of another part of the log.
+    pub(super) fn end_part(&mut self) {
+        for worker in &mut self.workers {
+            worker.flush();
+            worker.take(Work::EndPart);
+        }
+    }
+
+    /// Takes the numbers of a whole part of the log, by the positions of columns.
+    pub(super) fn part(&mut self, part_of: &mut dyn FnMut(usize) -> Option<CountedPart>) {
+        for worker in &mut self.workers {
+            worker.flush();
+            let nothing = || (Part::new(), Ranges::default());
+            let parts = worker.positions.iter().map(|at| part_of(*at).unwrap_or_else(nothing)).collect();
+            worker.take(Work::Part(parts));
         }
     }
 

@@ -15,7 +15,8 @@ impl Workspace {
         let summary = replay.log.summary();
         let mut notes = Vec::new();
         for part in replay.log.parts() {
-            let known = &part.summary().notes;
+            let mut known = part.summary().notes.clone();
+            known.extend(&part.met());
             if let Some(first) = known.damage.first() {
                 let which =
                     if replay.log.parts().len() > 1 { names::title(part) + ": " } else { String::new() };

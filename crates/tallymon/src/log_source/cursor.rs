@@ -5,7 +5,7 @@ use std::fmt;
 use tallymon_core::counter::Format as Shown;
 use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, ValueState};
 use tallymon_core::time::FileTime;
-use tallymon_log::{Column, Format, LogReader, Record, RecordPosition, ScannedRecord};
+use tallymon_log::{Column, Contents, Format, LogPlace, LogReader, Record, RecordPosition, ScannedRecord};
 
 use super::{LogReading, source_error, value};
 
@@ -41,6 +41,8 @@ pub(super) struct SeekIndex {
     columns: Vec<(u64, usize)>,
     records: u64,
     most: FileTime,
+    /// The points are the parts of the contents of the log, in which the reader knows more places.
+    pub(super) has_parts: bool,
 }
 
 impl SeekIndex {
@@ -68,23 +70,57 @@ impl SeekIndex {
         self.most = self.most.max(passed.time);
     }
 
+    /// The parts of the contents of a log, instead of walking through it.
+    pub(super) fn of_contents(contents: &Contents) -> SeekIndex {
+        let mut most = FileTime(0);
+        SeekIndex {
+            points: points(contents.parts.iter().map(|part| part.place), &mut most),
+            every: 0,
+            columns: contents.growth.clone(),
+            records: contents.records,
+            most,
+            has_parts: true,
+        }
+    }
+
     /// The first record of the log, if a reader can seek to it.
-    pub(super) fn first(&self) -> Option<&SeekPoint> {
-        self.points.first().filter(|mark| mark.count == 0)
+    pub(super) fn first(&self) -> Option<SeekPoint> {
+        self.points.first().filter(|mark| mark.count == 0).copied()
+    }
+
+    /// As [`SeekIndex::before`], with the places that the reader knows besides.
+    pub(super) fn nearest(&self, wanted: Wanted, reader: &mut dyn LogReader) -> Option<SeekPoint> {
+        let mark = self.before(wanted)?;
+        if !self.has_parts {
+            return Some(*mark);
+        }
+        let part = self.points.partition_point(|point| point.count < mark.count);
+        let mut places = reader.places(part).unwrap_or_default();
+        // The wanted record may be at the beginning of the next part, and the one before it in this one.
+        if !places.is_empty() {
+            places.extend(reader.places(part.saturating_add(1)).unwrap_or_default());
+        }
+        let mut most = mark.most;
+        let found = self.before_in(&points(places.into_iter(), &mut most), wanted).copied();
+        Some(found.unwrap_or(*mark))
     }
 
     /// The last point from which reading reaches the wanted record and the one before it.
     pub(super) fn before(&self, wanted: Wanted) -> Option<&SeekPoint> {
+        self.before_in(&self.points, wanted)
+    }
+
+    fn before_in<'p>(&self, points: &'p [SeekPoint], wanted: Wanted) -> Option<&'p SeekPoint> {
         let count = match wanted {
             // All records before such a point are early enough: the wanted one is the last of them, or later.
             Wanted::At(time) => {
-                let early = self.points.partition_point(|mark| mark.most <= time);
-                self.points.get(early.checked_sub(1)?)?.count.saturating_sub(2)
+                let early = points.partition_point(|mark| mark.most <= time);
+                points.get(early.checked_sub(1)?)?.count.saturating_sub(2)
             }
             Wanted::Nth(nth) => nth.min(self.records.saturating_sub(1)).saturating_sub(1),
         };
-        let early = self.points.partition_point(|mark| mark.count <= count);
-        self.points.get(early.checked_sub(1)?)
+        let early = points.partition_point(|mark| mark.count <= count);
+        points.get(early.checked_sub(1)?)
     }
 
     /// How many columns the record of a number has; `None` after the last known record.
@@ -101,6 +137,16 @@ impl SeekIndex {
             record.cells.truncate(columns);
         }
     }
+}
+
+/// Places as points; `most` is the latest time before them, and then of all.
+fn points(places: impl Iterator<Item = LogPlace>, most: &mut FileTime) -> Vec<SeekPoint> {
+    let point = |place: LogPlace| {
+        let point = SeekPoint { position: place.position, count: place.count, most: *most };
+        *most = (*most).max(place.most);
+        point
+    };
+    places.map(point).collect()
 }
 
 /// A record and the record before it.

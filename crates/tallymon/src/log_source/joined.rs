@@ -179,6 +179,7 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         wanted: Mutex::new(Wanted::At(FileTime(0))),
         cursor: Mutex::new(None),
         spare: Mutex::new(None),
+        met: Mutex::new(tallymon_log::Notes::default()),
         joined: Some(Joined {
             overlaps: overlaps(&parts, &sources),
             parts,

@@ -22,7 +22,7 @@ use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::TitleIndex;
 use tallymon_log::{
-    Column, Format, LogClock, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord,
+    Column, Contents, Format, LogClock, LogError, LogErrorKind, LogReader, Notes, ReadOptions, ScannedRecord,
 };
 
 use crate::matching::InstanceKey;
@@ -60,6 +60,8 @@ struct Opened {
     cursor: Mutex<Option<Cursor>>,
     /// The reader that last read columns and knows all of them: it can seek anywhere.
     spare: Mutex<Option<Cursor>>,
+    /// Faults that were met behind the opening of a log that was opened by its contents.
+    met: Mutex<Notes>,
     /// The logs that this one joins; then it has no reader of its own.
     joined: Option<Joined>,
 }
@@ -116,8 +118,57 @@ pub struct LogReading {
     pub older: Option<Sample>,
 }
 
+/// What is in a log besides its columns.
+struct Walked {
+    first: Option<FileTime>,
+    last: FileTime,
+    is_in_order: bool,
+    records: u64,
+    local_minutes: i32,
+    clock: LogClock,
+    seeks: SeekIndex,
+}
+
+impl Walked {
+    /// From what a long log says of itself.
+    fn of_contents(contents: &Contents) -> Walked {
+        Walked {
+            first: Some(contents.first),
+            last: contents.last,
+            is_in_order: contents.is_in_order,
+            records: contents.records,
+            local_minutes: contents.local_minutes,
+            clock: contents.clock.clone(),
+            seeks: SeekIndex::of_contents(contents),
+        }
+    }
+
+    /// By walking through it; `None` if it was not wanted to the end.
+    fn through(reader: &mut dyn LogReader, is_wanted: impl Fn() -> bool) -> Result<Option<Walked>, LogError> {
+        let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
+        let mut seeks = SeekIndex::default();
+        let mut clock = LogClock::default();
+        let (mut is_ended, mut is_in_order) = (false, true);
+        let mut note = |passed: ScannedRecord| {
+            first.get_or_insert(passed.time);
+            is_in_order &= passed.time >= last;
+            last = passed.time;
+            local_minutes = passed.local_minutes;
+            records = records.saturating_add(1);
+            clock.note(passed.time, passed.local_minutes);
+            seeks.note(&passed);
+            is_ended = !is_wanted();
+            if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        reader.scan(&mut note)?;
+        let walked = Walked { first, last, is_in_order, records, local_minutes, clock, seeks };
+        Ok((!is_ended).then_some(walked))
+    }
+}
+
 impl Log {
-    /// Walks a log once, for what is in it. Memory holds its columns, and none of its records.
+    /// Reads what is in a log: from its contents, if it is a long one that has some, else by walking through it
+    /// once. Memory holds its columns, and none of its records.
     ///
     /// # Errors
     ///
@@ -139,25 +190,13 @@ impl Log {
         is_wanted: impl Fn() -> bool,
     ) -> Result<Option<Log>, LogError> {
         let mut reader = tallymon_log::open(path, options)?;
-        let (mut first, mut last, mut records, mut local_minutes) = (None, FileTime(0), 0u64, 0);
-        let mut seeks = SeekIndex::default();
-        let mut clock = LogClock::default();
-        let (mut is_ended, mut is_in_order) = (false, true);
-        let mut note = |passed: ScannedRecord| {
-            first.get_or_insert(passed.time);
-            is_in_order &= passed.time >= last;
-            last = passed.time;
-            local_minutes = passed.local_minutes;
-            records = records.saturating_add(1);
-            clock.note(passed.time, passed.local_minutes);
-            seeks.note(&passed);
-            is_ended = !is_wanted();
-            if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let walked = match reader.contents(true).map_err(|error| error.in_file(path))? {
+            Some(contents) => Some(Walked::of_contents(&contents)),
+            None => Walked::through(&mut *reader, is_wanted).map_err(|error| error.in_file(path))?,
         };
-        reader.scan(&mut note).map_err(|error| error.in_file(path))?;
-        if is_ended {
+        let Some(Walked { first, last, is_in_order, records, local_minutes, mut clock, seeks }) = walked else {
             return Ok(None);
-        }
+        };
         let about = reader.about();
         clock.set_zone(&about.zone);
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
@@ -192,6 +231,7 @@ impl Log {
             // A reader that knows all columns can seek anywhere; another has to find them in order.
             cursor: Mutex::new(begin_at(reader, seeks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
+            met: Mutex::new(Notes::default()),
             seeks,
             joined: None,
         };
@@ -216,6 +256,34 @@ impl Log {
     /// Its summary.
     pub fn summary(&self) -> &LogSummary {
         &self.opened.summary
+    }
+
+    /// The faults that were met since the log was opened: one that was opened by its contents was not read then.
+    pub fn met(&self) -> Notes {
+        match &self.opened.joined {
+            Some(_) => {
+                let mut all = Notes::default();
+                self.parts().iter().for_each(|part| all.extend(&part.met()));
+                all
+            }
+            None => self.opened.met.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// Notes the faults that a reader met.
+    fn note_met(&self, reader: &dyn LogReader) {
+        let notes = &reader.about().notes;
+        if !self.opened.seeks.has_parts || notes.damage_count == 0 {
+            return;
+        }
+        let mut met = self.opened.met.lock().unwrap_or_else(PoisonError::into_inner);
+        // The same place may be read several times.
+        let is_new =
+            |damage: &&tallymon_log::Damage| !met.damage.iter().any(|known| known.byte == damage.byte);
+        let new: Vec<_> = notes.damage.iter().filter(is_new).cloned().collect();
+        met.damage_count = met.damage_count.saturating_add(new.len() as u64);
+        met.damage.extend(new);
+        met.damage.truncate(Notes::MOST);
     }
 
     /// Every column of all its hosts, including those of instances that came late.
@@ -358,8 +426,10 @@ impl Log {
     /// A separate reader that begins before a time. Only a reader that knows all columns can seek, so the
     /// last such reader is kept and used again.
     fn begin_before(&self, from: FileTime, is_wanted: impl Fn() -> bool) -> Result<Cursor, SourceError> {
-        let mark = self.opened.seeks.before(Wanted::At(from)).filter(|mark| mark.count > 0);
-        let Some(mark) = mark else { return Ok(Cursor::new(self.reader()?, 0)) };
+        let seeks = &self.opened.seeks;
+        if seeks.before(Wanted::At(from)).is_none_or(|mark| mark.count == 0) && !seeks.has_parts {
+            return Ok(Cursor::new(self.reader()?, 0));
+        }
         let spare = self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut reader = match spare {
             Some(cursor) => cursor.reader,
@@ -373,14 +443,19 @@ impl Log {
             };
             reader.scan(&mut find).map_err(source_error)?;
         }
-        match begin_at(reader, Some(mark))? {
+        let mark = seeks.nearest(Wanted::At(from), &mut *reader);
+        match begin_at(reader, mark.or(seeks.first()))? {
             Some(cursor) => Ok(cursor),
             None => Ok(Cursor::new(self.reader()?, 0)),
         }
     }
 
     fn reader(&self) -> Result<Box<dyn LogReader>, SourceError> {
-        tallymon_log::open(&self.opened.path, &self.opened.options).map_err(source_error)
+        let mut reader = tallymon_log::open(&self.opened.path, &self.opened.options).map_err(source_error)?;
+        if self.opened.seeks.has_parts {
+            reader.contents(true).map_err(source_error)?;
+        }
+        Ok(reader)
     }
 
     /// Minutes to add to the current time to get the local time of the log.
@@ -399,12 +474,12 @@ impl Log {
     fn go<'c>(&self, cursor: &'c mut Option<Cursor>) -> Result<&'c Cursor, SourceError> {
         let wanted = *self.opened.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         let seeks = &self.opened.seeks;
-        let mark = seeks.before(wanted);
-        let is_near =
-            |cursor: &Cursor| !cursor.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= cursor.count);
         let near = match cursor.take() {
-            Some(cursor) if is_near(&cursor) => Some(cursor),
-            Some(cursor) => begin_at(cursor.reader, mark)?,
+            Some(mut cursor) => {
+                let mark = seeks.nearest(wanted, &mut *cursor.reader);
+                let is_near = !cursor.is_behind(wanted) && mark.is_none_or(|mark| mark.count <= cursor.count);
+                if is_near { Some(cursor) } else { begin_at(cursor.reader, mark)? }
+            }
             None => None,
         };
         let cursor = cursor.insert(match near {
@@ -418,6 +493,7 @@ impl Log {
             }
             cursor.accept(record, seeks);
         }
+        self.note_met(&*cursor.reader);
         Ok(cursor)
     }
 
@@ -444,8 +520,8 @@ impl Log {
         };
         let before = cursor.time();
         if before.is_none()
-            && let Some(mark) =
-                self.opened.seeks.before(Wanted::At(from)).filter(|mark| mark.count > cursor.count)
+            && let Some(mark) = self.opened.seeks.nearest(Wanted::At(from), &mut *cursor.reader)
+            && mark.count > cursor.count
             && cursor.reader.seek_to(mark.position).map_err(source_error)?
         {
             (cursor.count, cursor.ahead) = (mark.count, None);
@@ -477,7 +553,7 @@ impl Log {
 }
 
 /// A cursor at a point, with a reader that knows all columns; `None` when the reader can not seek there.
-fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<&SeekPoint>) -> Result<Option<Cursor>, SourceError> {
+fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<SeekPoint>) -> Result<Option<Cursor>, SourceError> {
     let Some(mark) = mark else { return Ok(None) };
     let goes = reader.seek_to(mark.position).map_err(source_error)?;
     Ok(goes.then(|| Cursor::new(reader, mark.count)))

@@ -58,6 +58,7 @@ impl Log {
 
     /// Keeps a reader that knows all columns, because it can seek anywhere, for the next read.
     pub(super) fn keep(&self, values: Values) {
+        self.note_met(&*values.reader);
         if values.reader.about().columns.len() >= self.opened.columns.len() {
             *self.opened.spare.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(Cursor::new(values.reader, values.count));
