@@ -78,3 +78,30 @@ fn a_program_with_the_shared_library_publishes() {
 fn a_program_with_the_static_library_publishes() {
     check(Library::Static);
 }
+
+/// What the functions of the header make of a number, whatever compiles them, and whatever it optimizes.
+fn adds_without_a_call(compiler: &str, language: &[&str], library: Library) {
+    let Some(path) = peer(compiler) else { return };
+    for level in ["-O0", "-O2"] {
+        let bench = Bench::new(&format!("numbers-{compiler}{level}-{library:?}"));
+        let options = [language, &[level, "-Wall", "-Wextra", "-Werror"]].concat();
+        let program = bench.link(&path, &options, &["tests/c/numbers.c"], library);
+        let output = bench.run(&program).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said == "0 wrong\n", "{compiler} {level}: {said}");
+    }
+}
+
+#[test]
+fn numbers_are_added_to_without_a_call_in_c() {
+    adds_without_a_call("gcc", &["-std=gnu99"], Library::Shared);
+    adds_without_a_call("gcc", &["-std=gnu89"], Library::Static);
+    adds_without_a_call("clang", &["-std=gnu99"], Library::Shared);
+}
+
+#[test]
+fn numbers_are_added_to_without_a_call_in_cpp() {
+    adds_without_a_call("g++", &["-x", "c++", "-std=gnu++98"], Library::Shared);
+    adds_without_a_call("g++", &["-x", "c++", "-std=gnu++20"], Library::Static);
+    adds_without_a_call("clang++", &["-x", "c++", "-std=gnu++17"], Library::Shared);
+}

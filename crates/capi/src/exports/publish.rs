@@ -24,6 +24,8 @@ plain! {
     TallymonAdd = publish::add => ERROR_INVALID_FUNCTION, (counter: Owned<Writer>, n: i64) -> u32;
     TallymonSet = publish::set => ERROR_INVALID_FUNCTION, (counter: Owned<Writer>, value: u64) -> u32;
     TallymonGet = publish::get => ERROR_INVALID_FUNCTION, (counter: Owned<Writer>, value: Out<u64>) -> u32;
+    TallymonCounterWord = publish::word => ERROR_INVALID_FUNCTION,
+        (counter: Owned<Writer>, version: u32, word: Out<usize>) -> u32;
     TallymonStartTime = publish::start_time => ERROR_INVALID_FUNCTION, (counter: Owned<Writer>) -> u32;
     TallymonSetText = publish::set_text => ERROR_INVALID_FUNCTION, (counter: Owned<Writer>, text: Str<u8>) -> u32;
     TallymonRecord = publish::record => ERROR_INVALID_FUNCTION, (counter: Owned<Writer>, value: u64) -> u32;

@@ -151,6 +151,26 @@ pub(crate) fn get(counter: Owned<Writer>, value: Out<u64>) -> WinError {
     write(counter, |writer| writer.value().map(|now| value.set(now)))
 }
 
+/// The versions of what the header does with the word of a number: 1 loads and stores it whole.
+const WORD_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1;
+
+/// Writes the address of the number of a counter, or 0 where only a call can add to it.
+pub(crate) fn word(counter: Owned<Writer>, version: u32, word: Out<usize>) -> WinError {
+    if word.is_null() {
+        return failed(ERROR_INVALID_PARAMETER, "the word of a counter needs a place for it");
+    }
+    word.set(0);
+    let Some(writer) = counter.get() else { return no_handle("counter") };
+    if !WORD_VERSIONS.contains(&version) {
+        let words = format!("the header's version {version} of numbers is not known here; use TallymonAdd");
+        return failed(ERROR_NOT_SUPPORTED, words);
+    }
+    if let Some(address) = writer.address() {
+        word.set(address.addr());
+    }
+    ERROR_SUCCESS
+}
+
 pub(crate) fn start_time(counter: Owned<Writer>) -> WinError {
     write(counter, Writer::start_time)
 }
