@@ -34,7 +34,7 @@ fn by_contents(log: &[u8]) {
     let Ok(Some(contents)) = reader.contents(true) else { return };
     assert!(contents.columns.len() == reader.about().columns.len());
     for (nth, part) in contents.parts.iter().enumerate().take(8) {
-        let _ = reader.statistics(nth, &[0, 1]);
+        let _ = reader.statistics(nth, &[0, 1], false);
         for place in reader.places(nth).unwrap_or_default().into_iter().chain([part.place]).take(4) {
             if reader.seek_to(place.position).unwrap_or(false) {
                 let _ = reader.next_record();

@@ -61,11 +61,16 @@ impl LogClock {
         let mut clock = LogClock::default();
         for path in paths {
             let mut log = open(path, options)?;
-            let mut note = |passed: ScannedRecord| {
-                clock.note(passed.time, passed.local_minutes);
-                ControlFlow::Continue(())
-            };
-            log.scan(&mut note).map_err(|error| error.in_file(path))?;
+            match log.contents(false).map_err(|error| error.in_file(path))? {
+                Some(contents) => clock.add(&contents.clock),
+                None => {
+                    let mut note = |passed: ScannedRecord| {
+                        clock.note(passed.time, passed.local_minutes);
+                        ControlFlow::Continue(())
+                    };
+                    log.scan(&mut note).map_err(|error| error.in_file(path))?;
+                }
+            }
             clock.set_zone(&log.about().zone);
         }
         clock.changes.sort_unstable();

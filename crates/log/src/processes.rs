@@ -325,13 +325,18 @@ impl LogReader for ByProcess<'_> {
         self.inner.places(part)
     }
 
-    fn statistics(&mut self, part: usize, wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
+    fn statistics(
+        &mut self,
+        part: usize,
+        wanted: &[usize],
+        only_counts: bool,
+    ) -> Result<Option<PartStatistics>, LogError> {
         let of_processes: HashSet<usize> = self.slots.iter().flat_map(|slot| slot.columns.clone()).collect();
         let placed = self.places.iter().enumerate().filter(|(at, _)| !of_processes.contains(at));
         let sources: HashMap<usize, usize> = placed.filter_map(|(at, own)| Some(((*own)?, at))).collect();
         let inner: Option<Vec<usize>> = wanted.iter().map(|own| sources.get(own).copied()).collect();
         let Some(inner) = inner else { return Ok(None) };
-        let Some(mut found) = self.inner.statistics(part, &inner)? else { return Ok(None) };
+        let Some(mut found) = self.inner.statistics(part, &inner, only_counts)? else { return Ok(None) };
         let numbers = |(at, own): (&usize, &usize)| found.columns.remove(at).map(|part| (*own, part));
         let columns = inner.iter().zip(wanted).filter_map(numbers).collect();
         Ok(Some(PartStatistics { columns }))

@@ -101,13 +101,18 @@ pub trait LogReader: Send {
         Ok(Vec::new())
     }
 
-    /// The numbers of a part of the [`Contents`], of the columns that `wanted` chooses by their positions.
-    /// `None` if there are none of one of them.
+    /// The numbers of a part of the [`Contents`], of the columns at the positions `wanted`; or only how many
+    /// values they have. `None` if there are none of one of them.
     ///
     /// # Errors
     ///
     /// Only errors of the operating system.
-    fn statistics(&mut self, _part: usize, _wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
+    fn statistics(
+        &mut self,
+        _part: usize,
+        _wanted: &[usize],
+        _only_counts: bool,
+    ) -> Result<Option<PartStatistics>, LogError> {
         Ok(None)
     }
 

@@ -122,8 +122,13 @@ impl LogReader for Translated<'_> {
         self.inner.places(part)
     }
 
-    fn statistics(&mut self, part: usize, wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
-        self.inner.statistics(part, wanted)
+    fn statistics(
+        &mut self,
+        part: usize,
+        wanted: &[usize],
+        only_counts: bool,
+    ) -> Result<Option<PartStatistics>, LogError> {
+        self.inner.statistics(part, wanted, only_counts)
     }
 
     fn part(&self) -> u64 {

@@ -221,6 +221,7 @@ impl<R: Read> NativeReader<R> {
         &mut self,
         nth: usize,
         wanted: &[usize],
+        only_counts: bool,
     ) -> Result<Option<PartStatistics>, LogError> {
         let Known::Table(loaded) = &self.contents else { return Ok(None) };
         let at = loaded.table.parts.get(nth).and_then(|part| part.statistics);
@@ -229,7 +230,7 @@ impl<R: Read> NativeReader<R> {
         let body = self.body_at(at, kind::STATISTICS);
         self.go_to(back)?;
         let Some(body) = body? else { return Ok(None) };
-        Ok(chosen(&body, nth, wanted))
+        Ok(chosen(&body, nth, wanted, only_counts))
     }
 
     /// Notes the part of the log to which the rows of a chunk belong.
@@ -241,7 +242,7 @@ impl<R: Read> NativeReader<R> {
 }
 
 /// The numbers of some columns in the body of a record; `None` if one of them is missing or damaged.
-fn chosen(body: &[u8], nth: usize, wanted: &[usize]) -> Option<PartStatistics> {
+fn chosen(body: &[u8], nth: usize, wanted: &[usize], only_counts: bool) -> Option<PartStatistics> {
     let mut order = wanted.to_vec();
     order.sort_unstable();
     let mut order = order.into_iter().peekable();
@@ -257,7 +258,7 @@ fn chosen(body: &[u8], nth: usize, wanted: &[usize]) -> Option<PartStatistics> {
         let length = fields.count("length of statistics").ok()?;
         let bytes = fields.bytes(length, "statistics").ok()?;
         while order.next_if(|wanted| *wanted == column).is_some() {
-            found.columns.insert(column, statistics::decode(&mut Fields::new(bytes)).ok()?);
+            found.columns.insert(column, statistics::decode(&mut Fields::new(bytes), only_counts).ok()?);
         }
         column = column.checked_add(1)?;
     }

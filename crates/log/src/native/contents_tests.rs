@@ -299,7 +299,7 @@ fn attack_contents_that_are_wrong_lead_nowhere() {
     let records = behind(long());
     let mut random = random(3);
     let (mut refused, mut taken) = (0, 0);
-    for round in 0..400 {
+    for round in 0..tallymon_testkit::attack_count(120, 2000) {
         let mut bytes = long().to_vec();
         let wanted = [b'T', b'K', b'P', b'S'][round % 4];
         let of_kind: Vec<_> = records.iter().filter(|(kind, ..)| *kind == wanted).collect();
@@ -331,7 +331,7 @@ fn attack_contents_that_are_wrong_lead_nowhere() {
             for place in reader.places(nth).unwrap() {
                 assert!(place.count < ROWS);
             }
-            let _ = reader.statistics(nth, &[0, 1, 2]).unwrap();
+            let _ = reader.statistics(nth, &[0, 1, 2], round % 2 == 0).unwrap();
             if right.parts.get(nth).map(|right| right.place) == Some(part.place) {
                 continue;
             }
@@ -340,7 +340,7 @@ fn attack_contents_that_are_wrong_lead_nowhere() {
             let _ = reader.next_record().unwrap();
         }
     }
-    assert!(refused > 50 && taken > 50, "{refused} refused, {taken} taken");
+    assert!(refused > 20 && taken > 20, "{refused} refused, {taken} taken");
     tallymon_testkit::attack(
         "logs and other files",
         "write false contents into a long log, with checksums that fit",

@@ -11,7 +11,7 @@ use super::fields::PutFields;
 use super::frame::{LONGEST, frame, kind};
 use super::output::Output;
 use super::read::NativeReader;
-use super::write::NativeWriter;
+use super::write::{NativeWriter, check_length};
 use super::{series, statistics};
 use crate::clock::LogClock;
 use crate::error::LogError;
@@ -70,7 +70,7 @@ struct Counted {
 
 impl<W: Output> NativeWriter<W> {
     /// Writes the contents of the log behind its index. Returns the byte where they are; `None` for a short
-    /// log, or one that can not be read again.
+    /// log, and where there is no way or no room to write them: the log is whole without.
     pub(super) fn write_contents(&mut self) -> io::Result<Option<u64>> {
         let begin = self.at;
         let is_long = self.stamp > PART_ROWS;
@@ -80,41 +80,33 @@ impl<W: Output> NativeWriter<W> {
         }
         self.out.flush()?;
         let Some(file) = self.out.reread()? else { return Ok(None) };
-        let input = Reread { file, at: 0 };
-        let found = NativeReader::seekable(input).and_then(|mut reader| Ok((scan(&mut reader)?, reader)));
-        // The log is whole without them.
-        let Ok((Some(mut scanned), mut reader)) = found else { return self.give_up(begin) };
+        let at = self.contents(file).ok().flatten();
+        if at.is_none() {
+            self.at = begin;
+        }
+        self.out.cut(self.at)?;
+        Ok(at)
+    }
+
+    fn contents(&mut self, file: File) -> Result<Option<u64>, LogError> {
+        let mut reader = NativeReader::seekable(Reread { file, at: 0 })?;
+        let Some(mut scanned) = scan(&mut reader)? else { return Ok(None) };
         let records = scanned.table.records;
         if self.options.statistics_from.is_some_and(|from| records >= from)
             && !self.write_statistics(&mut reader, &mut scanned)?
         {
-            return self.give_up(begin);
+            return Ok(None);
         }
         let Scanned { mut table, places, .. } = scanned;
         for (part, places) in table.parts.iter_mut().zip(&places) {
-            let body = encode_places(places);
-            if body.len() > LONGEST {
-                return self.give_up(begin);
-            }
-            part.places = self.put_behind(kind::PLACES, &body)?;
+            part.places = self.put_behind(kind::PLACES, &encode_places(places))?;
         }
-        let body = table.encode();
-        if body.len() > LONGEST {
-            return self.give_up(begin);
-        }
-        let at = self.put_behind(kind::CONTENTS, &body)?;
-        self.out.cut(self.at)?;
-        Ok(Some(at))
-    }
-
-    fn give_up(&mut self, begin: u64) -> io::Result<Option<u64>> {
-        self.at = begin;
-        self.out.cut(begin)?;
-        Ok(None)
+        Ok(Some(self.put_behind(kind::CONTENTS, &table.encode())?))
     }
 
     /// Writes a record at the end, while the log is read. Returns where it is.
     fn put_behind(&mut self, kind: u8, body: &[u8]) -> io::Result<u64> {
+        check_length(body)?;
         let at = self.at;
         let record = frame(kind, body);
         self.out.write_at(at, &record)?;

@@ -543,8 +543,13 @@ impl<R: Read + Send> LogReader for NativeReader<R> {
         self.read_places(part)
     }
 
-    fn statistics(&mut self, part: usize, wanted: &[usize]) -> Result<Option<PartStatistics>, LogError> {
-        self.read_statistics(part, wanted)
+    fn statistics(
+        &mut self,
+        part: usize,
+        wanted: &[usize],
+        only_counts: bool,
+    ) -> Result<Option<PartStatistics>, LogError> {
+        self.read_statistics(part, wanted, only_counts)
     }
 
     fn part(&self) -> u64 {

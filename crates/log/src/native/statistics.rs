@@ -71,13 +71,16 @@ fn read_sample(fields: &mut Fields<'_>) -> Result<Sample, Error> {
     })
 }
 
-/// Reads the numbers of a column.
-pub(super) fn decode(fields: &mut Fields<'_>) -> Result<CountedPart, Error> {
+/// Reads the numbers of a column, or only how many values it has.
+pub(super) fn decode(fields: &mut Fields<'_>, only_counts: bool) -> Result<CountedPart, Error> {
     let place = fields.at();
     let flags = fields.number("flags of statistics")?;
     let mut part = Part::new();
     part.count = fields.number("count of values")?;
     part.missing = fields.number("count of missing values")?;
+    if only_counts {
+        return Ok((part, Ranges::default()));
+    }
     (part.goes_on, part.unbroken) = (flags & 8 != 0, flags & 16 != 0);
     if flags & 2 != 0 {
         part.reason = status::reason(fields.number("reason of a missing value")?);

@@ -5,6 +5,7 @@
 
 mod outputs;
 mod plan;
+mod rows;
 
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU32;

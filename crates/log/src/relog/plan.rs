@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use tallymon_core::flow::{Column, NoValue, Row, Sink, Value};
+use tallymon_core::flow::{Column, Row, Sink};
 
+use super::rows::RowSource;
 use super::{InputReport, Options, Report};
 use crate::clock::{LogClock, TimeRange};
 use crate::error::LogError;
 use crate::format::{ReadOptions, open};
 use crate::native::WriteOptions;
-use crate::reader::{Cooker, ScannedRecord, table_order};
+use crate::reader::{ScannedRecord, table_order};
 use crate::select::{PathMatcher, nothing_found};
 use crate::zone::Zone;
 
@@ -121,6 +122,12 @@ impl Plan {
         Ok(Plan { report, chosen, zone, minutes, writer, caption, range })
     }
 
+    /// The rows of its inputs.
+    #[cfg(test)]
+    pub(super) fn source<'p>(&'p self, options: &'p Options, with_values: bool) -> RowSource<'p> {
+        RowSource { chosen: &self.chosen, range: self.range, options, with_values }
+    }
+
     /// Reads the records of the inputs and writes the chosen ones into `sink`.
     pub(crate) fn copy<S: Sink>(&mut self, sink: &mut S, options: &Options) -> Result<(), LogError>
     where
@@ -128,52 +135,19 @@ impl Plan {
     {
         let columns: Vec<Column> = self.chosen.iter().map(|chosen| chosen.column.clone()).collect();
         sink.columns(&columns)?;
-        let texts = columns.iter().enumerate().filter(|(_, column)| column.counter_type.is_text());
-        let texts: Vec<usize> = texts.map(|(at, _)| at).collect();
         let with_values = sink.needs_values();
-        let mut cells = Vec::new();
-        let read = ReadOptions { needed: options.select.clone(), ..options.read.clone() };
-        for (nth, input) in self.report.inputs.iter_mut().enumerate() {
-            let mut log = open(&input.path, &read)?;
-            let mut in_range = 0u32;
-            // Rates start again with each input.
-            let mut cooker = Cooker::capped(options.read.cap);
-            while let Some(record) = log.next_record().map_err(|error| error.in_file(&input.path))? {
-                if !self.range.has(record.time) {
-                    continue;
+        let source = RowSource { chosen: &self.chosen, range: self.range, options, with_values };
+        let Report { inputs, records, first, last, local_minutes: first_minutes, .. } = &mut self.report;
+        for (nth, input) in inputs.iter_mut().enumerate() {
+            (input.notes, input.records) = source.copy(nth, &input.path, |time, local_minutes, cells| {
+                sink.row(&Row { time, local_minutes, cells })?;
+                *records = records.saturating_add(1);
+                if first.is_none() {
+                    (*first, *first_minutes) = (Some(time), local_minutes);
                 }
-                let keep = in_range == 0;
-                in_range = in_range.saturating_add(1) % options.every;
-                if !keep {
-                    continue;
-                }
-                let raw = self.chosen.iter().map(|chosen| {
-                    let cell = chosen.source(nth).and_then(|source| record.cells.get(source));
-                    cell.copied().unwrap_or(Err(NoValue::NoInstance))
-                });
-                cooker.fill(raw, &mut cells, with_values);
-                for (chosen, cell) in self.chosen.iter().zip(&mut cells) {
-                    let source = chosen.source(nth);
-                    cell.stale = source.is_some_and(|source| log.is_stale(source));
-                    cell.partial = source.and_then(|source| log.partial(source));
-                }
-                for at in &texts {
-                    let source = self.chosen.get(*at).and_then(|chosen| chosen.source(nth));
-                    if let Some((cell, text)) = cells.get_mut(*at).zip(source.and_then(|at| log.text(at))) {
-                        cell.value = Ok(Value::Text(text.to_owned()));
-                    }
-                }
-                let local_minutes = if options.utc { 0 } else { record.local_minutes };
-                sink.row(&Row { time: record.time, local_minutes, cells: &cells })?;
-                self.report.records = self.report.records.saturating_add(1);
-                if self.report.first.is_none() {
-                    (self.report.first, self.report.local_minutes) = (Some(record.time), local_minutes);
-                }
-                self.report.last = Some(record.time);
-            }
-            // Some faults show only in values.
-            input.notes.clone_from(&log.about().notes);
-            input.records = log.about().records;
+                *last = Some(time);
+                Ok(())
+            })?;
         }
         Ok(sink.finish()?)
     }
@@ -181,7 +155,7 @@ impl Plan {
 
 impl Chosen {
     /// The column of an input that it comes from.
-    fn source(&self, input: usize) -> Option<usize> {
+    pub(super) fn source(&self, input: usize) -> Option<usize> {
         self.sources.get(input).copied().flatten()
     }
 }

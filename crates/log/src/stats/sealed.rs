@@ -104,7 +104,7 @@ impl Plan {
         stats: &mut Stats,
     ) -> Result<bool, LogError> {
         let wanted: Vec<usize> = kept.iter().map(|kept| kept.position).collect();
-        let Some(mut found) = log.statistics(nth, &wanted)? else { return Ok(false) };
+        let Some(mut found) = log.statistics(nth, &wanted, false)? else { return Ok(false) };
         let has = |few: &usize| found.columns.get(few).is_some_and(|(part, _)| part.count > 0);
         if self.few.iter().any(has) {
             return Ok(false);
@@ -151,7 +151,7 @@ impl Plan {
         let wanted: Vec<usize> = kept.iter().map(|kept| kept.position).collect();
         let mut totals = vec![0u64; kept.len()];
         for (nth, way) in ways.iter_mut().enumerate().filter(|(_, way)| **way == Way::Take) {
-            let Some(found) = log.statistics(nth, &wanted)? else {
+            let Some(found) = log.statistics(nth, &wanted, true)? else {
                 *way = Way::Read;
                 continue;
             };
