@@ -18,7 +18,10 @@ use crate::error::LogError;
 use crate::reader::{Column, Contents, ContentsPart, LogPlace, PartStatistics, RecordPosition};
 
 /// The last two records of a log with contents: where the contents are, and where the index is.
-pub(super) const ENDS: u64 = 2 * JUMP as u64;
+const ENDS: u64 = JUMP.saturating_mul(2) as u64;
+
+/// A frame, and the five numbers of the head of its rows, which take 10 bytes each at most.
+const HEAD: u64 = FRAME.saturating_add(50) as u64;
 
 /// So many of the parts are compared with the log before the contents are taken.
 const COMPARED: usize = 8;
@@ -112,8 +115,7 @@ impl<R: Read> NativeReader<R> {
         let Some(to_byte) = self.to_byte else { return Ok(false) };
         to_byte(self.frames.input(), place.at)?;
         let mut bytes = Vec::new();
-        // The five numbers of the head take 10 bytes each at most.
-        self.frames.input().by_ref().take(FRAME as u64 + 50).read_to_end(&mut bytes)?;
+        self.frames.input().by_ref().take(HEAD).read_to_end(&mut bytes)?;
         let Some(([m0, m1, m2, kind, l0, l1, l2, l3, ..], body)) = bytes.split_first_chunk::<FRAME>() else {
             return Ok(false);
         };

@@ -231,6 +231,9 @@ fn contents_say_what_a_scan_finds() {
     assert!(reader.about().notes.damage.is_empty());
 }
 
+/// Counters, a range in rows, how many values are exact, and whether only some of the log is read.
+type StatsRow<'r> = (&'r [&'r str], Option<(u64, u64)>, usize, bool);
+
 #[test]
 fn statistics_of_parts_are_those_of_records() {
     let folder = Scratch::new();
@@ -240,8 +243,7 @@ fn statistics_of_parts_are_those_of_records() {
     let first = &[r"\Often(a)\C3"][..];
     const ALL: usize = 1 << 24;
     const FEW: usize = 20_000;
-    // Counters, the range in rows, how many values are exact, and whether only some of the log is read.
-    let rows: [(&[&str], Option<(u64, u64)>, usize, bool); 12] = [
+    let rows: [StatsRow; 12] = [
         (often, None, ALL, false),
         (often, None, FEW, true),
         (often, Some((1, ROWS)), FEW, true),

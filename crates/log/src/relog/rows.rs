@@ -37,6 +37,9 @@ pub(super) struct RowSource<'p> {
 /// Takes a row; `false` ends reading.
 type TakeRow<'t> = &'t mut dyn FnMut(FileTime, i32, &mut Vec<Cell>) -> bool;
 
+/// Writes a row.
+type WriteRow<'w> = &'w mut dyn FnMut(FileTime, i32, &[Cell]) -> Result<(), LogError>;
+
 /// What is known of an input when it was read: its faults, and its records.
 pub(super) type ReadInput = (Notes, u64);
 
@@ -94,12 +97,7 @@ impl RowSource<'_> {
         self.copy_here(nth, path, &mut write)
     }
 
-    fn copy_here(
-        &self,
-        nth: usize,
-        path: &Path,
-        write: &mut dyn FnMut(FileTime, i32, &[Cell]) -> Result<(), LogError>,
-    ) -> Result<ReadInput, LogError> {
+    fn copy_here(&self, nth: usize, path: &Path, write: WriteRow<'_>) -> Result<ReadInput, LogError> {
         let mut failed = None;
         let read = self.read(nth, path, &mut |time, local_minutes, cells| {
             failed = write(time, local_minutes, cells).err();
@@ -111,12 +109,7 @@ impl RowSource<'_> {
         }
     }
 
-    fn copy_ahead(
-        &self,
-        nth: usize,
-        path: &Path,
-        write: &mut dyn FnMut(FileTime, i32, &[Cell]) -> Result<(), LogError>,
-    ) -> Result<ReadInput, LogError> {
+    fn copy_ahead(&self, nth: usize, path: &Path, write: WriteRow<'_>) -> Result<ReadInput, LogError> {
         std::thread::scope(|scope| {
             let (send, receive) = sync_channel::<Batch>(WAITING);
             // Never full: there are no more batches than wait, are written, or are filled.
