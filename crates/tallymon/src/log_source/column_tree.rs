@@ -2,6 +2,7 @@
 //! a data block.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use tallymon_core::block::{BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec};
 use tallymon_core::counter::CounterType;
@@ -132,25 +133,20 @@ impl LogObject {
     }
 }
 
-/// Sorts columns into hosts, objects, instances and counters.
-pub(super) struct ColumnTree {
-    known: HashMap<String, TitleIndex>,
+/// The names of all languages, by small letters. They take longer than the rest of opening a log, so they are made once.
+struct KnownNames {
+    names: HashMap<String, TitleIndex>,
     /// The counters of known objects by name. Objects may have counters of one name with different indexes.
     counters: HashMap<(TitleIndex, String), TitleIndex>,
     helps: HashMap<(TitleIndex, TitleIndex), HelpIndex>,
-    pub(super) own_names: Vec<(TitleIndex, String)>,
-    pub(super) hosts: Vec<LogHost>,
-    /// Position of each host, of each object of each, and of each instance of each, by the text of the log;
-    /// those of hosts in small letters.
-    host_positions: HashMap<String, usize>,
-    object_positions: HashMap<(usize, TitleIndex), usize>,
-    instances: HashMap<(usize, usize, String), usize>,
-    /// Instances whose names differ only in case, by the name in small letters.
-    spellings: HashMap<(usize, usize, String), Vec<usize>>,
 }
 
-impl ColumnTree {
-    pub(super) fn new() -> Result<ColumnTree, SourceError> {
+impl KnownNames {
+    fn all() -> Result<&'static KnownNames, SourceError> {
+        static ALL: OnceLock<KnownNames> = OnceLock::new();
+        if let Some(all) = ALL.get() {
+            return Ok(all);
+        }
         let (mut known, mut counters) = (HashMap::new(), HashMap::new());
         let helps = titles::counter_helps()?;
         // A name with several indexes means the first of them; English comes first.
@@ -166,10 +162,31 @@ impl ColumnTree {
                 }
             }
         }
+        Ok(ALL.get_or_init(|| KnownNames { names: known, counters, helps }))
+    }
+}
+
+/// Sorts columns into hosts, objects, instances and counters.
+pub(super) struct ColumnTree {
+    known: &'static KnownNames,
+    /// The names that are only in this log.
+    own: HashMap<String, TitleIndex>,
+    pub(super) own_names: Vec<(TitleIndex, String)>,
+    pub(super) hosts: Vec<LogHost>,
+    /// Position of each host, of each object of each, and of each instance of each, by the text of the log;
+    /// those of hosts in small letters.
+    host_positions: HashMap<String, usize>,
+    object_positions: HashMap<(usize, TitleIndex), usize>,
+    instances: HashMap<(usize, usize, String), usize>,
+    /// Instances whose names differ only in case, by the name in small letters.
+    spellings: HashMap<(usize, usize, String), Vec<usize>>,
+}
+
+impl ColumnTree {
+    pub(super) fn new() -> Result<ColumnTree, SourceError> {
         Ok(ColumnTree {
-            known,
-            counters,
-            helps,
+            known: KnownNames::all()?,
+            own: HashMap::new(),
             own_names: Vec::new(),
             hosts: Vec::new(),
             host_positions: HashMap::new(),
@@ -192,7 +209,7 @@ impl ColumnTree {
     pub(super) fn put(&mut self, log: usize, position: usize, column: &Column) -> Option<usize> {
         // The name of an instance may look like other parts of a path; then the object is unknown.
         let is_known = |parts: &CounterPath| match &parts.object {
-            Part::Name(name) => self.known.contains_key(&name.to_lowercase()),
+            Part::Name(name) => self.known_name(&name.to_lowercase()).is_some(),
             Part::Index(_) => true,
         };
         let other = match &column.parts {
@@ -205,7 +222,7 @@ impl ColumnTree {
         let instance = self.instance(log, (host, object), parts);
         let known = self.hosts.get(host).and_then(|host| host.objects.get(object))?.name;
         let name = self.counter(known, &parts.counter);
-        let help = self.helps.get(&(known, name)).copied().unwrap_or(name.help());
+        let help = self.known.helps.get(&(known, name)).copied().unwrap_or(name.help());
         let object = self.known_object(host, object)?;
         let counter = object.counters.iter().position(|known| known.name == name).unwrap_or_else(|| {
             object.counters.push(CounterSpec {
@@ -285,15 +302,20 @@ impl ColumnTree {
         position
     }
 
+    /// The index of a name in small letters, if one is known.
+    fn known_name(&self, lower: &str) -> Option<TitleIndex> {
+        self.known.names.get(lower).or_else(|| self.own.get(lower)).copied()
+    }
+
     /// The index of an object's name. TCP of NT 4 is TCPv4, unless the name is in a table.
     fn object_name(&mut self, part: &Part) -> TitleIndex {
-        let old = part.name().filter(|name| !self.known.contains_key(&name.to_lowercase()));
+        let old = part.name().filter(|name| self.known_name(&name.to_lowercase()).is_none());
         old.and_then(titles::old_object).unwrap_or_else(|| self.index(part))
     }
 
     /// The index of a counter's name among the counters of its object, else among all names.
     fn counter(&mut self, object: TitleIndex, part: &Part) -> TitleIndex {
-        let own = part.name().and_then(|name| self.counters.get(&(object, name.to_lowercase())));
+        let own = part.name().and_then(|name| self.known.counters.get(&(object, name.to_lowercase())));
         own.copied().unwrap_or_else(|| self.index(part))
     }
 
@@ -302,8 +324,12 @@ impl ColumnTree {
             Part::Index(index) => return TitleIndex(*index),
             Part::Name(name) => name,
         };
+        let lower = name.to_lowercase();
+        if let Some(known) = self.known_name(&lower) {
+            return known;
+        }
         let (own_names, next) = (&mut self.own_names, OWN_NAMES);
-        *self.known.entry(name.to_lowercase()).or_insert_with(|| {
+        *self.own.entry(lower).or_insert_with(|| {
             // Names have even indexes; the index after each is for its help text.
             let count = u32::try_from(own_names.len()).unwrap_or(u32::MAX);
             let index = TitleIndex(next.saturating_add(count.saturating_mul(2)));
