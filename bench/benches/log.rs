@@ -1,6 +1,7 @@
 //! Logs: bytes and time per value in each format, for synthetic series and for a recording of this machine.
 //!
-//! An argument selects a part: `made-up`, `codecs`, `peers`, `big`, `real`, `year`, `relog`. Without one, all parts run.
+//! An argument selects a part: `made-up`, `codecs`, `peers`, `big`, `real`, `year`, `relog`. Without one, all
+//! parts run.
 
 #[path = "log/big.rs"]
 mod big;

@@ -1,8 +1,9 @@
-//! Growth curves: what a sample costs on machines from 100 to 50,000 of a thing. In a straight line the time of each one
-//! stays the same.
+//! Growth curves: what a sample costs on machines from 100 to 50,000 of a thing. In a straight line the time
+//! of each one stays the same.
 //!
-//! An argument selects a curve: `machines` (made of files: processors, control groups, mounts, disks), `threads`,
-//! `processes`, `query`, `publishers`, `log`. Without one, all are measured. `TALLYMON_MOST` is another largest size.
+//! An argument selects a curve: `machines` (made of files: processors, control groups, mounts, disks),
+//! `threads`, `processes`, `query`, `publishers`, `log`. Without one, all are measured. `TALLYMON_MOST` is
+//! another largest size.
 
 #[path = "collect/load.rs"]
 mod load;
@@ -245,7 +246,8 @@ fn publishers() {
     }
 }
 
-/// Columns of a native log, of which a tenth changes in each row: 240 rows written and read, for each column and row.
+/// Columns of a native log, of which a tenth changes in each row: 240 rows written and read, for each column
+/// and row.
 fn log() {
     const ROWS: u64 = 240;
     for size in sizes(50_000) {

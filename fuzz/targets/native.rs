@@ -1,8 +1,8 @@
 //! Any bytes as records of a native log with correct checksums, so that the code after the checksum is tested
 //! too.
 //!
-//! The input itself says where its records end, so that the fuzzer need not find checksums or headers. If it has
-//! contents, the two records that lead there are added.
+//! The input itself says where its records end, so that the fuzzer need not find checksums or headers. If it
+//! has contents, the two records that lead there are added.
 #![no_main]
 
 use std::io::Cursor;

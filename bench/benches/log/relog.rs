@@ -1,6 +1,7 @@
 //! A BLG copied into other formats: reading and writing on a processor each, and both on one.
 //!
-//! The CPU time of both threads says how long the copy takes where two processors are free: as long as the longer one.
+//! The CPU time of both threads says how long the copy takes where two processors are free: as long as the
+//! longer one.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,8 @@
-//! A year at one record a second: opening it, going to a time, and statistics, by what the log says of itself and
-//! by reading all of it.
+//! A year at one record a second: opening it, going to a time, and statistics, by what the log says of itself
+//! and by reading all of it.
 //!
-//! `TALLYMON_YEAR` is another number of records, and `TALLYMON_YEAR_COLUMNS` another number of counters than 40.
+//! `TALLYMON_YEAR` is another number of records, and `TALLYMON_YEAR_COLUMNS` another number of counters than
+//! 40.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -34,7 +35,7 @@ pub(crate) fn run(folder: &Path) {
     let all = (cpu_time() - start).as_secs_f64();
     let values = (rows * columns) as f64;
     println!(
-        "written: {all:.1} s of CPU time ({:.0} M values/s), {:.1} of it at the end for what it says of itself",
+        "written: {all:.1} s of CPU time ({:.0} M values/s), {:.1} of it to say at the end what is in it",
         values / all / 1e6,
         sealing
     );

@@ -48,8 +48,8 @@ pub(crate) struct LogHost {
     handles: Vec<(usize, CounterHandle)>,
 }
 
-/// A log that was opened by its contents says its damage when it is met: what it says of itself is not all that is
-/// in it.
+/// A log that was opened by its contents says its damage when it is met: what it says of itself is not all
+/// that is in it.
 impl Drop for LogHosts {
     fn drop(&mut self) {
         for part in self.log.parts() {

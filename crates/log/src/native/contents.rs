@@ -1,5 +1,5 @@
-//! What a long sealed log says of itself at its end: its columns, its times, its parts and the places of their
-//! chunks. Readers open the log and go to a time with these alone.
+//! What a long sealed log says of itself at its end: its columns, its times, its parts and the places of
+//! their chunks. Readers open the log and go to a time with these alone.
 //!
 //! The contents can be wrong without being damaged, if somebody wrote them so. So everything in them that a
 //! reader relies on is compared with the records, before it is used.

@@ -1,5 +1,5 @@
-//! Long logs with contents at their end: what is taken from there is what reading all records gives, and contents
-//! that are damaged or wrong change nothing.
+//! Long logs with contents at their end: what is taken from there is what reading all records gives, and
+//! contents that are damaged or wrong change nothing.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
-//! Reads the rows of an input for its copy: on a thread of its own, so that the rows before are written meanwhile.
+//! Reads the rows of an input for its copy: on a thread of its own, so that the rows before are written
+//! meanwhile.
 //!
-//! The rows come in their order, so the output has the same bytes as without the thread. Few rows are in memory at a
-//! time, and their memory is used again and again: memory that one thread takes and another one gives back costs
-//! more than the rows do.
+//! The rows come in their order, so the output has the same bytes as without the thread. Few rows are in
+//! memory at a time, and their memory is used again and again: memory that one thread takes and another one
+//! gives back costs more than the rows do.
 
 use std::num::NonZero;
 use std::path::Path;

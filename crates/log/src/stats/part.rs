@@ -1,7 +1,8 @@
 //! The numbers of one counter over a part of a log, and over several parts together.
 //!
 //! A long native log says of each of its parts what these numbers are. So that statistics do not depend on
-//! whether the parts are read or taken from there, both ways add up each part alone and join the parts in order.
+//! whether the parts are read or taken from there, both ways add up each part alone and join the parts in
+//! order.
 
 use tallymon_core::flow::{NoValue, Sample, Value};
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};

@@ -131,9 +131,9 @@ impl Writer {
         }
     }
 
-    /// The address of a number that has one writer and is in no group, for code that adds to it without a call. Whole
-    /// words of 64 bits may be loaded from there and stored there while this exists, and nothing else; two threads
-    /// that add would take additions from each other. `None` for other kinds.
+    /// The address of a number that has one writer and is in no group, for code that adds to it without a
+    /// call. Whole words of 64 bits may be loaded from there and stored there while this exists, and nothing
+    /// else; two threads that add would take additions from each other. `None` for other kinds.
     pub fn address(&self) -> Option<*mut u64> {
         match &self.0 {
             Kind::Number { word, .. } => Some(word.as_ptr()),

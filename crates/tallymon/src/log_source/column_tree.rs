@@ -133,7 +133,8 @@ impl LogObject {
     }
 }
 
-/// The names of all languages, by small letters. They take longer than the rest of opening a log, so they are made once.
+/// The names of all languages, by small letters. They take longer than the rest of opening a log, so they are
+/// made once.
 struct KnownNames {
     names: HashMap<String, TitleIndex>,
     /// The counters of known objects by name. Objects may have counters of one name with different indexes.

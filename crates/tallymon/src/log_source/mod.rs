@@ -167,8 +167,8 @@ impl Walked {
 }
 
 impl Log {
-    /// Reads what is in a log: from its contents, if it is a long one that has some, else by walking through it
-    /// once. Memory holds its columns, and none of its records.
+    /// Reads what is in a log: from its contents, if it is a long one that has some, else by walking through
+    /// it once. Memory holds its columns, and none of its records.
     ///
     /// # Errors
     ///
@@ -258,7 +258,8 @@ impl Log {
         &self.opened.summary
     }
 
-    /// The faults that were met since the log was opened: one that was opened by its contents was not read then.
+    /// The faults that were met since the log was opened: one that was opened by its contents was not read
+    /// then.
     pub fn met(&self) -> Notes {
         match &self.opened.joined {
             Some(_) => {
