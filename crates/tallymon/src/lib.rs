@@ -10,6 +10,7 @@
 //! | [`Sampler`] | one snapshot a tick for many queries, on a thread of its own |
 //! | [`Log`] | a performance log as a source |
 //! | [`hosts`] | other machines: the table of their names, addresses and groups |
+//! | [`fleet`] | one value of a counter over many hosts |
 //! | [`mod@record`] | recordings and recording sessions |
 //! | [`mod@analyze`] | findings: what is wrong in logs, when, and who caused it |
 //! | [`registry`] | which providers are installed, and their names |
@@ -46,6 +47,7 @@ pub mod clock;
 pub mod events;
 mod explain;
 mod exports;
+pub mod fleet;
 mod history;
 pub mod hosts;
 pub mod human;

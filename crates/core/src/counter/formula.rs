@@ -273,7 +273,7 @@ fn value_difference(older: &Sample, newer: &Sample) -> Result<u64, NoValue> {
 }
 
 /// `B1 - B0`, never zero: modulo 2^32 for 4-byte bases; never negative for others.
-fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
+pub(super) fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
     let eight_bytes = base.ok_or(NoValue::NoBase)?.size_bits() == Size::Large;
     not_zero(difference(older.second, newer.second, eight_bytes).ok_or(NoValue::NegativeDenominator)?)
 }
@@ -326,11 +326,11 @@ fn ticks_per_second(frequency: Frequency) -> Result<f64, NoValue> {
     if frequency.0 > 0 { Ok(frequency.0 as f64) } else { Err(NoValue::ZeroTimebase) }
 }
 
-fn multi_count(newer: &Sample) -> Result<f64, NoValue> {
+pub(super) fn multi_count(newer: &Sample) -> Result<f64, NoValue> {
     not_zero(u64::from(newer.multi_count))
 }
 
-fn not_zero(base: u64) -> Result<f64, NoValue> {
+pub(super) fn not_zero(base: u64) -> Result<f64, NoValue> {
     if base == 0 { Err(NoValue::ZeroDenominator) } else { Ok(float(base)) }
 }
 

@@ -35,6 +35,7 @@
 mod digits;
 mod display;
 mod formula;
+mod joined;
 mod style;
 mod types;
 
@@ -43,6 +44,7 @@ pub use display::{
     human, write_f6, write_g17,
 };
 pub use formula::{Formula, average, compute};
+pub use joined::{Joined, weight};
 pub use style::{Digits, TextStyle};
 pub use types::{
     CounterType, Denominator, Kind, Size, Subtype, Suffix, TYPES, TimeBase, TypeInfo, VALUE_STATUS,
