@@ -43,4 +43,4 @@ pub use term::chart;
 pub use term::pages::{Pages, Waited};
 pub use term::terminal::put_back;
 pub use term::theme::Colours;
-pub use workspace::options::{LocalTime, Options};
+pub use workspace::options::{LiveHost, LocalTime, Opening, Options};

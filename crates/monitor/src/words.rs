@@ -120,6 +120,26 @@ words! {
         "원본이 응답하지 않아 값이 비어 있습니다",
         "ソースが応答しません。値は欠けます",
         "источник не отвечает, значения пропущены";
+    AllHosts: "all hosts", "모든 호스트", "全ホスト", "все узлы";
+    Opens: "connecting", "연결 중", "接続中", "подключение";
+    LateHost: "late", "늦음", "遅延", "молчит";
+    LateSince: "no answer for {1}: these are its last values",
+        "{1} 동안 응답 없음: 마지막 값입니다",
+        "{1} 応答なし: 最後の値です",
+        "нет ответа {1}: это последние значения";
+    NoValuesYet: "no values yet", "아직 값이 없습니다", "まだ値がありません", "значений ещё нет";
+    LastValues: "the last values are {1} old", "마지막 값: {1} 전", "最後の値は {1} 前", "последним значениям {1}";
+    ClockAhead: "its clock is ahead by {1}; the times here are those of this machine",
+        "호스트 시계가 {1} 빠릅니다. 시간은 이 컴퓨터의 시간입니다",
+        "ホストの時計が {1} 進んでいます。時刻はこのマシンのものです",
+        "его часы спешат на {1}; время здесь своё";
+    ClockBehind: "its clock is behind by {1}; the times here are those of this machine",
+        "호스트 시계가 {1} 느립니다. 시간은 이 컴퓨터의 시간입니다",
+        "ホストの時計が {1} 遅れています。時刻はこのマシンのものです",
+        "его часы отстают на {1}; время здесь своё";
+    Age: "Age", "경과", "経過", "Давность";
+    Clock: "Clock", "시계", "時計", "Часы";
+    Queue: "Queue", "대기열", "待ち", "Очередь";
     DidYouMean: "did you mean", "혹시", "もしかして", "возможно,";
     Unknown: "not found", "찾을 수 없음", "見つかりません", "не найдено";
     AddTitle: "Add counters", "카운터 추가", "カウンターの追加", "Добавить счётчики";

@@ -17,9 +17,9 @@ pub mod core {
     /// Counter types, their formulas, and how values are shown.
     pub mod counter {
         pub use tallymon_core::counter::{
-            CHART_SCALE_RANGE, CounterType, Digits, F6, Format, Formula, G17, Human, Joined, Kind, SCALE_RANGE,
-            Scale, Size, Subtype, Suffix, TYPES, TextStyle, TimeBase, TypeInfo, apply, average, compute, f6,
-            g17, human, weight,
+            CHART_SCALE_RANGE, CounterType, Digits, F6, Format, Formula, G17, Human, Joined, Kind,
+            SCALE_RANGE, Scale, Size, Subtype, Suffix, TYPES, TextStyle, TimeBase, TypeInfo, apply, average,
+            compute, f6, g17, human, weight,
         };
     }
 

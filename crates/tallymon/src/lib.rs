@@ -44,6 +44,7 @@ pub mod analyze;
 mod bridges;
 mod catalog;
 pub mod clock;
+mod clock_offset;
 pub mod events;
 mod explain;
 mod exports;
@@ -71,6 +72,7 @@ pub mod translation;
 
 pub use bridges::with_bridges;
 pub use catalog::{Catalog, CatalogObject};
+pub use clock_offset::ClockOffset;
 pub use explain::{Explanation, explain};
 pub use exports::{core, log};
 pub use history::{History, Statistics};

@@ -42,6 +42,8 @@ pub(crate) struct Mon {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) memory: Option<u16>,
     #[command(flatten)]
+    pub(crate) fleet: FleetOptions,
+    #[command(flatten)]
     pub(crate) naming: Naming,
     #[command(flatten)]
     pub(crate) range: TimeChoice,

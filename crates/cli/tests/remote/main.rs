@@ -10,6 +10,7 @@ mod export;
 mod hostile;
 mod install;
 mod kerberos;
+mod monitor;
 mod protected;
 mod sessions;
 mod several;

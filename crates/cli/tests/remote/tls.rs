@@ -40,15 +40,37 @@ impl Server {
     pub(crate) fn start(net: &Net, name: &str, more: &[&str]) -> Server {
         let root = net.folder.join(name);
         let messages = net.folder.join(format!("{name}.messages"));
+        let (child, address, key) = Server::spawn(&root, &messages, "127.0.0.1:0", more);
+        Server { child, root, address, key, messages }
+    }
+
+    fn spawn(root: &Path, messages: &Path, listen: &str, more: &[&str]) -> (Child, String, String) {
         let mut command = tallymon_testkit::terminal::clean(TALLY);
-        command.args(["serve", "--tls", "--listen", "127.0.0.1:0"]).args(more).env("TALLY_ROOT", &root);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&messages).unwrap());
+        command.args(["serve", "--tls", "--listen", listen]).args(more).env("TALLY_ROOT", root);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(messages).unwrap());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let (address, key) = line.trim().split_once(' ').unwrap();
-        let (address, key) = (address.to_string(), key.to_string());
-        Server { child, root, address, key, messages }
+        (child, address.to_string(), key.to_string())
+    }
+
+    /// Sends it a signal, such as `-STOP`.
+    pub(crate) fn signal(&self, name: &str) {
+        Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+    }
+
+    /// Ends it.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again after its end, at the same address.
+    pub(crate) fn restart(&mut self) {
+        let (child, address, _) = Server::spawn(&self.root, &self.messages, self.place(), &[]);
+        assert_eq!(address, self.address);
+        self.child = child;
     }
 
     /// The address for programs that know no `tls://`.

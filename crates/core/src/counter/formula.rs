@@ -273,7 +273,11 @@ fn value_difference(older: &Sample, newer: &Sample) -> Result<u64, NoValue> {
 }
 
 /// `B1 - B0`, never zero: modulo 2^32 for 4-byte bases; never negative for others.
-pub(super) fn base_difference(base: Option<CounterType>, older: &Sample, newer: &Sample) -> Result<f64, NoValue> {
+pub(super) fn base_difference(
+    base: Option<CounterType>,
+    older: &Sample,
+    newer: &Sample,
+) -> Result<f64, NoValue> {
     let eight_bytes = base.ok_or(NoValue::NoBase)?.size_bits() == Size::Large;
     not_zero(difference(older.second, newer.second, eight_bytes).ok_or(NoValue::NegativeDenominator)?)
 }

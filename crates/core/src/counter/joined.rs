@@ -87,7 +87,10 @@ mod tests {
             let has_base = joined == Joined::Weighted && info.compute != Formula::MultiShare;
             let machine = |count: u64, base: u64, multi: u32| {
                 let clock = if has_base { base } else { 1_000 };
-                (sample(info.value, 1_000, 2_000, multi), sample(info.value, 1_000 + count, 2_000 + clock, multi))
+                (
+                    sample(info.value, 1_000, 2_000, multi),
+                    sample(info.value, 1_000 + count, 2_000 + clock, multi),
+                )
             };
             let [one, other] = COUNTED.map(|(count, base)| machine(count, base, 2));
             let values = [&one, &other].map(|(older, newer)| number(newer, older));
@@ -126,8 +129,7 @@ mod tests {
     /// The share of time of two machines that counted 30 and 5 of 1,000 ticks: that of one which counted half.
     fn machine_mean(counter_type: CounterType) -> Option<f64> {
         // Half ticks do not exist, so both are doubled.
-        let (older, newer) =
-            (sample(counter_type, 1_000, 2_000, 2), sample(counter_type, 1_035, 4_000, 2));
+        let (older, newer) = (sample(counter_type, 1_000, 2_000, 2), sample(counter_type, 1_035, 4_000, 2));
         compute(Some(&older), &newer).ok()?.as_f64()
     }
 

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::keys::binding::Context;
 use crate::keys::show;
 use crate::log::names;
-use crate::model::{Switch, format};
+use crate::model::{HostState, Switch, format};
 use crate::screens::chart::is_small;
 use crate::screens::finding_text::severity;
 use crate::screens::screen::{Layer, Screen};
@@ -34,7 +34,7 @@ impl App {
         let body = Rect { y: top, height: footer_at.saturating_sub(top), ..area };
         workspace.words = workspace.words.grouped(workspace.monitor.picture.parts.has(Switch::DigitGrouping));
         let table = screens.iter_mut().rev().find(|screen| screen.layer() == Layer::Body);
-        match table.filter(|table| !small || table.view() == Some(View::Overview)) {
+        match table.filter(|table| !small || matches!(table.view(), Some(View::Overview | View::Hosts))) {
             Some(table) => table.draw(buffer, body, workspace),
             None => chart.draw(buffer, body, workspace),
         }
@@ -118,7 +118,7 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
         // The shown log is A, the base, as in `tally compare A B`.
         part(&format!(" {} {compared} (B-A) ", theme.either("≈", "~")), theme.warning());
     }
-    part(&format!(" {} ", workspace.hosts().join(", ")), theme.plain());
+    part(&format!(" {} ", hosts(workspace, area.width / 3)), theme.plain());
     let unseen = workspace.monitor.alerts.unseen();
     if unseen > 0 {
         part(&format!(" {}: {unseen} ", workspace.words.get(Word::Alerts)), theme.bad());
@@ -150,6 +150,42 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     }
 }
 
+/// The names of the hosts, or how many there are when the names need more columns than these; for the overview
+/// the host that it shows.
+fn hosts(workspace: &Workspace, columns: u16) -> String {
+    let hosts = workspace.hosts();
+    let shown = workspace.overview.as_ref().filter(|_| workspace.view == View::Overview);
+    if let Some(host) = shown.and_then(|state| hosts.get(state.host)) {
+        return host.clone();
+    }
+    let names = hosts.join(", ");
+    let is_long = workspace.machines().is_some() && width(&names) > columns;
+    if is_long { format!("{}: {}", workspace.words.get(Word::AllHosts), hosts.len()) } else { names }
+}
+
+/// What is wrong with live machines, and how long one is left alone.
+fn silent_machines(workspace: &Workspace) -> Option<(String, String)> {
+    let silent = workspace.silent_machines();
+    let (name, state) = silent.first()?;
+    let words = workspace.words;
+    let (text, aside) = match state {
+        HostState::Failed { why, retry } => {
+            let retry = retry.map(|left| {
+                let left = std::time::Duration::from_secs(left.as_secs().saturating_add(1));
+                format!(" {} {} ", words.get(Word::Retry), format::interval(left))
+            });
+            (format!("{name}: {why}"), retry.unwrap_or_default())
+        }
+        HostState::Late(age) => {
+            (format!("{name}: {}", words.get(Word::OldValue)), format!(" {} s ", age.as_secs()))
+        }
+        HostState::Opening | HostState::Live => return None,
+    };
+    let others = silent.len().saturating_sub(1);
+    let more = if others > 0 { format!(" (+{others})") } else { String::new() };
+    Some((text + &more, aside))
+}
+
 /// Draws the banner: why a source does not answer and when it is tried again, or how late it is; or the notes
 /// of a log. Returns whether there is a banner.
 fn banner(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
@@ -161,9 +197,10 @@ fn banner(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
             let left = workspace.countdown.map_or_else(|| workspace.pause(), std::time::Duration::from_secs);
             (error.to_string(), format!(" {} {} ", workspace.words.get(Word::Retry), format::interval(left)))
         }
-        (None, None) => match workspace.log_notes() {
-            Some(notes) => (notes, String::new()),
-            None => return false,
+        (None, None) => match (silent_machines(workspace), workspace.log_notes()) {
+            (Some(silent), _) => silent,
+            (None, Some(notes)) => (notes, String::new()),
+            (None, None) => return false,
         },
     };
     let y = area.top().saturating_add(1);

@@ -24,6 +24,7 @@ use crate::screens::chart::ChartScreen;
 use crate::screens::explain::Explanation;
 use crate::screens::findings::FindingScreen;
 use crate::screens::help::Help;
+use crate::screens::hosts::HostsScreen;
 use crate::screens::overview::OverviewScreen;
 use crate::screens::overview::act::ActScreen;
 use crate::screens::overview::details::ProcessScreen;
@@ -203,6 +204,10 @@ impl App {
         // Nobody looks at the values of a table under another view, so they are no longer collected.
         let view = self.workspace.view;
         self.screens.retain(|screen| screen.layer() != Layer::Body || screen.view() == Some(view));
+        if view == View::Hosts && !self.screens.iter().any(|screen| screen.view() == Some(view)) {
+            self.workspace.begin_page();
+            self.screens.insert(0, Box::new(HostsScreen::default()));
+        }
         if view == View::Overview && !self.screens.iter().any(|screen| screen.view() == Some(view)) {
             self.open_overview();
         }
@@ -316,13 +321,17 @@ impl App {
         self.follow_workspace();
     }
 
-    /// Takes a requested sample, if one arrives within a time; whether one arrived.
+    /// Takes requested samples that arrive within a time; whether anything looks different now.
     pub fn sample_comes(&mut self, patience: Duration) -> bool {
-        let Some(sample) = self.workspace.sample_comes(patience) else { return false };
-        self.workspace.overview_takes(Some(&sample));
-        self.sample_screens(Some(&sample));
-        self.follow_workspace();
-        true
+        let arrivals = self.workspace.samples_come(patience);
+        for sample in &arrivals.samples {
+            self.workspace.overview_takes(Some(sample));
+            self.sample_screens(Some(sample));
+        }
+        if arrivals.has_news || !arrivals.samples.is_empty() {
+            self.follow_workspace();
+        }
+        arrivals.has_news
     }
 
     /// Whether a requested sample has not arrived yet.

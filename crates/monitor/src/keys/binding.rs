@@ -19,6 +19,8 @@ pub(crate) enum Context {
     Table,
     /// The objects that the table can show.
     Objects,
+    /// The page of all machines.
+    Hosts,
     /// The overview of the machine.
     Overview,
     /// The details of a process.
@@ -62,6 +64,7 @@ pub(crate) enum Command {
     Highlight,
     Colour,
     // The views.
+    Hosts,
     Overview,
     Graph,
     Area,

@@ -34,9 +34,10 @@ const COLUMN_PLACE: [&str; 4] =
 const OBJECT: [&str; 4] = ["another object", "다른 개체", "別のオブジェクト", "другой объект"];
 const OBJECT_BRIEF: [&str; 4] = ["object", "개체", "オブジェクト", "объект"];
 const LOG: &[Context] = &[Context::Log];
-const CHART_TABLE: &[Context] = &[Context::Chart, Context::Table, Context::Overview];
+const CHART_TABLE: &[Context] = &[Context::Chart, Context::Table, Context::Hosts, Context::Overview];
 const CHART_PROPERTIES: &[Context] = &[Context::Chart, Context::Properties];
 const OVERVIEW: &[Context] = &[Context::Overview];
+const HOSTS: &[Context] = &[Context::Hosts];
 const ACTING: &[Context] = &[Context::Overview, Context::Process];
 const DELETE: Key = Key::Code(KeyCode::Delete);
 const SORT: [&str; 4] = [
@@ -201,6 +202,8 @@ pub(super) const GROUPS: &[Group] = keys! {
     group titled ["overview", "개요", "概要", "обзор"] {
         CHART Overview [Char('o')]: ["open the overview", "개요 열기", "概要を開く", "открыть обзор"]
             brief ["open", "열기", "開く", "открыть"];
+        CHART Hosts [Char('I')]: ["all hosts, of several", "모든 호스트 (여럿일 때)", "全ホスト (複数のとき)", "все узлы (если их несколько)"]
+            brief ["all hosts", "모든 호스트", "全ホスト", "все узлы"];
         OVERVIEW OpenChosen [ENTER] also [Click]:
             ["chart of a counter, details of a process", "카운터 차트, 프로세스 정보", "カウンターのグラフ、プロセスの詳細", "график счётчика, сведения о процессе"]
             brief ["details", "정보", "詳細", "сведения"];
@@ -234,6 +237,12 @@ pub(super) const GROUPS: &[Group] = keys! {
             ["back to the shell for a while", "잠시 셸로", "一時シェルへ", "временно в оболочку"];
     }
     hidden {
+        HOSTS OpenChosen [ENTER] also [Click]:
+            ["overview of the host", "호스트 개요", "ホストの概要", "обзор узла"]
+            brief ["host", "호스트", "ホスト", "узел"];
+        HOSTS SortNext [Char('s')] also [Char('n'), RIGHT]: COLUMN brief SORT_BRIEF;
+        HOSTS SortPrevious [] also [Char('S'), Char('N'), LEFT]: COLUMN;
+        HOSTS Reverse [] also [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"];
         CHART Help [Char('?'), Code(KeyCode::F(1))]: ["help", "도움말", "ヘルプ", "справка"];
         CHART Cancel [ESCAPE]:
             ["stop reading; else no cursor, no filter", "읽기 중지; 아니면 커서와 필터 해제", "読み込みを中止; または カーソルとフィルターを解除", "прервать чтение; или убрать курсор и фильтр"];

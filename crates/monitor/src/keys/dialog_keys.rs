@@ -9,6 +9,7 @@ use crate::keys::table_macro::keys;
 const LISTS: &[Context] = &[
     Context::Contributors,
     Context::Table,
+    Context::Hosts,
     Context::Overview,
     Context::Process,
     Context::Act,
@@ -19,6 +20,7 @@ const LISTS: &[Context] = &[
 ];
 const LONG_LISTS: &[Context] = &[
     Context::Table,
+    Context::Hosts,
     Context::Objects,
     Context::Process,
     Context::Act,
@@ -75,6 +77,7 @@ const MAKING: &[Context] = &[Context::Sessions, Context::Alerts];
 const FORM: &[Context] = &[Context::Form];
 const ASKING: &[Context] = &[Context::Providers, Context::Sessions, Context::Act];
 const OVERVIEW: &[Context] = &[Context::Overview];
+const HOSTS: &[Context] = &[Context::Hosts];
 const PANES: &[Context] = &[Context::Overview, Context::Process];
 const PROCESS: &[Context] = &[Context::Process];
 const ACT: &[Context] = &[Context::Act];
@@ -133,6 +136,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         ALERTS SaveList [Char('w')]: ["save the list", "목록 저장", "一覧を保存", "сохранить список"];
         PANES PreviousPane [BACK_TAB]: PANE;
         PANES NextPane [TAB]: PANE;
+        HOSTS Cancel [ESCAPE]: ["no filter", "필터 해제", "フィルターを解除", "снять фильтр"];
         OVERVIEW Cancel [ESCAPE]:
             ["no filter, no choice, no cursor", "필터, 선택, 커서 해제", "フィルター、選択、カーソルを解除", "снять фильтр, выбор и курсор"];
         PROCESS ShowInChart [Char('c')] also [ENTER]: ["show in the chart", "차트에서 보기", "グラフに表示", "показать на графике"];

@@ -81,6 +81,19 @@ pub(crate) const FOOTERS: &[Footer] = &[
         ],
     },
     Footer {
+        context: Context::Hosts,
+        between: "  ",
+        entries: &[
+            (&[Command::OpenChosen], ["open", "열기", "開く", "открыть"]),
+            (&[Command::SortNext], ["sort", "정렬", "並べ替え", "порядок"]),
+            (&[Command::Reverse], ["order", "순서", "順序", "наоборот"]),
+            (&[Command::Filter], ["filter", "필터", "フィルター", "фильтр"]),
+            (&[Command::Graph], ["chart", "차트", "グラフ", "график"]),
+            (&[Command::Help], HELP),
+            (&[Command::Quit], QUIT),
+        ],
+    },
+    Footer {
         context: Context::Overview,
         between: "  ",
         entries: &[

@@ -137,6 +137,15 @@ pub fn clock(time: SystemTime) -> String {
     format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second)
 }
 
+/// An age in as few columns as possible: `12 s`, `3 min`, `5 h`.
+pub fn age(age: Duration) -> String {
+    match age.as_secs() {
+        seconds @ 0..100 => format!("{seconds} s"),
+        seconds @ 100..6_000 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3_600),
+    }
+}
+
 /// An interval in its natural unit: `500 ms`, `1 s`, `1 min`.
 pub fn interval(interval: Duration) -> String {
     let milliseconds = interval.as_millis();

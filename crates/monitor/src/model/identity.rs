@@ -4,5 +4,5 @@
 use tallymon::InstanceIdentity;
 use tallymon::core::title::TitleIndex;
 
-/// Object, counter, and the identity of the instance.
-pub(super) type SeriesIdentity = (TitleIndex, TitleIndex, InstanceIdentity);
+/// The place of the host, object, counter, and the identity of the instance.
+pub(super) type SeriesIdentity = (usize, TitleIndex, TitleIndex, InstanceIdentity);

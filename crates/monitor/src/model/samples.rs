@@ -14,42 +14,66 @@ use crate::model::monitor::Monitor;
 use crate::model::series::Series;
 use crate::model::top::Top;
 
-/// The identity of a reading, if a wildcard path requested it.
-fn identity_of(query: &Query, reading: &Reading) -> Option<SeriesIdentity> {
-    let is_wild = query.path(reading.handle).contains(['*', '?']);
-    Some((reading.object, reading.counter, reading.identity.filter(|_| is_wild)?))
+/// What one host has for a row.
+pub struct HostSample<'s> {
+    /// Its place among the hosts; 0 is the host whose top contributors are kept.
+    pub place: usize,
+    /// The query of the readings.
+    pub query: &'s Query,
+    /// The readings; paths of other hosts than the first begin with the host.
+    pub readings: &'s [Reading],
+    /// They were computed from those of all hosts, so no path of the query means them.
+    pub is_computed: bool,
+}
+
+impl HostSample<'_> {
+    /// The identity of a reading, if a wildcard path requested it.
+    fn identity_of(&self, reading: &Reading) -> Option<SeriesIdentity> {
+        let is_wild = self.query.path(reading.handle).contains(['*', '?']);
+        Some((self.place, reading.object, reading.counter, reading.identity.filter(|_| is_wild)?))
+    }
 }
 
 impl Monitor {
     /// Takes the sample that a query has just collected. A reading of an unknown path becomes a new series; a
     /// series without a reading has ended.
     pub fn take(&mut self, time: FileTime, query: &Query, readings: &[Reading]) {
-        self.top.take(Some(query), readings);
+        self.take_hosts(time, &[HostSample { place: 0, query, readings, is_computed: false }]);
+    }
+
+    /// Takes a row of several hosts.
+    pub fn take_hosts(&mut self, time: FileTime, hosts: &[HostSample<'_>]) {
+        match hosts.iter().find(|host| host.place == 0 && !host.is_computed) {
+            Some(first) => self.top.take(Some(first.query), first.readings),
+            None => self.top.take(None, &[]),
+        }
         let mut seen = vec![false; self.series.len()];
         let mut unknown = Vec::new();
         let mut renamed = false;
-        for reading in readings.iter().filter(|reading| !Top::is_watched(query, reading)) {
-            let identity = identity_of(query, reading);
-            let known = identity.as_ref().and_then(|identity| self.index.identities.get(identity)).copied();
-            let Some(position) = known else {
-                unknown.push((identity, reading));
-                continue;
-            };
-            let Some(series) = self.series.get_mut(position) else { continue };
-            if series.path != reading.path {
-                series.rename(reading);
-                renamed = true;
-            }
-            // The same counter may be requested twice, by name and by wildcard.
-            if seen.get_mut(position).is_some_and(|seen| !std::mem::replace(seen, true)) {
-                series.take(reading, time);
+        for host in hosts {
+            for reading in host.readings.iter().filter(|reading| !Top::is_watched(host.query, reading)) {
+                let identity = host.identity_of(reading);
+                let known = identity.as_ref().and_then(|identity| self.index.identities.get(identity));
+                let Some(position) = known.copied() else {
+                    unknown.push((identity, host, reading));
+                    continue;
+                };
+                let Some(series) = self.series.get_mut(position) else { continue };
+                if series.path != reading.path {
+                    series.rename(reading);
+                    renamed = true;
+                }
+                // The same counter may be requested twice, by name and by wildcard.
+                if seen.get_mut(position).is_some_and(|seen| !std::mem::replace(seen, true)) {
+                    series.take(reading, time);
+                }
             }
         }
         if renamed {
             self.index = SeriesIndex::of(&self.series);
         }
-        for (identity, reading) in unknown {
-            self.take_unknown(time, query, reading, identity, &mut seen);
+        for (identity, host, reading) in unknown {
+            self.take_unknown(time, host, reading, identity, &mut seen);
         }
         for (series, _) in self.series.iter_mut().zip(&seen).filter(|(_, seen)| !**seen) {
             series.miss(NoValue::NoInstance, time);
@@ -63,7 +87,7 @@ impl Monitor {
     fn take_unknown(
         &mut self,
         time: FileTime,
-        query: &Query,
+        host: &HostSample<'_>,
         reading: &Reading,
         identity: Option<SeriesIdentity>,
         seen: &mut Vec<bool>,
@@ -79,7 +103,12 @@ impl Monitor {
         let free = known.filter(|position| identity.is_none() || seen.get(*position) == Some(&false));
         let position = free.unwrap_or_else(|| {
             let position = self.series.len();
-            self.series.push(Series::new(reading, query, self.next_colour));
+            let mut series = Series::new(reading, host.query, self.next_colour);
+            series.place = host.place;
+            if host.is_computed {
+                series.asked.clone_from(&series.path);
+            }
+            self.series.push(series);
             self.next_colour = self.next_colour.wrapping_add(1);
             self.index.paths.insert(key, position);
             self.apply_expected_style(position);
@@ -95,7 +124,7 @@ impl Monitor {
             self.index.identities.remove(&before);
         }
         if let Some(identity) = identity {
-            series.identity = Some(identity.2);
+            series.identity = Some(identity.3);
             self.index.identities.insert(identity, position);
         }
         if !std::mem::replace(seen, true) {

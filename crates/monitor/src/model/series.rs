@@ -23,6 +23,8 @@ pub struct Series {
     pub path: String,
     /// The path that requested it, as it was written.
     pub asked: String,
+    /// The place of its host among several; 0 for the host of the query.
+    pub place: usize,
     /// Object.
     pub object: TitleIndex,
     /// Counter.
@@ -114,6 +116,7 @@ impl Series {
         Series {
             path: reading.path.clone(),
             asked: query.path(reading.handle).to_string(),
+            place: 0,
             object: reading.object,
             counter: reading.counter,
             object_name: names.name(reading.object),
@@ -148,7 +151,7 @@ impl Series {
 
     /// Its identity, when a wildcard path requested it.
     pub(super) fn full_identity(&self) -> Option<SeriesIdentity> {
-        Some((self.object, self.counter, self.identity?))
+        Some((self.place, self.object, self.counter, self.identity?))
     }
 
     /// The same instance has another name now.

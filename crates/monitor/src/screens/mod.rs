@@ -11,6 +11,7 @@ pub(crate) mod explain;
 pub(crate) mod finding_text;
 pub(crate) mod findings;
 pub(crate) mod help;
+pub(crate) mod hosts;
 pub(crate) mod overview;
 mod path_completion;
 pub(crate) mod prompt;

@@ -29,7 +29,15 @@ impl Workspace {
             self.choose = Some(path.to_string());
             return;
         }
-        let is_own = self.host_of(path) == 0;
+        let host = self.host_of(path);
+        if self.machines().is_some() && host > 0 {
+            // A machine that has not answered yet gets it later.
+            self.paths.push(path.to_string());
+            self.monitor.expect(path);
+            self.want_paths_of(host);
+            return;
+        }
+        let is_own = host == 0;
         let later = self.successor.as_mut().filter(|_| is_own).map(|successor| successor.add(path).is_ok());
         match self.query_for(path).add(path) {
             // The successor may know objects that are new.

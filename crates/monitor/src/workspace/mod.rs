@@ -7,8 +7,10 @@
 //! | `state` | [`state::Workspace`], and how the counters are shown |
 //! | `counters`, `lines`, `top` | counters added and removed, lines of the legend, top contributors |
 //! | `feed`, `sampling` | the sampler of the live source, and what the chart takes from it |
+//! | `machines` | several live machines at once |
 //! | `time` | times as the user reads and types them |
-//! | `open`, `reading`, `seek`, `playback`, `hosts`, `notes` | an opened log |
+//! | `open`, `reading`, `seek`, `playback`, `notes` | an opened log |
+//! | `hosts` | the hosts of a log, or the live machines |
 //! | `findings` | what is wrong in the history or in the log, found on a thread |
 //! | `compare` | a log that is compared with what is shown |
 //! | `undo`, `copy`, `jobs` | undo, the clipboard, and work outside the screen |
@@ -21,6 +23,7 @@ pub(crate) mod findings;
 mod hosts;
 mod jobs;
 mod lines;
+pub(crate) mod machines;
 mod notes;
 mod open;
 pub(crate) mod options;

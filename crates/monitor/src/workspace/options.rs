@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::time::{FileTime, SystemTime};
+use tallymon::fleet::Fleet;
 use tallymon::log::ReadOptions;
 use tallymon::process::Processes;
 use tallymon::registry::Roots;
-use tallymon::{Log, Query, Sampler};
+use tallymon::sample::Pending;
+use tallymon::{Log, Query, Sampler, SourceInfo};
 
 use crate::model::DEFAULT_BUDGET;
 use crate::model::overview::Addresses;
@@ -32,6 +34,28 @@ pub struct LocalTime {
 /// Makes another query over the source: for previews, for tables, and to drop removed counters.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Query, SourceError>>;
 
+/// A live machine among several.
+#[derive(Debug)]
+pub struct LiveHost {
+    /// Its name in paths.
+    pub name: String,
+    /// Its source on a thread of its own; `None` for the first machine, which has the sampler of the options.
+    pub sampler: Option<Sampler>,
+    /// Its names and objects.
+    pub opening: Opening,
+}
+
+/// The names and objects of a machine, which may not have answered yet.
+#[derive(Debug)]
+pub enum Opening {
+    /// They are known.
+    Done(SourceInfo),
+    /// They are on their way.
+    Pending(Pending<SourceInfo>),
+    /// The machine failed; it is tried again.
+    Failed(SourceError),
+}
+
 /// The options of the monitor.
 pub struct Options {
     /// The counters to start with.
@@ -41,6 +65,10 @@ pub struct Options {
     /// The live source on a thread of its own; the query has its names and objects. Without a sampler, and
     /// without a log, the source of the query moves to a thread.
     pub sampler: Option<Sampler>,
+    /// Live machines to show at once, the one of the sampler first; fewer than two are none.
+    pub hosts: Vec<LiveHost>,
+    /// The values to compute from those of all machines, and which machines the chart shows.
+    pub fleet: Fleet,
     /// Settings to apply before `paths` are added.
     pub settings: Option<Settings>,
     /// The log to show instead of live samples; the query reads its source then.
@@ -92,6 +120,8 @@ impl Options {
             paths: Vec::new(),
             open: Box::new(open),
             sampler: None,
+            hosts: Vec::new(),
+            fleet: Fleet::default(),
             log: None,
             range: None,
             at: None,

@@ -39,7 +39,8 @@ impl OverviewState {
         let Some(listener) = &self.listener else { return };
         // The chart has noted the gap of a failed sample for both.
         let Some(Ok(snapshot)) = sample.of(listener) else { return };
-        let time = self.counters.accept(snapshot.clone());
+        let time = sample.time;
+        self.counters.accept(snapshot.clone());
         self.processes.accept(snapshot.clone());
         self.model.take(time, &self.counters);
         if let Some(network) = &mut self.network {
@@ -111,12 +112,28 @@ impl Workspace {
         if self.overview.is_some() {
             return Ok(());
         }
-        let host = self.chosen_host();
+        self.begin_overview_of(self.chosen_host())
+    }
+
+    /// Shows the overview of a host; that of another host ends.
+    ///
+    /// # Errors
+    ///
+    /// The host has never answered.
+    pub(crate) fn show_overview_of(&mut self, host: usize) -> Result<(), SourceError> {
+        if self.overview.as_ref().is_none_or(|state| state.host != host) {
+            self.begin_overview_of(host)?;
+        }
+        self.view = View::Overview;
+        Ok(())
+    }
+
+    fn begin_overview_of(&mut self, host: usize) -> Result<(), SourceError> {
         let mut counters = self.open_host(host)?;
         let mut processes = self.open_host(host)?;
         let budget = self.options.budget / OVERVIEW_SHARE;
         let model = Overview::new(budget, &mut counters, &mut processes);
-        let listener = self.sampling.as_ref().map(|sampling| sampling.sampler.listener());
+        let listener = self.listener_of(host);
         if let Some(listener) = &listener {
             let wanted = counters.request().union(&processes.request());
             listener.want(wanted.unwrap_or_else(|| counters.request()));
@@ -165,6 +182,14 @@ impl Workspace {
     pub(super) fn overview_misses(&mut self, time: FileTime, why: NoValue) {
         if let Some(state) = &mut self.overview {
             state.model.miss(time, why);
+        }
+    }
+
+    /// A row of several machines ended: the overview has a gap if its machine did not answer.
+    pub(super) fn overview_ends_row(&mut self, time: FileTime) {
+        let host = self.overview.as_ref().map(|state| state.host);
+        if let Some(why) = host.and_then(|host| self.gap_of_machine(host)) {
+            self.overview_misses(time, why);
         }
     }
 

@@ -10,6 +10,7 @@ use tallymon::{Query, SourceInfo};
 
 use crate::model::Top;
 use crate::workspace::feed::{self, Sampling};
+use crate::workspace::machines::Arrivals;
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
@@ -75,6 +76,9 @@ impl Workspace {
             return self.play();
         }
         self.want();
+        if self.machines().is_some() {
+            return self.begin_machines();
+        }
         if self.sampling.as_mut().is_some_and(|sampling| !sampling.sampler.tick()) {
             self.gap(NoValue::NoData(Absence::ReadFailed));
         }
@@ -88,11 +92,18 @@ impl Workspace {
         sampling.listener.want(both.unwrap_or(request));
     }
 
-    /// The next sample that arrives within a time, for the chart or for another screen. The chart has taken
-    /// it.
-    pub(crate) fn sample_comes(&mut self, patience: Duration) -> Option<Sample> {
+    /// The samples that arrive within a time, for the chart or for another screen. The chart has taken them.
+    pub(crate) fn samples_come(&mut self, patience: Duration) -> Arrivals {
         // A counter that was added since the request would have a gap.
         self.want();
+        if self.machines().is_some() {
+            return self.machines_come(patience);
+        }
+        let sample = self.sample_comes(patience);
+        Arrivals { has_news: sample.is_some(), samples: sample.into_iter().collect() }
+    }
+
+    fn sample_comes(&mut self, patience: Duration) -> Option<Sample> {
         let sampling = self.sampling.as_mut()?;
         let sample = sampling.sampler.poll(patience)?;
         match sample.of(&sampling.listener).map(|result| result.cloned()) {
@@ -109,11 +120,18 @@ impl Workspace {
 
     /// Whether a requested row has not arrived yet.
     pub(crate) fn is_waiting(&self) -> bool {
+        if let Some(machines) = self.machines() {
+            return machines.is_waiting();
+        }
         self.sampling.as_ref().is_some_and(|sampling| sampling.sampler.is_waiting())
     }
 
     /// How late the requested sample is; `None` while it is not late.
     pub(crate) fn late(&self) -> Option<Duration> {
+        if self.machines().is_some() {
+            // Each machine has a state of its own.
+            return None;
+        }
         let age = self.sampling.as_ref()?.sampler.waits_for()?;
         (age >= LATE.max(self.options.interval)).then_some(age)
     }
@@ -167,7 +185,7 @@ impl Workspace {
 
     /// Replaces the query by the one without removed counters after its second sample, so that rates have no
     /// gap.
-    fn change_query(&mut self, snapshot: SharedSnapshot) {
+    pub(super) fn change_query(&mut self, snapshot: SharedSnapshot) {
         let Some(mut successor) = self.successor.take() else { return };
         let had_one = successor.snapshot().is_some();
         successor.accept(snapshot);

@@ -11,13 +11,14 @@ use crate::log::comparison::Comparison;
 use crate::log::opening::Opening;
 use crate::log::replay::Replay;
 use crate::model::overview::{OverviewLook, ProcessRow};
-use crate::model::{ColumnChoices, History, Look, Monitor, Picture, Series, Ticks, Window};
+use crate::model::{ColumnChoices, History, HostOrder, Look, Monitor, Picture, Series, Ticks, Window};
 use crate::settings::Settings;
 use crate::term::task::Task;
 use crate::term::theme::Theme;
 use crate::words::Words;
 use crate::workspace::feed::Sampling;
 use crate::workspace::findings::FindingsState;
+use crate::workspace::machines::Machines;
 use crate::workspace::options::{Open, Options};
 use crate::workspace::overview::OverviewState;
 
@@ -28,6 +29,10 @@ pub(crate) struct Workspace {
     pub(super) successor: Option<Query>,
     /// The live source; `None` while a log is shown.
     pub(super) sampling: Option<Sampling>,
+    /// Several live machines, the one of the query first.
+    pub(super) machines: Option<Machines>,
+    /// How the page of all machines is sorted.
+    pub(crate) host_order: HostOrder,
     /// The paths of the query as they were written.
     pub(super) paths: Vec<String>,
     pub(crate) options: Options,
@@ -80,6 +85,8 @@ pub(crate) struct Workspace {
 /// How the counters are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum View {
+    /// All live machines, a row each.
+    Hosts,
     Overview,
     #[default]
     Graph,
@@ -138,7 +145,8 @@ pub(crate) enum Done {
 pub(crate) type Job = Task<Result<Done, String>>;
 
 /// The views as settings name them. A table is never saved: it shows one moment.
-const VIEWS: [(&str, View); 7] = [
+const VIEWS: [(&str, View); 8] = [
+    ("hosts", View::Hosts),
     ("overview", View::Overview),
     ("graph", View::Graph),
     ("area", View::Area),
@@ -156,6 +164,7 @@ impl Workspace {
     /// reason.
     pub(crate) fn new(query: Query, mut options: Options) -> Workspace {
         let paths = std::mem::take(&mut options.paths);
+        let (hosts, fleet) = (std::mem::take(&mut options.hosts), options.fleet.clone());
         let mut workspace = Workspace {
             replay: options.log.take().map(Replay::new),
             words: Words::of(query.names().preferred()),
@@ -164,6 +173,8 @@ impl Workspace {
             query,
             successor: None,
             sampling: None,
+            machines: Machines::of(hosts, fleet),
+            host_order: HostOrder::default(),
             paths: Vec::new(),
             options,
             view: View::default(),
@@ -201,8 +212,9 @@ impl Workspace {
             workspace.add(path);
         }
         if workspace.options.overview {
-            workspace.view = View::Overview;
+            workspace.view = if workspace.machines.is_some() { View::Hosts } else { View::Overview };
         }
+
         workspace.watch_top();
         workspace.load_log();
         workspace.show_chosen_times();
@@ -216,6 +228,9 @@ impl Workspace {
 
     /// Name of the host of the query.
     pub(crate) fn system_name(&self) -> &str {
+        if let Some(name) = self.machines().and_then(|machines| machines.names().next()) {
+            return name;
+        }
         self.query.system_name()
     }
 
@@ -254,6 +269,10 @@ impl Workspace {
         self.remove_all();
         let view = VIEWS.iter().find(|(name, _)| settings.view.as_deref() == Some(name));
         self.view = view.map_or(View::Graph, |(_, view)| *view);
+        if self.view == View::Hosts && self.machines().is_none() {
+            // The settings were saved for several machines.
+            self.view = View::Overview;
+        }
         self.options.interval = settings.interval.unwrap_or(self.options.interval).max(SHORTEST);
         if self.replay.is_none() {
             self.monitor.window.set_points(settings.points.unwrap_or(self.monitor.window.points()));

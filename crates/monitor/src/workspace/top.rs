@@ -50,6 +50,10 @@ impl Workspace {
     /// The groups at the cursor: the charted object first, then the processes behind it.
     pub(crate) fn top_at_cursor(&mut self) -> Vec<TopGroup> {
         let Some(row) = self.monitor.window.cursor else { return Vec::new() };
+        if self.machines().is_some() && self.chosen_host() > 0 {
+            // They are kept of the first machine only.
+            return Vec::new();
+        }
         let chosen = self.monitor.chosen().map(|series| (series.object, series.counter));
         let mut groups = match self.top_of_log(row) {
             Some(groups) => groups,

@@ -9,6 +9,7 @@ mod history;
 mod log;
 mod look;
 mod machine;
+mod machines;
 mod mouse;
 mod overview;
 mod panic;

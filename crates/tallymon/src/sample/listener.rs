@@ -1,6 +1,7 @@
 //! Who listens to a sampler, and what each listener wants.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,7 +15,11 @@ use crate::matching::InstanceKey;
 use crate::names::{InstanceNames, Locale};
 use crate::source_info::SourceInfo;
 
-/// Number of a listener; none is used twice.
+/// The number of the next listener. Samplers share it, so that a tick of one is never taken for that of
+/// another.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Number of a listener; none is used twice in a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ListenerId(u64);
 
@@ -24,7 +29,6 @@ pub(super) struct Listeners(Arc<Mutex<Registry>>);
 
 #[derive(Debug, Default)]
 struct Registry {
-    next: u64,
     wants: BTreeMap<ListenerId, Want>,
 }
 
@@ -47,11 +51,8 @@ pub struct Listener {
 
 impl Listener {
     pub(super) fn new(listeners: Listeners, questions: Sender<Question>) -> Listener {
-        let mut registry = listeners.lock();
-        let id = ListenerId(registry.next);
-        registry.next = registry.next.saturating_add(1);
-        registry.wants.insert(id, Want::default());
-        drop(registry);
+        let id = ListenerId(NEXT.fetch_add(1, Ordering::Relaxed));
+        listeners.lock().wants.insert(id, Want::default());
         Listener { id, listeners, questions }
     }
 

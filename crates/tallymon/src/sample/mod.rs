@@ -86,6 +86,8 @@ pub struct Tick {
     pub result: Result<SharedSnapshot, SourceError>,
     /// How long the source took, with the time that the question waited for others.
     pub took: Duration,
+    /// When the source was asked, and when it had answered, by the clock of this machine.
+    pub window: (FileTime, FileTime),
     /// A row, which [`Sampler::tick`] asked for; else a first sample, which [`Listener::prime`] asked for.
     pub is_row: bool,
     listeners: Vec<ListenerId>,
@@ -208,7 +210,7 @@ impl Sampler {
 
     /// Takes an answer; what of it is for listeners.
     fn take(&mut self, answer: Answer) -> Option<Tick> {
-        let Answer { question, result } = answer;
+        let Answer { question, result, window } = answer;
         if question.is_row {
             self.awaited = self.awaited.saturating_sub(1);
         }
@@ -232,7 +234,14 @@ impl Sampler {
         let result = result?.map(|snapshot| SharedSnapshot::lent(snapshot, self.questions.clone()));
         self.finish_priming(&question, &listeners);
         let time = result.as_ref().map_or_else(|_| now(), |snapshot| snapshot.header().perf_time_100ns);
-        Some(Tick { time, result, took: question.asked.elapsed(), is_row: question.is_row, listeners })
+        Some(Tick {
+            time,
+            result,
+            took: question.asked.elapsed(),
+            window,
+            is_row: question.is_row,
+            listeners,
+        })
     }
 
     /// Listeners that wanted more while the source was busy get the same row, or first sample, by a
@@ -263,7 +272,8 @@ impl Sampler {
         let took = self.waits_for().unwrap_or_default();
         (self.awaited, self.since) = (0, None);
         let listeners = self.listeners.all();
-        Tick { time: now(), result: Err(thread_ended()), took, is_row: true, listeners }
+        let window = (now(), now());
+        Tick { time: window.1, result: Err(thread_ended()), took, window, is_row: true, listeners }
     }
 }
 

@@ -7,8 +7,10 @@ use std::time::Instant;
 use tallymon_core::block::Snapshot;
 use tallymon_core::flow::{Source, SourceError};
 use tallymon_core::request::Request;
+use tallymon_core::time::FileTime;
 
 use super::listener::{ListenerId, Listeners};
+use crate::clock::now;
 
 /// Opens the source; called again as long as that fails.
 pub(super) type Open = Box<dyn FnMut() -> Result<Box<dyn Source>, SourceError> + Send>;
@@ -52,6 +54,8 @@ pub(super) struct Answer {
     pub(super) question: SampleQuestion,
     /// `None` when all its listeners were gone before the source was asked.
     pub(super) result: Option<Result<Snapshot, SourceError>>,
+    /// When the source was asked, and when it had answered, by the clock of this machine.
+    pub(super) window: (FileTime, FileTime),
 }
 
 /// Answers questions until nobody can ask any more.
@@ -67,10 +71,12 @@ pub(super) fn serve(
             Question::Sample(question) => {
                 // A source that hung must not work through samples that nobody waits for any longer.
                 let is_wanted = question.listeners.iter().any(|id| listeners.has(*id));
+                let begin = now();
                 let result = is_wanted.then(|| {
                     opened(&mut source, &mut open).and_then(|open| open.snapshot(&question.request))
                 });
-                if answers.send(Answer { question, result }).is_err() {
+                let window = (begin, now());
+                if answers.send(Answer { question, result, window }).is_err() {
                     return;
                 }
             }

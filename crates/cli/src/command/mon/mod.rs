@@ -1,5 +1,7 @@
 //! `tally mon`, and `tally` without a command on a terminal: the monitor.
 
+mod several;
+
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +21,7 @@ use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
 use super::relog::{in_range, reading};
 use crate::arguments::{Common, Mon};
 use crate::exit::{Failure, Kind};
+use crate::hosts;
 use crate::log_hosts::moment_of;
 use crate::paths;
 use crate::progress::open_logs;
@@ -39,6 +42,8 @@ const OPENING: Duration = Duration::from_secs(10);
 
 /// Runs the monitor with the overview of processors and processes only, as `top` shows them.
 pub(crate) fn processes(common: &Common, wanted: &Mon) -> Result<(), Failure> {
+    // One machine is meant here.
+    paths::location(common)?;
     let look = OverviewLook { panes: vec![Pane::Processors, Pane::Processes], ..OverviewLook::default() };
     let counters = vec![r"\Processor(_Total)\% Processor Time".to_string()];
     let settings = Settings {
@@ -103,6 +108,12 @@ fn run_with(
         return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
     }
     let is_log = !logs.is_empty();
+    let machines = if is_log { Vec::new() } else { hosts::of_paths(common, &chosen)? };
+    let has_machines = several::is_wanted(&machines);
+    if wanted.fleet.is_used() && !has_machines {
+        let words = "--fleet and --top-hosts need several live hosts: name them with --host";
+        return Err(Failure::new(Kind::Usage, words));
+    }
     let read = ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? };
     let log = is_log.then(|| open_logs(&logs, &read)).transpose()?;
     let (mut query, mut options) = match log.clone() {
@@ -110,6 +121,7 @@ fn run_with(
             let open = move || Query::new(Box::new(log.source()), locale);
             (open()?, Options::new(open))
         }
+        None if several::is_wanted(&machines) => several::open(machines, locale, wanted.fleet.fleet())?,
         None => {
             let location = paths::location(common)?;
             let sampler = Sampler::start(move || tallymon::open(&location))?;
@@ -119,7 +131,7 @@ fn run_with(
     };
     show_times(wanted, log.as_ref(), &mut options)?;
     let stop = stop::with_full_screen()?;
-    if settings.is_none() || !chosen.is_empty() {
+    if !has_machines && (settings.is_none() || !chosen.is_empty()) {
         options.paths = match (&log, chosen.is_empty()) {
             (Some(log), false) => meant_of_log(log, locale, &repaired(chosen.clone()))?,
             (None, false) => repaired(chosen.clone()),
@@ -127,17 +139,21 @@ fn run_with(
             (None, true) => defaults(&mut query),
         };
     }
+    if has_machines && settings.is_some() && chosen.is_empty() {
+        options.paths.clear();
+    }
     // Counters or settings of the user's own are shown in the chart, and so is a log without a whole machine.
     let has_choice = settings.is_some() || !chosen.is_empty() || wanted.chart;
-    options.overview = !has_choice && is_whole_machine(&query);
-    if common.is_of_this_machine() && !is_log {
+    options.overview = !has_choice && (has_machines || is_whole_machine(&query));
+    let is_here = common.is_of_this_machine() && !is_log && !has_machines;
+    if is_here {
         options.processes = tallymon::Host::processes();
         options.addresses = Some(tallymon::Host::interface_addresses);
     }
     options.settings = settings;
     options.log = log;
     // A saved block or a log may come from another machine, so this machine's registry does not apply.
-    options.registry = (common.is_of_this_machine() && options.log.is_none()).then(Roots::of_environment);
+    options.registry = is_here.then(Roots::of_environment);
     // Without a folder for sessions the monitor shows none.
     options.sessions = StoredSessions::of_environment(common);
     options.reading = read;

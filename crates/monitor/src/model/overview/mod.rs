@@ -64,9 +64,19 @@ impl Overview {
     /// An overview that keeps its past in at most so many bytes, and the paths that it needs: those of the
     /// counters go into one query, those of the processes into the other.
     pub fn new(budget: usize, counters: &mut Query, processes: &mut Query) -> Overview {
+        let lacks_processes = PROCESS_COUNTERS
+            .iter()
+            .filter(|(_, number, _)| !add(processes, &format!("\\{}(*)\\{number}", PROCESS_OBJECT.0)))
+            .map(|(_, _, english)| *english)
+            .collect();
+        Overview { lacks_processes, ..Overview::of(budget, counters, |_| true) }
+    }
+
+    /// An overview of some counters, without processes.
+    pub fn of(budget: usize, counters: &mut Query, is_wanted: impl Fn(Metric) -> bool) -> Overview {
         let mut lacks = Vec::new();
         let mut found = Vec::new();
-        for counter in COUNTERS {
+        for counter in COUNTERS.iter().filter(|counter| is_wanted(counter.metric)) {
             if found.contains(&counter.metric) {
                 continue;
             }
@@ -84,18 +94,13 @@ impl Overview {
             named.push(counter.metric);
             is_first
         });
-        let lacks_processes = PROCESS_COUNTERS
-            .iter()
-            .filter(|(_, number, _)| !add(processes, &format!("\\{}(*)\\{number}", PROCESS_OBJECT.0)))
-            .map(|(_, _, english)| *english)
-            .collect();
         Overview {
             series: Monitor::new(budget / 2),
             processes: ProcessHistory::new(budget / 2),
             lacks,
             addresses: Addresses::new(),
             counts: None,
-            lacks_processes,
+            lacks_processes: Vec::new(),
         }
     }
 

@@ -94,7 +94,12 @@ fn asks(command: Command, workspace: &Workspace) -> Option<Action> {
 fn change_view(command: Command, workspace: &mut Workspace) -> bool {
     let picture = &mut workspace.monitor.picture;
     match command {
-        Command::Overview => workspace.view = View::Overview,
+        Command::Hosts => {
+            if workspace.machines().is_some() {
+                workspace.view = View::Hosts;
+            }
+        }
+        Command::Overview => show_overview(workspace),
         Command::Graph => workspace.view = View::Graph,
         Command::Area => workspace.view = View::Area,
         Command::Stacked => workspace.view = View::Stacked,
@@ -114,6 +119,15 @@ fn change_view(command: Command, workspace: &mut Workspace) -> bool {
         _ => return false,
     }
     true
+}
+
+/// Shows the overview: among several machines that of the chosen counter.
+fn show_overview(workspace: &mut Workspace) {
+    if workspace.machines().is_none() {
+        workspace.view = View::Overview;
+    } else if let Err(error) = workspace.show_overview_of(workspace.chosen_host()) {
+        workspace.message = Some(error.to_string());
+    }
 }
 
 /// Commands that move in time; `false` for another command.

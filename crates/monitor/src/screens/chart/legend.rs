@@ -1,13 +1,15 @@
 //! The legend below the chart, as in Performance Monitor: a line for each counter with its value, or why it
 //! has none.
 
+use std::time::Duration;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tallymon::core::flow::{NoValue, PartialSum};
 use tallymon::human::Unit;
 
-use crate::model::{Series, Statistics, format};
+use crate::model::{HostState, Series, Statistics, format};
 use crate::screens::chart::areas::Areas;
 use crate::screens::chart::graph::stacks;
 use crate::screens::chart::legend_columns::{LegendColumn, columns};
@@ -298,10 +300,32 @@ pub(crate) fn value_bar(workspace: &Workspace, buffer: &mut Buffer, area: Rect) 
 
 /// Why a series has no value now, with the status name of the Performance Data Helper, and what to do.
 pub(crate) fn reason(workspace: &Workspace, series: &Series) -> Option<String> {
+    if let Some(words) = silent_machine(workspace, series) {
+        return Some(words);
+    }
     let why = why(workspace, series)?;
     // The providers screen has the details.
     let more = series.is_at_fault().then(|| format!(" (p: {})", workspace.words.get(Word::Providers)));
     Some(why + more.as_deref().unwrap_or_default())
+}
+
+/// Why the machine of a series does not answer, if that is why it has no value or an old one.
+fn silent_machine(workspace: &Workspace, series: &Series) -> Option<String> {
+    if !series.stale && series.last != Err(NoValue::NoMachine) {
+        return None;
+    }
+    let words = workspace.words;
+    let row = workspace.host_rows().into_iter().find(|row| {
+        let name = series.host().unwrap_or(workspace.system_name());
+        row.name.eq_ignore_ascii_case(name)
+    })?;
+    let old = |word: Word, age: Duration| words.get(word).replace("{1}", &format::age(age));
+    match (row.state, row.age) {
+        (HostState::Failed { why, .. }, Some(age)) => Some(format!("{why}; {}", old(Word::LastValues, age))),
+        (HostState::Failed { why, .. }, None) => Some(why),
+        (HostState::Late(_), Some(age)) => Some(format!("{}: {}", row.name, old(Word::LateSince, age))),
+        _ => None,
+    }
 }
 
 /// Words with the age of the last new value.

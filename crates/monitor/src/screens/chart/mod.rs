@@ -121,7 +121,7 @@ impl Screen for ChartScreen {
             View::Report => report::draw(workspace, areas, buffer, body),
             View::Split => split::draw(workspace, areas, buffer, body),
             // These are screens of their own.
-            View::Table | View::Overview => {}
+            View::Table | View::Overview | View::Hosts => {}
         }
         if let Some(panel) = self.spike.as_mut().filter(|_| areas.chart.height > 4) {
             panel.draw(workspace, areas.chart, buffer);

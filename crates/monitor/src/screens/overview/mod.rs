@@ -331,6 +331,11 @@ impl Screen for OverviewScreen {
             Command::Cancel if self.chosen.is_some() || self.at.is_some() => {
                 (self.chosen, self.at, self.pane) = (None, None, Pane::Processes);
             }
+            Command::Cancel
+                if workspace.machines().is_some() && workspace.monitor.window.cursor.is_none() =>
+            {
+                workspace.view = View::Hosts;
+            }
             _ => return Action::Ignored,
         }
         Action::Done
