@@ -107,6 +107,87 @@ fn a_session_records_many_hosts_and_a_dead_one_costs_only_its_columns() {
     assert_eq!(head.lines().next().unwrap().matches(r#","\\"#).count(), 4, "{head:.300}");
 }
 
+/// The columns of a text log, below their names: each with its cells, oldest first.
+fn columns(text: &str) -> Vec<(String, Vec<String>)> {
+    let split = |line: &str| -> Vec<String> {
+        line.split(',').map(|cell| cell.trim_matches('"').trim().to_string()).collect()
+    };
+    let mut lines = text.lines();
+    let mut columns: Vec<(String, Vec<String>)> =
+        split(lines.next().unwrap()).into_iter().map(|name| (name, Vec::new())).collect();
+    for line in lines {
+        columns.iter_mut().zip(split(line)).for_each(|((_, cells), cell)| cells.push(cell));
+    }
+    columns
+}
+
+/// A host ends while it is recorded, and comes back; the clock of another one is years behind: it answers with
+/// a saved block.
+#[test]
+fn a_host_that_ends_leaves_a_gap_and_a_wrong_clock_moves_nothing() {
+    let Some(block) = tallymon_testkit::shared("samba/global-zero-text-fraction.bin") else { return };
+    let flags = tallymon_testkit::Scratch::new();
+    let (down, number) = (flags.join("down"), flags.join("number"));
+    let sick = format!("[ -e {} ] && exit 255; echo $$ > {}; {}", down.display(), number.display(), good());
+    let old = format!("{} --file {}", good(), block.display());
+    let net = Net::new(&[("good*", &good()), ("sick", &sick), ("old", &old)]);
+    net.file("root/hosts", b"old ssh://old\n");
+    let folder = net.folder.join("logs");
+    let path = r"\System\Context Switches/sec";
+    let words = ["log", "start", "gaps", "-c", path, "-c", r"\\old\System\Memory", "-i", "200ms"];
+    let hosts = ["-o", text(&folder), "-H", "ssh://good1", "-H", "ssh://sick"];
+    let _stopped = Stopped(&net, "gaps");
+    let started = net.tally(&[&words[..], &hosts].concat());
+    assert_eq!(started.code, Some(0), "{}", started.err);
+    let records = || {
+        let list: serde_json::Value =
+            serde_json::from_str(&net.tally(&["log", "list", "--json"]).data()).unwrap();
+        list[0]["records"].as_u64().unwrap()
+    };
+    let more = |count: u64| {
+        let (until, begin) = (records() + count, Instant::now());
+        while records() < until {
+            assert!(begin.elapsed() < Duration::from_secs(90), "no records");
+            thread::sleep(Duration::from_millis(50));
+        }
+    };
+    more(5);
+    std::fs::write(&down, "").unwrap();
+    let process = std::fs::read_to_string(&number).unwrap();
+    std::process::Command::new("kill").args(["-KILL", process.trim()]).status().unwrap();
+    until_shown(&net, "gaps", &["trouble  sick: ", "; no values for "], true);
+    more(5);
+    std::fs::remove_file(&down).unwrap();
+    until_shown(&net, "gaps", &["trouble"], false);
+    more(5);
+    assert_eq!(net.tally(&["log", "stop", "gaps"]).code, Some(0));
+    let csv = net.folder.join("gaps.csv");
+    let log = log_in(&folder, "tally");
+    assert_eq!(net.tally(&["relog", text(&log), "-o", text(&csv)]).code, Some(0));
+    let all = columns(&std::fs::read_to_string(csv).unwrap());
+    let of = |host: &str| -> Vec<bool> {
+        let (_, cells) = all.iter().find(|(name, _)| name.contains(host)).unwrap();
+        cells.iter().map(|cell| !cell.is_empty()).collect()
+    };
+    // The first row has no rates. What is there is never interrupted.
+    assert!(of(r"\\good1\")[1..].iter().all(|there| *there), "{all:?}");
+    let sick = of(r"\\sick\");
+    let changes = sick.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(changes >= 3 && sick.last() == Some(&true), "values, a gap, values: {sick:?}");
+    // Rates stay possible, whatever a clock says: 0 to a billion switches a second.
+    for (name, cells) in &all[1..] {
+        let numbers = cells.iter().filter_map(|cell| cell.parse::<f64>().ok());
+        assert!(numbers.into_iter().all(|rate| (0.0..1e9).contains(&rate)), "{name}: {cells:?}");
+    }
+    assert!(of(r"\\old\").iter().filter(|there| **there).count() > 10, "{all:?}");
+    // The whole log is a few minutes long, not years.
+    let (first, last) = (all[0].1.first().unwrap(), all[0].1.last().unwrap());
+    let hour = |time: &str| time.get(11..13).unwrap().parse::<i32>().unwrap();
+    let minute = |time: &str| hour(time) * 60 + time.get(14..16).unwrap().parse::<i32>().unwrap();
+    let minutes = (minute(last) - minute(first)).rem_euclid(24 * 60);
+    assert!(first.get(6..10) == last.get(6..10) && minutes < 30, "{first} to {last}");
+}
+
 #[test]
 fn a_session_over_hosts_becomes_a_text_log_with_the_host_in_every_column() {
     let net = Net::new(&[("good*", &good())]);

@@ -250,17 +250,19 @@ fn sample(open: &mut Option<Open>, wanted: &Wanted) -> Report {
         *open = None;
     }
     let mut is_changed = open.is_none();
-    let host = match open {
-        Some(host) => host,
-        none => match wanted.open() {
-            Ok(host) => none.insert(host),
+    if open.is_none() {
+        match wanted.open() {
+            Ok(host) => *open = Some(host),
             Err(words) => return failed(words),
-        },
-    };
+        }
+    }
+    let Some(host) = open else { return failed("it is not open".to_owned()) };
     is_changed |= !host.query.add_awaited().is_empty();
     let begin = now();
     let taken = if wanted.everything { host.query.collect_everything() } else { host.query.collect() };
     if let Err(error) = taken {
+        // It is opened anew: a program that was started again may have other numbers for its objects.
+        *open = None;
         return failed(error.to_string());
     }
     let snapshot = host.query.snapshot().cloned();
