@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tallymon::core::counter::Format;
-use tallymon::core::flow::{Cell, NoValue};
+use tallymon::core::flow::{Absence, Cell, NoValue};
 use tallymon::hosts::{HostTable, KnownHost};
 use tallymon::remote::{USUAL_TIMEOUT, rough_time};
-use tallymon::{CounterHandle, HostReadings, Locale, Location, Query, Reading, open};
+use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Location, Query, Reading, open};
 
 use crate::arguments::Common;
 use crate::arguments::on_use::OnUse;
@@ -287,13 +287,26 @@ impl OpenHost {
     }
 }
 
+/// Says how far the clock of a host is from that of this machine.
+pub(crate) fn say_clock(host: &str, clock: ClockOffset) {
+    let by = clock.to_string();
+    let by = by.trim_start_matches(['+', '-', '±']);
+    if !clock.is_certain() {
+        say(format_args!("{host}: its clock agrees with that of this machine within {by}"));
+    } else if clock.seconds() > 0.0 {
+        say(format_args!("{host}: its clock is {by} ahead of that of this machine"));
+    } else {
+        say(format_args!("{host}: its clock is {by} behind that of this machine"));
+    }
+}
+
 /// Collects from several hosts once, or twice where a value needs two samples. Paths without values are
 /// reported.
 pub(crate) fn collect_once(
     common: &Common,
     hosts: Vec<HostPaths>,
     interval: Duration,
-    (format, reasons): (Format, Reasons),
+    (format, reasons, says_clocks): (Format, Reasons, bool),
 ) -> Result<(Vec<HostReadings>, Outcome), Failure> {
     let locale = paths::locale(common)?;
     let collected = side_by_side(hosts, |host| {
@@ -305,15 +318,18 @@ pub(crate) fn collect_once(
             failures.into_iter().filter_map(|failure| failure.message).for_each(say);
             return Err(first);
         }
-        super::command::collect(&mut host.query, true, interval)?;
-        Ok((host, handles, failures))
+        let (_, clock) = super::command::collect_timed(&mut host.query, true, interval)?;
+        Ok((host, handles, failures, clock))
     });
     let mut outcome = Outcome::default();
     let mut all = Vec::new();
     for result in collected {
         match result {
-            Ok((host, handles, failures)) => {
+            Ok((host, handles, failures, clock)) => {
                 outcome.good();
+                if let Some(clock) = clock.filter(|_| says_clocks) {
+                    say_clock(host.prefix.trim_start_matches('\\'), clock);
+                }
                 failures.into_iter().for_each(|failure| outcome.failed(failure));
                 if let Err(failure) = missing_of_host(&host.prefix, &host.query, &handles, reasons) {
                     outcome.failed(failure);
@@ -446,6 +462,24 @@ impl Sampled {
         outcome.result()
     }
 
+    /// What each host has for a record: one that is late has none, because a log never repeats a value.
+    pub(crate) fn records(&self) -> Vec<HostReadings> {
+        let mut all = self.readings();
+        let with_values = self.hosts.iter().filter(|host| host.last.is_some());
+        for (host, _) in all.iter_mut().zip(with_values).filter(|(_, host)| host.is_busy) {
+            for reading in &mut host.readings {
+                reading.cell = Cell::missing(NoValue::NoData(Absence::ReadFailed));
+            }
+        }
+        all
+    }
+
+    /// The hosts that have not answered yet, and so have no columns.
+    pub(crate) fn without_values(&self) -> Vec<&str> {
+        let silent = self.hosts.iter().filter(|host| host.last.is_none());
+        silent.map(|host| host.label.as_str()).collect()
+    }
+
     /// What each host has now. A host that is late has its last values, marked as old; one that failed has
     /// none.
     pub(crate) fn readings(&self) -> Vec<HostReadings> {
@@ -526,6 +560,10 @@ fn sample(
     }
     let Some(host) = open else { return Err(Failure::silent(Kind::Unreachable)) };
     host.query.add_awaited();
-    host.query.collect()?;
+    if let Err(error) = host.query.collect() {
+        // It is opened anew: a program that was started again may have other numbers for its objects.
+        *open = None;
+        return Err(error.into());
+    }
     Ok(host.readings())
 }

@@ -1,15 +1,15 @@
 //! Recording the counters of a query until stopped: `tally watch -o` and `typeperf -o`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tallymon::clock::{LocalZone, now};
 use tallymon::log::Format;
 use tallymon::log::new_file::{NewFile, Overwrite};
-use tallymon::record::{create_text, while_recording, write_options};
-use tallymon::{Query, Recorder};
+use tallymon::record::{create_text, format_of, while_recording, write_options};
+use tallymon::{HostReadings, Query, Recorder, RowValues};
 
-use crate::arguments::Form;
+use crate::arguments::{Form, Watch};
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::stop::{Stop, Ticks};
@@ -125,4 +125,59 @@ fn raw(
     ended?;
     finished?;
     Ok(records)
+}
+
+/// Values of several hosts in a text log, row by row: the file is complete at any time, but has the columns of
+/// its first row.
+pub(crate) struct HostsFile {
+    path: PathBuf,
+    rows: Rows<'static>,
+    begun: Option<NewFile>,
+    done: u64,
+}
+
+impl HostsFile {
+    /// Begins the file that the options name. An old one of that name stays until the first row.
+    pub(crate) fn create(watch: &Watch, output: &Path) -> Result<HostsFile, Failure> {
+        let failed = |error| Failure::file(output, &error);
+        let form = match format_of(watch.log_format.as_deref(), output, Format::Csv)? {
+            Format::Csv => Form::Csv,
+            Format::Tsv => Form::Tsv,
+            _ => {
+                let words = "several hosts are written as CSV or TSV here; 'tally log start' with --host records \
+                             their raw values, and 'tally relog' copies a CSV log into any format";
+                return Err(Failure::new(Kind::Usage, words));
+            }
+        };
+        let begun = create_text(output, watch.replacing.overwrite())?;
+        let file = begun.file().map_err(failed)?;
+        let rows = Rows::new(file, form, "", true).without_formulas(watch.format.no_formulas);
+        Ok(HostsFile { path: output.to_path_buf(), rows, begun: Some(begun), done: 0 })
+    }
+
+    /// Writes a row.
+    pub(crate) fn row(&mut self, hosts: &[HostReadings]) -> Result<(), Failure> {
+        let failed = |error| Failure::file(&self.path, &error);
+        self.rows.row(now(), RowValues::Hosts(hosts)).map_err(failed)?;
+        // From its first row on it is a log.
+        self.begun.take().map_or(Ok(()), NewFile::keep).map_err(failed)?;
+        self.done = self.done.saturating_add(1);
+        Ok(())
+    }
+
+    /// Says that a host has no columns.
+    pub(crate) fn say_missing(host: &str) {
+        say(format_args!(
+            "{host}: not in this file, whose columns are those of its first row; 'tally log start' records \
+             hosts that answer later"
+        ));
+    }
+
+    /// Says how much was written.
+    pub(crate) fn say_records(&self) {
+        if self.done > 0 {
+            let what = if self.done == 1 { "record" } else { "records" };
+            say(format_args!("{}: {} {what}", self.path.display(), self.done));
+        }
+    }
 }

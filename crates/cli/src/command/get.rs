@@ -10,7 +10,7 @@ use tallymon::core::time::FileTime;
 use tallymon::{LiveRows, Location, RowValues};
 use tallymon_export::openmetrics::{Exposition, TextFormat};
 
-use super::collect;
+use super::{collect, collect_timed};
 use crate::arguments::{Common, Get};
 use crate::border;
 use crate::exit::{Failure, Kind};
@@ -53,7 +53,10 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     if hosts.len() > 1 || get.fleet.is_used() {
         return several(common, get, hosts);
     }
-    let location = hosts.pop().map_or_else(|| paths::here(common), |host| Ok(host.location))?;
+    let (host, location) = match hosts.pop() {
+        Some(host) => (host.name, host.location),
+        None => (None, paths::here(common)?),
+    };
     let is_here = matches!(location, Location::Machine { .. });
     let mut query = paths::query_at(common, &location)?;
     if let Some(format) = text_format(get) {
@@ -71,10 +74,13 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     }
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
-    let time = collect(&mut query, common.file.is_none(), get.interval)?;
+    let (time, clock) = collect_timed(&mut query, common.file.is_none(), get.interval)?;
     let mut rows = Rows::to_stdout(&get.format, query.system_name(), false).with_errors(get.verbose);
     rows.row(time, &query)?;
     if get.verbose {
+        if let (Some(host), Some(clock)) = (&host, clock) {
+            hosts::say_clock(host, clock);
+        }
         let mut stale = HashSet::new();
         query.for_each(|value| {
             if value.cell.stale {
@@ -98,9 +104,9 @@ fn several(common: &Common, get: &Get, hosts: Vec<HostPaths>) -> Result<(), Fail
         return Err(Failure::new(Kind::Usage, words));
     }
     let format = Format { cap100: get.format.cap, ..Format::default() };
-    let asked = hosts.len();
+    let (asked, reasons) = (hosts.len(), Reasons::of(get.format.form()));
     let (readings, outcome) =
-        hosts::collect_once(common, hosts, get.interval, (format, Reasons::of(get.format.form())))?;
+        hosts::collect_once(common, hosts, get.interval, (format, reasons, get.verbose))?;
     if !readings.is_empty() {
         let mut rows = Rows::to_stdout(&get.format, "", false).with_errors(get.verbose);
         rows.row(now(), RowValues::Hosts(&get.fleet.apply(readings, asked)))?;

@@ -41,16 +41,16 @@ pub(crate) mod watch;
 use std::thread;
 use std::time::Duration;
 
-use tallymon::Query;
+use tallymon::clock::now;
 use tallymon::core::time::FileTime;
+use tallymon::{ClockOffset, Query};
 
 use crate::exit::Failure;
 
 /// Collects once, or twice an interval apart if a value needs two samples. A source that is not live never
 /// changes, so it is collected once only.
 pub(crate) fn collect(query: &mut Query, live: bool, interval: Duration) -> Result<FileTime, Failure> {
-    let time = query.collect()?;
-    Ok(collect_again(query, live, interval)?.unwrap_or(time))
+    Ok(collect_timed(query, live, interval)?.0)
 }
 
 /// Collects the second sample, where the values of a query that was collected need one.
@@ -60,4 +60,29 @@ fn collect_again(query: &mut Query, live: bool, interval: Duration) -> Result<Op
     }
     thread::sleep(interval);
     Ok(Some(query.collect()?))
+}
+
+/// Collects as [`collect`] does, and compares the clock of the source with that of this machine.
+pub(crate) fn collect_timed(
+    query: &mut Query,
+    live: bool,
+    interval: Duration,
+) -> Result<(FileTime, Option<ClockOffset>), Failure> {
+    let timed = |query: &mut Query| -> Result<(FileTime, Option<ClockOffset>), Failure> {
+        let asked = now();
+        let time = query.collect()?;
+        let block = query.snapshot();
+        Ok((time, block.and_then(|block| ClockOffset::of_block(asked, now(), block))))
+    };
+    let (first, offset) = timed(query)?;
+    if !live || !query.needs_two_samples() {
+        return Ok((first, offset));
+    }
+    thread::sleep(interval);
+    let (time, newer) = timed(query)?;
+    let better = match (offset, newer) {
+        (Some(offset), Some(newer)) => Some(offset.or_newer(newer)),
+        (offset, newer) => newer.or(offset),
+    };
+    Ok((time, better))
 }

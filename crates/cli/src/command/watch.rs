@@ -19,7 +19,7 @@ use crate::log_hosts::LogHosts;
 use crate::missing_values::{Reasons, missing};
 use crate::output::{LineOptions, Rows};
 use crate::paths;
-use crate::recording::{Pace, record};
+use crate::recording::{HostsFile, Pace, record};
 use crate::stop::{Stop, Ticks};
 
 pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
@@ -86,10 +86,10 @@ const FIRST_ROW: Duration = Duration::from_secs(3);
 /// The values of several hosts, row after row. A row has what is there when it is due: a host that is late
 /// has its last values, marked as old, and one that does not answer has none until it does.
 fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Duration) -> Result<(), Failure> {
-    if watch.output.is_some() {
-        let words = "--output records one host: name one with --host";
-        return Err(Failure::new(Kind::Usage, words));
-    }
+    let mut file = match &watch.output {
+        Some(output) => Some(HostsFile::create(watch, output)?),
+        None => None,
+    };
     allow_top_hosts(watch)?;
     let format = Format { cap100: watch.format.cap, ..Format::default() };
     let stop = Stop::on_signals()?;
@@ -111,10 +111,19 @@ fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Dura
             return hosts.end(outcome);
         }
         if any_values && !needs_two {
-            rows.row(now(), RowValues::Hosts(&watch.fleet.apply(hosts.readings(), asked)))?;
+            match &mut file {
+                Some(file) => {
+                    if done == 0 {
+                        hosts.without_values().into_iter().for_each(HostsFile::say_missing);
+                    }
+                    file.row(&watch.fleet.apply(hosts.records(), asked))?;
+                }
+                None => rows.row(now(), RowValues::Hosts(&watch.fleet.apply(hosts.readings(), asked)))?,
+            }
             done += 1;
         }
         if watch.count.is_some_and(|count| done >= count) || !stop.wait_until(ticks.next()) {
+            file.iter().for_each(HostsFile::say_records);
             return hosts.end(outcome);
         }
         hosts.tick();
@@ -125,7 +134,7 @@ fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Dura
 
 /// Refuses columns that would change.
 fn allow_top_hosts(watch: &Watch) -> Result<(), Failure> {
-    let has_fixed_columns = matches!(watch.format.form(), Form::Csv | Form::Tsv);
+    let has_fixed_columns = watch.output.is_some() || matches!(watch.format.form(), Form::Csv | Form::Tsv);
     if has_fixed_columns && watch.fleet.top_hosts.is_some_and(|most| most > 0) {
         let words = "CSV and TSV have the columns of the first row, and the hosts with the largest values \
                      change: leave out --top-hosts, or print JSON";

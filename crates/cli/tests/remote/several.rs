@@ -242,3 +242,88 @@ fn values_are_computed_over_all_hosts() {
         has(&ran.err, &[part]);
     }
 }
+
+/// The clock of a host is compared with this machine's: that of a saved block stands still.
+#[test]
+fn the_clocks_of_hosts_are_compared() {
+    let net = Net::new(&[("good*", &good())]);
+    let Some(block) = saved(&net) else { return };
+    let action = format!("exec {} serve --stdio --file {block}", crate::support::TALLY);
+    let net = Net::new(&[("good*", &good()), ("far", &action)]);
+    let words = ["get", r"\System\System Up Time", "-v", "-H", "ssh://good1"];
+    let one = net.tally(&words);
+    assert_eq!(one.code, Some(0), "{}", one.err);
+    has(&one.err, &["good1: its clock agrees with that of this machine within "]);
+    net.file("root/hosts", b"far ssh://far\n");
+    let two = net.tally(&[&words[..], &[r"\\far\System\Memory"]].concat());
+    has(&two.err, &["good1: its clock agrees with", "far: its clock is ", " h behind that of this machine"]);
+    // Without the option nothing is said.
+    let plain = net.tally(&["get", AVAILABLE, "-H", "ssh://good1"]);
+    assert_eq!(plain.err, "");
+}
+
+/// The values of several hosts and those over all of them, as columns of a text log.
+#[test]
+fn several_hosts_are_written_into_a_text_log() {
+    let net = Net::new(&[("good*", &good()), ("dead", "exit 255")]);
+    let file = net.folder.join("farm.csv");
+    let path = file.to_str().unwrap();
+    let hosts = ["-H", "ssh://good1", "-H", "ssh://dead", "-H", "ssh://good2"];
+    let words = ["watch", AVAILABLE, "-o", path, "-i", "500ms", "-c", "3", "--fleet", "sum,mean"];
+    let ran = net.tally(&[&words[..], &hosts].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
+    has(&ran.err, &["farm.csv: 3 records", "dead: not in this file", "tally log start"]);
+    let info = net.tally(&["info", path]).data();
+    has(&info, &["good1", "good2", "_Fleet.sum", "_Fleet.mean"]);
+    let read = |path: &str| -> f64 {
+        let cell = net.tally(&["get", "--log", file.to_str().unwrap(), path, "--json"]).data();
+        let row: serde_json::Value = serde_json::from_str(cell.lines().last().unwrap()).unwrap();
+        row["values"][0]["value"].as_f64().unwrap_or_else(|| panic!("{row}"))
+    };
+    let of = |host: &str| read(&format!(r"\\{host}{AVAILABLE}"));
+    let sum = of("good1") + of("good2");
+    assert!((of("_Fleet.sum") - sum).abs() < 1e-6 && (of("_Fleet.mean") - sum / 2.0).abs() < 1e-6);
+    // It is not replaced unasked, and other formats have another command.
+    let again = net.tally(&[&words[..], &hosts].concat());
+    assert!(again.code != Some(0) && again.err.contains("exists"), "{}", again.err);
+    for (words, part) in [
+        (&["watch", AVAILABLE, "-o", "farm.tally"][..], "tally log start"),
+        (&["watch", AVAILABLE, "-o", "farm.csv", "--top-hosts", "2"], "leave out --top-hosts"),
+    ] {
+        let ran = net.tally(&[words, &hosts].concat());
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        has(&ran.err, &[part]);
+    }
+}
+
+/// A host that is stopped while a text log is written has blank cells, never its old value again.
+#[test]
+fn a_late_host_is_blank_in_a_text_log() {
+    let flag = tallymon_testkit::Scratch::new();
+    let number = flag.join("number");
+    let sick = format!("echo $$ > {}; {}", number.display(), good());
+    let net = Net::new(&[("good*", &good()), ("sick", &sick)]);
+    let file = net.folder.join("late.csv");
+    let words = ["watch", r"\System\Processes", "-o", file.to_str().unwrap(), "-i", "1s", "-c", "7"];
+    let hosts = ["--timeout", "1h", "-H", "ssh://good1", "-H", "ssh://sick"];
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| net.tally(&[&words[..], &hosts].concat()));
+        let begin = std::time::Instant::now();
+        // Its first row is there.
+        while std::fs::read_to_string(&file).unwrap_or_default().lines().count() < 2 {
+            assert!(begin.elapsed() < std::time::Duration::from_secs(60), "no row");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        let process = std::fs::read_to_string(&number).unwrap().trim().to_string();
+        let kill = |signal: &str| std::process::Command::new("kill").args([signal, &process]).status();
+        kill("-STOP").unwrap();
+        watch.join().unwrap();
+        let _ = kill("-KILL");
+    });
+    let text = std::fs::read_to_string(&file).unwrap();
+    let cells: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert_eq!(cells.len(), 7, "{text}");
+    let is_blank = |cell: &str| cell.trim_matches('"').trim().is_empty();
+    assert!(cells.iter().all(|row| !is_blank(row[1])), "{text}");
+    assert!(!is_blank(cells[0][2]) && cells[2..].iter().all(|row| is_blank(row[2])), "{text}");
+}
