@@ -104,7 +104,7 @@ impl Monitor {
         let position = free.unwrap_or_else(|| {
             let position = self.series.len();
             let mut series = Series::new(reading, host.query, self.next_colour);
-            series.place = host.place;
+            (series.place, series.is_computed) = (host.place, host.is_computed);
             if host.is_computed {
                 series.asked.clone_from(&series.path);
             }

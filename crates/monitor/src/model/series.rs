@@ -25,6 +25,8 @@ pub struct Series {
     pub asked: String,
     /// The place of its host among several; 0 for the host of the query.
     pub place: usize,
+    /// Its values were computed from those of all hosts, so that it has no raw samples.
+    pub is_computed: bool,
     /// Object.
     pub object: TitleIndex,
     /// Counter.
@@ -117,6 +119,7 @@ impl Series {
             path: reading.path.clone(),
             asked: query.path(reading.handle).to_string(),
             place: 0,
+            is_computed: false,
             object: reading.object,
             counter: reading.counter,
             object_name: names.name(reading.object),

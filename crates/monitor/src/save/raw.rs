@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 
-use tallymon::core::flow::{Absence, Cell, Column, NoValue, Row, Sink};
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{Absence, Cell, Column, NoValue, Row, Sample, Sink};
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::{FileTime, Frequency};
 use tallymon::log::native::{NativeSink, NativeWriter, WriteOptions};
@@ -26,7 +27,9 @@ pub fn native(
     local: &dyn Fn(FileTime) -> LocalTime,
     file: File,
 ) -> io::Result<()> {
-    let times: Vec<FileTime> = monitor.rows().filter_map(|row| monitor.time(row)).collect();
+    let rows: Vec<(u64, FileTime)> =
+        monitor.rows().filter_map(|row| Some((row, monitor.time(row)?))).collect();
+    let times: Vec<FileTime> = rows.iter().map(|(_, time)| *time).collect();
     let LocalTime { zone, bias, .. } = local(times.first().copied().unwrap_or_default());
     let zone = Zone::Fixed { name: zone, bias };
     let options = WriteOptions { zone, keep_instances: true, ..WriteOptions::sealed() };
@@ -35,9 +38,12 @@ pub fn native(
     let mut series: Vec<_> =
         monitor.series().iter().map(|series| series.cells(times.iter().copied())).collect();
     let mut cells = Vec::new();
-    for time in &times {
+    for (row, time) in &rows {
         cells.clear();
         cells.extend(series.iter_mut().filter_map(Iterator::next));
+        for (cell, series) in cells.iter_mut().zip(monitor.series()).filter(|(_, one)| one.is_computed) {
+            *cell = computed(series.at(monitor.next(), *row), *time);
+        }
         if is_missed(&cells) {
             continue;
         }
@@ -45,6 +51,25 @@ pub fn native(
         sink.row(&Row { time: *time, local_minutes, cells: &cells })?;
     }
     sink.finish()
+}
+
+/// A value that was computed from those of all hosts, as the raw value of a column.
+fn computed(value: Option<Result<f64, NoValue>>, time: FileTime) -> Cell {
+    match value {
+        Some(Ok(number)) => {
+            let sample = Sample {
+                counter_type: CounterType::PERF_DOUBLE_RAW,
+                first: number.to_bits(),
+                second: 0,
+                frequency: Frequency::default(),
+                multi_count: 1,
+                time,
+            };
+            Cell { sample: Some(sample), ..Cell::missing(NoValue::NoData(Absence::NotRequested)) }
+        }
+        Some(Err(why)) => Cell::missing(why),
+        None => Cell::missing(NoValue::NoData(Absence::NotRequested)),
+    }
 }
 
 /// Whether no sample was taken for a row: it is no record of a log, just as a recorder writes none.
@@ -63,7 +88,10 @@ fn columns(monitor: &Monitor, host: &str, times: &[FileTime]) -> Vec<Column> {
         Column {
             parts: CounterPath::parse(&path).ok().map(|parsed| parsed.path),
             path,
-            counter_type: series.counter_type,
+            counter_type: match series.is_computed {
+                true => CounterType::PERF_DOUBLE_RAW,
+                false => series.counter_type,
+            },
             scale: series.default_scale,
             time_base: time_base(series, times),
             group: *groups.entry((series.asked.clone(), series.counter.0)).or_insert(next),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 use tallymon::core::block::Snapshot;
-use tallymon::core::flow::{NoValue, Source, SourceError, SourceErrorKind};
+use tallymon::core::counter::CounterType;
+use tallymon::core::flow::{NoValue, Sample, Source, SourceError, SourceErrorKind};
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, Titles};
 use tallymon::fleet::{Aggregate, Fleet};
@@ -158,6 +159,29 @@ fn machines_have_one_time_axis_and_values_over_all() {
     let screen = machines.bench.screen();
     has(&screen, &["web1, web2, web3", "web3", "_Fleet.sum"]);
     assert_eq!(machines.bench.app.monitor().rows(), 0..3);
+    // What is saved has the values of all machines, and those over all of them.
+    let folder = crate::log::Folder::new("machines");
+    for ending in ["tally", "csv"] {
+        let file = folder.0.join(format!("saved.{ending}"));
+        machines.bench.types("w");
+        for _ in 0..60 {
+            machines.bench.key(KeyCode::Backspace);
+        }
+        machines.bench.types(&file.to_string_lossy()).key(KeyCode::Enter);
+        let mut reader = tallymon::log::open(&file, &tallymon::log::ReadOptions::default()).unwrap();
+        let mut last: Vec<Sample> = Vec::new();
+        while let Some(record) = reader.next_record().unwrap() {
+            last = record.cells.iter().map(|cell| *cell.as_ref().unwrap()).collect();
+        }
+        let values: Vec<f64> = last
+            .iter()
+            .map(|sample| match sample.counter_type {
+                CounterType::PERF_DOUBLE_RAW => f64::from_bits(sample.first),
+                _ => sample.first as f64,
+            })
+            .collect();
+        assert_eq!(values, [3.0, 4.0, 50.0, 57.0, 50.0], "{ending}");
+    }
     // A counter of one machine is added and removed like any other.
     machines.bench.types("p").types(&on("web2", BUSY)).key(KeyCode::Enter);
     machines.run(1);
