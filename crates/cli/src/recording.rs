@@ -127,8 +127,8 @@ fn raw(
     Ok(records)
 }
 
-/// Values of several hosts in a text log, row by row: the file is complete at any time, but has the columns of
-/// its first row.
+/// Values of several hosts in a text log, row by row: the file is complete at any time, but has the columns
+/// of its first row.
 pub(crate) struct HostsFile {
     path: PathBuf,
     rows: Rows<'static>,
@@ -144,8 +144,8 @@ impl HostsFile {
             Format::Csv => Form::Csv,
             Format::Tsv => Form::Tsv,
             _ => {
-                let words = "several hosts are written as CSV or TSV here; 'tally log start' with --host records \
-                             their raw values, and 'tally relog' copies a CSV log into any format";
+                let words = "several hosts are written as CSV or TSV here; 'tally log start' with --host \
+                             records their raw values, and 'tally relog' copies a CSV log into any format";
                 return Err(Failure::new(Kind::Usage, words));
             }
         };

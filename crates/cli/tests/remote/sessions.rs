@@ -121,8 +121,8 @@ fn columns(text: &str) -> Vec<(String, Vec<String>)> {
     columns
 }
 
-/// A host ends while it is recorded, and comes back; the clock of another one is years behind: it answers with
-/// a saved block.
+/// A host ends while it is recorded, and comes back; the clock of another one is years behind: it answers
+/// with a saved block.
 #[test]
 fn a_host_that_ends_leaves_a_gap_and_a_wrong_clock_moves_nothing() {
     let Some(block) = tallymon_testkit::shared("samba/global-zero-text-fraction.bin") else { return };

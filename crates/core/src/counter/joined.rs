@@ -126,7 +126,8 @@ mod tests {
         }
     }
 
-    /// The share of time of two machines that counted 30 and 5 of 1,000 ticks: that of one which counted half.
+    /// The share of time of two machines that counted 30 and 5 of 1,000 ticks: that of one that counted half
+    /// of them.
     fn machine_mean(counter_type: CounterType) -> Option<f64> {
         // Half ticks do not exist, so both are doubled.
         let (older, newer) = (sample(counter_type, 1_000, 2_000, 2), sample(counter_type, 1_035, 4_000, 2));

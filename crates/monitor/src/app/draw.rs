@@ -150,8 +150,8 @@ fn title(workspace: &Workspace, buffer: &mut Buffer, area: Rect, small: bool) {
     }
 }
 
-/// The names of the hosts, or how many there are when the names need more columns than these; for the overview
-/// the host that it shows.
+/// The names of the hosts, or how many there are when the names need more columns than these; for the
+/// overview the host that it shows.
 fn hosts(workspace: &Workspace, columns: u16) -> String {
     let hosts = workspace.hosts();
     let shown = workspace.overview.as_ref().filter(|_| workspace.view == View::Overview);

@@ -1,5 +1,5 @@
-//! The hosts: the query has the first one, each other host has a query of its own. They are those of a log, or
-//! the live machines.
+//! The hosts: the query has the first one, each other host has a query of its own. They are those of a log,
+//! or the live machines.
 
 use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;

@@ -5,36 +5,31 @@
 
 use std::time::{Duration, Instant};
 
-use tallymon::core::flow::{Absence, Cell, NoValue, SourceError, SourceErrorKind};
+use tallymon::core::flow::{Cell, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 use tallymon::fleet::Fleet;
 use tallymon::sample::{Listener, Pending, Tick as Sample};
 use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Query, Reading, SourceInfo};
 
-use crate::model::{HostRow, HostSample, HostState, HostSummary, Top};
+use crate::model::{HostSample, HostSummary, Top};
 use crate::workspace::feed::Sampling;
+use crate::workspace::health::{GRACE, Health};
 use crate::workspace::options::{LiveHost, Opening};
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
-/// The pause after a first failure. Each further failure doubles it, up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A row waits at most this long for machines that have not answered, and less than its interval.
-const GRACE: Duration = Duration::from_secs(1);
 /// How often all machines are looked at while a row waits for them.
 const LOOKS: Duration = Duration::from_millis(2);
 
 /// All live machines.
 pub(crate) struct Machines {
-    hosts: Vec<Machine>,
+    pub(super) hosts: Vec<Machine>,
     /// The row that waits for answers.
     row: Option<Row>,
     /// The values that are computed from those of all.
     fleet: Fleet,
     /// The counters of the page are read.
-    has_page: bool,
+    pub(super) has_page: bool,
 }
 
 /// A row that is being collected.
@@ -50,14 +45,14 @@ pub(crate) struct Machine {
     pub(crate) name: String,
     /// `None` for the first one: the workspace has its sampler and its query.
     source: Option<MachineSource>,
-    health: Health,
+    pub(super) health: Health,
     /// What it had last, for the chart.
     readings: Vec<Reading>,
     /// They came since the last row.
     is_fresh: bool,
     /// The last row has new ones.
-    had_row: bool,
-    page: Option<PageFeed>,
+    pub(super) had_row: bool,
+    pub(super) page: Option<PageFeed>,
 }
 
 /// The source of a machine after the first.
@@ -72,60 +67,10 @@ struct MachineSource {
 }
 
 /// The counters of a machine for the page of all.
-struct PageFeed {
-    summary: HostSummary,
+pub(super) struct PageFeed {
+    pub(super) summary: HostSummary,
     query: Query,
     listener: Listener,
-}
-
-/// How a machine answers.
-#[derive(Debug, Default)]
-struct Health {
-    /// Since when a question is open.
-    asked: Option<Instant>,
-    /// When its last values came.
-    heard: Option<Instant>,
-    failure: Option<SourceError>,
-    failures: u32,
-    /// Until when it is left alone.
-    retry: Option<Instant>,
-    clock: Option<ClockOffset>,
-}
-
-impl Health {
-    fn answered(&mut self, clock: Option<ClockOffset>) {
-        (self.failure, self.failures, self.retry, self.asked) = (None, 0, None, None);
-        self.heard = Some(Instant::now());
-        self.clock = match (self.clock, clock) {
-            (Some(known), Some(newer)) => Some(known.or_newer(newer)),
-            (known, newer) => newer.or(known),
-        };
-    }
-
-    fn failed(&mut self, error: SourceError) {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
-        self.failures = self.failures.saturating_add(1);
-        (self.failure, self.asked) = (Some(error), None);
-        self.retry = Instant::now().checked_add(pause);
-    }
-
-    /// Whether it is left alone now.
-    fn rests(&self) -> bool {
-        self.retry.is_some_and(|until| Instant::now() < until)
-    }
-
-    fn state(&self, interval: Duration) -> HostState {
-        if let Some(error) = &self.failure {
-            let retry = self.retry.map(|until| until.saturating_duration_since(Instant::now()));
-            return HostState::Failed { why: error.to_string(), retry };
-        }
-        let open = self.asked.map(|asked| asked.elapsed());
-        match open.filter(|open| *open >= GRACE.max(interval)) {
-            Some(open) => HostState::Late(self.heard.map_or(open, |heard| heard.elapsed())),
-            None if self.heard.is_none() => HostState::Opening,
-            None => HostState::Live,
-        }
-    }
 }
 
 impl Machine {
@@ -535,53 +480,5 @@ impl Workspace {
     pub(super) fn want_paths_of_all(&mut self) {
         let count = self.machines.as_ref().map_or(0, |machines| machines.hosts.len());
         (1..count).for_each(|place| self.want_paths_of(place));
-    }
-
-    /// The rows of the page of all machines.
-    pub(crate) fn host_rows(&self) -> Vec<HostRow> {
-        let interval = self.options.interval;
-        let hosts = self.machines().map_or(&[][..], |machines| machines.hosts.as_slice());
-        let row = |(place, host): (usize, &Machine)| HostRow {
-            name: host.name.clone(),
-            place,
-            state: host.health.state(interval),
-            age: host.health.heard.map(|heard| heard.elapsed()),
-            clock: host.health.clock,
-            load: host.page.as_ref().and_then(|page| page.summary.load().cloned()),
-        };
-        hosts.iter().enumerate().map(row).collect()
-    }
-
-    /// Begins to read the counters of the page, with the next row.
-    pub(crate) const fn begin_page(&mut self) {
-        if let Some(machines) = &mut self.machines {
-            machines.has_page = true;
-        }
-    }
-
-    /// How a machine answers.
-    pub(crate) fn state_of_machine(&self, place: usize) -> Option<(&str, HostState)> {
-        let host = self.machines()?.hosts.get(place)?;
-        Some((host.name.as_str(), host.health.state(self.options.interval)))
-    }
-
-    /// The machines that do not answer, the failed ones first.
-    pub(crate) fn silent_machines(&self) -> Vec<(&str, HostState)> {
-        let count = self.machines().map_or(0, |machines| machines.hosts.len());
-        let states = (0..count).filter_map(|place| self.state_of_machine(place));
-        let mut silent: Vec<(&str, HostState)> = states
-            .filter(|(_, state)| matches!(state, HostState::Late(_) | HostState::Failed { .. }))
-            .collect();
-        silent.sort_by_key(|(_, state)| !matches!(state, HostState::Failed { .. }));
-        silent
-    }
-
-    /// Why a machine has no value in the last row; `None` if it has.
-    pub(super) fn gap_of_machine(&self, place: usize) -> Option<NoValue> {
-        let host = self.machines()?.hosts.get(place).filter(|host| !host.had_row)?;
-        Some(match host.health.failure {
-            Some(_) => NoValue::NoMachine,
-            None => NoValue::NoData(Absence::ReadFailed),
-        })
     }
 }

@@ -7,7 +7,7 @@
 //! | `state` | [`state::Workspace`], and how the counters are shown |
 //! | `counters`, `lines`, `top` | counters added and removed, lines of the legend, top contributors |
 //! | `feed`, `sampling` | the sampler of the live source, and what the chart takes from it |
-//! | `machines` | several live machines at once |
+//! | `machines`, `health` | several live machines at once, and how each answers |
 //! | `time` | times as the user reads and types them |
 //! | `open`, `reading`, `seek`, `playback`, `notes` | an opened log |
 //! | `hosts` | the hosts of a log, or the live machines |
@@ -20,6 +20,7 @@ mod copy;
 mod counters;
 pub(crate) mod feed;
 pub(crate) mod findings;
+mod health;
 mod hosts;
 mod jobs;
 mod lines;

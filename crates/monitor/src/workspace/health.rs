@@ -1,0 +1,118 @@
+//! How live machines answer: since when each is awaited, why it failed, when it is tried again; and the page
+//! that shows it.
+
+use std::time::{Duration, Instant};
+
+use tallymon::ClockOffset;
+use tallymon::core::flow::{Absence, NoValue, SourceError};
+
+use crate::model::{HostRow, HostState};
+use crate::workspace::machines::Machine;
+use crate::workspace::state::Workspace;
+
+/// The pause after a first failure. Each further failure doubles it, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause between two attempts.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A row waits at most this long for machines that have not answered, and less than its interval.
+pub(super) const GRACE: Duration = Duration::from_secs(1);
+
+/// How a machine answers.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// Since when a question is open.
+    pub(super) asked: Option<Instant>,
+    /// When its last values came.
+    pub(super) heard: Option<Instant>,
+    pub(super) failure: Option<SourceError>,
+    failures: u32,
+    /// Until when it is left alone.
+    retry: Option<Instant>,
+    pub(super) clock: Option<ClockOffset>,
+}
+
+impl Health {
+    pub(super) fn answered(&mut self, clock: Option<ClockOffset>) {
+        (self.failure, self.failures, self.retry, self.asked) = (None, 0, None, None);
+        self.heard = Some(Instant::now());
+        self.clock = match (self.clock, clock) {
+            (Some(known), Some(newer)) => Some(known.or_newer(newer)),
+            (known, newer) => newer.or(known),
+        };
+    }
+
+    pub(super) fn failed(&mut self, error: SourceError) {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        (self.failure, self.asked) = (Some(error), None);
+        self.retry = Instant::now().checked_add(pause);
+    }
+
+    /// Whether it is left alone now.
+    pub(super) fn rests(&self) -> bool {
+        self.retry.is_some_and(|until| Instant::now() < until)
+    }
+
+    pub(super) fn state(&self, interval: Duration) -> HostState {
+        if let Some(error) = &self.failure {
+            let retry = self.retry.map(|until| until.saturating_duration_since(Instant::now()));
+            return HostState::Failed { why: error.to_string(), retry };
+        }
+        let open = self.asked.map(|asked| asked.elapsed());
+        match open.filter(|open| *open >= GRACE.max(interval)) {
+            Some(open) => HostState::Late(self.heard.map_or(open, |heard| heard.elapsed())),
+            None if self.heard.is_none() => HostState::Opening,
+            None => HostState::Live,
+        }
+    }
+}
+
+impl Workspace {
+    /// The rows of the page of all machines.
+    pub(crate) fn host_rows(&self) -> Vec<HostRow> {
+        let interval = self.options.interval;
+        let hosts = self.machines().map_or(&[][..], |machines| machines.hosts.as_slice());
+        let row = |(place, host): (usize, &Machine)| HostRow {
+            name: host.name.clone(),
+            place,
+            state: host.health.state(interval),
+            age: host.health.heard.map(|heard| heard.elapsed()),
+            clock: host.health.clock,
+            load: host.page.as_ref().and_then(|page| page.summary.load().cloned()),
+        };
+        hosts.iter().enumerate().map(row).collect()
+    }
+
+    /// Begins to read the counters of the page, with the next row.
+    pub(crate) const fn begin_page(&mut self) {
+        if let Some(machines) = &mut self.machines {
+            machines.has_page = true;
+        }
+    }
+
+    /// How a machine answers.
+    pub(crate) fn state_of_machine(&self, place: usize) -> Option<(&str, HostState)> {
+        let host = self.machines()?.hosts.get(place)?;
+        Some((host.name.as_str(), host.health.state(self.options.interval)))
+    }
+
+    /// The machines that do not answer, the failed ones first.
+    pub(crate) fn silent_machines(&self) -> Vec<(&str, HostState)> {
+        let count = self.machines().map_or(0, |machines| machines.hosts.len());
+        let states = (0..count).filter_map(|place| self.state_of_machine(place));
+        let mut silent: Vec<(&str, HostState)> = states
+            .filter(|(_, state)| matches!(state, HostState::Late(_) | HostState::Failed { .. }))
+            .collect();
+        silent.sort_by_key(|(_, state)| !matches!(state, HostState::Failed { .. }));
+        silent
+    }
+
+    /// Why a machine has no value in the last row; `None` if it has.
+    pub(super) fn gap_of_machine(&self, place: usize) -> Option<NoValue> {
+        let host = self.machines()?.hosts.get(place).filter(|host| !host.had_row)?;
+        Some(match host.health.failure {
+            Some(_) => NoValue::NoMachine,
+            None => NoValue::NoData(Absence::ReadFailed),
+        })
+    }
+}
