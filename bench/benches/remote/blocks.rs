@@ -1,0 +1,143 @@
+//! A block by itself: the frames of `docs/formats/frames.md`, asked for one after the other.
+
+use std::io::{Read, Write};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::running::{Group, Running, middle};
+use crate::servers::{Net, Sshd, Tls};
+
+const BLOCKS: usize = 300;
+const GREETING: &[u8; 12] = b"TALLYMON\x01\0\x01\0";
+
+pub(crate) fn run(net: &Net) {
+    let mut here = Command::new(tallymon_bench::built("tally"));
+    here.args(["serve", "--stdio"]).env("TALLY_ROOT", net.folder.join("here"));
+    let mut ways = vec![Way::new("a pipe", &mut here, None)];
+    let sshd = Sshd::start(net);
+    if let Some(sshd) = &sshd {
+        let mut ssh = Command::new("/usr/bin/ssh");
+        ssh.arg("-F").arg(&sshd.settings).args(["far", "tally serve --stdio"]);
+        ways.push(Way::new("ssh", &mut ssh, Some(sshd.program.id())));
+    }
+    let tls = Tls::start(net, "web");
+    tls.pair(net, "web", tls.port);
+    let identity = net.folder.join("root/user/remote/identity.pem");
+    let mut openssl = Command::new("openssl");
+    openssl.args(["s_client", "-quiet", "-connect", &format!("127.0.0.1:{}", tls.port), "-tls1_3"]);
+    openssl.args(["-alpn", "tallymon/1", "-cert"]).arg(&identity).arg("-key").arg(&identity);
+    ways.push(Way::new("TLS, by openssl s_client", &mut openssl, Some(tls.program.id())));
+    println!(
+        "A block in frames, µs: median (best) of {BLOCKS}, in turns; and how much longer than by a pipe"
+    );
+    println!("{:32}{:>9}{:>15}{:>9}{:>15}{:>15}", "", "bytes", "wall", "longer", "client CPU", "server CPU");
+    for (what, request) in [("Global", "Global"), ("Memory", "4")] {
+        measure(&mut ways, what, request);
+    }
+    println!();
+}
+
+/// A server of frames behind a program.
+struct Talk {
+    program: Running,
+    input: ChildStdin,
+    output: ChildStdout,
+}
+
+impl Talk {
+    fn start(command: &mut Command) -> Talk {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut program = Running::start(command);
+        let mut input = program.0.stdin.take().expect("it is a pipe");
+        let mut output = program.0.stdout.take().expect("it is a pipe");
+        let mut greeting = [0; GREETING.len()];
+        output.read_exact(&mut greeting).unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        assert_eq!(&greeting, GREETING);
+        input.write_all(GREETING).expect("it reads");
+        Talk { program, input, output }
+    }
+
+    /// Asks for the objects of a request; the bytes of the answer.
+    fn ask(&mut self, request: &str) -> usize {
+        let mut body = vec![1];
+        body.extend((request.len() as u32).to_le_bytes());
+        body.extend(request.as_bytes());
+        body.extend(0_u32.to_le_bytes());
+        let mut frame = (body.len() as u32).to_le_bytes().to_vec();
+        frame.extend(body);
+        self.input.write_all(&frame).expect("it reads");
+        let mut length = [0; 4];
+        self.output.read_exact(&mut length).expect("it answers");
+        let mut answer = vec![0; u32::from_le_bytes(length) as usize];
+        self.output.read_exact(&mut answer).expect("it answers whole");
+        assert_eq!(answer.first(), Some(&129), "no block: {}", String::from_utf8_lossy(&answer));
+        answer.len()
+    }
+}
+
+/// A way to a server of frames.
+struct Way {
+    name: &'static str,
+    talk: Talk,
+    client: Group,
+    /// The processes behind the client, if the client is not the server itself.
+    behind: Option<Group>,
+}
+
+impl Way {
+    fn new(name: &'static str, command: &mut Command, server: Option<u32>) -> Way {
+        let talk = Talk::start(command);
+        let client = Group::below(talk.program.id());
+        Way { name, talk, client, behind: server.map(Group::below) }
+    }
+
+    fn cpu(&self) -> [Duration; 2] {
+        [self.client.cpu(), self.behind.as_ref().map(Group::cpu).unwrap_or_default()]
+    }
+}
+
+/// What some blocks by one way used.
+#[derive(Default)]
+struct Used {
+    bytes: usize,
+    wall: Vec<Duration>,
+    client: Vec<Duration>,
+    server: Vec<Duration>,
+}
+
+fn measure(ways: &mut [Way], what: &str, request: &str) {
+    let mut all: Vec<Used> = ways.iter().map(|_| Used::default()).collect();
+    for nth in 0..BLOCKS + 10 {
+        for (way, used) in ways.iter_mut().zip(&mut all) {
+            let before = way.cpu();
+            let begin = Instant::now();
+            used.bytes = way.talk.ask(request);
+            let took = begin.elapsed();
+            // Until all have gone to sleep again, which is when the kernel counts their time.
+            thread::sleep(Duration::from_millis(3));
+            if nth >= 10 {
+                let after = way.cpu();
+                used.wall.push(took);
+                used.client.push(after[0] - before[0]);
+                used.server.push(after[1] - before[1]);
+            }
+        }
+    }
+    let pipe = all.first().map(|used| used.wall.clone()).unwrap_or_default();
+    for (way, used) in ways.iter().zip(all) {
+        let mut longer: Vec<f64> = used
+            .wall
+            .iter()
+            .zip(&pipe)
+            .map(|(one, by_pipe)| one.as_secs_f64() - by_pipe.as_secs_f64())
+            .collect();
+        longer.sort_by(f64::total_cmp);
+        let longer = format!("{:+.0}", 1e6 * longer[longer.len() / 2]);
+        // The client of the pipe is the server.
+        let (client, server) =
+            if way.behind.is_some() { (used.client, used.server) } else { (Vec::new(), used.client) };
+        print!("{:32}{:>9}{:>15}", format!("{what}: {}", way.name), used.bytes, middle(used.wall));
+        println!("{longer:>9}{:>15}{:>15}", middle(client), middle(server));
+    }
+}
