@@ -31,7 +31,9 @@ pub(crate) fn module_load_finished(id: Id, loaded: bool) {
     }
     let user = is_user(file, state.framework.as_deref(), state.family.as_deref());
     let number = session.add_module(&mut state.retired, id, &path, user);
-    state.modules.insert(id, Module { number, user, attached: false, requested: false });
+    state.loaded = state.loaded.saturating_add(1);
+    let load = state.loaded;
+    state.modules.insert(id, Module { number, load, user, attached: false, requested: false });
 }
 
 /// A module belongs to an assembly from now on, and with it to an application domain.

@@ -4,8 +4,8 @@
 //! The runtime checks neither: with the id of a module that has been unloaded, or after its end, its
 //! functions read memory that is gone. Callbacks need no gate: what they are about stays until they return.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ const LOOK: Duration = Duration::from_millis(1);
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     inside: Mutex<()>,
+    /// How often somebody has entered.
+    entered: AtomicU64,
     closed: AtomicBool,
 }
 
@@ -23,14 +25,20 @@ impl Gate {
     /// Enters, until the returned value is dropped; `None` when the runtime has ended.
     pub(super) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
         let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        self.entered.fetch_add(1, SeqCst);
         (!self.is_closed()).then_some(inside)
     }
 
-    /// Waits until nobody is inside; false when `patience` is over before. Who enters afterwards sees what
-    /// the caller did before.
+    /// Waits until who is inside now has left; false when `patience` is over before. Who enters afterwards
+    /// sees what the caller did before, and may be inside when this returns.
     pub(super) fn wait(&self, patience: Duration) -> bool {
         let deadline = Instant::now().checked_add(patience);
+        let before = self.entered.load(SeqCst);
         loop {
+            // A thread that goes in again and again leaves no gap that a look would meet.
+            if self.entered.load(SeqCst) != before {
+                return true;
+            }
             match self.inside.try_lock() {
                 Ok(_) | Err(TryLockError::Poisoned(_)) => return true,
                 Err(TryLockError::WouldBlock) => {}
@@ -71,5 +79,16 @@ mod tests {
         });
         assert!(gate.is_closed() && gate.enter().is_none());
         assert!(gate.wait(Duration::ZERO), "who was refused is not inside");
+        // Who goes in again at once was out in between.
+        let gate = Gate::default();
+        std::thread::scope(|scope| {
+            let mut inside = gate.enter().unwrap();
+            let waits = scope.spawn(|| gate.wait(Duration::from_secs(600)));
+            while !waits.is_finished() {
+                drop(inside);
+                inside = gate.enter().unwrap();
+            }
+            assert!(waits.join().unwrap());
+        });
     }
 }

@@ -85,6 +85,8 @@ struct State {
     family: Option<String>,
     /// Modules that are being loaded now.
     loads: u32,
+    /// How many modules have been loaded.
+    loaded: u64,
     hooks_on: bool,
     /// The methods that have hooks, of those that the settings select: the filter of the last switch request.
     switched: Filter,
@@ -97,8 +99,10 @@ struct State {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Module {
-    /// Number of its record plus one, 0 without one.
+    /// Number of its record plus one, 0 without one. A copy of an unloaded module has the same one.
     number: u32,
+    /// Which loading it came by: a copy may have the id of the one before it, too.
+    load: u64,
     user: bool,
     /// Whether it belongs to an assembly already. Before that the runtime crashes when asked for new code.
     attached: bool,
@@ -610,7 +614,7 @@ impl Session {
         for (id, module) in modules {
             let _inside = self.gate.enter().ok_or(HAS_ENDED)?;
             // It may have been unloaded since; from here on it stays.
-            if self.lock().modules.get(&id).is_none_or(|now| now.number != module.number) {
+            if self.lock().modules.get(&id).is_none_or(|now| now.load != module.load) {
                 continue;
             }
             // What a module that is being loaded compiles follows the event mask.

@@ -196,8 +196,17 @@ pub(super) fn requests(
     };
     let mut next = every.map(|every| begun + every);
     let (mut pause, mut earliest) = (AGAIN.0, begun + AGAIN.0);
+    let mut is_first = true;
     loop {
-        let mut stream = program.start(&session, PATIENCE).map_err(|error| failure(&error))?;
+        let mut stream = match program.start(&session, PATIENCE) {
+            Ok(stream) => stream,
+            Err(error) if is_first => return Err(failure(&error)),
+            // The program may have ended. What was seen until then is the result.
+            Err(error) => {
+                say(format_args!("process {}: {error}; these are the requests until then", program.pid));
+                return Ok(copy());
+            }
+        };
         stream.set_patience(duration.saturating_add(PATIENCE));
         lock().begin_again(passed());
         let mut meanwhile = || {
@@ -214,7 +223,15 @@ pub(super) fn requests(
         let work = move |stream| -> Result<(), TraceError> { Requests::read(stream, &of_thread) };
         let left = duration.saturating_sub(begun.elapsed());
         let (result, End { enough, at }) = read(stream, left, &stop, work, &mut meanwhile)?;
-        result.map_err(|error| unreadable(program.pid, &error))?;
+        match result {
+            Err(error) if is_first => return Err(unreadable(program.pid, &error)),
+            Err(error) => {
+                say(format_args!("process {}: {error}; these are the requests until then", program.pid));
+                return Ok(copy());
+            }
+            Ok(()) => {}
+        }
+        is_first = false;
         if !enough {
             // The end of the own session is reported too.
             lock().forget_after(u64::try_from((at - begun).as_nanos()).unwrap_or(u64::MAX));
