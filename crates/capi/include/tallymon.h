@@ -147,10 +147,11 @@ DWORD WINAPI TallymonGet(TALLYMON_COUNTER *counter, ULONGLONG *value);
  *     TALLYMON_NUMBER number = TallymonNumber(meals);
  *     TallymonNumberAdd(&number, 1);
  *
- * The rules are those of TallymonAdd and TallymonSet: one thread at a time, and not after the counter is closed. Every counter
- * may be used so; one that is shared, in a group or no number is written by a call. The number is a word of 64 bits in the
- * published memory, which the compiler loads and stores whole. The library is told which version of this the header was
- * written for; when it does not know it, the functions call it too. */
+ * The rules are those of TallymonAdd and TallymonSet: one thread at a time, and not after the counter is
+ * closed. Every counter may be used so; one that is shared, in a group or no number is written by a call.
+ * The number is a word of 64 bits in the published memory, which the compiler loads and stores whole. The
+ * library is told which version of this the header was written for; when it does not know it, the
+ * functions call it too. */
 #define TALLYMON_NUMBER_VERSION 1
 
 typedef struct _TALLYMON_NUMBER {
@@ -201,6 +202,9 @@ TALLYMON_INLINE DWORD TallymonNumberSet(const TALLYMON_NUMBER *number, ULONGLONG
 /* Other compilers call. */
 #define TallymonNumberAdd(number, n) TallymonAdd((number)->Counter, n)
 #define TallymonNumberSet(number, value) TallymonSet((number)->Counter, value)
+#ifdef __GNUC__
+__attribute__((unused))
+#endif
 static TALLYMON_NUMBER TallymonNumber(TALLYMON_COUNTER *counter)
 {
     TALLYMON_NUMBER number;
