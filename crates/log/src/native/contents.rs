@@ -1,8 +1,13 @@
 //! What a long sealed log says of itself at its end: its columns, its times, its parts and the places of
 //! their chunks. Readers open the log and go to a time with these alone.
 //!
-//! The contents can be wrong without being damaged, if somebody wrote them so. So everything in them that a
-//! reader relies on is compared with the records, before it is used.
+//! The contents can be wrong without being damaged, if somebody wrote them so. Readers compare with the log
+//! where the rows of at most 9 parts begin, and two of the places of a part when they use them: that there is
+//! a chunk, the number and time of its first row, and that its latest time is not later. They check that the
+//! rest of the contents fits together, and believe it: the earliest and the last time of a part, the order,
+//! the local time, the growth, and the statistics. So false contents can give wrong numbers, as false rows
+//! can. Work and memory are bounded: no record is read for two parts, and columns, names and places have
+//! limits.
 
 use std::collections::HashMap;
 
@@ -10,13 +15,23 @@ use tallymon_core::error::Error;
 use tallymon_core::time::FileTime;
 
 use super::fields::{Fields, PutFields};
+use super::read::NAME_BYTES;
 use super::schema::{self, Definition, Instance};
 
 /// A part begins with the chunk of the first row behind as many rows.
 pub(super) const PART_ROWS: u64 = 1 << 16;
 
+/// The most places of a part: each of its rows begins a chunk.
+const MOST_PLACES: usize = 1 << 16;
+
 /// The most columns of a log with contents.
-pub(super) const MOST_COLUMNS: usize = 1 << 18;
+pub(super) const MOST_CONTENTS_COLUMNS: usize = 1 << 18;
+
+/// The most parts of a log with contents: 17 billion rows.
+const MOST_PARTS: usize = 1 << 18;
+
+/// The most changes of the clock of a log with contents.
+const MOST_CHANGES: usize = 1 << 16;
 
 /// The version of the contents.
 const VERSION: u64 = 1;
@@ -43,6 +58,8 @@ pub(super) struct Table {
     pub(super) instances: Vec<(usize, usize, Instance)>,
     /// How many columns there are from a record on.
     pub(super) growth: Vec<(u64, usize)>,
+    /// Bytes of the names in the paths of all columns, counted when the contents are read.
+    pub(super) name_bytes: u64,
     pub(super) parts: Vec<PartEntry>,
 }
 
@@ -65,7 +82,7 @@ pub(super) struct PartEntry {
 
 /// The rows of a chunk, or rows of a tail from one that builds on nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct ChunkPlace {
     pub(super) at: u64,
     /// Records of the log before it.
     pub(super) before: u64,
@@ -84,6 +101,16 @@ fn step(fields: &mut Fields<'_>, from: u64, what: &'static str) -> Result<u64, E
 
 fn minutes(fields: &mut Fields<'_>) -> Result<i32, Error> {
     Ok(i32::try_from(fields.signed("minutes from UTC")?).unwrap_or_default())
+}
+
+/// Reads a count of items that has a limit.
+fn few(fields: &mut Fields<'_>, what: &'static str, most: usize) -> Result<usize, Error> {
+    let at = fields.at();
+    let count = fields.count(what)?;
+    match count <= most {
+        true => Ok(count),
+        false => Err(Error::outside(what, at, count as u64, 0, most as u64)),
+    }
 }
 
 impl Table {
@@ -156,7 +183,7 @@ impl Table {
         let local = minutes(&mut fields)?;
         let mut table =
             Table { records, first, last, least, most, goes_back, minutes: local, ..Table::default() };
-        for _ in 0..fields.count("changes of the clock")? {
+        for _ in 0..few(&mut fields, "changes of the clock", MOST_CHANGES)? {
             let time = step(&mut fields, first, "time of a change")?;
             table.changes.push((time, minutes(&mut fields)?));
         }
@@ -176,9 +203,17 @@ impl Table {
             let (number, definition) =
                 found.ok_or_else(|| Error::value("definition of an instance", at, "one of them", number))?;
             let instance = Instance::decode(&mut fields, definition)?;
-            columns = columns.saturating_add(instance.width(definition));
-            if columns > MOST_COLUMNS {
+            let width = instance.width(definition);
+            columns = columns.saturating_add(width);
+            if width == 0 {
+                return Err(Error::value("columns of an instance", at, "one at least", 0));
+            }
+            if columns > MOST_CONTENTS_COLUMNS {
                 return Err(Error::value("columns of the contents", at, "fewer of them", columns as u64));
+            }
+            table.name_bytes = table.name_bytes.saturating_add(instance.name_bytes(definition));
+            if table.name_bytes > NAME_BYTES.0 {
+                return Err(Error::value("names of the contents", at, "shorter ones", table.name_bytes));
             }
             table.instances.push((number, nth, instance));
         }
@@ -208,7 +243,9 @@ impl Table {
     fn decode_parts(&mut self, fields: &mut Fields<'_>, end: u64) -> Result<(), Error> {
         let mut before = PartEntry::default();
         let mut records = 0u64;
-        for _ in 0..fields.count("parts of the contents")? {
+        // Places ascend, so that no record is read for several parts.
+        let mut last_statistics = end;
+        for _ in 0..few(fields, "parts of the contents", MOST_PARTS)? {
             let place = fields.at();
             let at = before.at.saturating_add(fields.number("place of a part")?);
             let places = before.places.saturating_add(fields.number("places of a part")?);
@@ -220,7 +257,9 @@ impl Table {
             let least = step(fields, first, "time of a part")?;
             let most = step(fields, first, "time of a part")?;
             let is_behind = at > before.at && at < end && count > 0 && least <= most;
-            if !is_behind || places < end {
+            let is_statistics_behind = statistics.is_none_or(|at| at > last_statistics);
+            last_statistics = statistics.unwrap_or(last_statistics);
+            if !is_behind || places <= before.places.max(end) || !is_statistics_behind {
                 return Err(Error::value("place of a part", place, "behind the one before", at));
             }
             before = PartEntry {
@@ -267,10 +306,10 @@ impl Table {
 }
 
 /// The body of the record of the places of a part.
-pub(super) fn encode_places(places: &[Place]) -> Vec<u8> {
+pub(super) fn encode_places(places: &[ChunkPlace]) -> Vec<u8> {
     let mut body = Vec::new();
     body.put(places.len() as u64);
-    let mut before = Place::default();
+    let mut before = ChunkPlace::default();
     for place in places {
         body.put(place.at.wrapping_sub(before.at));
         body.put(place.before.wrapping_sub(before.before));
@@ -282,11 +321,11 @@ pub(super) fn encode_places(places: &[Place]) -> Vec<u8> {
 }
 
 /// Reads the places of a part that ends before a byte.
-pub(super) fn decode_places(body: &[u8], part: &PartEntry, end: u64) -> Result<Vec<Place>, Error> {
+pub(super) fn decode_places(body: &[u8], part: &PartEntry, end: u64) -> Result<Vec<ChunkPlace>, Error> {
     let mut fields = Fields::new(body);
-    let mut places: Vec<Place> = Vec::new();
-    let mut before = Place::default();
-    for _ in 0..fields.count("places of a part")? {
+    let mut places: Vec<ChunkPlace> = Vec::new();
+    let mut before = ChunkPlace::default();
+    for _ in 0..few(&mut fields, "places of a part", MOST_PLACES)? {
         let place = fields.at();
         let at = before.at.saturating_add(fields.number("place of a chunk")?);
         let records = before.before.saturating_add(fields.number("records before a chunk")?);
@@ -300,7 +339,7 @@ pub(super) fn decode_places(body: &[u8], part: &PartEntry, end: u64) -> Result<V
         if !fits || at >= end || records >= behind || most > part.most {
             return Err(Error::value("place of a chunk", place, "one of the part", at));
         }
-        before = Place { at, before: records, first, most };
+        before = ChunkPlace { at, before: records, first, most };
         places.push(before);
     }
     Ok(places)

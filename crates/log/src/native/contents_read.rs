@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tallymon_core::bytes::Bytes;
 use tallymon_core::time::FileTime;
 
-use super::contents::{PART_ROWS, PartEntry, Place, Table, decode_places};
+use super::contents::{ChunkPlace, PART_ROWS, PartEntry, Table, decode_places};
 use super::fields::Fields;
-use super::frame::{FRAME, Found, JUMP, LONGEST, MARK, kind};
+use super::frame::{FRAME, JUMP, LONGEST, MARK, kind, read_record};
 use super::index::ChunkHead;
 use super::read::NativeReader;
 use super::statistics;
@@ -31,7 +31,7 @@ const PLACES_KEPT: usize = 4;
 
 /// What a reader knows of the contents of its log.
 #[derive(Debug, Default)]
-pub(super) enum Known {
+pub(super) enum ContentsState {
     #[default]
     Unasked,
     /// There are none, or they are wrong.
@@ -45,27 +45,27 @@ pub(super) struct Loaded {
     /// The byte where the chunks end.
     end: u64,
     /// The places of the parts that were asked for last.
-    places: Vec<(usize, Vec<Place>)>,
+    places: Vec<(usize, Vec<ChunkPlace>)>,
 }
 
 impl<R: Read> NativeReader<R> {
     /// Reads the contents of the log, if it has some and they fit it.
     pub(super) fn read_contents(&mut self, take_columns: bool) -> Result<Option<Contents>, LogError> {
-        if matches!(self.contents, Known::Unasked) {
-            self.contents = Known::None;
+        if matches!(self.contents, ContentsState::Unasked) {
+            self.contents = ContentsState::None;
             let back = self.frames.position();
             let found = self.find_contents();
             self.go_to(back)?;
             if let Some(loaded) = found? {
-                self.contents = Known::Table(Box::new(loaded));
+                self.contents = ContentsState::Table(Box::new(loaded));
             }
         }
-        let Known::Table(loaded) = std::mem::take(&mut self.contents) else {
-            self.contents = Known::None;
+        let ContentsState::Table(loaded) = std::mem::take(&mut self.contents) else {
+            self.contents = ContentsState::None;
             return Ok(None);
         };
         let contents = self.show(&loaded, take_columns);
-        self.contents = if contents.is_some() { Known::Table(loaded) } else { Known::None };
+        self.contents = if contents.is_some() { ContentsState::Table(loaded) } else { ContentsState::None };
         Ok(contents)
     }
 
@@ -76,33 +76,33 @@ impl<R: Read> NativeReader<R> {
         Ok(())
     }
 
-    /// The body of the record of a kind at a byte.
-    fn body_at(&mut self, at: u64, wanted: u8) -> Result<Option<Vec<u8>>, LogError> {
-        self.go_to(at)?;
-        let found = self.frames.next()?;
-        let is_it = matches!(found, Some(Found::Record { kind, at: found }) if kind == wanted && found == at);
-        Ok(is_it.then(|| self.frames.body().to_vec()))
+    /// The body of the record of a kind that begins at a byte, and ends at another one at the latest. The
+    /// caller then moves the reader back with `go_to`.
+    fn body_at(&mut self, at: u64, end: u64, wanted: u8) -> Result<Option<Vec<u8>>, LogError> {
+        let Some(to_byte) = self.to_byte else { return Ok(None) };
+        let input = self.frames.input();
+        to_byte(input, at)?;
+        Ok(read_record(input, wanted, end.saturating_sub(at))?)
     }
 
     fn find_contents(&mut self) -> Result<Option<Loaded>, LogError> {
         let Some(to_end) = self.to_end else { return Ok(None) };
-        let Some(pointer) = to_end(self.frames.input())?.checked_sub(ENDS) else { return Ok(None) };
-        let number = |body: &[u8]| Bytes::little(body).u64(0, "place of a record").ok();
-        let Some(at) = self.body_at(pointer, kind::POINTER)?.and_then(|body| number(&body)) else {
+        let length = to_end(self.frames.input())?;
+        let Some(pointer) = length.checked_sub(ENDS) else { return Ok(None) };
+        let behind = pointer.saturating_add(JUMP as u64);
+        let number = |body: Option<Vec<u8>>| Bytes::little(&body?).u64(0, "place of a record").ok();
+        let at = number(self.body_at(pointer, behind, kind::POINTER)?);
+        let end = number(self.body_at(behind, length, kind::END)?);
+        let Some((at, end)) = at.zip(end).filter(|(at, end)| end < at && *at < pointer) else {
             return Ok(None);
         };
-        // The record of the end follows, and is in memory by now.
-        let Some(Found::Record { kind: kind::END, .. }) = self.frames.next()? else { return Ok(None) };
-        let Some(end) = number(self.frames.body()).filter(|end| *end < at && at < pointer) else {
-            return Ok(None);
-        };
-        let Some(body) = self.body_at(at, kind::CONTENTS)? else { return Ok(None) };
+        let Some(body) = self.body_at(at, pointer, kind::CONTENTS)? else { return Ok(None) };
         let Ok(table) = Table::decode(&body, end) else { return Ok(None) };
         let loaded = Loaded { table, end, places: Vec::new() };
         let parts = &loaded.table.parts;
         let step = parts.len().div_ceil(COMPARED).max(1);
         for part in parts.iter().step_by(step).chain(parts.last()) {
-            let place = Place { at: part.at, before: part.before, first: part.first, most: part.most };
+            let place = ChunkPlace { at: part.at, before: part.before, first: part.first, most: part.most };
             if !self.is_there(&place, end)? {
                 return Ok(None);
             }
@@ -111,7 +111,7 @@ impl<R: Read> NativeReader<R> {
     }
 
     /// Whether the rows of a place begin where it says.
-    fn is_there(&mut self, place: &Place, end: u64) -> Result<bool, LogError> {
+    fn is_there(&mut self, place: &ChunkPlace, end: u64) -> Result<bool, LogError> {
         let Some(to_byte) = self.to_byte else { return Ok(false) };
         to_byte(self.frames.input(), place.at)?;
         let mut bytes = Vec::new();
@@ -157,6 +157,7 @@ impl<R: Read> NativeReader<R> {
         if take_columns {
             self.about.columns.clone_from(&columns);
             self.known = known;
+            self.name_bytes = table.name_bytes;
             self.cells.resize(columns.len(), Err(tallymon_core::flow::NoValue::NoInstance));
             self.places.resize(columns.len(), None);
         }
@@ -188,26 +189,28 @@ impl<R: Read> NativeReader<R> {
 
     /// The places in a part.
     pub(super) fn read_places(&mut self, nth: usize) -> Result<Vec<LogPlace>, LogError> {
-        let Known::Table(loaded) = &self.contents else { return Ok(Vec::new()) };
+        let ContentsState::Table(loaded) = &self.contents else { return Ok(Vec::new()) };
         if let Some((_, places)) = loaded.places.iter().find(|(part, _)| *part == nth) {
             return Ok(places.iter().map(log_place).collect());
         }
-        let (end, part) = (loaded.end, loaded.table.parts.get(nth).copied());
-        let Some(part) = part else { return Ok(Vec::new()) };
+        let (end, parts) = (loaded.end, &loaded.table.parts);
+        let Some(part) = parts.get(nth).copied() else { return Ok(Vec::new()) };
+        let next = parts.get(nth.saturating_add(1)).map_or(u64::MAX, |next| next.places);
         let back = self.frames.position();
-        let read = self.load_places(&part, end);
+        let read = self.load_places(&part, next, end);
         self.go_to(back)?;
         let places = read?;
         let shown = places.iter().map(log_place).collect();
-        if let Known::Table(loaded) = &mut self.contents {
+        if let ContentsState::Table(loaded) = &mut self.contents {
             loaded.places.truncate(PLACES_KEPT.saturating_sub(1));
             loaded.places.insert(0, (nth, places));
         }
         Ok(shown)
     }
 
-    fn load_places(&mut self, part: &PartEntry, end: u64) -> Result<Vec<Place>, LogError> {
-        let body = self.body_at(part.places, kind::PLACES)?;
+    /// `next` is where the record of places of the next part begins, `end` where the chunks end.
+    fn load_places(&mut self, part: &PartEntry, next: u64, end: u64) -> Result<Vec<ChunkPlace>, LogError> {
+        let body = self.body_at(part.places, next, kind::PLACES)?;
         let places = body.and_then(|body| decode_places(&body, part, end).ok()).unwrap_or_default();
         // A place that is wrong must not lead into the middle of other rows.
         for place in [places.get(places.len() / 2), places.last()].into_iter().flatten() {
@@ -225,14 +228,17 @@ impl<R: Read> NativeReader<R> {
         wanted: &[usize],
         only_counts: bool,
     ) -> Result<Option<PartStatistics>, LogError> {
-        let Known::Table(loaded) = &self.contents else { return Ok(None) };
-        let at = loaded.table.parts.get(nth).and_then(|part| part.statistics);
-        let Some(at) = at.filter(|at| *at > loaded.end) else { return Ok(None) };
+        let ContentsState::Table(loaded) = &self.contents else { return Ok(None) };
+        let mut parts = loaded.table.parts.iter().skip(nth);
+        let Some((at, records)) = parts.next().and_then(|part| Some((part.statistics?, part.records))) else {
+            return Ok(None);
+        };
+        let next = parts.find_map(|part| part.statistics).unwrap_or(u64::MAX);
         let back = self.frames.position();
-        let body = self.body_at(at, kind::STATISTICS);
+        let body = self.body_at(at, next, kind::STATISTICS);
         self.go_to(back)?;
         let Some(body) = body? else { return Ok(None) };
-        Ok(chosen(&body, nth, wanted, only_counts))
+        Ok(chosen(&body, (nth, records), wanted, only_counts))
     }
 
     /// Notes the part of the log to which the rows of a chunk belong.
@@ -243,8 +249,14 @@ impl<R: Read> NativeReader<R> {
     }
 }
 
-/// The numbers of some columns in the body of a record; `None` if one of them is missing or damaged.
-fn chosen(body: &[u8], nth: usize, wanted: &[usize], only_counts: bool) -> Option<PartStatistics> {
+/// The numbers of some columns in the body of a record; `None` if one of them is missing, damaged, or can not
+/// be of a part with so many records.
+fn chosen(
+    body: &[u8],
+    (nth, records): (usize, u64),
+    wanted: &[usize],
+    only_counts: bool,
+) -> Option<PartStatistics> {
     let mut order = wanted.to_vec();
     order.sort_unstable();
     let mut order = order.into_iter().peekable();
@@ -260,7 +272,11 @@ fn chosen(body: &[u8], nth: usize, wanted: &[usize], only_counts: bool) -> Optio
         let length = fields.count("length of statistics").ok()?;
         let bytes = fields.bytes(length, "statistics").ok()?;
         while order.next_if(|wanted| *wanted == column).is_some() {
-            found.columns.insert(column, statistics::decode(&mut Fields::new(bytes), only_counts).ok()?);
+            let (part, ranges) = statistics::decode(&mut Fields::new(bytes), only_counts).ok()?;
+            if part.count.saturating_add(part.missing) > records {
+                return None;
+            }
+            found.columns.insert(column, (part, ranges));
         }
         column = column.checked_add(1)?;
     }
@@ -271,6 +287,30 @@ fn position(byte: u64, records: u64) -> RecordPosition {
     RecordPosition { byte, records, list: 0, line: 0, minutes: None }
 }
 
-fn log_place(place: &Place) -> LogPlace {
+fn log_place(place: &ChunkPlace) -> LogPlace {
     LogPlace { position: position(place.at, place.before), count: place.before, most: FileTime(place.most) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::PutFields;
+    use super::*;
+    use crate::quantile::Ranges;
+    use crate::stats::part::Part;
+
+    #[test]
+    fn a_part_has_no_more_values_than_records() {
+        let mut numbers = Vec::new();
+        statistics::encode(&mut numbers, &(Part { missing: 7, ..Part::new() }, Ranges::default()));
+        let mut body = Vec::new();
+        // Of part 3, one column, none skipped.
+        [3, 1, 0, numbers.len() as u64].into_iter().for_each(|number| body.put(number));
+        body.extend_from_slice(&numbers);
+        for only_counts in [false, true] {
+            assert!(chosen(&body, (3, 7), &[0], only_counts).is_some());
+            assert!(chosen(&body, (3, 6), &[0], only_counts).is_none());
+            assert!(chosen(&body, (2, 7), &[0], only_counts).is_none());
+            assert!(chosen(&body, (3, 7), &[0, 1], only_counts).is_none());
+        }
+    }
 }

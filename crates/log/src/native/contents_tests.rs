@@ -10,6 +10,8 @@ use tallymon_core::flow::{Absence, NoValue, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 use tallymon_testkit::Scratch;
 
+use super::contents::{ChunkPlace, PART_ROWS, PartEntry, Table, decode_places, encode_places};
+use super::schema::Instance;
 use super::{Counter, Definition, NativeReader, NativeWriter, RowTime, WriteOptions};
 use crate::stats::gather_of;
 use crate::{Contents, LogClock, LogReader, LogTime, ReadOptions, Selection, Stats, open};
@@ -143,6 +145,14 @@ fn behind(bytes: &[u8]) -> Vec<(u8, usize, usize)> {
         at += 12 + length;
     }
     found
+}
+
+/// The contents of a log, and the byte where its chunks end.
+fn table_of(bytes: &[u8]) -> (Table, u64) {
+    let records = behind(bytes);
+    let (_, at, length) = *records.iter().find(|(kind, ..)| *kind == b'T').unwrap();
+    let end = records[0].1 as u64;
+    (Table::decode(&bytes[at + 12..at + 12 + length], end).unwrap(), end)
 }
 
 /// The same log, whose contents no reader finds.
@@ -346,7 +356,97 @@ fn attack_contents_that_are_wrong_lead_nowhere() {
     tallymon_testkit::attack(
         "logs and other files",
         "write false contents into a long log, with checksums that fit",
-        "they are refused, or lead to whole rows; nothing is read past the file",
+        "wrong places are refused or lead to whole rows; times and statistics that fit together are believed",
+    );
+}
+
+#[test]
+fn attack_contents_that_name_a_place_twice_are_refused() {
+    let (table, end) = table_of(long());
+    let is_taken = |change: &dyn Fn(&mut Vec<PartEntry>)| {
+        let mut table = table.clone();
+        change(&mut table.parts);
+        Table::decode(&table.encode(), end).is_ok()
+    };
+    assert!(is_taken(&|_| {}));
+    assert!(is_taken(&|parts| parts[2].statistics = None));
+    assert!(!is_taken(&|parts| parts[2].statistics = parts[1].statistics));
+    assert!(!is_taken(&|parts| parts[1].statistics = parts[2].statistics));
+    assert!(!is_taken(&|parts| parts[1].statistics = Some(end)));
+    assert!(!is_taken(&|parts| parts[2].places = parts[1].places));
+    assert!(!is_taken(&|parts| parts[0].places = end));
+    let is_clock_taken = |changes: usize| {
+        let changes = vec![(START, 60); changes];
+        Table::decode(&Table { changes, ..table.clone() }.encode(), end).is_ok()
+    };
+    assert!(is_clock_taken(1 << 16));
+    assert!(!is_clock_taken((1 << 16) + 1));
+    tallymon_testkit::attack(
+        "logs and other files",
+        "contents of a long log that name one record for millions of parts",
+        "they are refused, and the log is walked through",
+    );
+}
+
+#[test]
+fn a_part_has_no_more_places_than_rows() {
+    let part = PartEntry { at: 100, records: 1 << 20, most: u64::MAX, ..PartEntry::default() };
+    let is_taken = |count: u64| {
+        let place = |nth: u64| ChunkPlace { at: 100 + nth, before: nth, first: 0, most: 0 };
+        let places: Vec<ChunkPlace> = (0..count).map(place).collect();
+        decode_places(&encode_places(&places), &part, u64::MAX).is_ok()
+    };
+    assert!(is_taken(PART_ROWS));
+    assert!(!is_taken(PART_ROWS + 1));
+}
+
+/// An object whose paths together have 500 MiB, in a definition of about 1 MiB.
+fn long_names() -> Definition {
+    let mut definition = definition("Long", &[TYPES[0]; 500]);
+    definition.host = "h".repeat(1 << 20);
+    definition
+}
+
+#[test]
+fn attack_names_that_are_too_long_together_are_refused() {
+    let (mut table, end) = table_of(long());
+    table.definitions = vec![long_names().encode()];
+    table.instances = vec![(0, 0, Instance { text: None, columns: None })];
+    table.growth = vec![(0, 500)];
+    assert!(Table::decode(&table.encode(), end).is_err());
+    table.definitions = vec![definition("Short", &[TYPES[0]; 500]).encode()];
+    assert!(Table::decode(&table.encode(), end).is_ok());
+    table.instances.push((0, 1, Instance { text: None, columns: Some(Vec::new()) }));
+    assert!(Table::decode(&table.encode(), end).is_err());
+
+    let mut writer = NativeWriter::new(Vec::new(), WriteOptions::sealed()).unwrap();
+    let object = writer.table(&long_names()).unwrap();
+    let time = FileTime(START);
+    writer.row(RowTime { time, local_minutes: 0 }).unwrap();
+    let id = writer.instance(object, None).unwrap();
+    let sample = Sample {
+        counter_type: TYPES[0],
+        first: 1,
+        second: 0,
+        frequency: Frequency(10_000_000),
+        multi_count: 1,
+        time,
+    };
+    writer.put(id, 0, Ok(sample), ValueState::Present);
+    let bytes = writer.seal().unwrap();
+    let mut reader = NativeReader::new(&bytes[..]).unwrap();
+    assert!(reader.next_record().unwrap().is_none());
+    let about = reader.about();
+    assert!(about.columns.is_empty());
+    assert!(
+        about.notes.damage.iter().any(|damage| damage.to_string().contains("names")),
+        "{:?}",
+        about.notes
+    );
+    tallymon_testkit::attack(
+        "logs and other files",
+        "a native log of 2 MB whose paths together have 500 MB",
+        "its columns are refused before they are made, and the damage is named",
     );
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use tallymon_core::flow::Sample;
 use tallymon_core::time::FileTime;
 
-use super::contents::{self, MOST_COLUMNS, PART_ROWS, PartEntry, Place, Table, encode_places};
+use super::contents::{self, ChunkPlace, MOST_CONTENTS_COLUMNS, PART_ROWS, PartEntry, Table, encode_places};
 use super::fields::PutFields;
 use super::frame::{LONGEST, frame, kind};
 use super::output::Output;
@@ -20,8 +20,9 @@ use crate::quantile::Ranges;
 use crate::reader::{Column, RecordPosition, value_of};
 use crate::stats::part::Part;
 
-/// The longest recording that gets contents when it ends: reading it must not keep a recorder that stops.
-const LONGEST_RECORDING: u64 = 1 << 30;
+/// The longest recording that gets contents when it ends: the whole log is read for them on the thread that
+/// takes the samples, before the next one. So many bytes take about 0.2 s.
+const LONGEST_RECORDING: u64 = 1 << 26;
 
 /// The most columns of which each part has statistics.
 const MOST_COUNTED: usize = 1 << 14;
@@ -56,7 +57,7 @@ struct Scanned {
     table: Table,
     clock: LogClock,
     /// The places of each part.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<ChunkPlace>>,
     columns: Vec<Column>,
 }
 
@@ -126,7 +127,7 @@ impl<W: Output> NativeWriter<W> {
             let is_counted = !known.counter_type.is_text() && !is_process(known);
             is_counted.then_some(Counted { column, older: None, part, ranges })
         };
-        // Whoever asks for a counter that appears later reads the log.
+        // No statistics of columns that appear after the first part: `stats` reads the log for them.
         let begin = scanned.table.parts.get(1).map_or(0, |part| part.before);
         let growth = scanned.table.growth.iter().rev().find(|(record, _)| *record < begin);
         let known = scanned.columns.iter().take(growth.map_or(0, |(_, columns)| *columns)).enumerate();
@@ -152,7 +153,7 @@ impl<W: Output> NativeWriter<W> {
                 continue;
             }
             let body = numbers_of(nth, &mut counted);
-            // Such a part is read.
+            // `stats` reads a part without statistics.
             if body.len() <= LONGEST {
                 entry.statistics = Some(self.put_behind(kind::STATISTICS, &body)?);
             }
@@ -229,7 +230,7 @@ fn scan(reader: &mut NativeReader<Reread>) -> Result<Option<Scanned>, LogError> 
                     parts = parts.saturating_add(1);
                 }
                 let place =
-                    Place { at: reader.rows_at, before: found.table.records, first: time, most: time };
+                    ChunkPlace { at: reader.rows_at, before: found.table.records, first: time, most: time };
                 found.places.last_mut().into_iter().for_each(|places| places.push(place));
             }
             found.record(time, minutes, reader.cells.len());
@@ -240,7 +241,7 @@ fn scan(reader: &mut NativeReader<Reread>) -> Result<Option<Scanned>, LogError> 
         }
     }
     let is_whole = reader.about.notes.damage_count == 0 && parts > 1;
-    if !is_whole || reader.about.columns.len() > MOST_COLUMNS {
+    if !is_whole || reader.about.columns.len() > MOST_CONTENTS_COLUMNS {
         return Ok(None);
     }
     let table = &mut found.table;

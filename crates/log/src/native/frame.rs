@@ -63,6 +63,27 @@ pub(super) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
     record
 }
 
+/// The body of the record of a kind that begins at the current byte of a stream; `None` if there is none, or
+/// if it has more than `most` bytes with its frame. Unlike [`Frames::next`] it searches for no other record.
+pub(super) fn read_record(input: &mut impl Read, wanted: u8, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut head = Vec::new();
+    input.by_ref().take(FRAME as u64).read_to_end(&mut head)?;
+    let Some([m0, m1, m2, kind, l0, l1, l2, l3, s0, s1, s2, s3]) = head.first_chunk::<FRAME>().copied()
+    else {
+        return Ok(None);
+    };
+    let length = [l0, l1, l2, l3];
+    let bytes = u64::from(u32::from_le_bytes(length));
+    let is_short = bytes <= LONGEST as u64 && bytes.saturating_add(FRAME as u64) <= most;
+    if [m0, m1, m2] != MARK || kind != wanted || !is_short {
+        return Ok(None);
+    }
+    let mut body = Vec::new();
+    let read = input.by_ref().take(bytes).read_to_end(&mut body)?;
+    let is_whole = read as u64 == bytes && sum(kind, length, &body) == u32::from_le_bytes([s0, s1, s2, s3]);
+    Ok(is_whole.then_some(body))
+}
+
 fn sum(kind: u8, length: [u8; 4], body: &[u8]) -> u32 {
     let mut sum = Sum::default();
     sum.add(&[kind]);
@@ -347,6 +368,22 @@ mod tests {
         assert_eq!(of(&[0xff; 32]), 0x62a8_ab43);
         let ascending: Vec<u8> = (0..32).collect();
         assert_eq!(of(&ascending), 0x46dd_794e);
+    }
+
+    #[test]
+    fn a_record_is_read_only_where_it_begins() {
+        let data = frame(b'S', b"abc");
+        let read = |mut data: &[u8], wanted, most| read_record(&mut data, wanted, most).unwrap();
+        assert_eq!(read(&data, b'S', 15), Some(b"abc".to_vec()));
+        assert_eq!(read(&data, b'K', 15), None);
+        assert_eq!(read(&data, b'S', 14), None);
+        assert_eq!(read(&data[..14], b'S', 15), None);
+        assert_eq!(read(&[&[0][..], &data].concat(), b'S', 99), None);
+        for at in 0..data.len() {
+            let mut bad = data.clone();
+            bad[at] ^= 1;
+            assert_eq!(read(&bad, b'S', 15), None, "byte {at}");
+        }
     }
 
     #[test]

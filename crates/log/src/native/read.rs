@@ -29,6 +29,9 @@ use crate::reader::{
 /// can not fill the memory with names.
 const COLUMNS: (usize, u64) = (1 << 16, 16);
 
+/// The bytes that the names in the paths of all columns may have at the start, and more for each byte read.
+pub(super) const NAME_BYTES: (u64, u64) = (1 << 28, 32);
+
 /// Reads a native log.
 #[derive(Debug)]
 pub struct NativeReader<R> {
@@ -39,6 +42,8 @@ pub struct NativeReader<R> {
     pub(super) tables: Vec<State>,
     /// Columns of instances, also of ended ones: an instance that comes back gets its columns again.
     pub(super) known: HashMap<(u64, usize, Instance), Vec<usize>>,
+    /// Bytes of the names in the paths of all columns.
+    pub(super) name_bytes: u64,
     /// The object of each column and the position in it, while the column has one.
     pub(super) places: Vec<Option<(usize, usize)>>,
     texts: HashMap<u64, String>,
@@ -61,7 +66,7 @@ pub struct NativeReader<R> {
     pub(super) to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
     /// Moves the input to its end, and says where that is.
     pub(super) to_end: Option<fn(&mut R) -> std::io::Result<u64>>,
-    pub(super) contents: contents_read::Known,
+    pub(super) contents: contents_read::ContentsState,
     /// The part of the log to which the rows belong, see [`LogReader::part`].
     pub(super) part: u64,
     /// The byte of the last record with rows.
@@ -114,6 +119,7 @@ impl<R: Read> NativeReader<R> {
             hosts: Vec::new(),
             tables: Vec::new(),
             known: HashMap::new(),
+            name_bytes: 0,
             places: Vec::new(),
             texts: HashMap::new(),
             whole: false,
@@ -128,7 +134,7 @@ impl<R: Read> NativeReader<R> {
             scanning: false,
             to_byte: None,
             to_end: None,
-            contents: contents_read::Known::default(),
+            contents: contents_read::ContentsState::default(),
             part: 0,
             rows_at: 0,
             count: RowCount::from_start(),
@@ -326,12 +332,19 @@ impl<R: Read> NativeReader<R> {
             let key = (hash, *nth, instance);
             *nth = nth.saturating_add(1);
             let (least, each) = COLUMNS;
-            let read = usize::try_from(self.frames.read().saturating_mul(each)).unwrap_or(usize::MAX);
+            let bytes = self.frames.read();
+            let read = usize::try_from(bytes.saturating_mul(each)).unwrap_or(usize::MAX);
             let columns = self.about.columns.len().saturating_add(width);
             if cells > MOST_COLUMNS || columns > least.saturating_add(read) {
                 return Err(Error::value("columns of a log", at, "fewer of them", columns as u64));
             }
             if !self.known.contains_key(&key) {
+                let names = self.name_bytes.saturating_add(key.2.name_bytes(&definition));
+                let (least, each) = NAME_BYTES;
+                if names > least.saturating_add(bytes.saturating_mul(each)) {
+                    return Err(Error::value("bytes of names in paths", at, "fewer of them", names));
+                }
+                self.name_bytes = names;
                 let first = self.about.columns.len();
                 let made = (0..width).filter_map(|nth| definition.column(&key.2, nth));
                 self.about.columns.extend(made);

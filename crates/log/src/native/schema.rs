@@ -137,6 +137,15 @@ impl Instance {
         self.columns.as_ref().map_or(definition.counters.len(), Vec::len)
     }
 
+    /// Bytes of the names in the paths of its columns.
+    pub(super) fn name_bytes(&self, definition: &Definition) -> u64 {
+        let text = self.text.as_ref().map_or(0, String::len);
+        let same = definition.host.len().saturating_add(definition.object.len()).saturating_add(text);
+        let counter = |nth| definition.counters.get(self.counter(nth)).map_or(0, |known| known.name.len());
+        let bytes = |nth| same.saturating_add(counter(nth)) as u64;
+        (0..self.width(definition)).map(bytes).fold(0, u64::saturating_add)
+    }
+
     /// Position of the counter of a column.
     pub(super) fn counter(&self, nth: usize) -> usize {
         match &self.columns {

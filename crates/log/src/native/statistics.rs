@@ -119,9 +119,42 @@ pub(super) fn decode(fields: &mut Fields<'_>, only_counts: bool) -> Result<Count
             side.insert(exponent, values);
         }
     }
-    let is_sound = numbers.iter().all(|number| number.is_finite()) && minimum <= maximum && part.count > 0;
+    let is_within = |number: f64| minimum <= number && number <= maximum;
+    let is_sound = numbers.iter().all(|number| number.is_finite())
+        && is_within(last)
+        && is_within(mean)
+        && squares >= 0.0
+        && squares_time >= 0.0
+        && part.count > 0;
     if count != part.count || !is_sound {
         return Err(wrong("count of values", part.count));
     }
     Ok((part, ranges))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_can_not_be_are_refused() {
+        let mut ranges = Ranges::default();
+        [1.0, 5.0, 3.0].into_iter().for_each(|number| ranges.add(number));
+        let (minimum, maximum, start) = (1.0, 5.0, Some(FileTime(9)));
+        let right =
+            Part { count: 3, last: 3.0, minimum, maximum, mean: 3.0, squares: 8.0, start, ..Part::new() };
+        let is_taken = |part: Part| {
+            let mut body = Vec::new();
+            encode(&mut body, &(part, ranges.clone()));
+            decode(&mut Fields::new(&body), false).is_ok()
+        };
+        assert!(is_taken(right.clone()));
+        assert!(!is_taken(Part { count: 4, ..right.clone() }));
+        assert!(!is_taken(Part { last: 0.5, ..right.clone() }));
+        assert!(!is_taken(Part { mean: 5.5, ..right.clone() }));
+        assert!(!is_taken(Part { maximum: 0.5, ..right.clone() }));
+        assert!(!is_taken(Part { squares: -1.0, ..right.clone() }));
+        assert!(!is_taken(Part { squares_time: -1.0, ..right.clone() }));
+        assert!(!is_taken(Part { products: f64::NAN, ..right }));
+    }
 }

@@ -208,9 +208,8 @@ mod tests {
             let (minute, second) = (row / 60 % 60, row % 60);
             let number = if row % 7 == 3 { " ".to_owned() } else { row.to_string() };
             let hour = row / 3600;
-            text.push_str(&format!(
-                "\"11/26/2016 {hour:02}:{minute:02}:{second:02}.000\",\"{number}\",\"{row}\",\"word {row}\"\r\n"
-            ));
+            let time = format!("11/26/2016 {hour:02}:{minute:02}:{second:02}.000");
+            text.push_str(&format!("\"{time}\",\"{number}\",\"{row}\",\"word {row}\"\r\n"));
         }
         let path = std::env::temp_dir().join(format!("tallymon-rows-{name}-{}.csv", std::process::id()));
         std::fs::write(&path, text).unwrap();

@@ -20,7 +20,7 @@ use crate::reader::{Column, LogReader, table_order};
 use crate::select::{PathMatcher, Selection, nothing_found};
 
 use accumulator::Accumulator;
-use sealed::{Kept, Plan};
+use sealed::{ChosenColumn, Plan};
 use workers::Workers;
 
 pub(crate) use workers::CountedPart;
@@ -205,7 +205,7 @@ impl Gathering<'_> {
         // How many columns of this log are known; columns appear while records are read.
         let mut known = 0usize;
         let mut seen: HashMap<String, u32> = HashMap::new();
-        let mut kept: Vec<Kept> = Vec::new();
+        let mut kept: Vec<ChosenColumn> = Vec::new();
         let (mut passed, mut part) = (0u64, None);
         workers.begin_log();
         loop {
@@ -231,7 +231,7 @@ impl Gathering<'_> {
                     *same = same.saturating_add(1);
                     if self.search.keep(column) {
                         let exact_values = self.place(key, position, column, columns.len(), workers);
-                        kept.push(Kept { position, exact_values });
+                        kept.push(ChosenColumn { position, exact_values });
                     }
                 }
                 known = columns.len();

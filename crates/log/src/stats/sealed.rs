@@ -1,11 +1,14 @@
 //! Takes the numbers of whole parts of a log from what the log says of itself, instead of its records.
 //!
-//! The result is that of reading everything, to the last bit. So some parts are read all the same: the first
-//! one; those that are only partly in the range, and the one behind them, whose first rates would be over a
-//! record outside; and those with values of a counter that has so few of them that its percentiles are exact.
+//! The result is that of reading everything, to the last bit, if the log is not damaged. If the numbers of a
+//! part are taken, its rows that were lost after the log was sealed count too, and that damage is not said.
+//!
+//! Some parts are read all the same: the first one; those that are only partly in the range, and the one
+//! behind them, whose first rates would be over a record outside; and those with values of a counter that has
+//! so few of them that its percentiles are exact.
 
 use crate::clock::TimeRange;
-use crate::error::LogError;
+use crate::error::{LogError, LogErrorKind};
 use crate::reader::{Column, Contents, ContentsPart, LogReader};
 use crate::select::PathMatcher;
 
@@ -17,7 +20,7 @@ pub(super) struct Plan {
     pub(super) contents: Contents,
     range: TimeRange,
     /// Decided when the first part was read.
-    ways: Option<Vec<Way>>,
+    actions: Option<Vec<PartAction>>,
     /// Columns with exact percentiles.
     few: Vec<usize>,
     /// Some records were passed over, so not all were seen.
@@ -25,7 +28,7 @@ pub(super) struct Plan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum PartAction {
     Read,
     /// Its numbers are taken.
     Take,
@@ -35,7 +38,7 @@ enum Way {
 
 /// A counter whose statistics are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct ChosenColumn {
     /// Its column in the log that is read.
     pub(super) position: usize,
     /// How many values it may have for exact percentiles.
@@ -44,7 +47,7 @@ pub(super) struct Kept {
 
 impl Plan {
     pub(super) fn of(log: &mut dyn LogReader, range: TimeRange) -> Result<Option<Plan>, LogError> {
-        let plan = |contents| Plan { contents, range, ways: None, few: Vec::new(), has_skipped: false };
+        let plan = |contents| Plan { contents, range, actions: None, few: Vec::new(), has_skipped: false };
         Ok(log.contents(false)?.map(plan))
     }
 
@@ -54,7 +57,7 @@ impl Plan {
         &mut self,
         passed: u64,
         log: &mut dyn LogReader,
-        kept: &[Kept],
+        kept: &[ChosenColumn],
         later: impl FnOnce() -> PathMatcher,
         workers: &mut Workers<'_, '_>,
         stats: &mut Stats,
@@ -66,16 +69,23 @@ impl Plan {
         if first == 0 {
             return Ok(passed);
         }
-        if self.ways.is_none() {
+        if self.actions.is_none() {
             self.decide(first, log, kept, later())?;
         }
-        let ways = self.ways.as_deref().unwrap_or_default();
+        let actions = self.actions.as_deref().unwrap_or_default();
+        let (Some(action), Some(part)) = (actions.get(first), self.contents.parts.get(first)) else {
+            return Ok(passed);
+        };
+        // The reader is at this part. Its numbers are taken only if the reader can move on behind it.
+        if *action == PartAction::Read || !log.seek_to(part.place.position)? {
+            return Ok(passed);
+        }
         let mut next = first;
-        for (nth, (way, part)) in ways.iter().zip(&self.contents.parts).enumerate().skip(first) {
-            let goes_on = match way {
-                Way::Read => false,
-                Way::Pass => true,
-                Way::Take => self.take(nth, part, log, kept, workers, stats)?,
+        for (nth, (action, part)) in actions.iter().zip(&self.contents.parts).enumerate().skip(first) {
+            let goes_on = match action {
+                PartAction::Read => false,
+                PartAction::Pass => true,
+                PartAction::Take => self.take(nth, part, log, kept, workers, stats)?,
             };
             if !goes_on {
                 break;
@@ -85,11 +95,17 @@ impl Plan {
         if next == first {
             return Ok(passed);
         }
-        self.has_skipped = true;
         let end = (self.contents.records, self.contents.end);
         let (count, position) =
             self.contents.parts.get(next).map_or(end, |part| (part.place.count, part.place.position));
-        log.seek_to(position)?;
+        if !log.seek_to(position)? {
+            let words = format!(
+                "its reader can move to byte {} and not to byte {}; read a copy that 'tally relog' writes",
+                part.place.position.byte, position.byte
+            );
+            return Err(LogError::new(LogErrorKind::Unusable(words)));
+        }
+        self.has_skipped = true;
         Ok(count)
     }
 
@@ -99,7 +115,7 @@ impl Plan {
         nth: usize,
         part: &ContentsPart,
         log: &mut dyn LogReader,
-        kept: &[Kept],
+        kept: &[ChosenColumn],
         workers: &mut Workers<'_, '_>,
         stats: &mut Stats,
     ) -> Result<bool, LogError> {
@@ -120,29 +136,29 @@ impl Plan {
         &mut self,
         first: usize,
         log: &mut dyn LogReader,
-        kept: &[Kept],
+        kept: &[ChosenColumn],
         mut later: PathMatcher,
     ) -> Result<(), LogError> {
         let Contents { parts, columns, growth, .. } = &self.contents;
         let begin = parts.get(first).map_or(0, |part| part.place.count);
         let known = growth.iter().rev().find(|(record, _)| *record < begin).map_or(0, |(_, known)| *known);
         let new: &[Column] = columns.get(known..).unwrap_or_default();
-        let mut ways = vec![Way::Read; parts.len()];
-        // A counter that appears later is met in its place.
+        let mut actions = vec![PartAction::Read; parts.len()];
+        // A wanted column appears later: read all parts.
         if !new.iter().any(|column| later.keep(column)) {
             let range = self.range;
             let is_inside = |part: &ContentsPart| range.has(part.least) && range.has(part.place.most);
             let mut before = parts.first().is_some_and(is_inside);
             let mut is_begun = parts.iter().take(first).any(|part| range.meets(part.least, part.place.most));
-            for (nth, (part, way)) in parts.iter().zip(&mut ways).enumerate().skip(1) {
+            for (nth, (part, action)) in parts.iter().zip(&mut actions).enumerate().skip(1) {
                 let inside = is_inside(part);
                 if !range.meets(part.least, part.place.most) {
                     // The place of a column depends on those before it.
-                    *way = if is_begun || new.is_empty() { Way::Pass } else { Way::Read };
+                    *action = if is_begun || new.is_empty() { PartAction::Pass } else { PartAction::Read };
                 } else {
                     is_begun = true;
                     if nth >= first && inside && before && part.has_statistics {
-                        *way = Way::Take;
+                        *action = PartAction::Take;
                     }
                 }
                 before = inside;
@@ -150,9 +166,10 @@ impl Plan {
         }
         let wanted: Vec<usize> = kept.iter().map(|kept| kept.position).collect();
         let mut totals = vec![0u64; kept.len()];
-        for (nth, way) in ways.iter_mut().enumerate().filter(|(_, way)| **way == Way::Take) {
+        for (nth, action) in actions.iter_mut().enumerate().filter(|(_, action)| **action == PartAction::Take)
+        {
             let Some(found) = log.statistics(nth, &wanted, true)? else {
-                *way = Way::Read;
+                *action = PartAction::Read;
                 continue;
             };
             for (total, position) in totals.iter_mut().zip(&wanted) {
@@ -160,9 +177,9 @@ impl Plan {
                 *total = total.saturating_add(count);
             }
         }
-        let is_few = |(kept, total): &(&Kept, &u64)| **total <= kept.exact_values as u64;
+        let is_few = |(kept, total): &(&ChosenColumn, &u64)| **total <= kept.exact_values as u64;
         self.few = kept.iter().zip(&totals).filter(is_few).map(|(kept, _)| kept.position).collect();
-        self.ways = Some(ways);
+        self.actions = Some(actions);
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ use tallymon_log::{Column, LogClock, LogError, LogErrorKind, Notes, ReadOptions,
 
 use super::column_tree::ColumnTree;
 use super::cursor::{RecordPair, SeekIndex, Wanted};
+use super::met::Met;
 use super::values::{HeldRow, Values};
 use super::{Log, LogRow, LogSummary, Opened};
 
@@ -179,7 +180,7 @@ fn joined(mut parts: Vec<Log>, options: &ReadOptions) -> Result<Log, LogError> {
         wanted: Mutex::new(Wanted::At(FileTime(0))),
         cursor: Mutex::new(None),
         spare: Mutex::new(None),
-        met: Mutex::new(tallymon_log::Notes::default()),
+        met: Mutex::new(Met::default()),
         joined: Some(Joined {
             overlaps: overlaps(&parts, &sources),
             parts,

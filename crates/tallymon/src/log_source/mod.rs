@@ -9,6 +9,7 @@
 mod column_tree;
 mod cursor;
 mod joined;
+mod met;
 mod source;
 mod values;
 
@@ -35,6 +36,7 @@ pub use joined::Overlap;
 use column_tree::{ColumnTree, LogHost, LogObject};
 use cursor::{Cursor, RecordPair, SeekIndex, SeekPoint, Wanted};
 use joined::Joined;
+use met::Met;
 
 /// One host of a log of any format that can be read: the first host; [`Log::of_host`] gives the others.
 /// Clones share the log and its current time.
@@ -61,7 +63,7 @@ struct Opened {
     /// The reader that last read columns and knows all of them: it can seek anywhere.
     spare: Mutex<Option<Cursor>>,
     /// Faults that were met behind the opening of a log that was opened by its contents.
-    met: Mutex<Notes>,
+    met: Mutex<Met>,
     /// The logs that this one joins; then it has no reader of its own.
     joined: Option<Joined>,
 }
@@ -194,9 +196,8 @@ impl Log {
             Some(contents) => Some(Walked::of_contents(&contents)),
             None => Walked::through(&mut *reader, is_wanted).map_err(|error| error.in_file(path))?,
         };
-        let Some(Walked { first, last, is_in_order, records, local_minutes, mut clock, seeks }) = walked else {
-            return Ok(None);
-        };
+        let Some(walked) = walked else { return Ok(None) };
+        let Walked { first, last, is_in_order, records, local_minutes, mut clock, seeks } = walked;
         let about = reader.about();
         clock.set_zone(&about.zone);
         let unusable = |words: String| LogError::new(LogErrorKind::Unusable(words)).in_file(path);
@@ -231,7 +232,7 @@ impl Log {
             // A reader that knows all columns can seek anywhere; another has to find them in order.
             cursor: Mutex::new(begin_at(reader, seeks.first()).map_err(|error| unusable(error.to_string()))?),
             spare: Mutex::new(None),
-            met: Mutex::new(Notes::default()),
+            met: Mutex::new(Met::default()),
             seeks,
             joined: None,
         };
@@ -259,7 +260,7 @@ impl Log {
     }
 
     /// The faults that were met since the log was opened: one that was opened by its contents was not read
-    /// then.
+    /// then. Each place is counted once; the count is too small if a reader met more than [`Notes::MOST`].
     pub fn met(&self) -> Notes {
         match &self.opened.joined {
             Some(_) => {
@@ -267,7 +268,7 @@ impl Log {
                 self.parts().iter().for_each(|part| all.extend(&part.met()));
                 all
             }
-            None => self.opened.met.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            None => self.opened.met.lock().unwrap_or_else(PoisonError::into_inner).notes.clone(),
         }
     }
 
@@ -277,14 +278,7 @@ impl Log {
         if !self.opened.seeks.has_parts || notes.damage_count == 0 {
             return;
         }
-        let mut met = self.opened.met.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same place may be read several times.
-        let is_new =
-            |damage: &&tallymon_log::Damage| !met.damage.iter().any(|known| known.byte == damage.byte);
-        let new: Vec<_> = notes.damage.iter().filter(is_new).cloned().collect();
-        met.damage_count = met.damage_count.saturating_add(new.len() as u64);
-        met.damage.extend(new);
-        met.damage.truncate(Notes::MOST);
+        self.opened.met.lock().unwrap_or_else(PoisonError::into_inner).add(notes);
     }
 
     /// Every column of all its hosts, including those of instances that came late.
