@@ -10,7 +10,7 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{Absence, Cell, NoValue};
 use tallymon::hosts::{HostTable, KnownHost};
 use tallymon::remote::{USUAL_TIMEOUT, rough_time};
-use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Location, Query, Reading, open};
+use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Location, Pause, Query, Reading, open};
 
 use crate::arguments::Common;
 use crate::arguments::on_use::OnUse;
@@ -21,12 +21,6 @@ use crate::missing_values::{Reasons, missing_of_host};
 use crate::open_files;
 use crate::paths;
 use crate::words::say;
-
-/// The pause after a host could not be opened. Each further failure doubles it, up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// The longest pause between two attempts to open a host.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Refuses `-H` for commands that can not read another machine.
 pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Failure> {
@@ -433,8 +427,8 @@ impl Sampled {
                         host.silent_since = Instant::now();
                         let pauses = format!(
                             "tried again after {}, later after up to {}",
-                            rough_time(FIRST_PAUSE),
-                            rough_time(LONGEST_PAUSE)
+                            rough_time(Pause::FIRST),
+                            rough_time(Pause::LONGEST)
                         );
                         failure.message.iter().for_each(|words| say(format_args!("{words}; {pauses}")));
                         host.failure = Some(Failure { message: None, ..failure });
@@ -512,10 +506,10 @@ fn work(
     reports: &Sender<(usize, Report)>,
 ) {
     let mut open: Option<OpenHost> = None;
-    let (mut pause, mut next) = (FIRST_PAUSE, None);
+    let mut pause = Pause::default();
     while ticks.recv().is_ok() {
         // A host that failed is left alone for a while; its failure was reported.
-        if next.is_some_and(|next| Instant::now() < next) {
+        if pause.rests() {
             let result = Err(Failure::silent(Kind::Unreachable));
             let report = Report { result, failures: Vec::new(), needs_two_samples: false };
             if reports.send((number, report)).is_err() {
@@ -526,10 +520,9 @@ fn work(
         let mut failures = Vec::new();
         let result = sample(&mut open, host, locale, format, &mut failures);
         if open.is_none() {
-            next = Instant::now().checked_add(pause);
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+            pause.failed();
         } else {
-            (pause, next) = (FIRST_PAUSE, None);
+            pause.answered();
         }
         let needs_two_samples = open.as_ref().is_some_and(|host| host.query.needs_two_samples());
         if reports.send((number, Report { result, failures, needs_two_samples })).is_err() {

@@ -48,8 +48,7 @@ pub(crate) struct LogHost {
     handles: Vec<(usize, CounterHandle)>,
 }
 
-/// A log that was opened by its contents says its damage when it is met: what it says of itself is not all
-/// that is in it.
+/// Damage in a log that was opened by its contents is reported at the end: opening it did not read the rows.
 impl Drop for LogHosts {
     fn drop(&mut self) {
         for part in self.log.parts() {

@@ -42,7 +42,7 @@ impl ClockOffset {
         let header = block.header();
         let shown = header.perf_time_100ns;
         let also = header.system_time.file_time();
-        // Some servers count one of them from another beginning; the date is one that people set.
+        // Some servers count `perf_time_100ns` from another epoch; then the calendar date is right.
         let shown = match also {
             Some(date) if date.0.abs_diff(shown.0) > SAME => date,
             Some(_) => shown,
@@ -55,7 +55,7 @@ impl ClockOffset {
     #[must_use]
     pub fn or_newer(self, newer: ClockOffset) -> ClockOffset {
         let is_fresh = newer.measured.saturating_duration_since(self.measured) < LASTS;
-        // A clock that was set is no measurement that became worse.
+        // If the offsets disagree, the clock was set: take the newer one.
         let agrees = self.ahead.abs_diff(newer.ahead) <= self.error.saturating_add(newer.error);
         if is_fresh && agrees && self.error <= newer.error { self } else { newer }
     }

@@ -59,7 +59,7 @@ impl FromStr for Aggregate {
 
 /// The value of one host.
 #[derive(Debug, Clone, PartialEq)]
-struct Part {
+struct HostValue {
     number: f64,
     value: Value,
     /// What it was divided by, where that differs between hosts.
@@ -79,7 +79,7 @@ impl Aggregate {
     }
 
     /// The value of at least one, which are sorted.
-    fn of(self, counter_type: CounterType, sorted: &[Part]) -> Option<Value> {
+    fn of(self, counter_type: CounterType, sorted: &[HostValue]) -> Option<Value> {
         let at = |place: usize| sorted.get(place).map(|part| part.value.clone());
         match self {
             Aggregate::Sum => joined(counter_type, sorted),
@@ -95,11 +95,11 @@ impl Aggregate {
 }
 
 /// The value of all hosts as one machine.
-fn joined(counter_type: CounterType, parts: &[Part]) -> Option<Value> {
+fn joined(counter_type: CounterType, parts: &[HostValue]) -> Option<Value> {
     match Joined::of(counter_type) {
         Joined::Never => None,
         Joined::Added => {
-            let add = |sum: u64, part: &Part| match part.value {
+            let add = |sum: u64, part: &HostValue| match part.value {
                 Value::Integer(value) => sum.checked_add(value),
                 _ => None,
             };
@@ -120,7 +120,7 @@ fn joined(counter_type: CounterType, parts: &[Part]) -> Option<Value> {
     }
 }
 
-fn mean(parts: &[Part]) -> f64 {
+fn mean(parts: &[HostValue]) -> f64 {
     parts.iter().map(|part| part.number).sum::<f64>() / parts.len() as f64
 }
 
@@ -197,18 +197,18 @@ impl OfPath<'_> {
         if counter_type.is_text() {
             return None;
         }
-        let mut parts: Vec<Part> = self
+        let mut parts: Vec<HostValue> = self
             .numbers()
             .map(|(_, reading, number, value)| {
                 let weight =
                     reading.cell.sample.as_ref().and_then(|newer| weight(reading.older.as_ref(), newer));
-                Part { number, value, weight }
+                HostValue { number, value, weight }
             })
             .collect();
         parts.sort_by(|one, other| one.number.total_cmp(&other.number));
         // A host that never answered lacks what all others have.
         let whole = if self.all.len() == present { self.all.len().max(asked) } else { self.all.len() };
-        // A host without operations has no average of them, and lacks in none.
+        // A host without operations has no average of them, and is not counted as missing.
         let is_idle = |(_, reading): &&(usize, &Reading)| reading.cell.value == Err(NoValue::NoOperations);
         let idle = self.all.iter().filter(is_idle).count();
         let missing = whole.saturating_sub(parts.len()).saturating_sub(idle);
@@ -261,15 +261,15 @@ mod tests {
 
     const COUNT: CounterType = CounterType::PERF_COUNTER_RAWCOUNT;
 
-    fn parts(all: &[f64]) -> Vec<Part> {
+    fn parts(all: &[f64]) -> Vec<HostValue> {
         all.iter()
-            .map(|number| Part { number: *number, value: Value::Number(*number), weight: None })
+            .map(|number| HostValue { number: *number, value: Value::Number(*number), weight: None })
             .collect()
     }
 
-    fn integers(all: &[u64]) -> Vec<Part> {
+    fn integers(all: &[u64]) -> Vec<HostValue> {
         all.iter()
-            .map(|number| Part { number: *number as f64, value: Value::Integer(*number), weight: None })
+            .map(|number| HostValue { number: *number as f64, value: Value::Integer(*number), weight: None })
             .collect()
     }
 

@@ -177,7 +177,7 @@ fn silent_machines(workspace: &Workspace) -> Option<(String, String)> {
             (format!("{name}: {why}"), retry.unwrap_or_default())
         }
         HostState::Late(age) => {
-            (format!("{name}: {}", words.get(Word::OldValue)), format!(" {} s ", age.as_secs()))
+            (format!("{name}: {}", words.get(Word::OldValue)), format!(" {} ", format::age(*age)))
         }
         HostState::Opening | HostState::Live => return None,
     };
@@ -191,7 +191,7 @@ fn silent_machines(workspace: &Workspace) -> Option<(String, String)> {
 fn banner(workspace: &Workspace, buffer: &mut Buffer, area: Rect) -> bool {
     let (text, aside) = match (workspace.late(), &workspace.failure) {
         (Some(late), _) => {
-            (workspace.words.get(Word::NoAnswer).to_string(), format!(" {} s ", late.as_secs()))
+            (workspace.words.get(Word::NoAnswer).to_string(), format!(" {} ", format::age(late)))
         }
         (None, Some(error)) => {
             let left = workspace.countdown.map_or_else(|| workspace.pause(), std::time::Duration::from_secs);

@@ -24,6 +24,8 @@ pub struct HostSample<'s> {
     pub readings: &'s [Reading],
     /// They were computed from those of all hosts, so no path of the query means them.
     pub is_computed: bool,
+    /// Why one of its series has no value when no reading is for it.
+    pub gap: NoValue,
 }
 
 impl HostSample<'_> {
@@ -38,7 +40,8 @@ impl Monitor {
     /// Takes the sample that a query has just collected. A reading of an unknown path becomes a new series; a
     /// series without a reading has ended.
     pub fn take(&mut self, time: FileTime, query: &Query, readings: &[Reading]) {
-        self.take_hosts(time, &[HostSample { place: 0, query, readings, is_computed: false }]);
+        let gap = NoValue::NoInstance;
+        self.take_hosts(time, &[HostSample { place: 0, query, readings, is_computed: false, gap }]);
     }
 
     /// Takes a row of several hosts.
@@ -76,7 +79,12 @@ impl Monitor {
             self.take_unknown(time, host, reading, identity, &mut seen);
         }
         for (series, _) in self.series.iter_mut().zip(&seen).filter(|(_, seen)| !**seen) {
-            series.miss(NoValue::NoInstance, time);
+            // One that has ended stays so, however its host answers.
+            let is_own = |host: &&HostSample<'_>| {
+                series.ended.is_none() && (host.place, host.is_computed) == (series.place, series.is_computed)
+            };
+            let why = hosts.iter().find(is_own).map_or(NoValue::NoInstance, |host| host.gap);
+            series.miss(why, time);
         }
         self.note_crossings(time);
         self.push_time(time);

@@ -96,6 +96,10 @@ impl Workspace {
         self.paths.clear();
         self.monitor.remove_all();
         self.successor = None;
+        // The next row may have old readings of a machine that is late: they would come back as lines.
+        if let Some(machines) = &mut self.machines {
+            machines.forget_readings();
+        }
         match self.reopened() {
             Some(query) => self.query = query,
             None => self.message = Some(self.words.get(Word::NothingFound).to_string()),

@@ -3,17 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use tallymon::ClockOffset;
 use tallymon::core::flow::{Absence, NoValue, SourceError};
+use tallymon::{ClockOffset, Pause};
 
 use crate::model::{HostRow, HostState};
-use crate::workspace::machines::Machine;
+use crate::workspace::machine::Machine;
 use crate::workspace::state::Workspace;
 
-/// The pause after a first failure. Each further failure doubles it, up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A row waits at most this long for machines that have not answered, and less than its interval.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
@@ -25,15 +21,14 @@ pub(super) struct Health {
     /// When its last values came.
     pub(super) heard: Option<Instant>,
     pub(super) failure: Option<SourceError>,
-    failures: u32,
-    /// Until when it is left alone.
-    retry: Option<Instant>,
+    pause: Pause,
     pub(super) clock: Option<ClockOffset>,
 }
 
 impl Health {
     pub(super) fn answered(&mut self, clock: Option<ClockOffset>) {
-        (self.failure, self.failures, self.retry, self.asked) = (None, 0, None, None);
+        (self.failure, self.asked) = (None, None);
+        self.pause.answered();
         self.heard = Some(Instant::now());
         self.clock = match (self.clock, clock) {
             (Some(known), Some(newer)) => Some(known.or_newer(newer)),
@@ -42,20 +37,26 @@ impl Health {
     }
 
     pub(super) fn failed(&mut self, error: SourceError) {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
-        self.failures = self.failures.saturating_add(1);
         (self.failure, self.asked) = (Some(error), None);
-        self.retry = Instant::now().checked_add(pause);
+        self.pause.failed();
     }
 
     /// Whether it is left alone now.
     pub(super) fn rests(&self) -> bool {
-        self.retry.is_some_and(|until| Instant::now() < until)
+        self.pause.rests()
+    }
+
+    /// Why a row has no value of it.
+    pub(super) const fn gap(&self) -> NoValue {
+        match self.failure {
+            Some(_) => NoValue::NoMachine,
+            None => NoValue::NoData(Absence::ReadFailed),
+        }
     }
 
     pub(super) fn state(&self, interval: Duration) -> HostState {
         if let Some(error) = &self.failure {
-            let retry = self.retry.map(|until| until.saturating_duration_since(Instant::now()));
+            let retry = self.pause.until().map(|until| until.saturating_duration_since(Instant::now()));
             return HostState::Failed { why: error.to_string(), retry };
         }
         let open = self.asked.map(|asked| asked.elapsed());
@@ -110,9 +111,6 @@ impl Workspace {
     /// Why a machine has no value in the last row; `None` if it has.
     pub(super) fn gap_of_machine(&self, place: usize) -> Option<NoValue> {
         let host = self.machines()?.hosts.get(place).filter(|host| !host.had_row)?;
-        Some(match host.health.failure {
-            Some(_) => NoValue::NoMachine,
-            None => NoValue::NoData(Absence::ReadFailed),
-        })
+        Some(host.health.gap())
     }
 }

@@ -5,16 +5,16 @@
 
 use std::time::{Duration, Instant};
 
-use tallymon::core::flow::{Cell, NoValue, SourceError, SourceErrorKind};
+use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 use tallymon::fleet::Fleet;
-use tallymon::sample::{Listener, Pending, Tick as Sample};
-use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Query, Reading, SourceInfo};
+use tallymon::sample::{Listener, Tick as Sample};
+use tallymon::{ClockOffset, HostReadings, Query};
 
 use crate::model::{HostSample, HostSummary, Top};
-use crate::workspace::feed::Sampling;
-use crate::workspace::health::{GRACE, Health};
-use crate::workspace::options::{LiveHost, Opening};
+use crate::workspace::health::GRACE;
+use crate::workspace::machine::{Machine, PageFeed};
+use crate::workspace::options::LiveHost;
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
@@ -25,7 +25,7 @@ const LOOKS: Duration = Duration::from_millis(2);
 pub(crate) struct Machines {
     pub(super) hosts: Vec<Machine>,
     /// The row that waits for answers.
-    row: Option<Row>,
+    row: Option<OpenRow>,
     /// The values that are computed from those of all.
     fleet: Fleet,
     /// The counters of the page are read.
@@ -34,170 +34,10 @@ pub(crate) struct Machines {
 
 /// A row that is being collected.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct OpenRow {
     time: FileTime,
     begin: Instant,
     until: Instant,
-}
-
-/// A live machine.
-pub(crate) struct Machine {
-    pub(crate) name: String,
-    /// `None` for the first one: the workspace has its sampler and its query.
-    source: Option<MachineSource>,
-    pub(super) health: Health,
-    /// What it had last, for the chart.
-    readings: Vec<Reading>,
-    /// They came since the last row.
-    is_fresh: bool,
-    /// The last row has new ones.
-    pub(super) had_row: bool,
-    pub(super) page: Option<PageFeed>,
-}
-
-/// The source of a machine after the first.
-struct MachineSource {
-    sampling: Sampling,
-    /// Its names and objects, on their way.
-    opening: Option<Pending<SourceInfo>>,
-    info: Option<SourceInfo>,
-    query: Option<Query>,
-    /// The paths of the query, as they were written.
-    paths: Vec<(String, CounterHandle)>,
-}
-
-/// The counters of a machine for the page of all.
-pub(super) struct PageFeed {
-    pub(super) summary: HostSummary,
-    query: Query,
-    listener: Listener,
-}
-
-impl Machine {
-    fn new(host: LiveHost, is_first: bool) -> Machine {
-        let mut health = Health::default();
-        let (mut opening, mut info) = (None, None);
-        match host.opening {
-            Opening::Done(known) => info = Some(known),
-            Opening::Pending(pending) => {
-                health.asked = Some(Instant::now());
-                opening = Some(pending);
-            }
-            Opening::Failed(error) => health.failed(error),
-        }
-        let info = info.map(|info| named(info, &host.name));
-        let source = host.sampler.filter(|_| !is_first).map(|sampler| MachineSource {
-            sampling: Sampling::new(sampler),
-            opening,
-            query: info.clone().map(Query::over),
-            info,
-            paths: Vec::new(),
-        });
-        Machine {
-            name: host.name,
-            source,
-            health,
-            readings: Vec::new(),
-            is_fresh: false,
-            had_row: false,
-            page: None,
-        }
-    }
-
-    /// The beginning of its paths: nothing for the first.
-    fn prefix(&self) -> String {
-        if self.source.is_some() { format!("\\\\{}", self.name) } else { String::new() }
-    }
-
-    /// Its readings for a row: new ones, old ones, or the reason why there are none.
-    fn row(&self) -> Vec<Reading> {
-        let mut readings = self.readings.clone();
-        if self.is_fresh {
-            return readings;
-        }
-        for reading in &mut readings {
-            if self.health.failure.is_some() {
-                reading.cell = Cell::missing(NoValue::NoMachine);
-            } else {
-                reading.cell.stale = true;
-            }
-        }
-        readings
-    }
-
-    fn take_readings(&mut self, mut readings: Vec<Reading>) {
-        let prefix = self.prefix();
-        for reading in &mut readings {
-            reading.path.insert_str(0, &prefix);
-        }
-        (self.readings, self.is_fresh) = (readings, true);
-    }
-
-    /// Asks for the names and objects of a machine that has not answered yet.
-    fn begin_opening(&mut self, locale: Locale) {
-        let rests = self.health.rests();
-        let Some(source) = &mut self.source else { return };
-        if source.query.is_none() && source.opening.is_none() && !rests {
-            source.opening = Some(source.sampling.sampler.info(locale));
-            self.health.asked.get_or_insert_with(Instant::now);
-        }
-    }
-
-    /// Takes the names and objects if they are there; whether anything changed.
-    fn opens(&mut self) -> bool {
-        let Some(source) = &mut self.source else { return false };
-        let opening = source.opening.as_ref().and_then(|opening| opening.wait(Duration::ZERO));
-        if opening.is_some() {
-            source.opening = None;
-        }
-        let info = match opening {
-            Some(Ok(info)) => {
-                self.health.answered(None);
-                named(info, &self.name)
-            }
-            Some(Err(error)) => {
-                self.health.failed(error);
-                return true;
-            }
-            None => match source.sampling.renewed(Duration::ZERO) {
-                Some(info) => named(info, &self.name),
-                None => return false,
-            },
-        };
-        // A program that was started anew may have other numbers for its objects.
-        if source.info.as_ref().is_none_or(|known| known.catalog != info.catalog) {
-            source.query = Some(Query::over(info.clone()));
-            source.paths.clear();
-            source.info = Some(info);
-            self.page = None;
-        }
-        true
-    }
-}
-
-impl MachineSource {
-    /// Collects the paths of this machine that are wanted, and no others; those that its query refuses are
-    /// returned.
-    fn want(&mut self, wanted: &[&String]) -> Vec<tallymon::PathError> {
-        let Some(query) = &mut self.query else { return Vec::new() };
-        self.paths.retain(|(path, handle)| {
-            let stays = wanted.contains(&path);
-            if !stays {
-                query.remove(*handle);
-            }
-            stays
-        });
-        let mut refused = Vec::new();
-        for path in wanted {
-            if !self.paths.iter().any(|(known, _)| known == *path) {
-                match query.add(path) {
-                    Ok(handle) => self.paths.push(((*path).clone(), handle)),
-                    Err(error) => refused.push(error),
-                }
-            }
-        }
-        refused
-    }
 }
 
 impl Machines {
@@ -245,14 +85,17 @@ impl Machines {
     pub(super) const fn is_waiting(&self) -> bool {
         self.row.is_some()
     }
-}
 
-/// The names and objects of a machine that paths call by this name.
-fn named(mut info: SourceInfo, name: &str) -> SourceInfo {
-    if !info.host_names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-        info.host_names.push(name.to_string());
+    /// Forgets the readings of all machines, with those of the row that waits.
+    pub(super) fn forget_readings(&mut self) {
+        self.hosts.iter_mut().for_each(Machine::forget_readings);
     }
-    info
+
+    /// Begins anew after a time without samples. The row that waited is left out: its time is long over.
+    pub(super) fn begin_again(&mut self) {
+        self.row = None;
+        self.hosts.iter_mut().for_each(Machine::begin_again);
+    }
 }
 
 /// What arrived since the last look.
@@ -293,7 +136,7 @@ impl Workspace {
                 host.health.asked.get_or_insert(begin);
             }
         }
-        machines.row = Some(Row { time: now(), begin, until: begin.checked_add(grace).unwrap_or(begin) });
+        machines.row = Some(OpenRow { time: now(), begin, until: begin.checked_add(grace).unwrap_or(begin) });
     }
 
     /// Says to every machine what its next sample has to have.
@@ -408,9 +251,13 @@ impl Workspace {
             }
             (Some(snapshot), None) => {
                 self.query.accept(snapshot.clone());
-                let readings = Top::readings(&self.query);
-                host.take_readings(readings);
+                // Before the readings: their handles are those of the query that made them.
                 self.change_query(snapshot);
+                let readings = Top::readings(&self.query);
+                let first = self.machines.as_mut().and_then(|machines| machines.hosts.get_mut(place));
+                if let Some(first) = first {
+                    first.take_readings(readings);
+                }
             }
         }
         Some(sample)
@@ -419,7 +266,7 @@ impl Workspace {
     /// Adds the row that is being collected, with what there is.
     fn end_row(&mut self) {
         let Some(machines) = &mut self.machines else { return };
-        let Some(Row { time, .. }) = machines.row.take() else { return };
+        let Some(OpenRow { time, .. }) = machines.row.take() else { return };
         let asked = machines.hosts.len();
         let mut watched = Vec::new();
         let mut hosts = Vec::new();
@@ -435,11 +282,12 @@ impl Workspace {
                 (watched, readings) =
                     readings.into_iter().partition(|reading| Top::is_watched(query, reading));
             }
+            let gap = host.gap();
             host.had_row = std::mem::take(&mut host.is_fresh);
-            hosts.push((place, query, HostReadings { names: query.names().clone(), readings }));
+            hosts.push((place, query, gap, HostReadings { names: query.names().clone(), readings }));
         }
-        let queries: Vec<(usize, &Query)> = hosts.iter().map(|(place, query, _)| (*place, *query)).collect();
-        let readings = hosts.into_iter().map(|(_, _, readings)| readings).collect();
+        let (known, readings): (Vec<_>, Vec<_>) =
+            hosts.into_iter().map(|(place, query, gap, readings)| ((place, query, gap), readings)).unzip();
         let mut shown = machines.fleet.apply(readings, asked);
         if let Some(first) = shown.first_mut() {
             first.readings.extend(watched);
@@ -448,9 +296,9 @@ impl Workspace {
             .iter()
             .enumerate()
             .map(|(nth, host)| {
-                let known = queries.get(nth);
-                let (place, query) = known.copied().unwrap_or((0, &self.query));
-                HostSample { place, query, readings: &host.readings, is_computed: known.is_none() }
+                let known = known.get(nth);
+                let (place, query, gap) = known.copied().unwrap_or((0, &self.query, NoValue::NoInstance));
+                HostSample { place, query, readings: &host.readings, is_computed: known.is_none(), gap }
             })
             .collect();
         self.monitor.take_hosts(time, &samples);
@@ -465,10 +313,13 @@ impl Workspace {
     pub(super) fn want_paths_of(&mut self, place: usize) {
         let own: Vec<String> =
             self.paths.iter().filter(|path| self.host_of(path) == place).cloned().collect();
-        let source =
-            self.machines.as_mut().and_then(|machines| machines.hosts.get_mut(place)?.source.as_mut());
-        let Some(source) = source else { return };
+        let host = self.machines.as_mut().and_then(|machines| machines.hosts.get_mut(place));
+        let Some(Machine { source: Some(source), readings, .. }) = host else { return };
         let refused = source.want(&own.iter().collect::<Vec<_>>());
+        // Old readings of a path that left the query would come back as lines.
+        if let Some(readings) = readings {
+            readings.retain(|reading| source.collects(reading));
+        }
         for error in refused {
             self.paths.retain(|path| *path != error.path);
             self.message = Some(error.to_string());

@@ -7,7 +7,7 @@
 //! | `state` | [`state::Workspace`], and how the counters are shown |
 //! | `counters`, `lines`, `top` | counters added and removed, lines of the legend, top contributors |
 //! | `feed`, `sampling` | the sampler of the live source, and what the chart takes from it |
-//! | `machines`, `health` | several live machines at once, and how each answers |
+//! | `machines`, `machine`, `health` | several live machines at once, each of them, and how it answers |
 //! | `time` | times as the user reads and types them |
 //! | `open`, `reading`, `seek`, `playback`, `notes` | an opened log |
 //! | `hosts` | the hosts of a log, or the live machines |
@@ -24,6 +24,7 @@ mod health;
 mod hosts;
 mod jobs;
 mod lines;
+mod machine;
 pub(crate) mod machines;
 mod notes;
 mod open;

@@ -97,6 +97,9 @@ impl Workspace {
             sampling.listen_again();
         }
         // Rates over the time of the log would be meaningless: they begin again.
+        if let Some(machines) = &mut self.machines {
+            machines.begin_again();
+        }
         if let Some(query) = self.reopened() {
             self.query = query;
         }

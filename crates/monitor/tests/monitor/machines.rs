@@ -3,10 +3,10 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use crossterm::event::KeyCode;
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tallymon::core::block::Snapshot;
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{NoValue, Sample, Source, SourceError, SourceErrorKind};
+use tallymon::core::flow::{Absence, NoValue, Sample, Source, SourceError, SourceErrorKind};
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, Titles};
 use tallymon::fleet::{Aggregate, Fleet};
@@ -125,6 +125,10 @@ impl Machines {
 
     fn is_stale(&self, path: &str) -> bool {
         self.bench.app.monitor().series().iter().find(|series| series.path == path).unwrap().stale
+    }
+
+    fn paths(&self) -> Vec<&str> {
+        self.bench.app.monitor().series().iter().map(|series| series.path.as_str()).collect()
     }
 
     /// Takes rows until something holds.
@@ -262,6 +266,68 @@ fn a_machine_that_fails_is_left_alone_and_comes_back() {
     machines.until("it answers again", |machines| machines.last(&on("web2", QUEUE)).is_ok());
     machines.run(1);
     has(&machines.bench.screen(), &["all hosts: 2 / 2"]);
+}
+
+/// A new query without the removed counter takes over, with other handles.
+#[test]
+fn a_counter_that_is_removed_changes_no_other_line() {
+    let other = on("web2", QUEUE);
+    let mut machines = Machines::new(2, &[], &[BUSY, QUEUE, &other], |_| ());
+    machines.run(3);
+    assert_eq!(machines.paths(), [BUSY, QUEUE, &other]);
+    machines.bench.key(KeyCode::Delete);
+    for row in 0..4 {
+        machines.run(1);
+        assert_eq!(machines.paths(), [QUEUE, &other], "row {row}");
+        assert!(machines.last(QUEUE).is_ok() && machines.last(&other).is_ok(), "row {row}");
+    }
+}
+
+#[test]
+fn a_machine_that_fails_brings_no_removed_line_back() {
+    let (wild, queue) = (on("web2", r"\Process(myapp*)\Working Set"), on("web2", QUEUE));
+    let instance = on("web2", r"\Process(myapp)\Working Set");
+    let mut machines = Machines::new(2, &[], &[&wild, &queue], |_| ());
+    machines.hosts[1].script.ids.set(vec![4711, -1]);
+    machines.until("both are there", |machines| machines.paths() == [&instance, &queue]);
+    let refused = SourceError::new(SourceErrorKind::Unreachable, "web2: connection refused");
+    machines.hosts[1].script.failure.set(Some(refused));
+    let gone = Err(NoValue::NoMachine);
+    machines.until("it has failed", |machines| machines.last(&instance) == gone);
+    machines.bench.key(KeyCode::Delete);
+    machines.run(2);
+    assert_eq!(machines.paths(), [&queue]);
+    // Undo: the line has a gap for the reason of its machine, its instance has not ended.
+    machines.bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL)));
+    machines.run(1);
+    assert_eq!((machines.last(&instance), machines.last(&queue)), (gone, gone));
+    machines.bench.types("e");
+    machines.run(2);
+    assert_eq!(machines.paths(), [""; 0]);
+}
+
+/// Nothing is sampled while a log is shown: then no value from before it is one of now.
+#[test]
+fn after_a_log_all_machines_begin_again() {
+    let other = on("web2", QUEUE);
+    let mut machines = Machines::new(2, &[], &[QUEUE, &other], |_| ());
+    machines.until("it answers", |machines| machines.paths().len() == 2);
+    let folder = crate::log::Folder::new("machines-log");
+    machines.bench.types("w");
+    for _ in 0..60 {
+        machines.bench.key(KeyCode::Backspace);
+    }
+    let file = folder.file("saved.tally");
+    machines.bench.types(&file).key(KeyCode::Enter);
+    machines.bench.types("O").types(&file).key(KeyCode::Enter);
+    has(&machines.bench.screen(), &["LOG", "saved.tally"]);
+    machines.hosts[1].gate.close(true);
+    machines.bench.app.event(&Event::Key(KeyEvent::new(KeyCode::Char('t'), KeyModifiers::CONTROL)));
+    machines.run(1);
+    assert!(machines.last(QUEUE).is_ok());
+    assert_eq!(machines.last(&other), Err(NoValue::NoData(Absence::ReadFailed)));
+    machines.hosts[1].gate.close(false);
+    machines.until("it answers again", |machines| machines.last(&other).is_ok());
 }
 
 /// The first machine is no more than the others: without it, they go on at their pace.

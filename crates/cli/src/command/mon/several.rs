@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use tallymon::core::flow::SourceError;
+use tallymon::core::path::CounterPath;
 use tallymon::fleet::Fleet;
 use tallymon::sample::Pending;
 use tallymon::{Locale, Location, Query, Sampler, SourceInfo};
@@ -84,9 +85,16 @@ pub(super) fn open(hosts: Vec<HostPaths>, locale: Locale, fleet: Fleet) -> Resul
 }
 
 /// A path as that of a host; the first host has its paths without a host.
-fn on_host(path: &str, name: &str, is_first: bool) -> String {
-    let rest = path.replace('/', "\\");
-    if is_first || rest.starts_with("\\\\") { path.to_string() } else { format!("\\\\{name}{path}") }
+fn on_host(text: &str, name: &str, is_first: bool) -> String {
+    let path = match CounterPath::of_text(text) {
+        // The monitor says what is wrong with it.
+        Err(_) => return text.to_string(),
+        Ok(path) => path,
+    };
+    if is_first || path.machine.as_deref().is_some_and(|machine| machine != ".") {
+        return text.to_string();
+    }
+    CounterPath { machine: Some(name.to_string()), ..path }.to_string()
 }
 
 /// Waits until all have answered or failed; once one has answered, for those that follow soon.
@@ -129,4 +137,28 @@ fn nobody(hosts: Vec<Host>) -> Failure {
 /// Whether several machines are meant; one alone is shown as ever.
 pub(super) fn is_wanted(hosts: &[HostPaths]) -> bool {
     hosts.len() > 1 && !hosts.iter().any(|host| matches!(host.location, Location::File(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_a_path_means_the_counter_of_its_host() {
+        for (text, of_b) in [
+            (r"\Processor(_Total)\% Processor Time", r"\\b\Processor(_Total)\% Processor Time"),
+            ("/Processor(_Total)/% Processor Time", r"\\b\Processor(_Total)\% Processor Time"),
+            (r"Processor(_Total)\% Processor Time", r"\\b\Processor(_Total)\% Processor Time"),
+            (r"\\.\System\Threads", r"\\b\System\Threads"),
+            ("//./System/Threads", r"\\b\System\Threads"),
+            // It names its host.
+            (r"\\b\System\Threads", r"\\b\System\Threads"),
+            ("//b/System/Threads", "//b/System/Threads"),
+            // It is no path: the monitor says so.
+            (r"\", r"\"),
+        ] {
+            assert_eq!(on_host(text, "b", false), of_b, "{text}");
+            assert_eq!(on_host(text, "a", true), text);
+        }
+    }
 }

@@ -15,14 +15,9 @@ use crate::clock::now;
 use crate::location::{Location, open};
 use crate::names::{InstanceNames, Locale};
 use crate::path_error::PathError;
+use crate::pause::Pause;
 use crate::query::Query;
 use crate::record::{Choice, HostSnapshot};
-
-/// The pause after a host could not be opened. Each further failure doubles it, up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// The longest pause between two attempts to open a host.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How often a host is opened again that lacks counters.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -219,24 +214,22 @@ struct Open {
 /// The thread of a host: a report for each tick.
 fn work(number: usize, wanted: &Wanted, ticks: &Receiver<()>, reports: &Sender<(usize, Report)>) {
     let mut open: Option<Open> = None;
-    let mut closed: Option<(Instant, String)> = None;
-    let mut pause = FIRST_PAUSE;
+    let (mut pause, mut why) = (Pause::default(), String::new());
     while ticks.recv().is_ok() {
-        let mut report = match &closed {
+        let report = if pause.rests() {
             // A host that failed is left alone for a while.
-            Some((until, why)) if Instant::now() < *until => {
-                Report { taken: None, choice: None, trouble: Some(why.clone()), next: Some(*until) }
+            Report { taken: None, choice: None, trouble: Some(why.clone()), next: pause.until() }
+        } else {
+            let mut report = sample(&mut open, wanted);
+            if open.is_some() {
+                pause.answered();
+            } else {
+                pause.failed();
+                why = report.trouble.clone().unwrap_or_default();
+                report.next = pause.until();
             }
-            _ => sample(&mut open, wanted),
+            report
         };
-        if open.is_some() {
-            (pause, closed) = (FIRST_PAUSE, None);
-        } else if closed.as_ref().is_none_or(|(until, _)| Instant::now() >= *until) {
-            let why = report.trouble.clone().unwrap_or_default();
-            closed = Instant::now().checked_add(pause).map(|until| (until, why));
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
-            report.next = closed.as_ref().map(|(until, _)| *until);
-        }
         if reports.send((number, report)).is_err() {
             return;
         }
@@ -250,13 +243,13 @@ fn sample(open: &mut Option<Open>, wanted: &Wanted) -> Report {
         *open = None;
     }
     let mut is_changed = open.is_none();
-    if open.is_none() {
-        match wanted.open() {
-            Ok(host) => *open = Some(host),
+    let host = match open {
+        Some(host) => host,
+        None => match wanted.open() {
+            Ok(host) => open.insert(host),
             Err(words) => return failed(words),
-        }
-    }
-    let Some(host) = open else { return failed("it is not open".to_owned()) };
+        },
+    };
     is_changed |= !host.query.add_awaited().is_empty();
     let begin = now();
     let taken = if wanted.everything { host.query.collect_everything() } else { host.query.collect() };
