@@ -48,8 +48,7 @@ fn publish(folder: &Path) -> (Publisher, Vec<Instance>) {
         let kind = [CounterType::PERF_COUNTER_BULK_COUNT, CounterType::PERF_COUNTER_LARGE_RAWCOUNT][nth % 2];
         set.counter(format!("Counter {nth}"), kind)
     });
-    let publisher =
-        Publisher::start_in(&folder.join("pub"), "bench", &[set]).expect("it can be published");
+    let publisher = Publisher::start_in(&folder.join("pub"), "bench", &[set]).expect("it can be published");
     let instances = (0..INSTANCES)
         .map(|nth| {
             let name = format!("worker-{nth}");
@@ -122,14 +121,22 @@ fn scrape_ours(folder: &Path) {
     let port = free_port();
     let address = format!("127.0.0.1:{port}");
     let server = Running::start(
-        tally(folder).args(["serve", "--live", "--metrics=local", "--port", &port.to_string()]).stdout(Stdio::null()),
+        tally(folder)
+            .args(["serve", "--live", "--metrics=local", "--port", &port.to_string()])
+            .stdout(Stdio::null()),
     );
     wait(&address);
     // What it does without anybody: the overview of this machine, each second.
     let (begin, before) = (Instant::now(), server.cpu());
     std::thread::sleep(Duration::from_secs(5));
     let idle = (server.cpu() - before).div_f64(begin.elapsed().as_secs_f64());
-    println!("{:44}{:>10}{:>12}{:>12.2}", "tally serve without a scrape, a second", "", "", idle.as_secs_f64() * 1e3);
+    println!(
+        "{:44}{:>10}{:>12}{:>12.2}",
+        "tally serve without a scrape, a second",
+        "",
+        "",
+        idle.as_secs_f64() * 1e3
+    );
     scrape("scrape of 10,000 published counters", &server, &address, "/metrics?objects=Bench");
     scrape("scrape of this machine's cheap objects", &server, &address, "/metrics");
     scrape("scrape of this machine's processes", &server, &address, "/metrics?objects=Process");
@@ -154,7 +161,8 @@ fn scrape_peers() {
 /// PCP's pmproxy and pmcd, if they run: their processor time together.
 fn pcp() {
     let address = "127.0.0.1:44322";
-    let programs: Vec<u32> = ["pmproxy", "pmcd", "pmdalinux", "pmdaproc"].iter().filter_map(|name| pid(name)).collect();
+    let programs: Vec<u32> =
+        ["pmproxy", "pmcd", "pmdalinux", "pmdaproc"].iter().filter_map(|name| pid(name)).collect();
     if TcpStream::connect(address).is_err() || programs.len() < 2 {
         println!("pmproxy and pmcd do not run (Debian's pcp)");
         return;
@@ -218,7 +226,12 @@ fn push(folder: &Path, name: &str, option: &str, path: &str) {
     until(begun + u64::from(PUSHES));
     let pushes = u32::try_from(requests.load(Ordering::Relaxed) - begun).unwrap_or(PUSHES);
     let sent = (bytes.load(Ordering::Relaxed) - bytes_before) / u64::from(pushes);
-    line(name, INSTANCES as usize * COUNTERS, usize::try_from(sent).unwrap_or(0), (sender.cpu() - before) / pushes);
+    line(
+        name,
+        INSTANCES as usize * COUNTERS,
+        usize::try_from(sent).unwrap_or(0),
+        (sender.cpu() - before) / pushes,
+    );
 }
 
 /// Takes requests of one connection.

@@ -1,4 +1,5 @@
-//! `cargo xtask engines`: receivers of metrics that are newer than this system's, and the tests that send to them.
+//! `cargo xtask engines`: receivers of metrics that are newer than this system's, and the tests that send to
+//! them.
 //!
 //! They are packages of later versions of Debian. `apt` fetches them with lists of its own and checks their
 //! signatures; they are unpacked beside the peers of other tests, and nothing is installed.

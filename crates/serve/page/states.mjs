@@ -93,6 +93,20 @@ export async function lookAtStates({ open, look, faults, address }) {
   await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
   await page.getByRole("button", { name: "Close" }).first().click();
 
+  // A view that Windows' Performance Monitor saved is shown, and what it has besides is named; what is shown is saved.
+  const view = `<HTML><BODY><OBJECT CLASSID="CLSID:C4D2D8E0-D1DD-11CE-940F-008029004347"><PARAM NAME="DisplayType" VALUE="3"/><PARAM NAME="BackColor" VALUE="1"/>
+    <PARAM NAME="Counter00001.Path" VALUE="\\Memory\\Available Bytes"/><PARAM NAME="Counter00002.Path" VALUE="\\System\\Processes"/></OBJECT></BODY></HTML>`;
+  await page.locator("input[type=file]").setInputFiles({ name: "old.htm", mimeType: "text/html", buffer: Buffer.from(view) });
+  await page.locator(".report table").first().waitFor();
+  await page.getByRole("alert").getByText("old.htm: left out: backcolor").waitFor();
+  await look(page, "state-view");
+  const saved = await page.evaluate(async () => (await fetch([...document.querySelectorAll(".toolbar a.button")].find((one) => one.textContent === "Save view").href)).text());
+  if (!saved.includes("view = 'report'") || !saved.includes("'\\Memory\\Available Bytes'")) faults.push(`the saved view is ${saved}`);
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  await page.locator("input[type=file]").setInputFiles({ name: "wrong.tallymon", mimeType: "text/plain", buffer: Buffer.from("points = 'many'") });
+  await page.getByRole("alert").getByText("wrong.tallymon").waitFor();
+  await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
+
   // The right to ask has ended: the server was started anew, with another token.
   await page.route("**/api/v1/**", (route) => route.fulfill({ status: 401, contentType: "application/json", body: "{}" }));
   await page.goto(`${base}#monitor`);

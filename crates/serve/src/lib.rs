@@ -49,6 +49,7 @@ mod route;
 mod scrape_format;
 mod server;
 mod sessions;
+mod settings;
 mod statistics;
 mod stream;
 mod upload;

@@ -1,6 +1,6 @@
 //! Work on threads of its own, so much at a time. It holds its place until it ends, also when the client that
-//! asked for it has left: clients that ask and leave can not start more than there is room for. Work that
-//! takes long asks whether it is still wanted.
+//! asked for it has left: clients that ask and leave can not start more than there is room for. A chart asks
+//! whether it is still wanted; work that does not ask has a room of its own where it may take long.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -32,6 +32,7 @@ use crate::profiles::{ProfilePage, Profiles};
 use crate::room::{self, Room, Wanted, busy};
 use crate::scrape_format::ScrapeFormat;
 use crate::sessions::{Action, SessionAccess};
+use crate::settings;
 use crate::stream;
 use crate::upload::{self, Uploads};
 
@@ -54,6 +55,8 @@ pub(crate) struct Service {
     work: Room,
     /// One log at a time is looked through for findings.
     analyses: Room,
+    /// What reads whole logs and can not be ended before.
+    conversions: Room,
     /// The counters of the first chart.
     usual: Vec<String>,
     metrics: Option<Arc<Metrics>>,
@@ -109,6 +112,7 @@ impl Service {
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             work: Room::new(MOST_WORK),
             analyses: Room::new(1),
+            conversions: Room::new(2),
             usual,
             metrics,
             local,
@@ -198,6 +202,18 @@ impl Service {
             }
             ("/api/v1/stream", &Method::GET) => self.stream(&request).await,
             ("/api/v1/convert", &Method::GET) => self.convert(&request).await,
+            ("/api/v1/settings", &Method::POST) => {
+                let asked = request.headers().clone();
+                Ok(json_answer(&settings::open(Arc::clone(&self.uploads), request).await?, &asked))
+            }
+            ("/api/v1/settings", &Method::GET) => {
+                let text = settings::save(&Parameters::of(request.uri())?)?;
+                let mut response =
+                    answer(StatusCode::OK, "text/plain; charset=utf-8", Answer::Whole(Some(text.into())));
+                let name = HeaderValue::from_static("attachment; filename=\"view.tallymon\"");
+                response.headers_mut().insert(CONTENT_DISPOSITION, name);
+                Ok(response)
+            }
             ("/api/v1/logs", &Method::POST) => {
                 let asked = request.headers().clone();
                 let (hub, uploads) = (Arc::clone(&self.hub), Arc::clone(&self.uploads));
@@ -252,7 +268,7 @@ impl Service {
     async fn convert(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
         let parameters = Parameters::of(request.uri())?;
         let service = Arc::clone(self);
-        let work = self.work.run(move |_| {
+        let work = self.conversions.run(move |_| {
             let log = service.hub.log(parameters.needed("host")?)?;
             convert::convert(&log, service.hub.options(), &service.uploads, &parameters)
         });
@@ -364,7 +380,11 @@ impl Service {
         // What is known at once does not wait for what has to be read.
         let is_short = matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/logs" | "/api/v1/rows");
         // Looking through a large log takes long, and nobody else should wait for that.
-        let room = if name == "/api/v1/findings" { &self.analyses } else { &self.work };
+        let room = match name.as_str() {
+            "/api/v1/findings" => &self.analyses,
+            "/api/v1/compare" => &self.conversions,
+            _ => &self.work,
+        };
         let service = Arc::clone(self);
         let read = move |wanted: &Wanted| service.read(&name, &parameters, wanted);
         let answer = if is_short { room::apart(read).await? } else { room.run(read).await? };

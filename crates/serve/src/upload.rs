@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
@@ -94,6 +95,19 @@ fn private_folder(path: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir(path)
 }
 
+/// The next bytes of a body; `None` at its end.
+pub(crate) async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, Refused> {
+    loop {
+        let piece = timeout(PIECE_TIME, poll_fn(|context| Pin::new(&mut *body).poll_frame(context))).await;
+        let piece = piece.map_err(|_| Refused::new(StatusCode::REQUEST_TIMEOUT, "the upload has stopped"))?;
+        let Some(piece) = piece else { return Ok(None) };
+        let piece = piece.map_err(|error| Refused::bad_request(format!("the upload broke off: {error}")))?;
+        if let Ok(bytes) = piece.into_data() {
+            return Ok(Some(bytes));
+        }
+    }
+}
+
 /// Takes a log; it is read afterwards, and `/api/v1/logs` says how far. A profile of a .NET program is read at
 /// once.
 pub(crate) async fn receive(
@@ -118,11 +132,7 @@ pub(crate) async fn receive(
     let mut next_part = FIRST_PART;
     let mut body = request.into_body();
     loop {
-        let piece = timeout(PIECE_TIME, poll_fn(|context| Pin::new(&mut body).poll_frame(context))).await;
-        let piece = piece.map_err(|_| Refused::new(StatusCode::REQUEST_TIMEOUT, "the upload has stopped"))?;
-        let Some(piece) = piece else { break };
-        let piece = piece.map_err(|error| Refused::bad_request(format!("the upload broke off: {error}")))?;
-        let Ok(bytes) = piece.into_data() else { continue };
+        let Some(bytes) = next_piece(&mut body).await? else { break };
         room.use_more(bytes.len() as u64)?;
         file.file.write_all(&bytes).map_err(failed)?;
         if let Some((_, log)) = &early.shown {
@@ -191,7 +201,9 @@ impl Early<'_> {
 
 impl Drop for Early<'_> {
     fn drop(&mut self) {
-        if let Some((id, _)) = self.shown.take() {
+        if let Some((id, log)) = self.shown.take() {
+            // Who reads it stops, and lets go of its file.
+            log.end_arrival();
             self.hub.logs().remove(&id);
         }
     }

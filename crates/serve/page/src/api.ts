@@ -144,6 +144,12 @@ export async function upload(file: File, tag: string, progress: (share: number) 
   });
 }
 
+/** What a settings file shows: one of the monitor, or a view of Windows' Performance Monitor. */
+export type Settings = { counters: string[]; view: string | null; seconds: number | null; sweep: boolean | null; leftOut: string[] };
+export async function openSettings(file: File): Promise<Settings> {
+  return read(await fetch(address("settings", { name: file.name }), { method: "POST", body: file }));
+}
+
 export async function closeLog(id: string): Promise<void> {
   await read(await fetch(address("logs", { id }), { method: "DELETE" }));
 }

@@ -75,8 +75,8 @@ export function Chart(props: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const now = useRef(props);
-  /** The row at the cursor, and how far from the top that is. */
-  const at = useRef<{ row: number; top: number } | null>(null);
+  /** The time and row at the cursor, and how far from the top that is. Rows get other numbers as old ones go. */
+  const at = useRef<{ row: number; time: number | null; top: number | null } | null>(null);
   now.current = props;
   const { data, view } = props;
   const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, props.colours].join("\t");
@@ -115,7 +115,7 @@ export function Chart(props: Props) {
     });
   };
   const move = (row: number, top: number | null) => {
-    at.current = row < 0 ? null : { row, top: top ?? 0 };
+    at.current = row < 0 ? null : { row, time: timeOf(row), top };
     mark(row, top);
     now.current.onCursor(timeOf(row));
     if (now.current.together) shared.value = { together: now.current.together, time: timeOf(row) };
@@ -131,7 +131,12 @@ export function Chart(props: Props) {
       own.className = part;
       made.element.append(own);
     }
-    made.element.addEventListener("drawn", () => { if (at.current) mark(at.current.row, at.current.top); });
+    made.element.addEventListener("drawn", () => {
+      const here = at.current;
+      if (!here) return;
+      here.row = here.time === null ? -1 : now.current.data.times.indexOf(here.time);
+      mark(here.row, here.top);
+    });
     const stop = listen(made, () => now.current, move, timeOf);
     const resized = new ResizeObserver(() => { made.resized(); made.show(pictureOf(now.current, name)); });
     resized.observe(element);
@@ -200,8 +205,8 @@ export function Chart(props: Props) {
     const here = at.current;
     const time = here && timeOf(here.row);
     if (!here || time === null || plot.current?.element.classList.contains("dragged")) return;
-    if (here.top <= MARK * 2 && props.onMark?.(time)) return;
-    props.onPick(time, nearest(here.top, here.row));
+    if ((here.top ?? 0) <= MARK * 2 && props.onMark?.(time)) return;
+    props.onPick(time, nearest(here.top ?? 0, here.row));
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -209,7 +214,7 @@ export function Chart(props: Props) {
     if (!plot.current || last < 0) return;
     const wide = Math.max(1, Math.round((last + 1) / 10));
     const step: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -wide, PageDown: wide, Home: -last, End: last };
-    const here = Math.min(last, at.current?.row ?? last);
+    const here = Math.min(last, at.current && at.current.row >= 0 ? at.current.row : last);
     if (event.key === "Enter") {
       const time = timeOf(here);
       if (time !== null) props.onPick(time, props.chosen);

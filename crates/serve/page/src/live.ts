@@ -97,7 +97,7 @@ type News = { row: Row } | { series: Series[] } | { trouble: string } | { connec
 
 /** Rows as they come. Pages of this browser that show the same have one of them ask, and tell the others. */
 async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise<void> {
-  const name = `tally ${JSON.stringify([wanted.host, wanted.paths])}`;
+  const name = `tally ${location.pathname} ${JSON.stringify([wanted.host, wanted.paths])}`;
   let last = after;
   const take = (news: News) => {
     if ("series" in news) return align(news.series);

@@ -1,13 +1,27 @@
 // Logs: those that were given, and those that are dropped here.
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { address, closeLog, get, upload, type Host } from "./api";
+import { address, closeLog, get, openSettings, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
-import { addPaths, choose, fail, FORMATS, host, hosts, loadHosts, paths, profile, range, show, trouble } from "./state";
+import { addPaths, choose, chosen, fail, FORMATS, host, hosts, loadHosts, paths, profile, range, show, span, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
+
+/** Shows what a settings file has, of the host that is chosen. */
+async function openView(file: File): Promise<void> {
+  const { counters, view: named, seconds, sweep: sweeps, leftOut } = await openSettings(file);
+  batch(() => {
+    paths.value = counters;
+    view.value = VIEWS.includes(named as View) ? named as View : "line";
+    if (seconds !== null) span.value = Math.min(3600, Math.max(10, Math.round(seconds)));
+    if (sweeps !== null) sweep.value = sweeps;
+    [range.value, chosen.value] = [null, null];
+    trouble.value = leftOut.length > 0 ? `${file.name}: ${t("leftOut")}: ${leftOut.join(", ")}` : null;
+  });
+  show("monitor");
+}
 
 /** How often the page asks how far a log is. */
 const PERIOD = 300;
@@ -15,6 +29,7 @@ const PERIOD = 300;
 /** Sends files, and shows the first chart of the last one; of a long one before all of it has come. */
 export async function take(files: Iterable<File>): Promise<void> {
   for (const file of files) {
+    if (/\.(tallymon|html?|xml)$/i.test(file.name)) { await openView(file).catch(fail); continue; }
     const own = { name: file.name, share: 0 };
     uploads.value = [...uploads.value, own];
     const note = (share: number) => { uploads.value = uploads.value.map((one) => (one === own ? Object.assign(own, { share }) : one)).slice(); };

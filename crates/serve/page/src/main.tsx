@@ -121,7 +121,7 @@ async function begin(): Promise<void> {
     if (paths.value.length === 0) paths.value = (report?.series ?? []).map((one) => one.path);
     return;
   }
-  // The counters of the first chart do not wait for the list of hosts; one that is still read is asked again below.
+  // The counters of the first chart do not wait for the list of hosts. A log that is still read is asked below.
   const named = host.value;
   const early = paths.value.length === 0 ? get<string[]>("usual", { host: named || null }).catch(() => null) : null;
   await loadHosts();

@@ -1,7 +1,7 @@
 // The monitor: toolbar, chart, value bar, legend, statistics of a selection, and who caused a spike.
 import { signal, useComputed, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
+import { address, get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
 import { Heat } from "./heat";
@@ -142,6 +142,7 @@ function Toolbar({ live }: { live: boolean }) {
       <button aria-pressed={highlight.value} onClick={() => { highlight.value = !highlight.value; }}>{t("highlight")}</button>
       <button onClick={annotate} title="n">{t("note")}</button>
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
+      {!inReport && <a class="button" download href={address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0 })}>{t("saveView")}</a>}
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
       {live && frozen.value && <span class="badge">{t("frozen")}</span>}
     </div>

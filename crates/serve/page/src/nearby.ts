@@ -1,4 +1,5 @@
-// The rows around the range that is shown: a range that moves over them is drawn at once, and asked for when it rests.
+// The rows around the range that is shown: a range that moves over them is drawn at once, and asked for when
+// it rests.
 import { get, type Chart } from "./api";
 import type { Data } from "./live";
 import { statisticsOf } from "./statistics";

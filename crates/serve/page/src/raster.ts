@@ -1,5 +1,5 @@
-// Lines as pixels: for each column of a picture the run of pixels that a line covers. Without a graphics processor
-// this is several times faster than paths of a canvas, and what comes new is drawn without the rest.
+// Lines as pixels: for each column of a picture the run of pixels that a line covers. Without a graphics
+// processor this is several times faster than paths of a canvas, and what comes new is drawn without the rest.
 
 /** How a line looks: widths and dashes in pixels of the picture. */
 export type Pen = { color: string; width: number; dash?: number[] };
