@@ -126,8 +126,8 @@ fn write(path: &Path, rows: u64, columns: u64) -> f64 {
     let rate = CounterType::PERF_COUNTER_BULK_COUNT;
     let gauge = CounterType::PERF_COUNTER_LARGE_RAWCOUNT;
     let counter = |nth: u64| Counter {
-        name: if nth % 2 == 0 { format!("Gauge {nth}") } else { format!("Rate {nth}") },
-        counter_type: if nth % 2 == 0 { gauge } else { rate },
+        name: if nth.is_multiple_of(2) { format!("Gauge {nth}") } else { format!("Rate {nth}") },
+        counter_type: if nth.is_multiple_of(2) { gauge } else { rate },
         scale: 0,
         time_base: Frequency(10_000_000),
         group: nth as u32,
