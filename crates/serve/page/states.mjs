@@ -100,6 +100,7 @@ export async function lookAtStates({ open, look, faults, address }) {
   await page.locator(".report table").first().waitFor();
   await page.getByRole("alert").getByText("old.htm: left out: backcolor").waitFor();
   await look(page, "state-view");
+  await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
   const saved = await page.evaluate(async () => (await fetch([...document.querySelectorAll(".toolbar a.button")].find((one) => one.textContent === "Save view").href)).text());
   if (!saved.includes("view = 'report'") || !saved.includes("'\\Memory\\Available Bytes'")) faults.push(`the saved view is ${saved}`);
   await page.getByRole("button", { name: "Logs", exact: true }).click();

@@ -152,6 +152,8 @@ function stream(path: string[], after: number, tell: (news: News) => void, signa
     source.onerror = () => { tell({ connection: "gone" }); if (source.readyState === 2) end(); };
     const end = () => { source.close(); resolve(); };
     signal.addEventListener("abort", end, { once: true });
+    // What ended while this page waited for its turn would hold the turn for ever.
+    if (signal.aborted) end();
   });
 }
 

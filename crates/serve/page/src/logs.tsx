@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { address, closeLog, get, openSettings, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
-import { addPaths, choose, chosen, fail, FORMATS, host, hosts, loadHosts, paths, profile, range, show, span, sweep, trouble, view, VIEWS, type View } from "./state";
+import { addPaths, choose, chosen, fail, FORMATS, host, hosts, loadHosts, notice, paths, profile, range, show, span, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
@@ -18,7 +18,7 @@ async function openView(file: File): Promise<void> {
     if (seconds !== null) span.value = Math.min(3600, Math.max(10, Math.round(seconds)));
     if (sweeps !== null) sweep.value = sweeps;
     [range.value, chosen.value] = [null, null];
-    trouble.value = leftOut.length > 0 ? `${file.name}: ${t("leftOut")}: ${leftOut.join(", ")}` : null;
+    notice.value = leftOut.length > 0 ? `${file.name}: ${t("leftOut")}: ${leftOut.join(", ")}` : null;
   });
   show("monitor");
 }

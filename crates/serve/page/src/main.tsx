@@ -14,7 +14,7 @@ import { report, readReport } from "./report";
 import { ReportPage } from "./report-page";
 import { HostPicker, Overview } from "./overview";
 import {
-  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isLive, keepAddress, loadHosts,
+  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isLive, keepAddress, loadHosts, notice,
   paths, profile, readAddress, said, screen, SCREENS, show, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
@@ -64,6 +64,7 @@ function Trouble() {
   return (
     <div role="alert">
       {words && <p class="trouble">{words}{trouble.value && <button onClick={() => { trouble.value = null; }}>{t("close")}</button>}</p>}
+      {notice.value && <p class="note">{notice.value} <button onClick={() => { notice.value = null; }}>{t("close")}</button></p>}
       {hidden.value && isLive() && <p class="note">{t("paused")}</p>}
     </div>
   );

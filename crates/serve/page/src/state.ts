@@ -35,6 +35,8 @@ export const theme = signal<Theme>((remembered("theme") as Theme) ?? "auto");
 export const adding = signal(false);
 export const helping = signal(false);
 export const trouble = signal<string | null>(null);
+/** What a file that was opened has and the page does not, until it is closed. */
+export const notice = signal<string | null>(null);
 export const connection = signal<"connecting" | "there" | "gone" | "denied">("connecting");
 /** The profile of a .NET program that is shown. */
 export const profile = signal("");
