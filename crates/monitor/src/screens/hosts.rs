@@ -12,7 +12,7 @@ use crate::keys::binding::{Command, Context, Label};
 use crate::keys::lookup::{command, moved};
 use crate::model::overview::Limits;
 use crate::model::{HostColumn, HostLoad, HostOrder, HostRow, HostState, format};
-use crate::screens::screen::{Action, Layer, Question, Screen};
+use crate::screens::screen::{Action, Layer, Question, Screen, beside_the_chart};
 use crate::term::list::{self, Cell, Column};
 use crate::term::text::put;
 use crate::term::theme::Theme;
@@ -76,33 +76,6 @@ impl HostsScreen {
     }
 }
 
-/// Keys of the chart that mean nothing here: they would change what is not on the screen.
-const NOT_HERE: &[Command] = &[
-    Command::Remove,
-    Command::Hide,
-    Command::NewSet,
-    Command::Highlight,
-    Command::Colour,
-    Command::CursorBack,
-    Command::CursorForward,
-    Command::ScaleUp,
-    Command::ScaleDown,
-    Command::ScaleFit,
-    Command::ScaleFitAll,
-    Command::ScaleDefault,
-    Command::Threshold,
-    Command::Clear,
-    Command::Contributors,
-    Command::Explain,
-    Command::Properties,
-    Command::Part,
-    Command::Grid,
-    Command::CopyPath,
-    Command::CopyValues,
-    Command::Paste,
-    Command::Untick,
-];
-
 impl Screen for HostsScreen {
     fn layer(&self) -> Layer {
         Layer::Body
@@ -117,9 +90,7 @@ impl Screen for HostsScreen {
             return Action::Ignored;
         }
         let Some(found) = command(Context::Hosts, key) else {
-            let of_chart = command(Context::Chart, key);
-            let is_for_chart = of_chart.is_none_or(|command| !NOT_HERE.contains(&command));
-            return if is_for_chart { Action::Ignored } else { Action::Done };
+            return beside_the_chart(key, &[Command::CursorBack, Command::CursorForward]);
         };
         match found {
             Command::OpenChosen => return self.open_chosen(workspace),

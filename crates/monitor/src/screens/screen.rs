@@ -10,7 +10,8 @@ use tallymon::core::flow::SourceError;
 use tallymon::core::title::TitleIndex;
 use tallymon::sample::Tick as Sample;
 
-use crate::keys::binding::Context;
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::command;
 use crate::workspace::state::{View, Workspace};
 
 /// A screen: the chart, the table, or a dialog over them.
@@ -78,6 +79,41 @@ pub(crate) trait Screen {
 
     /// Draws the screen into an area, and notes what lies where, for the mouse.
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace);
+}
+
+/// Keys of the chart that mean nothing where another view stands in its place: they would change what is not on
+/// the screen.
+const OF_THE_CHART_ONLY: &[Command] = &[
+    Command::Remove,
+    Command::Hide,
+    Command::NewSet,
+    Command::Highlight,
+    Command::Colour,
+    Command::ScaleUp,
+    Command::ScaleDown,
+    Command::ScaleFit,
+    Command::ScaleFitAll,
+    Command::ScaleDefault,
+    Command::Threshold,
+    Command::Clear,
+    Command::Contributors,
+    Command::Explain,
+    Command::Properties,
+    Command::Part,
+    Command::Grid,
+    Command::CopyPath,
+    Command::CopyValues,
+    Command::Paste,
+    Command::Untick,
+];
+
+/// What becomes of a key that a view in place of the chart has no use for: the chart takes it, unless it is one
+/// of the chart alone, or one of `more`.
+pub(crate) fn beside_the_chart(key: KeyEvent, more: &[Command]) -> Action {
+    match command(Context::Chart, key) {
+        Some(command) if OF_THE_CHART_ONLY.contains(&command) || more.contains(&command) => Action::Done,
+        _ => Action::Ignored,
+    }
 }
 
 /// Where a screen lies.

@@ -33,7 +33,7 @@ use crate::screens::overview::draw::Painter;
 use crate::screens::overview::layout::{Counts, Room, areas};
 use crate::screens::overview::lines::{KnownFacts, LineKey, Shown, id_of};
 use crate::screens::overview::processes::ListState;
-use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick};
+use crate::screens::screen::{Action, Layer, Opens, Question, Screen, Tick, beside_the_chart};
 use crate::screens::slider;
 use crate::term::task::Task;
 use crate::workspace::state::{View, Workspace};
@@ -259,34 +259,6 @@ impl OverviewScreen {
     }
 }
 
-/// Keys of the chart that mean nothing here: they would change what is not on the screen.
-const NOT_HERE: &[Command] = &[
-    Command::Remove,
-    Command::Hide,
-    Command::NewSet,
-    Command::Highlight,
-    Command::Colour,
-    Command::Previous,
-    Command::Next,
-    Command::ScaleUp,
-    Command::ScaleDown,
-    Command::ScaleFit,
-    Command::ScaleFitAll,
-    Command::ScaleDefault,
-    Command::Threshold,
-    Command::Clear,
-    Command::Contributors,
-    Command::Explain,
-    Command::Properties,
-    Command::Part,
-    Command::Grid,
-    Command::CopyPath,
-    Command::CopyValues,
-    Command::Paste,
-    Command::FailedProvider,
-    Command::Untick,
-];
-
 impl Screen for OverviewScreen {
     fn layer(&self) -> Layer {
         Layer::Body
@@ -301,9 +273,7 @@ impl Screen for OverviewScreen {
             return Action::Ignored;
         }
         let Some(found) = command(Context::Overview, key) else {
-            let of_chart = command(Context::Chart, key);
-            let is_for_chart = of_chart.is_none_or(|command| !NOT_HERE.contains(&command));
-            return if is_for_chart { Action::Ignored } else { Action::Done };
+            return beside_the_chart(key, &[Command::Previous, Command::Next, Command::FailedProvider]);
         };
         match found {
             Command::Previous => self.move_choice(-1, workspace),
