@@ -7,12 +7,13 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tallymon_bench::Parts;
+use tallymon_bench::running::{Group, Running, free_port, wait_for};
 use tallymon_provider::CounterType;
 use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher};
 
@@ -59,32 +60,6 @@ fn publish(folder: &Path) -> (Publisher, Vec<Instance>) {
     (publisher, instances)
 }
 
-/// A program that is ended with this.
-struct Running(Child);
-
-impl Running {
-    fn start(command: &mut Command) -> Running {
-        Running(command.spawn().expect("the program is there"))
-    }
-
-    /// Processor time of all its threads so far.
-    fn cpu(&self) -> Duration {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.0.id())).expect("it runs");
-        let nanoseconds = tasks.filter_map(|task| {
-            let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-            text.split_whitespace().next()?.parse::<u64>().ok()
-        });
-        Duration::from_nanos(nanoseconds.sum())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn tally(folder: &Path) -> Command {
     let mut command = Command::new(tallymon_bench::built("tally"));
     command.env("TALLY_ROOT", folder);
@@ -125,7 +100,7 @@ fn scrape_ours(folder: &Path) {
             .args(["serve", "--live", "--metrics=local", "--port", &port.to_string()])
             .stdout(Stdio::null()),
     );
-    wait(&address);
+    wait_for(port);
     // What it does without anybody: the overview of this machine, each second.
     let (begin, before) = (Instant::now(), server.cpu());
     std::thread::sleep(Duration::from_secs(5));
@@ -150,7 +125,7 @@ fn scrape_peers() {
         let server =
             Running::start(Command::new(exporter).arg(listen).stdout(Stdio::null()).stderr(Stdio::null()));
         let address = format!("127.0.0.1:{port}");
-        wait(&address);
+        wait_for(port);
         scrape("node_exporter, all that it has", &server, &address, "/metrics");
     } else {
         println!("node_exporter is not installed (prometheus-node-exporter)");
@@ -167,22 +142,21 @@ fn pcp() {
         println!("pmproxy and pmcd do not run (Debian's pcp)");
         return;
     }
-    let cpu = || -> Duration {
-        let nanoseconds = programs.iter().filter_map(|pid| {
-            let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-            text.split_whitespace().next()?.parse::<u64>().ok()
-        });
-        Duration::from_nanos(nanoseconds.sum())
-    };
+    let programs = Group::of(programs);
     // Processes are shown to users who log in only.
     let target = "/metrics?names=kernel,mem,disk,network";
     let body = get(address, target);
     let samples = body.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).count();
-    let before = cpu();
+    let before = programs.cpu();
     for _ in 0..SCRAPES {
         get(address, target);
     }
-    line("pmproxy and pmcd: kernel, mem, disk, network", samples, body.len(), (cpu() - before) / SCRAPES);
+    line(
+        "pmproxy and pmcd: kernel, mem, disk, network",
+        samples,
+        body.len(),
+        (programs.cpu() - before) / SCRAPES,
+    );
 }
 
 /// The process with a name.
@@ -261,19 +235,5 @@ fn receive(stream: &TcpStream, bytes: &AtomicU64, requests: &AtomicU64) {
         if writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").is_err() {
             return;
         }
-    }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it has an address").port()
-}
-
-/// Waits for a server to listen.
-fn wait(address: &str) {
-    let begin = Instant::now();
-    while TcpStream::connect(address).is_err() {
-        assert!(begin.elapsed() < Duration::from_secs(20), "nothing listens at {address}");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

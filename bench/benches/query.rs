@@ -5,36 +5,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tallymon::Query;
-use tallymon_bench::{COUNTERS, INSTANCES, cpu_time, layout, names, write};
-use tallymon_core::block::Snapshot;
-use tallymon_core::flow::{Source, SourceError};
-use tallymon_core::request::Request;
-use tallymon_core::title::{Language, TitleIndex, Titles};
+use tallymon_bench::{Growing, INSTANCES, cpu_time, names};
+use tallymon_core::flow::Source;
+use tallymon_core::title::Language;
 
 /// Number of queried counters of each instance.
 const ASKED: usize = 10;
 const ROUNDS: usize = 51;
-
-/// A block whose values grow by one round with every sample.
-struct Growing(u64, Vec<String>);
-
-impl Source for Growing {
-    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
-        let mut buffer = Vec::new();
-        self.0 += 1;
-        write(&mut buffer, &layout(), &self.1, self.0);
-        Ok(Snapshot::new(buffer)?)
-    }
-
-    fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
-        let mut titles = Titles::new();
-        titles.insert_name(TitleIndex(1_998), "Worker");
-        for counter in 0..COUNTERS {
-            titles.insert_name(TitleIndex(2_000 + 2 * counter as u32), format!("Counter {counter}"));
-        }
-        Ok(titles)
-    }
-}
 
 fn main() {
     // `cargo test` passes --test; do nothing then.
@@ -72,11 +49,11 @@ fn peer() {
 }
 
 fn measure(what: &str, paths: &[String]) {
-    let mut query = Query::new(Box::new(Growing(0, names())), Language::ENGLISH).expect("it opens");
+    let mut query = Query::new(Box::new(Growing::new(names())), Language::ENGLISH).expect("it opens");
     for path in paths {
         query.add(path).expect("it is there");
     }
-    let mut source = Growing(0, names());
+    let mut source = Growing::new(names());
     let request = query.request();
     let mut times = [const { Vec::new() }; 4];
     let counters = u64::from(INSTANCES) * ASKED as u64;

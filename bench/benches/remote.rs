@@ -10,10 +10,10 @@ mod blocks;
 mod hosts;
 #[path = "remote/rows.rs"]
 mod rows;
-#[path = "remote/running.rs"]
-mod running;
 #[path = "remote/servers.rs"]
 mod servers;
+#[path = "remote/times.rs"]
+mod times;
 
 use servers::Net;
 use tallymon_bench::Parts;

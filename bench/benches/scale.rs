@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use tallymon::Query;
 use tallymon_bench::idle::Idle;
-use tallymon_bench::{COUNTERS, Parts, cpu_time, layout, write};
-use tallymon_core::block::{BlockWriter, Snapshot, WriteHeader};
+use tallymon_bench::{Growing, Parts, cpu_time};
+use tallymon_core::block::{BlockWriter, WriteHeader};
 use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{Sample, Source, SourceError, ValueState};
+use tallymon_core::flow::{Sample, Source, ValueState};
 use tallymon_core::request::{Interest, Request};
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
-use tallymon_core::title::{Language, TitleIndex, Titles};
+use tallymon_core::title::{Language, TitleIndex};
 use tallymon_host::Host;
 use tallymon_linux::{Root, System};
 use tallymon_log::LogReader;
@@ -154,35 +154,14 @@ fn processes() {
     }
 }
 
-/// A block with many instances, whose values grow with every sample.
-struct Growing(u64, Vec<String>);
-
-impl Source for Growing {
-    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
-        let mut buffer = Vec::new();
-        self.0 += 1;
-        write(&mut buffer, &layout(), &self.1, self.0);
-        Ok(Snapshot::new(buffer)?)
-    }
-
-    fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
-        let mut titles = Titles::new();
-        titles.insert_name(TitleIndex(1_998), "Worker");
-        for counter in 0..COUNTERS {
-            titles.insert_name(TitleIndex(2_000 + 2 * counter as u32), format!("Counter {counter}"));
-        }
-        Ok(titles)
-    }
-}
-
 /// One counter of each instance; what the source itself takes is measured alone and taken off.
 fn query() {
     for size in sizes(50_000) {
         let names = || (0..size).map(|n| format!("worker-{n}")).collect();
-        let mut query = Query::new(Box::new(Growing(0, names())), Language::ENGLISH).expect("it opens");
+        let mut query = Query::new(Box::new(Growing::new(names())), Language::ENGLISH).expect("it opens");
         query.add(r"\Worker(*)\Counter 0").expect("it is there");
         let request = query.request();
-        let mut source = Growing(0, names());
+        let mut source = Growing::new(names());
         let mut sum = 0.0;
         let mut times: Vec<Duration> = (0..=ROUNDS)
             .map(|_| {

@@ -4,14 +4,19 @@
 pub mod big;
 pub mod child;
 pub mod idle;
+pub mod running;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tallymon_core::block::{BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, WriteHeader};
+use tallymon_core::block::{
+    BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
+};
 use tallymon_core::counter::CounterType;
+use tallymon_core::flow::{Source, SourceError};
+use tallymon_core::request::Request;
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
-use tallymon_core::title::TitleIndex;
+use tallymon_core::title::{Language, TitleIndex, Titles};
 
 /// Instances of the block.
 pub const INSTANCES: u32 = 1_000;
@@ -114,6 +119,35 @@ pub fn write(buffer: &mut Vec<u8>, layout: &ObjectLayout<'static>, names: &[Stri
         }
     }
     writer.finish().expect("the buffer grows")
+}
+
+/// A block whose values grow by one round with every sample.
+#[derive(Debug)]
+pub struct Growing(u64, Vec<String>);
+
+impl Growing {
+    /// One with these instances.
+    pub const fn new(names: Vec<String>) -> Growing {
+        Growing(0, names)
+    }
+}
+
+impl Source for Growing {
+    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
+        let mut buffer = Vec::new();
+        self.0 += 1;
+        write(&mut buffer, &layout(), &self.1, self.0);
+        Ok(Snapshot::new(buffer)?)
+    }
+
+    fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
+        let mut titles = Titles::new();
+        titles.insert_name(TitleIndex(1_998), "Worker");
+        for counter in 0..COUNTERS {
+            titles.insert_name(TitleIndex(2_000 + 2 * counter as u32), format!("Counter {counter}"));
+        }
+        Ok(titles)
+    }
 }
 
 /// The target folder of the workspace.

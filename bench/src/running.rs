@@ -1,19 +1,35 @@
 //! Programs that end with the benchmark, and what they used.
 
 use std::collections::BTreeSet;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Longer than any program takes to listen on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that is ended with this.
-pub(crate) struct Running(pub(crate) Child);
+#[derive(Debug)]
+pub struct Running(pub Child);
 
 impl Running {
-    pub(crate) fn start(command: &mut Command) -> Running {
+    /// Starts it.
+    ///
+    /// # Panics
+    ///
+    /// It can not be started.
+    pub fn start(command: &mut Command) -> Running {
         Running(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    /// Its process id.
+    pub fn id(&self) -> u32 {
         self.0.id()
+    }
+
+    /// Processor time of all its threads so far.
+    pub fn cpu(&self) -> Duration {
+        Group::of([self.id()]).cpu()
     }
 }
 
@@ -26,11 +42,16 @@ impl Drop for Running {
 
 /// Processes that work together.
 #[derive(Debug, Default)]
-pub(crate) struct Group(BTreeSet<u32>);
+pub struct Group(BTreeSet<u32>);
 
 impl Group {
+    /// These processes.
+    pub fn of(pids: impl IntoIterator<Item = u32>) -> Group {
+        Group(pids.into_iter().collect())
+    }
+
     /// A process, and all that it started.
-    pub(crate) fn below(root: u32) -> Group {
+    pub fn below(root: u32) -> Group {
         let mut known = BTreeSet::from([root]);
         let pairs: Vec<(u32, u32)> = processes().filter_map(|pid| Some((pid, parent(pid)?))).collect();
         loop {
@@ -45,7 +66,7 @@ impl Group {
     }
 
     /// The processes with this text in their arguments, and all that they started.
-    pub(crate) fn named(text: &str) -> Group {
+    pub fn named(text: &str) -> Group {
         let mut known = BTreeSet::new();
         for pid in processes().filter(|pid| *pid != std::process::id()) {
             let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -57,13 +78,13 @@ impl Group {
     }
 
     /// These processes without some others.
-    pub(crate) fn without(mut self, other: &Group) -> Group {
+    pub fn without(mut self, other: &Group) -> Group {
         self.0.retain(|pid| !other.0.contains(pid));
         self
     }
 
     /// Processor time of all their threads so far.
-    pub(crate) fn cpu(&self) -> Duration {
+    pub fn cpu(&self) -> Duration {
         let tasks = self.0.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok());
         let nanoseconds = tasks.flatten().filter_map(|task| {
             let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
@@ -84,23 +105,25 @@ fn parent(pid: u32) -> Option<u32> {
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The median and the mean of some times, in microseconds.
-pub(crate) fn mean(times: Vec<Duration>) -> String {
-    let mean = times.iter().sum::<Duration>().checked_div(times.len() as u32).unwrap_or_default();
-    let middle = middle(times);
-    match middle.split_once(' ') {
-        Some((median, _)) => format!("{median} ({:.0})", 1e6 * mean.as_secs_f64()),
-        None => middle,
-    }
+/// A port that was free a moment ago.
+///
+/// # Panics
+///
+/// No port is free.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has an address").port()
 }
 
-/// The median and the best of some times, in microseconds.
-pub(crate) fn middle(mut times: Vec<Duration>) -> String {
-    times.sort();
-    match (times.get(times.len() / 2), times.first()) {
-        (Some(median), Some(best)) => {
-            format!("{:.0} ({:.0})", 1e6 * median.as_secs_f64(), 1e6 * best.as_secs_f64())
-        }
-        _ => "-".to_string(),
+/// Waits for a server of this machine to listen at a port.
+///
+/// # Panics
+///
+/// It does not listen within a minute.
+pub fn wait_for(port: u16) {
+    let (begin, at) = (Instant::now(), SocketAddr::from(([127, 0, 0, 1], port)));
+    while TcpStream::connect(at).is_err() {
+        assert!(begin.elapsed() < PATIENCE, "nothing listens at port {port}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

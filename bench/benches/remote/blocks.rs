@@ -5,8 +5,9 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::running::{Group, Running, middle};
 use crate::servers::{Net, Sshd, Tls};
+use crate::times::middle;
+use tallymon_bench::running::{Group, Running};
 
 const BLOCKS: usize = 300;
 const GREETING: &[u8; 12] = b"TALLYMON\x01\0\x01\0";

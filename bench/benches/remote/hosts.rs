@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::running::{Group, Running};
 use crate::servers::{Net, Tls};
+use tallymon_bench::running::{Group, Running};
 
 const HOSTS: usize = 500;
 /// A server lets a peer have 32 connections, and 16 at a time show their keys.

@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::running::{Group, Running, mean};
 use crate::servers::{Net, Relay, Samba, Sshd, Tls};
+use crate::times::mean;
+use tallymon_bench::running::{Group, Running};
 
 const ROWS: usize = 200;
 const INTERVAL: Duration = Duration::from_millis(40);

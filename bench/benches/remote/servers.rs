@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tallymon_bench::running::{Running, free_port, wait_for};
 use tallymon_testkit::{Scratch, skip};
-
-use crate::running::Running;
 
 const PASSWORD: &str = "Pass word #1";
 
@@ -127,7 +126,7 @@ impl Sshd {
         let file = net.file("sshd.settings", &text, 0o600);
         let program =
             Running::start(Command::new(sshd).args(["-D", "-e", "-f"]).arg(&file).stderr(Stdio::null()));
-        wait(port);
+        wait_for(port);
         let relay = Relay::start(port);
         let text = format!(
             "Host far\nHostName 127.0.0.1\nPort {}\nIdentityFile {folder}/user\nIdentitiesOnly yes\n\
@@ -194,7 +193,7 @@ impl Samba {
         let mut command = Command::new(smbd);
         command.arg("-s").arg(&file).args(["-F", "--no-process-group"]).stdin(Stdio::null());
         let program = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
-        wait(port);
+        wait_for(port);
         net.file("root/credentials", &format!("nobody@* {PASSWORD}\n"), 0o600);
         net.file("password", PASSWORD, 0o600);
         Some(Samba { program, folder, relay: Relay::start(port) })
@@ -260,18 +259,4 @@ fn pass(mut from: TcpStream, mut to: TcpStream, times: &Mutex<Vec<Instant>>) {
         }
     }
     let _ = to.shutdown(std::net::Shutdown::Write);
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it has an address").port()
-}
-
-/// Waits for a server to listen.
-fn wait(port: u16) {
-    let begin = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "nothing listens at port {port}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
