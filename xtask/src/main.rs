@@ -20,7 +20,7 @@
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
 //! | `clr-stress [--runs N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
-//! | `engines` | newer receivers of metrics (Prometheus 3, VictoriaMetrics), fetched, and the tests that send to them |
+//! | `engines` | newer receivers of metrics (Prometheus 3, VictoriaMetrics), fetched, and the tests with them |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 //! | `bench --compare REV [--turns N] [--instructions] [JOB...]` | another revision and these files, in turns |
 

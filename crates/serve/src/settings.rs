@@ -1,5 +1,5 @@
-//! Settings files: those of the monitor, and views that Windows' Performance Monitor saved. The page opens and
-//! saves them.
+//! Settings files: those of the monitor, and views that Windows' Performance Monitor saved. The page opens
+//! and saves them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -389,6 +389,26 @@ impl Server {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
         Some(Server { child, address: address.trim().trim_start_matches("http://").to_string() })
     }
+
+    /// Asks it again and again, until that is ended.
+    fn ask_on(&self) -> Asking {
+        let (going, over) = std::sync::mpsc::channel::<()>();
+        let address = self.address.clone();
+        Asking { going, thread: std::thread::spawn(move || ask_on(&address, &over)) }
+    }
+}
+
+/// A thread that asks a server.
+struct Asking {
+    going: std::sync::mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Asking {
+    fn end(self) {
+        drop(self.going);
+        self.thread.join().unwrap();
+    }
 }
 
 impl Drop for Server {
@@ -450,9 +470,7 @@ fn requests_are_shown_again_when_another_reader_left() {
     let folder = Folder::new();
     let Some(server) = Server::start(&folder) else { return };
     let pid = server.child.id().to_string();
-    let (going, over) = std::sync::mpsc::channel::<()>();
-    let address = server.address.clone();
-    let asking = std::thread::spawn(move || ask_on(&address, &over));
+    let asking = server.ask_on();
     let mut first = clean(TALLY);
     first.args(["prof", "http", &pid, "--duration", "12s", "--every", "250ms", "--json"]);
     let mut first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -485,8 +503,7 @@ fn requests_are_shown_again_when_another_reader_left() {
     std::io::Read::read_to_string(first.stderr.as_mut().unwrap(), &mut words).unwrap();
     assert!(first.wait().unwrap().success(), "{words}");
     has(&words, &["after the start are missing: another reader of the program took them"]);
-    drop(going);
-    asking.join().unwrap();
+    asking.end();
 }
 
 #[test]
@@ -494,9 +511,7 @@ fn requests_of_a_running_server_are_shown() {
     let folder = Folder::new();
     let Some(server) = Server::start(&folder) else { return };
     let pid = server.child.id().to_string();
-    let (going, over) = std::sync::mpsc::channel::<()>();
-    let address = server.address.clone();
-    let asking = std::thread::spawn(move || ask_on(&address, &over));
+    let asking = server.ask_on();
     let json = tally(&["prof", "http", &pid, "--duration", "3s", "--json"]).json();
     let rows = json["rows"].as_array().unwrap();
     let row = |what: &str| rows.iter().find(|row| row["what"] == what).unwrap_or_else(|| panic!("{json}"));
@@ -509,8 +524,7 @@ fn requests_of_a_running_server_are_shown() {
     let text = tally(&["prof", "http", &pid, "--duration", "2s", "--every", "500ms", "--rows", "1"]).data();
     has(&text, &[" requests in ", "server: 200 GET /orders/{id}", "1 more; --rows shows them"]);
     assert!(text.matches(" requests in ").count() >= 3, "{text}");
-    drop(going);
-    asking.join().unwrap();
+    asking.end();
     // Nothing of it is a database.
     has(&tally(&["prof", "db", &pid, "--duration", "500ms"]).data(), &["0 commands in "]);
     drop(server);

@@ -6,8 +6,8 @@ use tallymon_log::Notes;
 
 /// The faults, and the bytes of those that were counted: the same place may be read several times.
 ///
-/// At most [`Met::MOST`] places are counted, and a reader names at most [`Notes::MOST`]: a log with more faults
-/// has a count that is too small.
+/// At most [`Met::MOST`] places are counted, and a reader names at most [`Notes::MOST`]: a log with more
+/// faults has a count that is too small.
 #[derive(Debug, Default)]
 pub(super) struct Met {
     pub(super) notes: Notes,

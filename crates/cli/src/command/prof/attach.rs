@@ -194,6 +194,11 @@ pub(super) fn requests(
         copy.end_gap(copy.duration);
         copy
     };
+    // The program may have ended. What was seen until then is the result.
+    let until_now = |error: &dyn std::fmt::Display| {
+        say(format_args!("process {}: {error}; these are the requests until then", program.pid));
+        copy()
+    };
     let mut next = every.map(|every| begun + every);
     let (mut pause, mut earliest) = (AGAIN.0, begun + AGAIN.0);
     let mut is_first = true;
@@ -201,11 +206,7 @@ pub(super) fn requests(
         let mut stream = match program.start(&session, PATIENCE) {
             Ok(stream) => stream,
             Err(error) if is_first => return Err(failure(&error)),
-            // The program may have ended. What was seen until then is the result.
-            Err(error) => {
-                say(format_args!("process {}: {error}; these are the requests until then", program.pid));
-                return Ok(copy());
-            }
+            Err(error) => return Ok(until_now(&error)),
         };
         stream.set_patience(duration.saturating_add(PATIENCE));
         lock().begin_again(passed());
@@ -225,10 +226,7 @@ pub(super) fn requests(
         let (result, End { enough, at }) = read(stream, left, &stop, work, &mut meanwhile)?;
         match result {
             Err(error) if is_first => return Err(unreadable(program.pid, &error)),
-            Err(error) => {
-                say(format_args!("process {}: {error}; these are the requests until then", program.pid));
-                return Ok(copy());
-            }
+            Err(error) => return Ok(until_now(&error)),
             Ok(()) => {}
         }
         is_first = false;
