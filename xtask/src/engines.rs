@@ -6,9 +6,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::{cargo, run as execute, target_folder};
+use crate::{cargo, output, run as execute, target_folder};
 
 /// What is fetched: a version of Debian, a package, and the program in it.
 const ENGINES: [(&str, &str, &str); 2] =
@@ -84,13 +84,4 @@ fn fetch(folder: &Path, version: &str, package: &str) -> Result<(), String> {
     execute(Command::new("dpkg-deb").arg("-x").arg(&file).arg(folder))?;
     println!("{} of Debian {version}", file.file_name().unwrap_or_default().display());
     fs::remove_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))
-}
-
-fn output(command: &mut Command) -> Result<String, String> {
-    let output =
-        command.stderr(Stdio::inherit()).output().map_err(|error| format!("{command:?}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{command:?}: {}", output.status));
-    }
-    String::from_utf8(output.stdout).map_err(|error| format!("{command:?}: {error}"))
 }

@@ -21,6 +21,7 @@
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
 //! | `clr-stress [--runs N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
 //! | `engines` | newer receivers of metrics (Prometheus 3, VictoriaMetrics), fetched, and the tests with them |
+//! | `samba` | the Samba of a later Debian, fetched, and the tests of other machines with it; needs root |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 //! | `bench --compare REV [--turns N] [--instructions] [JOB...]` | another revision and these files, in turns |
 
@@ -38,6 +39,7 @@ mod fuzz;
 mod lint;
 mod models;
 mod newcomer;
+mod samba;
 mod shots;
 mod sick;
 mod terminal;
@@ -123,6 +125,11 @@ const TASKS: &[Task] = &[
         name: "engines",
         summary: "newer receivers of metrics, fetched from later versions of Debian, and the tests with them",
         run: engines::run,
+    },
+    Task {
+        name: "samba",
+        summary: "the Samba of a later Debian, fetched, and the tests of other machines with it (root)",
+        run: samba::run,
     },
     Task {
         name: "bench",
@@ -216,6 +223,16 @@ fn run(command: &mut Command) -> Result<(), String> {
     eprintln!("+ {}", show(command));
     let status = command.status().map_err(|error| format!("{} did not start: {error}", show(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{} failed: {status}", show(command))) }
+}
+
+/// Runs a command, and returns what it prints.
+fn output(command: &mut Command) -> Result<String, String> {
+    let shown = show(command);
+    let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{shown} failed: {}", String::from_utf8_lossy(&output.stderr).trim_end()));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("{shown} printed bytes that are no text"))
 }
 
 fn show(command: &Command) -> String {

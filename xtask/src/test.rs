@@ -95,6 +95,7 @@ const ALL: &[&[&str]] = &[
     &["dist", "--twice", "--check"],
     &["newcomer"],
     &["engines"],
+    &["samba"],
 ];
 
 /// Runs everything that compares with other programs and systems, however long it takes; a failure does not

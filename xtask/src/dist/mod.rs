@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use self::files::Tree;
-use crate::{cargo, root, target_folder};
+use crate::{cargo, output, root, target_folder};
 
 /// The oldest C library on which the programs run.
 const GLIBC: &str = "2.31";
@@ -240,16 +240,6 @@ fn needs_old_library(file: &Path) -> Result<(), String> {
 
 fn version(text: &str) -> Vec<u32> {
     text.split('.').filter_map(|part| part.parse().ok()).collect()
-}
-
-/// Runs a command, and returns what it prints.
-fn output(command: &mut Command) -> Result<String, String> {
-    let shown = crate::show(command);
-    let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{shown} failed: {}", String::from_utf8_lossy(&output.stderr).trim_end()));
-    }
-    String::from_utf8(output.stdout).map_err(|_| format!("{shown} printed bytes that are no text"))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
