@@ -4,10 +4,18 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
 
-use tallymon::{Location, Log, log::ReadOptions};
+use tallymon::log::ReadOptions;
+use tallymon::remote::tls::listen::{Keeper, Options, Server};
+use tallymon::remote::tls::pair::PairingCode;
+use tallymon::remote::tls::{Identity, KeyHash, Limits};
+use tallymon::{Location, Log};
 use tallymon_testkit::peer;
 
 #[allow(dead_code, reason = "here the program has the shared library")]
@@ -22,9 +30,9 @@ const PLAYS: &str = "TALLYMON_TEST_PLAYS_A_HOST";
 const READY: &str = "READY";
 
 /// Reads from another machine's end, until the file is gone.
-struct WhileThere(io::Stdin, PathBuf);
+struct WhileThere<R>(R, PathBuf);
 
-impl Read for WhileThere {
+impl<R: Read> Read for WhileThere<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.0.read(buffer)?;
         Ok(if self.1.exists() { count } else { 0 })
@@ -44,61 +52,159 @@ fn plays_another_machine() {
     std::process::exit(0);
 }
 
+/// What the program prints about a machine that answers until its file is gone, and one that never does.
+const EXPECTED: [&str; 22] = [
+    "connect 00000000",
+    "unknown 800007d0",
+    "dead 800007d0",
+    r"machines 00000000 \\far",
+    "objects 00000000",
+    "expand 00000000 1",
+    "validate 00000000 c0000bb9",
+    "index 00000000 4",
+    "other c0000bc3",
+    "add 00000000 00000000 00000000 800007d0 c0000bb9",
+    "open log 00000000",
+    "update 00000000",
+    "here 00000000 00000000 positive",
+    "there 00000000 00000000 positive",
+    "update 00000000",
+    "collect 00000000",
+    "here 00000000 00000000 positive",
+    "there c0000bc6 800007d0 none",
+    "update 00000000",
+    "close 00000000",
+    "remove 00000000 00000000",
+    "gone 800007d0",
+];
+
+/// A program that reads the machine `far` of a table of hosts, and the file without which that one is gone.
+struct Reader {
+    bench: Bench,
+    program: PathBuf,
+    alive: PathBuf,
+}
+
+impl Reader {
+    /// `None` where no compiler is.
+    fn new(name: &str) -> Option<Reader> {
+        let gcc = peer("gcc")?;
+        let bench = Bench::new(name);
+        let options = [SANITIZED, &["-Wall", "-Wextra"]].concat();
+        let program = bench.compile(&gcc, &options, &["tests/c/other_hosts.c"]);
+        let alive = bench.0.join("alive");
+        fs::write(&alive, "").unwrap();
+        fs::create_dir_all(bench.0.join("root")).unwrap();
+        Some(Reader { bench, program, alive })
+    }
+
+    fn file(&self, name: &str, text: &str, mode: u32) -> PathBuf {
+        let file = self.bench.0.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        file
+    }
+
+    /// Runs the program with its own programs in front of `PATH`.
+    fn check(&self) {
+        let path = format!("{}:{}", self.bench.0.join("bin").display(), std::env::var("PATH").unwrap());
+        let log = self.bench.0.join("log.blg");
+        let mut command = self.bench.run(&self.program);
+        let output = command.env("PATH", path).arg(&self.alive).arg(&log).output().unwrap();
+        assert_eq!(lines(&output), EXPECTED);
+        // The log has the columns of both machines, and this one in every record.
+        let log = Log::open(&log, &ReadOptions::default()).unwrap();
+        let of_far = log.columns().iter().filter(|column| column.path.starts_with(r"\\far\")).count();
+        let here = log.columns().iter().filter(|column| !column.path.starts_with(r"\\far\")).count();
+        assert!(of_far > 1 && here == 1, "{:?}", log.columns());
+        assert_eq!(log.summary().records, 3);
+    }
+}
+
 #[test]
 fn a_machine_that_goes_costs_only_its_own_counters() {
-    let Some(gcc) = peer("gcc") else { return };
-    let bench = Bench::new("other-hosts");
-    let program =
-        bench.compile(&gcc, &[SANITIZED, &["-Wall", "-Wextra"]].concat(), &["tests/c/other_hosts.c"]);
-    let alive = bench.0.join("alive");
-    fs::write(&alive, "").unwrap();
-    fs::create_dir_all(bench.0.join("root")).unwrap();
-    fs::create_dir_all(bench.0.join("bin")).unwrap();
-    fs::write(bench.0.join("root/hosts"), "far ssh://far\ndead ssh://dead\n").unwrap();
+    let Some(reader) = Reader::new("other-hosts") else { return };
+    reader.file("root/hosts", "far ssh://far\ndead ssh://dead\n", 0o644);
     let script = format!(
         "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\n\
          [ \"$2\" = far ] && [ -e '{alive}' ] || exit 255\n\
          {PLAYS}='{alive}' '{this}' --exact plays_another_machine --nocapture | {{\n\
          while read -r line; do [ \"${{line##* }}\" = {READY} ] && exec cat; done; }}\n",
-        alive = alive.display(),
+        alive = reader.alive.display(),
         this = std::env::current_exe().unwrap().display(),
     );
-    let ssh = bench.0.join("bin/ssh");
-    fs::write(&ssh, script).unwrap();
-    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bench.0.join("bin").display(), std::env::var("PATH").unwrap());
-    let log = bench.0.join("log.blg");
-    let output = bench.run(&program).env("PATH", path).arg(&alive).arg(&log).output().unwrap();
-    let said = lines(&output);
-    let expected = [
-        "connect 00000000",
-        "unknown 800007d0",
-        "dead 800007d0",
-        r"machines 00000000 \\far",
-        "objects 00000000",
-        "expand 00000000 1",
-        "validate 00000000 c0000bb9",
-        "index 00000000 4",
-        "other c0000bc3",
-        "add 00000000 00000000 00000000 800007d0 c0000bb9",
-        "open log 00000000",
-        "update 00000000",
-        "here 00000000 00000000 positive",
-        "there 00000000 00000000 positive",
-        "update 00000000",
-        "collect 00000000",
-        "here 00000000 00000000 positive",
-        "there c0000bc6 800007d0 none",
-        "update 00000000",
-        "close 00000000",
-        "remove 00000000 00000000",
-        "gone 800007d0",
-    ];
-    assert_eq!(said, expected);
-    // The log has the columns of both machines, and this one in every record.
-    let log = Log::open(&log, &ReadOptions::default()).unwrap();
-    let of_far = log.columns().iter().filter(|column| column.path.starts_with(r"\\far\")).count();
-    let here = log.columns().iter().filter(|column| !column.path.starts_with(r"\\far\")).count();
-    assert!(of_far > 1 && here == 1, "{:?}", log.columns());
-    assert_eq!(log.summary().records, 3);
+    reader.file("bin/ssh", &script, 0o755);
+    reader.check();
+}
+
+/// Lets in whoever has this key.
+#[derive(Debug)]
+struct Knows(KeyHash);
+
+impl Keeper for Knows {
+    fn client(&self, key: &KeyHash) -> Option<String> {
+        (*key == self.0).then(|| "desk".to_string())
+    }
+
+    fn begin_try(&self) -> Result<Option<PairingCode>, String> {
+        Ok(None)
+    }
+
+    fn pair(&self, _: &PairingCode, _: &KeyHash, _: &str) -> Result<String, String> {
+        Err("no code is open".to_string())
+    }
+}
+
+/// Passes bytes on to a server and back, as long as the file is there. Returns its port.
+fn relay(server: SocketAddr, alive: PathBuf) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            if !alive.exists() {
+                continue;
+            }
+            let there = TcpStream::connect(server).unwrap();
+            let (mut from, mut to) = (there.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || io::copy(&mut from, &mut to));
+            let mut from = WhileThere(client, alive.clone());
+            thread::spawn(move || {
+                let mut to = &there;
+                let _ = io::copy(&mut from, &mut to);
+                let _ = from.0.shutdown(Shutdown::Both);
+                let _ = there.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_machine_over_tls_that_goes_costs_only_its_own_counters() {
+    let Some(reader) = Reader::new("other-hosts-tls") else { return };
+    let own = Identity::new_pem("desk").unwrap();
+    let key = Identity::from_pem(&own).unwrap().hash();
+    let identity = Identity::from_pem(&Identity::new_pem("far").unwrap()).unwrap();
+    let far = identity.hash();
+    let server = Server::bind(Options {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        identity,
+        name: "far".to_string(),
+        keeper: Arc::new(Knows(key)),
+        open: Box::new(|| tallymon::open(&Location::Local)),
+        limits: Limits::default(),
+        report: Box::new(|event| eprintln!("{event}")),
+    })
+    .unwrap();
+    let port = relay(server.address(), reader.alive.clone());
+    // It ends with this program.
+    thread::spawn(move || server.run(&AtomicBool::new(false)));
+    let (address, nobody) = (format!("tls://127.0.0.1:{port}"), "tls://127.0.0.1:1");
+    reader.file("root/hosts", &format!("far {address}\ndead {nobody}\n"), 0o644);
+    reader.file("root/user/remote/identity.pem", &own, 0o600);
+    let servers = format!("server far {far} {address}\nserver dead {far} {nobody}\n");
+    reader.file("root/user/remote/peers", &servers, 0o600);
+    fs::set_permissions(reader.bench.0.join("root/user/remote"), fs::Permissions::from_mode(0o700)).unwrap();
+    reader.check();
 }
