@@ -1,13 +1,21 @@
 //! A block by itself: the frames of `docs/formats/frames.md`, asked for one after the other.
 
+use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tallymon::core::flow::Source;
+use tallymon::core::request::Request;
+use tallymon::remote::peer::PeerSource;
+use tallymon::remote::tls::{self, Identity};
+use tallymon::remote::{Address, TlsAddress};
+use tallymon_bench::running::{Group, Running};
+
 use crate::servers::{Net, Sshd, Tls};
 use crate::times::middle;
-use tallymon_bench::running::{Group, Running};
 
 const BLOCKS: usize = 300;
 const GREETING: &[u8; 12] = b"TALLYMON\x01\0\x01\0";
@@ -29,6 +37,12 @@ pub(crate) fn run(net: &Net) {
     openssl.args(["s_client", "-quiet", "-connect", &format!("127.0.0.1:{}", tls.port), "-tls1_3"]);
     openssl.args(["-alpn", "tallymon/1", "-cert"]).arg(&identity).arg("-key").arg(&identity);
     ways.push(Way::new("TLS, by openssl s_client", &mut openssl, Some(tls.program.id())));
+    ways.push(Way {
+        name: "TLS, by this library",
+        talk: Talk::Library(Box::new(library(&tls, &identity))),
+        client: Group::of([std::process::id()]),
+        behind: Some(Group::below(tls.program.id())),
+    });
     println!(
         "A block in frames, µs: median (best) of {BLOCKS}, in turns; and how much longer than by a pipe"
     );
@@ -39,15 +53,45 @@ pub(crate) fn run(net: &Net) {
     println!();
 }
 
+/// The source that a reader has of a server, which also compares what it gets with the format.
+fn library(server: &Tls, identity: &Path) -> PeerSource {
+    let pem = fs::read_to_string(identity).expect("pairing made it");
+    let identity = Identity::from_pem(&pem).expect("it is ours");
+    let address: TlsAddress = match format!("tls://127.0.0.1:{}", server.port).parse() {
+        Ok(Address::Tls(address)) => address,
+        other => panic!("no address of TLS: {other:?}"),
+    };
+    tls::source(address, identity, server.key, Duration::from_secs(10))
+}
+
+/// Who asks a server for frames.
+enum Talk {
+    Program(Program),
+    Library(Box<PeerSource>),
+}
+
+impl Talk {
+    /// Asks for the objects of a request; the bytes of the answer.
+    fn ask(&mut self, request: &str) -> usize {
+        match self {
+            Talk::Program(program) => program.ask(request),
+            Talk::Library(source) => {
+                let block = source.snapshot(&Request::parse(request)).expect("it answers");
+                block.bytes().len()
+            }
+        }
+    }
+}
+
 /// A server of frames behind a program.
-struct Talk {
+struct Program {
     program: Running,
     input: ChildStdin,
     output: ChildStdout,
 }
 
-impl Talk {
-    fn start(command: &mut Command) -> Talk {
+impl Program {
+    fn start(command: &mut Command) -> Program {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut program = Running::start(command);
         let mut input = program.0.stdin.take().expect("it is a pipe");
@@ -56,7 +100,7 @@ impl Talk {
         output.read_exact(&mut greeting).unwrap_or_else(|error| panic!("{command:?}: {error}"));
         assert_eq!(&greeting, GREETING);
         input.write_all(GREETING).expect("it reads");
-        Talk { program, input, output }
+        Program { program, input, output }
     }
 
     /// Asks for the objects of a request; the bytes of the answer.
@@ -88,9 +132,9 @@ struct Way {
 
 impl Way {
     fn new(name: &'static str, command: &mut Command, server: Option<u32>) -> Way {
-        let talk = Talk::start(command);
-        let client = Group::below(talk.program.id());
-        Way { name, talk, client, behind: server.map(Group::below) }
+        let program = Program::start(command);
+        let client = Group::below(program.program.id());
+        Way { name, talk: Talk::Program(program), client, behind: server.map(Group::below) }
     }
 
     fn cpu(&self) -> [Duration; 2] {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tallymon::remote::tls::KeyHash;
 use tallymon_bench::running::{Running, free_port, wait_for};
 use tallymon_testkit::{Scratch, skip};
 
@@ -60,6 +61,8 @@ fn program(root: &str, net: &Net) -> Command {
 pub(crate) struct Tls {
     pub(crate) program: Running,
     pub(crate) port: u16,
+    /// Its key.
+    pub(crate) key: KeyHash,
     /// The reader's way to it.
     pub(crate) relay: Relay,
 }
@@ -72,9 +75,11 @@ impl Tls {
         let mut line = String::new();
         let output = server.0.stdout.take().expect("it is a pipe");
         BufReader::new(output).read_line(&mut line).expect("the server says its address");
-        let address = line.split_whitespace().next().and_then(|place| place.rsplit_once(':'));
+        let mut words = line.split_whitespace();
+        let address = words.next().and_then(|place| place.rsplit_once(':'));
         let port = address.and_then(|(_, port)| port.parse().ok()).expect("the address has a port");
-        Tls { program: server, port, relay: Relay::start(port) }
+        let key = words.next().and_then(|key| key.parse().ok()).expect("the line has a key");
+        Tls { program: server, port, key, relay: Relay::start(port) }
     }
 
     /// Lets the reader in at a port of this machine.

@@ -25,6 +25,12 @@ pub const VERSION: u16 = 1;
 /// The longest frame: as much as Windows lets one answer of a registry have.
 pub const MOST_BYTES: u32 = 64 << 20;
 
+/// So much of a body is written together with its length.
+const TOGETHER: usize = 16 << 10;
+
+/// So much memory is taken for a body because its length says so. More is taken as its bytes come.
+const BELIEVED: usize = 256 << 10;
+
 /// The first bytes of a greeting.
 const MAGIC: [u8; 8] = *b"TALLYMON";
 
@@ -204,8 +210,10 @@ pub fn write_frame(out: &mut (impl Write + ?Sized), body: &[u8]) -> Result<(), F
     if length > MOST_BYTES {
         return Err(FrameError::TooLong { length, longest: MOST_BYTES });
     }
-    out.write_all(&length.to_le_bytes())?;
-    out.write_all(body)?;
+    // The length by itself would be a message of its own, for which the other side wakes up.
+    let (begin, rest) = body.split_at(body.len().min(TOGETHER));
+    out.write_all(&[&length.to_le_bytes()[..], begin].concat())?;
+    out.write_all(rest)?;
     Ok(out.flush()?)
 }
 
@@ -234,9 +242,9 @@ pub(crate) fn read_frame_of(input: &mut (impl Read + ?Sized), longest: u32) -> R
     if length > longest {
         return Err(FrameError::TooLong { length, longest });
     }
-    let mut body = Vec::new();
-    input.take(length.into()).read_to_end(&mut body)?;
     let needed = usize::try_from(length).unwrap_or(usize::MAX);
+    let mut body = Vec::with_capacity(needed.min(BELIEVED));
+    input.take(length.into()).read_to_end(&mut body)?;
     if body.len() == needed { Ok(body) } else { Err(FrameError::Cut { needed, found: body.len() }) }
 }
 

@@ -1,6 +1,6 @@
 //! A peer that is reached over TLS.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -93,8 +93,36 @@ struct Shared {
 
 enum Stage {
     Waiting(Box<ClientConnection>),
-    Open(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Open(Box<Stream>),
     Failed,
+}
+
+type Stream = StreamOwned<ClientConnection, Socket>;
+
+/// A socket of which rustls, which asks for 4 KiB at a time, gets many without a system call.
+struct Socket(BufReader<TcpStream>);
+
+/// How much is read at once: one record of TLS at least.
+const PART: usize = 32 << 10;
+
+impl Read for Socket {
+    fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
+        self.0.read(part)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        self.0.get_ref().write(part)
+    }
+
+    fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.0.get_ref().write_vectored(parts)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.get_ref().flush()
+    }
 }
 
 /// One direction.
@@ -129,10 +157,7 @@ impl Drop for TlsConnection {
 
 impl Shared {
     /// Does something with the open connection.
-    fn with<T>(
-        &self,
-        act: impl FnOnce(&mut StreamOwned<ClientConnection, TcpStream>) -> io::Result<T>,
-    ) -> io::Result<T> {
+    fn with<T>(&self, act: impl FnOnce(&mut Stream) -> io::Result<T>) -> io::Result<T> {
         let mut stage = lock(&self.stage);
         if let Stage::Waiting(_) = &*stage
             && let Stage::Waiting(connection) = std::mem::replace(&mut *stage, Stage::Failed)
@@ -143,14 +168,14 @@ impl Shared {
         act(stream).inspect_err(|error| self.note(error))
     }
 
-    fn open(&self, connection: ClientConnection) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+    fn open(&self, connection: ClientConnection) -> io::Result<Stream> {
         let socket = connect(&self.address, self.timeout)?;
         socket.set_nodelay(true)?;
         *lock(&self.socket) = Some(socket.try_clone()?);
         if self.is_over.load(Ordering::Acquire) {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        let mut stream = StreamOwned::new(connection, socket);
+        let mut stream = StreamOwned::new(connection, Socket(BufReader::with_capacity(PART, socket)));
         stream.conn.complete_io(&mut stream.sock)?;
         Ok(stream)
     }

@@ -95,6 +95,10 @@ impl Write for Timed {
         self.stream.write(part).map_err(late)
     }
 
+    fn write_vectored(&mut self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.stream.write_vectored(parts).map_err(late)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
