@@ -264,7 +264,8 @@ fn a_session_goes_on_without_its_log_and_says_so() {
     // A name of a socket is shorter than one of a session may be.
     store.stop("gone").unwrap();
     end.recv().unwrap().unwrap();
-    assert_eq!(store.status("gone").errors, 1);
+    let status = store.status("gone");
+    assert_eq!(status.errors, 1, "{:?}", status.last_error);
     assert!(records(&settings.segment(2)) > 0);
 }
 

@@ -203,16 +203,17 @@ impl RollingRecorder {
         own: Option<(&Snapshot, (FileTime, FileTime))>,
         others: &[HostSnapshot],
     ) -> Result<(), LogError> {
-        if let Some(segment) = &mut self.current
-            && let Some(words) = segment.recorder.trouble()
-        {
-            let words = format!("{}: {words}; the next log begins", segment.recorder.path().display());
-            self.troubles.push(words);
-            // It is not completed: what is left of it stays as it is.
-            self.end_segment();
-        }
         self.open()?;
         let minutes = self.zone.minutes(time);
+        let Some(segment) = &mut self.current else { return Ok(()) };
+        let written = segment.recorder.record_all(time, minutes, own, others);
+        let trouble = if written.is_err() { segment.recorder.trouble() } else { None };
+        let Some(words) = trouble else { return written };
+        let words = format!("{}: {words}; the next log begins", segment.recorder.path().display());
+        self.troubles.push(words);
+        // It is not completed: what is left of it stays as it is.
+        self.end_segment();
+        self.open()?;
         match &mut self.current {
             Some(segment) => segment.recorder.record_all(time, minutes, own, others),
             None => Ok(()),
