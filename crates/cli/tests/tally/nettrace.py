@@ -154,14 +154,16 @@ class Check:
             provider, event, _ = self.metadata[kind]
             # What a session says at its end has numbers of its own.
             if not provider.endswith("Rundown") and provider != "Microsoft-DotNETCore-EventPipe":
-                # A thread whose last event was read long ago begins again with 0.
-                least = self.least.get(capture, sequence) if sequence else 0
+                # A thread whose last event was read long ago begins again with 0. An event that was written just then has
+                # the number before it.
+                again = sequence in (0, (1 << 32) - 1)
+                least = sequence if again else self.least.get(capture, sequence)
                 step = (sequence - least) % (1 << 32)
                 # A sequence point may be one ahead of an event that was written just then.
                 assert step < 1 << 31 or step == (1 << 32) - 1, (
                     f"{provider}/{event}, thread {capture}: event {sequence}, not from {least} on")
                 self.dropped += step if step < 1 << 31 else 0
-                self.least[capture] = sequence + 1
+                self.least[capture] = (sequence + 1) % (1 << 32)
             self.events[f"{provider}/{event}"] += 1
             self.with_stack += bool(stack)
             self.threads.add(thread)
