@@ -3,12 +3,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use tallymon_remote::rrp::rpc::Answer;
+use tallymon_remote::rrp::seal::Seal;
 use tallymon_remote::rrp::winreg;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (cut, bytes) = input;
     let whole = Answer::to_request(1).add(bytes);
     let _ = Answer::to_bind(1).add(bytes);
+    let _ = Answer::to_request(1).add_sealed(bytes, Seal::new(&[1; 16]).as_mut());
     let (first, second) = bytes.split_at(bytes.len().min(cut.into()));
     let mut answer = Answer::to_request(1);
     let mut parts = answer.add(first);

@@ -6,12 +6,14 @@
 //! | `offer` | the first message of SMB, which offers encryption |
 //! | [`rpc`] | PDUs of DCE/RPC, without a connection |
 //! | [`winreg`] | the calls of the remote registry, without a connection |
+//! | [`seal`] | messages of RPC that are encrypted where SMB does not encrypt |
 //! | `session` | the pipe over SMB, with a deadline for each exchange |
 //! | `source` | requests as values of the performance registry |
 
 mod kerberos;
 mod offer;
 pub mod rpc;
+pub mod seal;
 mod session;
 mod source;
 pub mod winreg;

@@ -1,6 +1,9 @@
 //! DCE/RPC over a named pipe, without the pipe: connection-oriented PDUs of version 5.0, NDR, little-endian.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use super::seal::{SIGNATURE, Seal};
 
 /// The interface of the remote registry, version 1.0.
 const WINREG: [u8; 16] =
@@ -22,12 +25,21 @@ const FAULT: u8 = 3;
 const BIND: u8 = 11;
 const BIND_ACK: u8 = 12;
 const BIND_NAK: u8 = 13;
+const AUTH_3: u8 = 16;
 const FIRST: u8 = 1;
 const LAST: u8 = 2;
 
 /// Bytes of the head that all PDUs have, and of that of a response.
 const HEAD: usize = 16;
 const RESPONSE_HEAD: usize = 24;
+
+/// Bytes in front of what a login or a signature has in a PDU, and what they begin with: NTLM, and everything
+/// sealed.
+const TRAILER: usize = 8;
+const SEALED_BY_NTLM: [u8; 2] = [10, 6];
+
+/// A sealed stub has a multiple of so many bytes.
+const BLOCK: usize = 16;
 
 /// Why bytes are no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +62,10 @@ pub enum RpcError {
     Fault(u32),
     /// The answer is longer than any may be.
     TooLong,
+    /// The server does not log in at the level of RPC.
+    NoLogin,
+    /// The answer is not sealed, or somebody changed it.
+    Seal,
 }
 
 impl fmt::Display for RpcError {
@@ -67,6 +83,10 @@ impl fmt::Display for RpcError {
                 f.write_str("the server denies access to the remote registry (RPC fault 5)")
             }
             RpcError::Fault(status) => write!(f, "the server reports RPC fault 0x{status:08x}"),
+            RpcError::NoLogin => f.write_str("the server takes no login at the level of RPC"),
+            RpcError::Seal => {
+                f.write_str("an answer of RPC has no seal, or a wrong one: it was changed on its way")
+            }
             RpcError::TooLong => write!(f, "damaged RPC answer: more than {MOST_BYTES} bytes"),
         }
     }
@@ -74,18 +94,30 @@ impl fmt::Display for RpcError {
 
 impl std::error::Error for RpcError {}
 
-fn pdu(kind: u8, call: u32, body: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(body.len().saturating_add(HEAD)).unwrap_or(u16::MAX);
+fn pdu(kind: u8, call: u32, body: &[u8], signature: usize) -> Vec<u8> {
+    let length = body.len().saturating_add(HEAD).saturating_add(signature);
     let mut pdu = vec![5, 0, kind, FIRST | LAST, 0x10, 0, 0, 0];
-    pdu.extend_from_slice(&length.to_le_bytes());
-    pdu.extend_from_slice(&[0, 0]);
+    pdu.extend_from_slice(&u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
+    pdu.extend_from_slice(&u16::try_from(signature).unwrap_or(u16::MAX).to_le_bytes());
     pdu.extend_from_slice(&call.to_le_bytes());
     pdu.extend_from_slice(body);
     pdu
 }
 
-/// The first PDU: it asks for the remote registry.
-pub fn bind(call: u32) -> Vec<u8> {
+/// A PDU with a message of a login.
+fn with_login(kind: u8, call: u32, mut body: Vec<u8>, message: &[u8]) -> Vec<u8> {
+    body.extend_from_slice(&trailer(0));
+    let mut pdu = pdu(kind, call, &body, message.len());
+    pdu.extend_from_slice(message);
+    pdu
+}
+
+fn trailer(padding: u8) -> [u8; TRAILER] {
+    let [kind, level] = SEALED_BY_NTLM;
+    [kind, level, padding, 0, 0, 0, 0, 0]
+}
+
+fn bind_body() -> Vec<u8> {
     let mut body = Vec::new();
     body.extend_from_slice(&FRAGMENT.to_le_bytes());
     body.extend_from_slice(&FRAGMENT.to_le_bytes());
@@ -95,17 +127,48 @@ pub fn bind(call: u32) -> Vec<u8> {
     body.extend_from_slice(&[1, 0, 0, 0]);
     body.extend_from_slice(&NDR);
     body.extend_from_slice(&[2, 0, 0, 0]);
-    pdu(BIND, call, &body)
+    body
 }
 
-/// A call of one fragment: the longest of ours has a few hundred bytes.
-pub fn request(call: u32, operation: u16, stub: &[u8]) -> Vec<u8> {
+/// The first PDU: it asks for the remote registry.
+pub fn bind(call: u32) -> Vec<u8> {
+    pdu(BIND, call, &bind_body(), 0)
+}
+
+/// The first PDU of a sealed connection, with the first message of a login.
+pub fn bind_with_login(call: u32, message: &[u8]) -> Vec<u8> {
+    with_login(BIND, call, bind_body(), message)
+}
+
+/// The last message of a login, which has no answer.
+pub fn end_of_login(call: u32, message: &[u8]) -> Vec<u8> {
+    with_login(AUTH_3, call, vec![0; 4], message)
+}
+
+fn request_body(operation: u16, stub: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend_from_slice(&u32::try_from(stub.len()).unwrap_or(u32::MAX).to_le_bytes());
     body.extend_from_slice(&[0, 0]);
     body.extend_from_slice(&operation.to_le_bytes());
     body.extend_from_slice(stub);
-    pdu(REQUEST, call, &body)
+    body
+}
+
+/// A call of one fragment: the longest of ours has a few hundred bytes.
+pub fn request(call: u32, operation: u16, stub: &[u8]) -> Vec<u8> {
+    pdu(REQUEST, call, &request_body(operation, stub), 0)
+}
+
+/// The same, sealed.
+pub fn sealed_request(call: u32, operation: u16, stub: &[u8], seal: &mut Seal) -> Vec<u8> {
+    let mut body = request_body(operation, stub);
+    let padded = stub.len().next_multiple_of(BLOCK);
+    let padding = padded.saturating_sub(stub.len());
+    body.resize(body.len().saturating_add(padding), 0);
+    body.extend_from_slice(&trailer(u8::try_from(padding).unwrap_or(0)));
+    let mut pdu = pdu(REQUEST, call, &body, SIGNATURE);
+    seal.close(&mut pdu, RESPONSE_HEAD, RESPONSE_HEAD.saturating_add(padded));
+    pdu
 }
 
 /// Puts an answer together from the bytes that come out of the pipe, however they are cut.
@@ -120,7 +183,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to a bind, which has no stub.
+    /// The answer to a bind: in place of a stub it has the message of a login, which is empty without one.
     pub const fn to_bind(call: u32) -> Answer {
         Answer { call, is_bind: true, pending: Vec::new(), stub: Vec::new(), has_begun: false }
     }
@@ -136,6 +199,19 @@ impl Answer {
     ///
     /// The bytes are no answer, or the server reports a fault.
     pub fn add(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RpcError> {
+        self.add_sealed(bytes, None)
+    }
+
+    /// As [`Answer::add`], on a connection that may be sealed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Answer::add`], or a fragment is not sealed as it should be.
+    pub fn add_sealed(
+        &mut self,
+        bytes: &[u8],
+        mut seal: Option<&mut Seal>,
+    ) -> Result<Option<Vec<u8>>, RpcError> {
         if self.pending.len().saturating_add(bytes.len()) > MOST_BYTES {
             return Err(RpcError::TooLong);
         }
@@ -152,10 +228,14 @@ impl Answer {
             }
             let Some(fragment) = rest.get(..length) else { break };
             let is_last = if self.is_bind {
-                check_bind(fragment, self.call)?;
+                self.stub.extend_from_slice(message_of_bind(fragment, self.call)?);
                 true
             } else {
-                let part = stub_of(fragment, self.call, !self.has_begun)?;
+                let fragment = match &mut seal {
+                    Some(seal) => Cow::Owned(open(fragment, seal)?),
+                    None => Cow::Borrowed(fragment),
+                };
+                let part = stub_of(&fragment, self.call, !self.has_begun)?;
                 if self.stub.len().saturating_add(part.stub.len()) > MOST_BYTES {
                     return Err(RpcError::TooLong);
                 }
@@ -193,6 +273,32 @@ fn head(pdu: &[u8], call: u32) -> Result<(u8, u8), RpcError> {
         return Err(RpcError::Call { wanted: call, found });
     }
     Ok((u8_at(pdu, 2, "the kind")?, u8_at(pdu, 3, "the flags")?))
+}
+
+/// Decrypts a fragment of an answer. A fault has nothing that is sealed.
+fn open(pdu: &[u8], seal: &mut Seal) -> Result<Vec<u8>, RpcError> {
+    if u8_at(pdu, 2, "the kind")? == FAULT {
+        return Ok(pdu.to_vec());
+    }
+    let signature = usize::from(u16_at(pdu, 10, "the length of the signature")?);
+    let behind = SIGNATURE.saturating_add(TRAILER);
+    let end = pdu.len().checked_sub(behind).ok_or(RpcError::Short("the signature"))?;
+    let is_sealed = pdu.get(end..).is_some_and(|trailer| trailer.starts_with(&SEALED_BY_NTLM));
+    if signature != SIGNATURE || !is_sealed {
+        return Err(RpcError::Seal);
+    }
+    let mut opened = seal.open(pdu, RESPONSE_HEAD, end)?;
+    // The length of the signature stays in the head, and so do its bytes.
+    opened.resize(pdu.len(), 0);
+    Ok(opened)
+}
+
+/// The message of a login in the answer to a bind.
+fn message_of_bind(pdu: &[u8], call: u32) -> Result<&[u8], RpcError> {
+    check_bind(pdu, call)?;
+    let length = usize::from(u16_at(pdu, 10, "the length of the login")?);
+    let begin = pdu.len().checked_sub(length).ok_or(RpcError::Short("the message of the login"))?;
+    Ok(pdu.get(begin..).unwrap_or_default())
 }
 
 fn check_bind(pdu: &[u8], call: u32) -> Result<(), RpcError> {
@@ -235,7 +341,7 @@ fn stub_of(pdu: &[u8], call: u32, is_first: bool) -> Result<Part<'_>, RpcError> 
     let mut end = pdu.len();
     if signature > 0 {
         // A trailer of 8 bytes is before the signature, and says how much padding is before it.
-        end = end.checked_sub(signature.saturating_add(8)).ok_or(RpcError::Short("the signature"))?;
+        end = end.checked_sub(signature.saturating_add(TRAILER)).ok_or(RpcError::Short("the signature"))?;
         let padding = u8_at(pdu, end.saturating_add(2), "the padding")?;
         end = end.checked_sub(padding.into()).ok_or(RpcError::Short("the padding"))?;
     }

@@ -1,6 +1,7 @@
 #![allow(clippy::arithmetic_side_effects)]
 
-use super::rpc::{Answer, RpcError, bind, request};
+use super::rpc::{Answer, RpcError, bind, request, sealed_request};
+use super::seal::Seal;
 use super::source::is_cut;
 use super::winreg::{self, Value};
 
@@ -64,6 +65,51 @@ fn a_signature_is_taken_off() {
     pdu[8..10].copy_from_slice(&length);
     pdu[10] = 16;
     assert_eq!(Answer::to_request(1).add(&pdu), Ok(Some(b"abcd1234".to_vec())));
+}
+
+/// The same response, sealed by a server.
+fn sealed(call: u32, stub: &[u8], seal: &mut Seal) -> Vec<u8> {
+    let fragments = response(call, stub, 4000).into_iter().map(|mut pdu| {
+        let padding = (pdu.len() - 24).next_multiple_of(16) - (pdu.len() - 24);
+        pdu.resize(pdu.len() + padding, 0);
+        let end = pdu.len();
+        pdu.extend_from_slice(&[10, 6, padding as u8, 0, 0, 0, 0, 0]);
+        let length = (pdu.len() as u16 + 16).to_le_bytes();
+        pdu[8..10].copy_from_slice(&length);
+        pdu[10] = 16;
+        seal.close(&mut pdu, 24, end);
+        pdu
+    });
+    fragments.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn sealed_calls_and_answers() {
+    let key = [9; 16];
+    let (mut client, mut server) = (Seal::new(&key).unwrap(), Seal::of_server(&key).unwrap());
+    let stub: Vec<u8> = (0..=255).cycle().take(10_001).collect();
+    for call in 1..4 {
+        let request = sealed_request(call, 17, b"a secret question", &mut client);
+        assert!(!request.windows(6).any(|part| part == b"secret"));
+        assert_eq!(usize::from(u16::from_le_bytes([request[8], request[9]])), request.len());
+        let end = request.len() - 24;
+        let opened = server.open(&request, 24, end).unwrap();
+        assert_eq!(&opened[24..41], b"a secret question");
+        let wire = sealed(call, &stub, &mut server);
+        let mut answer = Answer::to_request(call);
+        let (begin, rest) = wire.split_at(5000);
+        assert_eq!(answer.add_sealed(begin, Some(&mut client)), Ok(None));
+        assert_eq!(answer.add_sealed(rest, Some(&mut client)), Ok(Some(stub.clone())));
+    }
+    // An answer that is not sealed, or was changed, is none. A fault is one all the same.
+    let plain = response(4, &stub, 4000).concat();
+    assert_eq!(Answer::to_request(4).add_sealed(&plain, Some(&mut client)), Err(RpcError::Seal));
+    let mut changed = sealed(4, &stub, &mut server);
+    changed[100] ^= 1;
+    assert_eq!(Answer::to_request(4).add_sealed(&changed, Some(&mut client)), Err(RpcError::Seal));
+    let mut fault = response(4, &[5, 0, 0, 0], 100).concat();
+    fault[2] = 3;
+    assert_eq!(Answer::to_request(4).add_sealed(&fault, Some(&mut client)), Err(RpcError::Fault(5)));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
+use smb2::auth::ntlm::{NtlmAuthenticator, NtlmCredentials};
 use smb2::client::{Connection, Session as Login};
 use smb2::crypto::encryption::Cipher;
 use smb2::msg::create::{CreateDisposition, CreateRequest, CreateResponse, ImpersonationLevel, ShareAccess};
@@ -22,6 +23,7 @@ use tokio::runtime::Runtime;
 use super::kerberos::{self, KerberosError};
 use super::offer::Caller;
 use super::rpc::{self, RpcError};
+use super::seal::Seal;
 use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
 use crate::credentials::{Credentials, PasswordLogin};
@@ -52,6 +54,8 @@ struct Pipe {
     tree: TreeId,
     file: FileId,
     call: u32,
+    /// What protects the calls where SMB does not encrypt.
+    seal: Option<Seal>,
 }
 
 /// What failed, at which step.
@@ -190,9 +194,12 @@ async fn open(
     let tree = frame.header.tree_id.ok_or_else(|| smb2::Error::invalid_data("the answer names no tree"))?;
     step.set("opening the pipe winreg");
     let file = open_pipe(&connection, tree).await?;
-    let mut pipe = Pipe { connection, tree, file, call: 0 };
+    let mut pipe = Pipe { connection, tree, file, call: 0, seal: None };
     step.set("asking for the remote registry");
-    pipe.bind().await?;
+    match credentials {
+        Credentials::Password(login) if !pipe.connection.should_encrypt() => pipe.bind_sealed(login).await?,
+        _ => pipe.bind().await?,
+    }
     step.set("opening the performance registry");
     let (key, status) = winreg::opened(&pipe.call(winreg::OPEN_PERFORMANCE_DATA, &winreg::open()).await?)?;
     if status == SUCCESS { Ok((pipe, key)) } else { Err(Failed::Status(status)) }
@@ -255,7 +262,52 @@ fn good(status: NtStatus, command: Command) -> Result<(), smb2::Error> {
     if status == NtStatus::SUCCESS { Ok(()) } else { Err(smb2::Error::Protocol { status, command }) }
 }
 
+/// Begins the login of a sealed connection. smb2 offers what sealing needs.
+fn begin_login(login: &PasswordLogin) -> NtlmAuthenticator {
+    NtlmAuthenticator::new(NtlmCredentials {
+        username: login.user.clone(),
+        password: login.password.clone(),
+        domain: login.domain.clone().unwrap_or_default(),
+    })
+}
+
+/// The flags of NTLM without which nothing can be sealed as it is here: signatures, sealing, session security of
+/// the second kind, keys of 128 bits, and a key that the client chooses.
+const SEALS: u32 = 0x10 | 0x20 | 0x0008_0000 | 0x2000_0000 | 0x4000_0000;
+
+/// Whether the answer to the begin of a login allows sealing.
+fn allows_seal(challenge: &[u8]) -> bool {
+    let flags = challenge.get(20..).and_then(<[u8]>::first_chunk::<4>);
+    flags.is_some_and(|flags| u32::from_le_bytes(*flags) & SEALS == SEALS)
+}
+
 impl Pipe {
+    /// Binds with a login of its own, so that calls and answers are sealed. A server that takes none of these gets
+    /// a pipe without, as from Windows; SMB signs what it says.
+    async fn bind_sealed(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
+        match self.try_seal(login).await {
+            Err(Failed::Rpc(RpcError::Refused(_) | RpcError::Fault(_) | RpcError::NoLogin)) => {
+                self.file = open_pipe(&self.connection, self.tree).await?;
+                self.bind().await
+            }
+            bound => bound,
+        }
+    }
+
+    async fn try_seal(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
+        let mut login = begin_login(login);
+        self.call = self.call.wrapping_add(1);
+        self.write(rpc::bind_with_login(self.call, &login.negotiate())).await?;
+        let challenge = self.read(rpc::Answer::to_bind(self.call)).await?;
+        if !allows_seal(&challenge) {
+            return Err(RpcError::NoLogin.into());
+        }
+        let message = login.authenticate(&challenge)?;
+        self.write(rpc::end_of_login(self.call, &message)).await?;
+        self.seal = Some(login.session_key().and_then(Seal::new).ok_or(RpcError::NoLogin)?);
+        Ok(())
+    }
+
     async fn bind(&mut self) -> Result<(), Failed> {
         self.call = self.call.wrapping_add(1);
         self.write(rpc::bind(self.call)).await?;
@@ -264,7 +316,11 @@ impl Pipe {
 
     async fn call(&mut self, operation: u16, stub: &[u8]) -> Result<Vec<u8>, Failed> {
         self.call = self.call.wrapping_add(1);
-        self.write(rpc::request(self.call, operation, stub)).await?;
+        let request = match &mut self.seal {
+            Some(seal) => rpc::sealed_request(self.call, operation, stub, seal),
+            None => rpc::request(self.call, operation, stub),
+        };
+        self.write(request).await?;
         self.read(rpc::Answer::to_request(self.call)).await
     }
 
@@ -286,7 +342,7 @@ impl Pipe {
     }
 
     /// Reads until an answer is whole.
-    async fn read(&self, mut answer: rpc::Answer) -> Result<Vec<u8>, Failed> {
+    async fn read(&mut self, mut answer: rpc::Answer) -> Result<Vec<u8>, Failed> {
         loop {
             let request = ReadRequest {
                 padding: 0x50,
@@ -311,7 +367,7 @@ impl Pipe {
                 // Else a server without an end would be read for ever.
                 return Err(RpcError::Short("the answer").into());
             }
-            if let Some(stub) = answer.add(&data)? {
+            if let Some(stub) = answer.add_sealed(&data, self.seal.as_mut())? {
                 return Ok(stub);
             }
         }
