@@ -229,8 +229,9 @@ async function lookAtMoves(page) {
   const plot = await page.locator(".plot").boundingBox();
   await page.mouse.move(plot.x + plot.width / 2, plot.y + 60);
   await page.locator(".chart").focus();
+  const whole = rangeOf();
   await page.keyboard.press("+");
-  await moved(rangeOf());
+  await moved(whole);
   await page.waitForTimeout(1200);
   const before = rangeOf();
   for (let nth = 0; nth < 5; nth += 1) { await page.mouse.wheel(60, 0); await page.waitForTimeout(30); }
