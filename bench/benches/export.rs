@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tallymon_bench::Parts;
-use tallymon_bench::running::{Group, Running, free_port, wait_for};
+use tallymon_bench::running::{Group, Running, free_port, get, wait_for};
 use tallymon_provider::CounterType;
 use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher};
 
@@ -68,14 +68,6 @@ fn tally(folder: &Path) -> Command {
 }
 
 /// An answer of a server: its body. Only the time of the server is measured, and PCP's speaks HTTP/1.1 only.
-fn get(address: &str, target: &str) -> String {
-    let mut curl = Command::new("curl");
-    curl.args(["--silent", "--show-error", "--fail", "--header", "Accept: text/plain"]);
-    let answer = curl.arg(format!("http://{address}{target}")).output().expect("curl is there");
-    assert!(answer.status.success(), "{address}{target}: {}", String::from_utf8_lossy(&answer.stderr));
-    String::from_utf8(answer.stdout).expect("the answer is text")
-}
-
 /// Scrapes a server several times, and prints what that costs it.
 fn scrape(name: &str, server: &Running, address: &str, target: &str) {
     let body = get(address, target);

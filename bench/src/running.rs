@@ -127,3 +127,16 @@ pub fn wait_for(port: u16) {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// What a server of this machine answers to a program that wants text.
+///
+/// # Panics
+///
+/// It does not answer, or not with text.
+pub fn get(address: &str, target: &str) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--fail", "--header", "Accept: text/plain"]);
+    let answer = curl.arg(format!("http://{address}{target}")).output().expect("curl is there");
+    assert!(answer.status.success(), "{address}{target}: {}", String::from_utf8_lossy(&answer.stderr));
+    String::from_utf8(answer.stdout).expect("the answer is text")
+}
