@@ -25,6 +25,9 @@ mod output;
 mod path_message;
 mod paths;
 mod progress;
+#[cfg_attr(unix, path = "readers/unix.rs")]
+#[cfg_attr(not(unix), path = "readers/other.rs")]
+mod readers;
 mod recording;
 mod requests;
 mod session;

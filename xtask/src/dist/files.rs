@@ -68,6 +68,7 @@ impl Tree {
             ("tallymon-log@.service", LOG_SERVICE),
             ("tallymon-serve.socket", PAGE_SOCKET),
             ("tallymon-serve.service", PAGE_SERVICE),
+            ("tallymon-samba.service", SAMBA_SERVICE),
         ] {
             write(&folder.join("lib/systemd/system").join(name), text.as_bytes())?;
         }
@@ -182,6 +183,21 @@ const PAGE_SOCKET: &str = "[Unit]\n\
     ListenStream=127.0.0.1:7450\n\n\
     [Install]\n\
     WantedBy=sockets.target\n";
+
+/// This machine for Windows' tools, by Samba. Its folder is made like the others of Samba.
+const SAMBA_SERVICE: &str = "[Unit]\n\
+    Description=Counters of this machine for Windows' tools, by Samba\n\
+    Documentation=man:tally-serve(1)\n\
+    After=smbd.service smb.service\n\n\
+    [Service]\n\
+    Environment=FOLDER=/var/lib/samba/perfmon OPTIONS=\n\
+    EnvironmentFile=-/etc/default/tallymon-samba\n\
+    ExecStartPre=/bin/mkdir -p -m 0755 ${FOLDER}\n\
+    ExecStart=/usr/bin/tally serve --samba ${FOLDER} $OPTIONS\n\
+    Restart=on-failure\n\
+    RestartSec=10\n\n\
+    [Install]\n\
+    WantedBy=multi-user.target\n";
 
 const PAGE_SERVICE: &str = "[Unit]\n\
     Description=Performance Monitor in a browser\n\

@@ -70,6 +70,9 @@ pub(crate) struct Serve {
     /// Object for --samba, by name or index. Repeat for several; without it, those of the whole machine.
     #[arg(long, value_name = "OBJECT", requires = "samba")]
     object: Vec<String>,
+    /// Let only this group of users read what --samba writes, by name or number.
+    #[arg(long, value_name = "GROUP", requires = "samba")]
+    group: Option<String>,
     /// Show this machine besides the logs.
     #[arg(long)]
     live: bool,
@@ -172,7 +175,7 @@ pub(crate) fn run(common: &Common, wanted: &Serve) -> Result<(), Failure> {
         return frames(common);
     }
     if let Some(folder) = &wanted.samba {
-        return serve_samba::run(common, folder, &wanted.object, wanted.interval);
+        return serve_samba::run(common, folder, &wanted.object, wanted.group.as_deref(), wanted.interval);
     }
     let is_other = wanted.tls || wanted.nsclient || wanted.receiving.is_wanted();
     if is_other && activation::listener()?.is_some() {

@@ -1,13 +1,14 @@
 //! `tally serve --samba`: the counters of this machine in the databases from which Samba answers Windows'
 //! tools.
 
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use tallymon::core::path::Part;
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, TitleIndex};
-use tallymon::log::new_file::{Overwrite, write_file};
+use tallymon::log::new_file::{NewFile, Overwrite};
 use tallymon::{Query, open};
 use tallymon_export::samba::SambaTables;
 use tallymon_provider::trust::check_path;
@@ -15,6 +16,7 @@ use tallymon_provider::trust::check_path;
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::paths;
+use crate::readers::Readers;
 use crate::stop::{Stop, Ticks};
 use crate::words::say;
 
@@ -26,8 +28,10 @@ pub(crate) fn run(
     common: &Common,
     folder: &Path,
     wanted: &[String],
+    group: Option<&str>,
     interval: Duration,
 ) -> Result<(), Failure> {
+    let readers = group.map(Readers::of_group).transpose()?;
     if !folder.is_dir() {
         let words = format_args!(
             "{}: no such folder; 'smbd -b' prints the state directory of Samba: create 'perfmon' in it, with mode \
@@ -64,9 +68,9 @@ pub(crate) fn run(
             )
         })?;
         // Values first: a name without a value empties the whole answer of Samba.
-        write(folder, "data.tdb", &files.data)?;
+        write(folder, "data.tdb", &files.data, readers)?;
         if files.names != last_names {
-            write(folder, "names.tdb", &files.names)?;
+            write(folder, "names.tdb", &files.names, readers)?;
             last_names = files.names;
         }
         source.give_back(snapshot);
@@ -76,9 +80,16 @@ pub(crate) fn run(
     }
 }
 
-fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+/// Replaces a database. `readers` may read it; everybody without them, or whoever could read the old one.
+fn write(folder: &Path, name: &str, bytes: &[u8], readers: Option<Readers>) -> Result<(), Failure> {
     let file = folder.join(name);
-    write_file(&file, Overwrite::Replace, bytes).map_err(|error| Failure::file(&file, &error))
+    let written = NewFile::create(&file, Overwrite::Replace).and_then(|new| {
+        let mut part = new.file()?;
+        readers.map_or(Ok(()), |readers| readers.may_read(&part))?;
+        part.write_all(bytes)?;
+        new.keep()
+    });
+    written.map_err(|error| Failure::file(&file, &error))
 }
 
 /// The objects that were named, or the usual ones that are here.

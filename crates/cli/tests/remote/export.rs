@@ -1,7 +1,8 @@
 //! This machine as Samba shows it to Windows' tools, read back through Samba.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,9 +24,9 @@ impl Drop for Export {
 }
 
 /// Starts the export of these objects, and waits until both files are there.
-fn export(folder: &Path, objects: &[&str]) -> Export {
+fn export(folder: &Path, objects: &[&str], options: &[&str]) -> Export {
     let mut command = Command::new(TALLY);
-    command.args(["serve", "--interval", "200ms", "--samba"]).arg(folder);
+    command.args(["serve", "--interval", "200ms", "--samba"]).arg(folder).args(options);
     for object in objects {
         command.args(["--object", object]);
     }
@@ -36,6 +37,48 @@ fn export(folder: &Path, objects: &[&str]) -> Export {
         thread::sleep(Duration::from_millis(20));
     }
     export
+}
+
+/// The folder of a Samba without what it had.
+fn empty(samba: &Samba) -> PathBuf {
+    let folder = PathBuf::from(format!("{}/state/perfmon", samba.folder));
+    ["names.tdb", "data.tdb"].iter().for_each(|name| fs::remove_file(folder.join(name)).unwrap());
+    folder
+}
+
+/// Users outside of the group read nothing, and those in it everything.
+#[test]
+fn attack_users_outside_of_the_group_read_no_counters() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    let folder = empty(&samba);
+    let host = format!("rrp://127.0.0.1:{}", samba.port);
+    let list = || net.tally(&["list", "-H", &host, "--timeout", "60s"]);
+    let modes = || {
+        ["names.tdb", "data.tdb"].map(|name| {
+            let about = fs::metadata(folder.join(name)).unwrap();
+            (about.mode() & 0o777, about.gid())
+        })
+    };
+    let outside = export(&folder, &["Memory"], &["--group", "daemon"]);
+    assert_eq!(modes(), [(0o640, 1); 2]);
+    let ran = list();
+    assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
+    drop(outside);
+    // nobody is in it.
+    ["names.tdb", "data.tdb"].iter().for_each(|name| fs::remove_file(folder.join(name)).unwrap());
+    let _inside = export(&folder, &["Memory"], &["--group", "nogroup"]);
+    assert_eq!(modes(), [(0o640, 65534); 2]);
+    has(&list().data(), &["Memory"]);
+    let wrong = net.tally(&["serve", "--samba", &folder.display().to_string(), "--group", "no such group"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (Some(3), ""), "{}", wrong.err);
+    has(&wrong.err, &["no group \"no such group\"", "getent group"]);
+    tallymon_testkit::attack(
+        "other machines",
+        "read the counters that `serve --samba --group` wrote, as a user of Samba outside of the group",
+        "the files have mode 0640 from their first byte on; Samba answers with nothing",
+    );
 }
 
 /// The values of paths, as JSON.
@@ -50,11 +93,8 @@ fn samba_serves_this_machine() {
     let net = Net::new(&[]);
     let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
-    let folder = format!("{}/state/perfmon", samba.folder);
-    let folder = Path::new(&folder);
-    fs::remove_file(folder.join("names.tdb")).unwrap();
-    fs::remove_file(folder.join("data.tdb")).unwrap();
-    let _export = export(folder, &["Memory", "Processor", "System"]);
+    let folder = empty(&samba);
+    let _export = export(&folder, &["Memory", "Processor", "System"], &[]);
     let host = format!("rrp://127.0.0.1:{}", samba.port);
     let list = net.tally(&["list", "-H", &host, "--timeout", "60s"]).data();
     assert_eq!(list.lines().count(), 3, "{list}");
@@ -107,7 +147,7 @@ fn instances_that_come_and_go_leave_no_hole() {
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     let folder = format!("{}/state/perfmon", samba.folder);
     fs::remove_file(format!("{folder}/names.tdb")).unwrap();
-    let _export = export(Path::new(&folder), &["Process"]);
+    let _export = export(Path::new(&folder), &["Process"], &[]);
     let host = format!("rrp://127.0.0.1:{}", samba.port);
     for _ in 0..8 {
         // Processes of other tests begin and end all the time, and these do.
