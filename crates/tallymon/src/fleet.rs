@@ -6,12 +6,19 @@
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
+use std::time::Duration;
 
 use tallymon_core::counter::{CounterType, Joined, weight};
 use tallymon_core::flow::{Absence, Cell, NoValue, PartialSum, Value};
 
 use crate::query::Reading;
 use crate::rows::HostReadings;
+
+/// How long a row of several hosts waits for those that have not answered: a second, and less than its interval.
+/// A later answer is in the next row.
+pub fn patience(interval: Duration) -> Duration {
+    Duration::from_secs(1).min(interval / 10 * 9)
+}
 
 /// What the name of every computed host begins with.
 pub const FLEET: &str = "_Fleet";

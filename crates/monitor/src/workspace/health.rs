@@ -10,8 +10,8 @@ use crate::model::{HostRow, HostState};
 use crate::workspace::machine::Machine;
 use crate::workspace::state::Workspace;
 
-/// A row waits at most this long for machines that have not answered, and less than its interval.
-pub(super) const GRACE: Duration = Duration::from_secs(1);
+/// A machine is late when it has not answered for so long, and for the interval.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How a machine answers.
 #[derive(Debug, Default)]

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
-use tallymon::fleet::Fleet;
+use tallymon::fleet::{Fleet, patience};
 use tallymon::sample::{Listener, Tick as Sample};
 use tallymon::{ClockOffset, HostReadings, Query};
 
 use crate::model::{HostSample, HostSummary, Top};
-use crate::workspace::health::GRACE;
 use crate::workspace::machine::{Machine, PageFeed};
 use crate::workspace::options::LiveHost;
 use crate::workspace::state::Workspace;
@@ -120,7 +119,7 @@ impl Workspace {
         self.end_row();
         self.want_of_machines();
         let locale = self.query.names().locale();
-        let grace = GRACE.min(self.options.interval / 10 * 9);
+        let grace = patience(self.options.interval);
         let Some(machines) = &mut self.machines else { return };
         let begin = Instant::now();
         for host in &mut machines.hosts {

@@ -12,6 +12,7 @@ use tallymon_remote::{USUAL_TIMEOUT, rough_time, silence};
 
 use super::settings::{SessionHost, SessionSettings};
 use crate::clock::now;
+use crate::fleet::patience;
 use crate::location::{Location, open};
 use crate::names::{InstanceNames, Locale};
 use crate::path_error::PathError;
@@ -21,9 +22,6 @@ use crate::record::{Choice, HostSnapshot};
 
 /// How often a host is opened again that lacks counters.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
-
-/// How long a record waits for hosts that have not answered. A later answer is in the next record.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// How long the first record waits for hosts, which are being opened.
 const FIRST_GRACE: Duration = Duration::from_secs(3);
@@ -131,7 +129,7 @@ impl Remotes {
     /// Takes what the hosts have answered, and waits a while for those that have not.
     pub(super) fn gather(&mut self, interval: Duration) {
         let grace = if std::mem::replace(&mut self.has_begun, true) {
-            GRACE.min(interval / 10 * 9)
+            patience(interval)
         } else {
             FIRST_GRACE
         };
