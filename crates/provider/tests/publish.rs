@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tallymon_core::counter::TYPES;
 use tallymon_core::title::Language;
 use tallymon_provider::CounterType;
 use tallymon_provider::shm::{
@@ -176,6 +177,10 @@ fn wrong_declarations_say_what_is_wrong() {
     assert!(matches!(check(twice), DeclareError::Repeated { .. }));
     let alone = CounterSet::new("A").counter("a", CounterType::PERF_AVERAGE_BULK);
     assert!(matches!(check(alone), DeclareError::NeedsBase { .. }));
+    let multi = CounterSet::new("A").counter("a", CounterType::PERF_COUNTER_MULTI_TIMER);
+    assert!(matches!(check(multi), DeclareError::NeedsBase { .. }));
+    let none = CounterSet::new("A").with_base("a", kind, CounterType::PERF_AVERAGE_BASE);
+    assert!(matches!(check(none), DeclareError::Misplaced { .. }));
     let shared = CounterSet::new("A").together(|set| set.counter("a", kind).shared());
     assert!(matches!(check(shared), DeclareError::Misplaced { .. }));
     let text = CounterSet::new("A").together(|set| set.text("a", 8));
@@ -188,6 +193,31 @@ fn wrong_declarations_say_what_is_wrong() {
     let scratch = Scratch::new();
     let error = Publisher::start_in(&scratch, "x", &[summary(), summary()]).unwrap_err();
     assert_eq!(error.to_string(), "the name \"Behemoths Summary\" is declared twice");
+}
+
+/// What can be declared can be read: a type that a reader refuses would hide all sets of the program.
+#[test]
+fn sets_with_every_type_are_read() {
+    let scratch = Scratch::new();
+    let types = TYPES.iter().filter(|info| info.visible && !info.value.is_text());
+    let sets: Vec<CounterSet> = types
+        .flat_map(|info| {
+            let set = |way: &str| CounterSet::new(format!("{} {way}", info.name));
+            let usual = |set: CounterSet| match info.base {
+                Some(_) => set.with_usual_base("n", info.value),
+                None => set.counter("n", info.value),
+            };
+            [usual(set("alone")), set("together").together(usual), usual(set("shared")).shared()]
+        })
+        .collect();
+    let publishers: Vec<Publisher> = sets
+        .iter()
+        .map(|set| Publisher::start_in(&scratch, "types", std::slice::from_ref(set)).unwrap())
+        .collect();
+    let mut reader = reader_of(&scratch);
+    reader.scan();
+    assert!(reader.refusals().is_empty(), "{:?}", reader.refusals());
+    assert_eq!(reader.publications_mut().len(), publishers.len());
 }
 
 #[test]

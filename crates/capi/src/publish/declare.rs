@@ -101,9 +101,9 @@ impl NewCounter {
             }
         } else if counter_type.is_text() {
             set.text(name, u16::try_from(self.maximum_length).unwrap_or(u16::MAX))
-        } else if counter_type.needs_base() && self.base_type != 0 {
+        } else if counter_type.takes_base() && self.base_type != 0 {
             set.with_base(name, counter_type, CounterType(self.base_type))
-        } else if counter_type.needs_base() {
+        } else if counter_type.takes_base() {
             set.with_usual_base(name, counter_type)
         } else {
             set.counter(name, counter_type)

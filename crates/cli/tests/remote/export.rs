@@ -1,13 +1,16 @@
 //! This machine as Samba shows it to Windows' tools, read back through Samba.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
+use tallymon::core::counter::{TYPES, TypeInfo};
+use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher};
 use tallymon_testkit::skip;
 
 use crate::smbd::{PASSWORD, STRICT, Samba, passwords};
@@ -31,12 +34,24 @@ fn export(folder: &Path, objects: &[&str], options: &[&str]) -> Export {
         command.args(["--object", object]);
     }
     let export = Export(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    until_written(folder);
+    export
+}
+
+fn until_written(folder: &Path) {
     let begin = Instant::now();
     while !folder.join("names.tdb").exists() {
         assert!(begin.elapsed() < Duration::from_secs(60), "no names.tdb");
         thread::sleep(Duration::from_millis(20));
     }
-    export
+}
+
+/// Ends an export, and returns what it said.
+fn said(mut export: Export) -> String {
+    export.0.kill().unwrap();
+    let mut text = String::new();
+    export.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    text
 }
 
 /// The folder of a Samba without what it had.
@@ -138,6 +153,63 @@ fn samba_serves_this_machine() {
         return skip("impacket is not installed (pip install impacket)");
     }
     assert_eq!(out, "3\n", "{err}");
+}
+
+/// A set with a counter of every type that a program can publish, and their values.
+fn every_type(root: &Path) -> (Publisher, Instance) {
+    let visible = |info: &&TypeInfo| info.visible && !info.ours && !info.value.is_text();
+    let types: Vec<&TypeInfo> = TYPES.iter().filter(visible).collect();
+    let set = types.iter().fold(CounterSet::new("Every Type").instances(), |set, info| match info.base {
+        Some(_) => set.with_usual_base(info.name, info.value),
+        None => set.counter(info.name, info.value),
+    });
+    fs::create_dir_all(root.join("pub")).unwrap();
+    fs::set_permissions(root.join("pub"), fs::Permissions::from_mode(0o1777)).unwrap();
+    let publisher = Publisher::start_in(&root.join("pub"), "types", &[set]).unwrap();
+    let one =
+        publisher.instance("Every Type", &NewInstance { name: "one", ..NewInstance::default() }).unwrap();
+    for (number, info) in (0..).zip(&types) {
+        match info.base {
+            Some(_) => one.average(info.name).unwrap().set(3_000_000_000 + number, 4_000_000_000),
+            None => one.gauge(info.name).unwrap().set(3_000_000_000 + number),
+        }
+    }
+    (publisher, one)
+}
+
+/// A counter of every type: what Samba can say has the value that it has here, and the rest is named.
+#[test]
+fn every_counter_type_has_its_value_or_is_named() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    let folder = empty(&samba);
+    let root = net.folder.join("root");
+    let _published = every_type(&root);
+    let mut command = Command::new(TALLY);
+    command.args(["serve", "--interval", "200ms", "--object", "Every Type", "--samba"]).arg(&folder);
+    command.env("TALLY_ROOT", &root).stdout(Stdio::null()).stderr(Stdio::piped());
+    let export = Export(command.spawn().unwrap());
+    until_written(&folder);
+    let host = format!("rrp://127.0.0.1:{}", samba.port);
+    let here = values(&net, &[r"\Every Type(one)\*"]);
+    let there = values(&net, &[r"\Every Type(one)\*", "-H", &host]);
+    let said = said(export);
+    let mut compared = 0;
+    for value in &here {
+        let counter = value["path"].as_str().unwrap().rsplit_once('\\').unwrap().1;
+        let is_named = said.contains(&format!("left out: \\Every Type\\{counter}: "));
+        match there.iter().find(|other| other["path"] == value["path"]) {
+            Some(other) => {
+                assert!(!is_named, "{counter}: {said}");
+                // A time since a moment goes on, and the others stay.
+                assert_eq!(other["value"], value["value"], "{counter}");
+                compared += usize::from(value["value"].as_f64().is_some_and(|value| value != 0.0));
+            }
+            None => assert!(is_named, "{counter} is missing without a word: {said}"),
+        }
+    }
+    assert!(here.len() > 25 && compared >= 5, "{compared} of {}", here.len());
 }
 
 #[test]

@@ -610,6 +610,12 @@ impl CounterType {
         matches!(self.denominator(), Denominator::Base | Denominator::BaseAndPerfFrequency)
     }
 
+    /// Whether the next definition may be its base: it [must](CounterType::needs_base), or it may have the number
+    /// of resources, see [`CounterType::multi`].
+    pub fn takes_base(self) -> bool {
+        self.needs_base() || self.multi()
+    }
+
     /// Whether the value is a share of at most 100 %, so that a larger value is a measurement error.
     ///
     /// Not the inverse multi timers: several resources add up to several hundred per cent.
@@ -797,7 +803,7 @@ mod tests {
             if let Some(clock) = clock {
                 assert_eq!(info.time_base, clock, "{value}");
             }
-            assert_eq!(info.base.is_some(), value.needs_base() || value.multi(), "{value}");
+            assert_eq!(info.base.is_some(), value.takes_base(), "{value}");
             assert!(info.base.is_none_or(CounterType::is_base), "{value}");
             // The average types need two samples, although none of their bits says so.
             let average = matches!(info.compute, Formula::AverageTime | Formula::AverageBulk);

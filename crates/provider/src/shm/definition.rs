@@ -540,19 +540,21 @@ fn check_room(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), Forma
     Ok(())
 }
 
-/// A base follows every counter that needs one, and no other.
+/// A base follows every counter that needs one, and none that takes none.
 fn check_bases(part: Part<'_>, definition: &ObjectDefinition) -> Result<(), FormatError> {
     let counters = &definition.counters;
     if counters.is_empty() {
         return Err(part.error(object::COUNTERS, "number of counters", "one at least", 0));
     }
-    let mut needed = false;
+    let (mut needed, mut allowed) = (false, false);
     for counter in counters {
-        if counter.counter_type.is_base() != needed {
-            let what = "base directly behind each counter that needs one, and only there";
-            return Err(part.error(object::SIZE, "counters", what, wide(counter.counter_type.0)));
+        let counter_type = counter.counter_type;
+        let is_base = counter_type.is_base();
+        if (needed && !is_base) || (is_base && !allowed) {
+            let what = "base directly behind each counter that needs one, and none behind others";
+            return Err(part.error(object::SIZE, "counters", what, wide(counter_type.0)));
         }
-        needed = counter.counter_type.needs_base();
+        (needed, allowed) = (counter_type.needs_base(), counter_type.takes_base());
     }
     if needed {
         return Err(part.error(object::SIZE, "counters", "base behind the last counter", counters.len()));

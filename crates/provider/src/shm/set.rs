@@ -101,8 +101,8 @@ impl fmt::Display for DeclareError {
             }
             DeclareError::NeedsBase { counter } => write!(
                 f,
-                "the type of the counter {counter:?} works with a base only: declare it with `with_base` or \
-                `average`"
+                "the type of the counter {counter:?} works with a base only: declare it with `with_base`, \
+                 `with_usual_base` or `average`"
             ),
             DeclareError::TooLarge { set, needed, most } => {
                 write!(f, "the set {set:?} takes {needed} bytes where {most} are possible")
@@ -154,7 +154,7 @@ impl CounterSet {
     #[must_use]
     pub fn counter(mut self, name: impl Into<String>, counter_type: CounterType) -> CounterSet {
         let name = name.into();
-        if counter_type.needs_base() || counter_type.is_base() || counter_type.is_text() {
+        if counter_type.takes_base() || counter_type.is_base() || counter_type.is_text() {
             self.fail(DeclareError::NeedsBase { counter: name.clone() });
         }
         self.push(Text::english(name), counter_type, Storage::Number);
@@ -162,7 +162,8 @@ impl CounterSet {
     }
 
     /// Adds a counter of a type that needs a base, with its base of type `base`; both are written together,
-    /// so that a reader never sees one without the other.
+    /// so that a reader never sees one without the other. The base of a counter of several resources is their
+    /// number.
     #[must_use]
     pub fn with_base(
         self,
@@ -173,6 +174,9 @@ impl CounterSet {
         let text = Text::english(name);
         let alone = self.group.is_none();
         let mut set = if alone { self.begin_group() } else { self };
+        if !counter_type.takes_base() {
+            set.fail(DeclareError::Misplaced { counter: text.name.clone(), why: "its type takes no base" });
+        }
         if !base.is_base() {
             set.fail(DeclareError::Misplaced {
                 counter: text.name.clone(),
@@ -191,7 +195,7 @@ impl CounterSet {
         match counter_type.info().and_then(|info| info.base) {
             Some(base) => self.with_base(name, counter_type, base),
             None => {
-                self.fail(DeclareError::Misplaced { counter: name, why: "its type has no base" });
+                self.fail(DeclareError::Misplaced { counter: name, why: "its type takes no base" });
                 self
             }
         }
@@ -301,7 +305,7 @@ impl CounterSet {
         let own_group = own_group.filter(|group| n_grouped(*group) == 2);
         let counters = self.last_counters();
         let Some(first) = counters.first() else { return self };
-        let averaged = first.counter_type.needs_base();
+        let averaged = first.counter_type.takes_base();
         let alone =
             if averaged { first.group.is_some() && first.group == own_group } else { first.group.is_none() };
         if first.storage != Storage::Number || !alone {

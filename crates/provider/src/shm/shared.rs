@@ -27,7 +27,7 @@ impl Instance {
     pub fn shared(&self, name: &str) -> Result<SharedCounter, PublishError> {
         let position = self.position(name)?;
         let counter = self.inner.definition.counters.get(position);
-        let lanes = counter.filter(|counter| !counter.counter_type.needs_base());
+        let lanes = counter.filter(|counter| !counter.counter_type.takes_base());
         let lanes = lanes.and_then(|counter| self.sum(counter));
         let lanes = lanes.ok_or_else(|| Instance::wrong(name, "not declared as shared"))?;
         Ok(SharedCounter { lanes, _inner: Arc::clone(&self.inner) })

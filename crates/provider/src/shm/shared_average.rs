@@ -19,7 +19,7 @@ impl Instance {
     /// There is no such counter, it has no base, or it is not shared.
     pub fn shared_average(&self, name: &str) -> Result<SharedAverage, PublishError> {
         let [value, base] = self.value_and_next(name)?;
-        let lanes = value.filter(|value| value.counter_type.needs_base()).and_then(|value| self.sum(value));
+        let lanes = value.filter(|value| value.counter_type.takes_base()).and_then(|value| self.sum(value));
         let bases = base.and_then(|base| self.sum(base));
         let (Some(values), Some(bases)) = (lanes, bases) else {
             return Err(Instance::wrong(name, "no shared average"));
