@@ -48,7 +48,7 @@ pub enum Format {
     SysstatText,
     /// File of nmon.
     Nmon,
-    /// Output of `atop -P`.
+    /// Raw log of atop, or the output of `atop -P`.
     Atop,
     /// Output of `collectl -P`.
     Collectl,
@@ -220,7 +220,7 @@ pub const FORMATS: &[FormatInfo] = &[
         name: "atop",
         aliases: &[],
         extension: "atop",
-        description: "output of atop -P ALL",
+        description: "raw log of atop, or the output of atop -P ALL",
         reads: true,
         writes: false,
         detect: crate::import::atop::detect,

@@ -60,6 +60,7 @@ fn damaged_files_of_other_collectors() {
         "pidstat.txt",
         "nmon.nmon",
         "atop-2.8.1.txt",
+        "atop-2.8.1.raw",
         "collectl.txt",
         "collectl-processes.txt",
         "perf.csv",
@@ -67,13 +68,15 @@ fn damaged_files_of_other_collectors() {
     for name in names {
         let whole = fixture(name);
         let mut read_some = 0;
-        for _ in 0..300 {
+        // Each record of a raw log is unpacked to a megabyte, which takes its time without optimization.
+        let rounds = if name.ends_with(".raw") { 40 } else { 300 };
+        for _ in 0..rounds {
             let bytes = hurt(&whole, &mut state);
             if let Ok(log) = read_bytes(&bytes, &ReadOptions::default()) {
                 read_some += usize::from(read(log) > 0);
             }
         }
-        assert!(read_some > 30, "{name}: only {read_some} damaged files had records");
+        assert!(read_some > rounds / 10, "{name}: only {read_some} damaged files had records");
     }
 }
 

@@ -10,7 +10,7 @@
 //! | `table` | what a line of such a table says |
 //! | `columns` | columns and samples, made of foreign records by the tables |
 //! | `reader` | the reader of an imported log, around any decoder |
-//! | `atop` | the output of `atop -P` |
+//! | `atop` | raw logs of atop, and the output of `atop -P` |
 //! | `sysstat` | binary files of `sadc` |
 //! | `text` | reports of vmstat, iostat, mpstat, pidstat, sar, collectl and perf, and files of nmon |
 //! | `openmetrics` | samples of Prometheus as text |
@@ -47,7 +47,7 @@ pub(crate) fn open<'a>(
         Format::Vmstat => Some(text::VmstatDecoder::open(input, options.bias).and_then(boxed)),
         Format::SysstatText => Some(text::ReportDecoder::open(input, options.bias).and_then(boxed)),
         Format::OpenMetrics => Some(openmetrics::OpenMetricsDecoder::open(input).and_then(boxed)),
-        Format::Atop => Some(atop::AtopDecoder::open(input).and_then(boxed)),
+        Format::Atop => Some(atop::AtopDecoder::open(input, options.bias).and_then(boxed)),
         Format::Collectl => Some(text::CollectlDecoder::open(input, options.bias).and_then(boxed)),
         Format::Perf => Some(text::PerfDecoder::open(input, options.bias).and_then(boxed)),
         Format::Nmon => Some(text::NmonDecoder::open(input, options.bias).and_then(boxed)),

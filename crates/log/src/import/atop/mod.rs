@@ -1,21 +1,24 @@
-//! Reads the output of `atop -P`: a line for each kind of value and each process, with what it grew in the
-//! interval.
+//! Reads the output of `atop -P`, and the raw logs that it is printed of: a line for each kind of value and
+//! each
+//! process, with what it grew in the interval.
 //!
 //! The growth is added up, so that counters are as raw as those of a live machine. The first sample of a file
 //! has the values since the start of the machine; `RESET` stands before it, and again after a restart.
 
 mod labels;
+#[cfg_attr(not(feature = "compressed"), path = "raw_absent.rs")]
+mod raw;
 
 use std::collections::HashMap;
 use std::io::BufRead;
 
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND, UNIX_EPOCH};
 
-use self::labels::{LABELS, Label, Sort, TOTAL, Whose};
-use crate::error::{LogError, LogErrorKind};
+use self::labels::{Label, Sort, TOTAL, Whose, all};
+use crate::error::LogError;
 use crate::format::Format;
 use crate::import::columns::Columns;
-use crate::import::lines::Lines;
+use crate::import::lines::{Line, Lines};
 use crate::import::reader::Decoder;
 use crate::import::table::{Field, LEVEL, Number, RATE, Table};
 use crate::import::text::times::{date, join, time_of_day};
@@ -85,9 +88,43 @@ const FURTHEST: i32 = 26 * 60;
 /// A process: its id, and how many processes with this id ended before.
 type ProcessKey = (u32, u32);
 
-/// Decodes the output of `atop -P`.
+/// Where the lines come from.
+enum Source<R> {
+    Text(Lines<R>),
+    Raw { raw: Box<raw::Raw<R>>, back: Option<Line> },
+}
+
+impl<R: BufRead> Source<R> {
+    fn next(&mut self, columns: &mut Columns) -> std::io::Result<Option<Line>> {
+        match self {
+            Source::Text(lines) => lines.next(),
+            Source::Raw { back, .. } if back.is_some() => Ok(back.take()),
+            Source::Raw { raw, .. } => raw.next(columns),
+        }
+    }
+
+    fn put_back(&mut self, line: Line) {
+        match self {
+            Source::Text(lines) => lines.put_back(line),
+            Source::Raw { back, .. } => *back = Some(line),
+        }
+    }
+
+    /// Says that a line, or a value of a raw log, is wrong.
+    fn damage(&self, columns: &mut Columns, line: &Line, words: String) {
+        match self {
+            Source::Text(_) => columns.damage_line(line.byte, line.number, words),
+            Source::Raw { .. } => {
+                let label = line.text.split(' ').next().unwrap_or_default();
+                columns.damage(line.byte, format!("the values of {label} in this record: {words}"));
+            }
+        }
+    }
+}
+
+/// Decodes the output of `atop -P`, or a raw log.
 pub(crate) struct AtopDecoder<R> {
-    lines: Lines<R>,
+    lines: Source<R>,
     /// What the fields of each instance have grown to, by the place of its label and its instance.
     sums: HashMap<(usize, String), Vec<u64>>,
     /// How many processes with an id ended.
@@ -99,17 +136,18 @@ pub(crate) struct AtopDecoder<R> {
 }
 
 impl<R: BufRead + Send> AtopDecoder<R> {
-    pub(crate) fn open(input: R) -> Result<(AtopDecoder<R>, Columns), LogError> {
-        let mut input = input;
-        if input.fill_buf()?.starts_with(&RAW) {
-            let words = "a raw log of atop, whose structures differ between its versions; \
-                `atop -r FILE -P ALL > FILE.txt` of the same version writes what is read here";
-            return Err(LogError::new(LogErrorKind::NotALog(words.to_owned())));
-        }
+    /// A raw log does not say its zone: `bias` minutes are added to its local time to get UTC.
+    pub(crate) fn open(mut input: R, bias: Option<i32>) -> Result<(AtopDecoder<R>, Columns), LogError> {
         let mut columns = Columns::new(About::new(Format::Atop));
-        columns.about.writer = Some("atop".to_owned());
+        let (lines, writer) = if input.fill_buf()?.starts_with(&RAW) {
+            let (raw, writer) = raw::Raw::open(input, bias.unwrap_or(0))?;
+            (Source::Raw { raw: Box::new(raw), back: None }, writer)
+        } else {
+            (Source::Text(Lines::new(input)), "atop".to_owned())
+        };
+        columns.about.writer = Some(writer);
         let decoder = AtopDecoder {
-            lines: Lines::new(input),
+            lines,
             sums: HashMap::new(),
             ended: HashMap::new(),
             ending: Vec::new(),
@@ -123,21 +161,27 @@ impl<R: BufRead + Send> AtopDecoder<R> {
     fn put(&mut self, columns: &mut Columns, stamp: &Stamp<'_>) -> Result<(), &'static str> {
         let is_upper = stamp.word == "NET" && stamp.rest.trim_start().starts_with("upper ");
         let word = if is_upper { "NET upper" } else { stamp.word };
-        let Some(at) = LABELS.iter().position(|label| label.word == word) else {
+        let Some((at, label)) = all().enumerate().find(|(_, label)| label.word == word) else {
             columns.about.notes.remark(format!("lines of the kind {word:.16} are not read"));
             return Ok(());
         };
-        let Some(label) = LABELS.get(at) else { return Ok(()) };
         if label.whose == Whose::Process {
             return self.put_process(columns, at, label, stamp.rest);
         }
         let words: Vec<&str> = stamp.rest.split_whitespace().collect();
+        if word == "CGR" && words.first() == Some(&"P") {
+            columns.about.notes.remark("which processes a control group has is not read");
+            return Ok(());
+        }
+        let named = |place: usize| words.get(place).copied().ok_or("a line without a name");
         let name = match label.whose {
-            Whose::Named(place) => *words.get(place).ok_or("a line without a name")?,
-            Whose::AllProcessors => TOTAL,
-            Whose::Machine | Whose::Process => "",
+            Whose::Named(place) => named(place)?.to_owned(),
+            Whose::Port => format!("{} {}", named(0)?, named(1)?),
+            Whose::AllProcessors => TOTAL.to_owned(),
+            Whose::Machine | Whose::Process => String::new(),
         };
-        let fields = self.fields(at, label, name, words.into_iter())?;
+        let name = name.as_str();
+        let Some(fields) = self.fields(at, label, name, words.into_iter())? else { return Ok(()) };
         let instance = (!name.is_empty()).then_some((name, name));
         columns.put(&label.table, 0, instance, &fields);
         if let Some((table, name)) = &label.besides {
@@ -177,7 +221,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         if has_ended && label.word == "PRC" {
             self.ending.push((who, key.clone()));
         }
-        let mut fields = self.fields(at, label, &key, words.into_iter())?;
+        let Some(mut fields) = self.fields(at, label, &key, words.into_iter())? else { return Ok(()) };
         fields.push(Field { name: "PID", number: Some(Number::U32(pid)), own: LEVEL, source: 0 });
         // Only the lines of the table: the others are of this kind of line.
         let table = Table { own: "", ..label.table };
@@ -185,19 +229,21 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         Ok(())
     }
 
-    /// The fields of a line, with what has grown added up.
+    /// The fields of a line, with what has grown added up; `None` if it says that nothing was measured.
     fn fields<'w>(
         &mut self,
         at: usize,
         label: &Label,
         instance: &str,
         words: impl Iterator<Item = &'w str>,
-    ) -> Result<Vec<Field<'static>>, &'static str> {
+    ) -> Result<Option<Vec<Field<'static>>>, &'static str> {
         let mut fields = Vec::with_capacity(label.fields.len());
         for (place, ((name, sort), word)) in label.fields.iter().zip(words).enumerate() {
             let page = self.page;
             let number = match sort {
                 Sort::Skip => continue,
+                Sort::IsThere if matches!(word, "n" | "N") => return Ok(None),
+                Sort::IsThere => continue,
                 Sort::PageSize | Sort::Hertz => {
                     let number = word.parse().ok().filter(|number| (1..=1 << 30).contains(number));
                     let number = number.ok_or("the size of a page or the ticks of a second are no number")?;
@@ -208,8 +254,13 @@ impl<R: BufRead + Send> AtopDecoder<R> {
                     }
                     continue;
                 }
-                Sort::Now | Sort::Pages | Sort::Positive => match word.parse::<i64>() {
+                Sort::Percent => match word.trim_end_matches('%').parse::<f64>() {
+                    Ok(number) if number.is_finite() => Some(Number::F64(number)),
+                    _ => return Err("a value is no number"),
+                },
+                Sort::Now | Sort::Pages | Sort::Positive | Sort::Natural => match word.parse::<i64>() {
                     Ok(-1) => None,
+                    Ok(..0) if *sort == Sort::Natural => None,
                     Ok(0) if *sort == Sort::Positive => None,
                     Ok(number) if *sort == Sort::Pages => u64::try_from(number)
                         .ok()
@@ -243,7 +294,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
             };
             fields.push(Field { name, number, own, source: 0 });
         }
-        Ok(fields)
+        Ok(Some(fields))
     }
 
     /// Adds what a count has grown, and returns the sum.
@@ -270,7 +321,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
     fn forget_ended(&mut self) {
         for ((pid, nth), instance) in self.ending.drain(..) {
             self.ended.insert(pid, nth.saturating_add(1));
-            for (at, label) in LABELS.iter().enumerate() {
+            for (at, label) in all().enumerate() {
                 if label.whose == Whose::Process {
                     self.sums.remove(&(at, instance.clone()));
                 }
@@ -297,6 +348,8 @@ fn is_thread(label: &Label, words: &[&str]) -> bool {
         "PRC" => 10,
         "PRM" => 13,
         "PRD" => 9,
+        "PRN" => 12,
+        "PRE" => 8,
         // A command line of any length stands before; behind it are eleven numbers, and what it is.
         _ => {
             let is_tail = |part: &&[&str]| {
@@ -313,7 +366,7 @@ fn is_thread(label: &Label, words: &[&str]) -> bool {
 impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
     fn next(&mut self, columns: &mut Columns) -> Result<Option<(FileTime, i32)>, LogError> {
         let mut row: Option<(FileTime, i32)> = None;
-        while let Some(line) = self.lines.next()? {
+        while let Some(line) = self.lines.next(columns)? {
             columns.report_cut(&line);
             match line.text.trim() {
                 "" => continue,
@@ -329,7 +382,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
             let stamp = Stamp::of(&line.text).and_then(|stamp| Some((filetime(stamp.epoch)?, stamp)));
             let Some((time, stamp)) = stamp else {
                 let words = "a line needs a label, a host, a time and an interval; it is left out";
-                columns.damage_line(line.byte, line.number, words.to_owned());
+                self.lines.damage(columns, &line, words.to_owned());
                 continue;
             };
             if row.is_none() {
@@ -337,7 +390,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                     None => columns.host = Some(stamp.host.to_owned()),
                     Some(host) if *host != stamp.host => {
                         let words = format!("a line of another host, {:.64}, is left out", stamp.host);
-                        columns.damage_line(line.byte, line.number, words);
+                        self.lines.damage(columns, &line, words);
                         continue;
                     }
                     Some(_) => {}
@@ -354,7 +407,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                 break;
             }
             if let Err(words) = self.put(columns, &stamp) {
-                columns.damage_line(line.byte, line.number, format!("{words}; the line is left out"));
+                self.lines.damage(columns, &line, format!("{words}; the line is left out"));
             }
         }
         self.forget_ended();
