@@ -81,6 +81,10 @@ ovrun/s Serial Line({})\Overruns/sec 1
 rkB/s PhysicalDisk({})\Disk Read Bytes/sec 1024
 wkB/s PhysicalDisk({})\Disk Write Bytes/sec 1024
 dkB/s Block Device({})\Discard Bytes/sec 1024
+rd_sec/s PhysicalDisk({})\Disk Read Bytes/sec 512
+wr_sec/s PhysicalDisk({})\Disk Write Bytes/sec 512
+avgrq-sz PhysicalDisk({})\Avg. Disk Bytes/Transfer 512
+avgqu-sz PhysicalDisk({})\Avg. Disk Queue Length 1
 areq-sz PhysicalDisk({})\Avg. Disk Bytes/Transfer 1024
 aqu-sz PhysicalDisk({})\Avg. Disk Queue Length 1
 await PhysicalDisk({})\Avg. Disk sec/Transfer 0.001
@@ -283,11 +287,11 @@ const DERIVED: &[&str] = &[
     "%fsused",
     "%ufsused",
     "%Iused",
-    "rd_sec/s",
-    "wr_sec/s",
     "dc_sec/s",
-    "avgrq-sz",
-    "avgqu-sz",
+    "frmpg/s",
+    "bufpg/s",
+    "campg/s",
+    "svctm",
 ];
 
 struct Counter {
@@ -345,6 +349,9 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
         let [seconds, device, field, value] = line.split('\t').collect::<Vec<_>>()[..] else {
             panic!("{line}");
         };
+        // Some versions print the sign twice.
+        let single = field.replacen("%%", "%", 1);
+        let field = single.as_str();
         if DERIVED.contains(&field) || (field == "tps" && device == "-") {
             continue;
         }
@@ -358,7 +365,13 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
         if is_file_system && device.starts_with("/dev/") {
             continue;
         }
-        let (path, divisor, grows) = if let Some(processor) = processor_of_interrupt(field) {
+        let (path, divisor, grows) = if field == "intr/s" {
+            let path = match device.strip_prefix('i').and_then(|number| number.parse::<u32>().ok()) {
+                Some(number) => format!(r"Interrupt(_Total,{number})\Interrupts/sec"),
+                None => r"Processor(_Total)\Interrupts/sec".to_owned(),
+            };
+            (path, 1.0, false)
+        } else if let Some(processor) = processor_of_interrupt(field) {
             let path = match device {
                 "sum" => format!(r"Processor({processor})\Interrupts/sec"),
                 _ => format!(r"Interrupt({processor},{device})\Interrupts/sec"),
@@ -437,6 +450,25 @@ fn a_recorded_file_has_the_values_that_sadf_printed() {
     compare(&fixture("sysstat-12.6.1.sa"), &printed, &disks);
 }
 
+/// Files of the formats 0x2171 and 0x2173, with the structures of their first and their last version.
+#[test]
+fn files_of_old_versions_have_the_values_that_their_sadf_printed() {
+    let disk = |name: &str| (name.to_owned(), name.to_owned());
+    let disks = HashMap::from([disk("dev254-0"), disk("dev7-0")]);
+    for version in ["10.0.5", "11.6.1"] {
+        let printed = std::fs::read_to_string(fixture(&format!("sysstat-{version}.sadf"))).unwrap();
+        compare(&fixture(&format!("sysstat-{version}.sa")), &printed, &disks);
+    }
+    // Further versions: `sysstat-VERSION.sa` with `.sadf` beside it.
+    let Some(folder) = std::env::var_os("TALLYMON_SYSSTAT") else { return };
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        if file.extension().is_some_and(|end| end == "sa") {
+            let printed = std::fs::read_to_string(file.with_extension("sadf")).unwrap();
+            compare(&file, &printed, &disks);
+        }
+    }
+}
+
 #[test]
 fn a_file_of_this_machine_has_the_values_that_sadf_prints() {
     let Some(sadf) = peer("sadf") else { return };
@@ -471,7 +503,6 @@ fn a_file_of_this_machine_has_the_values_that_sadf_prints() {
 /// Any part of a file is read up to its end, and the end is named.
 #[test]
 fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
-    let whole = std::fs::read(fixture("sysstat-12.6.1.sa")).unwrap();
     let records = |bytes: &[u8]| -> Option<(usize, usize)> {
         let mut log = tallymon_log::read_bytes(bytes, &ReadOptions::default()).ok()?;
         let mut count = 0;
@@ -480,13 +511,33 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
         }
         Some((count, log.about().notes.damage.len()))
     };
-    assert_eq!(records(&whole), Some((3, 0)));
-    let mut seen = BTreeSet::new();
-    for cut in (0..whole.len()).step_by(61) {
-        if let Some((count, damage)) = records(&whole[..cut]) {
-            assert!(count < 3 && damage <= 1, "cut at {cut}: {count} records, {damage} faults");
-            seen.insert(count);
+    for name in ["sysstat-12.6.1.sa", "sysstat-10.0.5.sa", "sysstat-11.6.1.sa"] {
+        let whole = std::fs::read(fixture(name)).unwrap();
+        assert_eq!(records(&whole), Some((3, 0)), "{name}");
+        let mut seen = BTreeSet::new();
+        for cut in (0..whole.len()).step_by(whole.len() / 60) {
+            if let Some((count, damage)) = records(&whole[..cut]) {
+                assert!(count < 3 && damage <= 1, "{name} cut at {cut}: {count} records, {damage} faults");
+                seen.insert(count);
+            }
         }
+        assert_eq!(seen, BTreeSet::from([0, 1, 2]), "{name}");
     }
-    assert_eq!(seen, BTreeSet::from([0, 1, 2]));
+}
+
+/// Restarts and comments stand between the records, and a restart lists activities again since 10.3.
+#[test]
+fn restarts_and_comments_of_old_versions() {
+    for version in ["10.0.5", "11.6.1"] {
+        let file = fixture(&format!("sysstat-{version}-restart.sa"));
+        let mut log = open(&file, &ReadOptions::default()).unwrap();
+        let mut records = 0;
+        while log.next_record().unwrap().is_some() {
+            records += 1;
+        }
+        assert_eq!((records, &log.about().notes.damage), (2, &vec![]), "{version}");
+        let remarks = format!("{:?}", log.about().notes.remarks);
+        assert!(remarks.contains("the machine was restarted at"), "{version}: {remarks}");
+        assert!(remarks.contains("comment: hello"), "{version}: {remarks}");
+    }
 }

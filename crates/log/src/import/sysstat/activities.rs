@@ -81,7 +81,7 @@ const PROCESSOR: &[Row] = &[
     row("softirq", "Processor", "% DPC Time", Kind::Share(ALL)),
     row("idle + iowait", "Processor", "% Idle Time", Kind::Share(ALL)),
     row("user - guest", "Processor States", "% User", Kind::Share(ALL)),
-    row("nice - guest_nice", "Processor States", "% Nice", Kind::Share(ALL)),
+    row("nice - guest_nice?", "Processor States", "% Nice", Kind::Share(ALL)),
     row("sys", "Processor States", "% System", Kind::Share(ALL)),
     row("idle", "Processor States", "% Idle", Kind::Share(ALL)),
     row("iowait", "Processor States", "% IO Wait", Kind::Share(ALL)),
@@ -100,7 +100,7 @@ pub(super) const MACHINE: Table<'static> = Table {
         row("steal", "System Extended", "% Steal Time", Kind::Share(ALL)),
         row("iowait", "System Extended", "% IO Wait Time", Kind::Share(ALL)),
         row("nice", "System Extended", "% Nice Time", Kind::Share(ALL)),
-        row("guest + guest_nice", "System Extended", "% Guest Time", Kind::Share(ALL)),
+        row("guest + guest_nice?", "System Extended", "% Guest Time", Kind::Share(ALL)),
     ],
 };
 

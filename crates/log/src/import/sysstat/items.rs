@@ -30,6 +30,7 @@ impl ItemReader<'_> {
     pub(super) fn put(&self, data: &[u8], sub_items: usize, columns: &mut Columns) {
         let table = &self.known.table;
         let mut total: Vec<Number> = Vec::new();
+        let mut has_total = false;
         let mut names: Vec<String> = Vec::new();
         for (nth, item) in data.chunks_exact(self.stored.size.max(1)).enumerate() {
             let numbers = self.numbers(item);
@@ -38,9 +39,17 @@ impl ItemReader<'_> {
             let inner = nth.checked_rem(sub_items).unwrap_or_default();
             match self.known.items {
                 // With one processor there may be no item for all of them.
-                Items::SummedProcessors if nth == 0 && data.len() > self.stored.size => {}
+                Items::SummedProcessors if nth == 0 && data.len() > self.stored.size => {
+                    // Before 11.7.1 sar shows what the kernel added up.
+                    if self.stored.is_old && !is_empty {
+                        total.clone_from(&numbers);
+                    }
+                    has_total = !total.is_empty();
+                }
                 Items::SummedProcessors => {
-                    add(&mut total, &numbers);
+                    if !has_total {
+                        add(&mut total, &numbers);
+                    }
                     // A processor that is off has only zeros; it has no share of anything.
                     if !is_empty || self.known.id != 1 {
                         self.item(columns, table, Some(&nth.saturating_sub(1).to_string()), &numbers);
@@ -66,6 +75,9 @@ impl ItemReader<'_> {
                 Items::Battery => battery(columns, table, item),
                 _ => {
                     let name = self.name(item, &numbers, nth, outer, inner);
+                    if self.stored.is_old && matches!(name.as_deref(), Some("" | "dev0-0")) {
+                        continue;
+                    }
                     self.item(columns, table, name.as_deref(), &numbers);
                 }
             }
@@ -122,7 +134,7 @@ impl ItemReader<'_> {
 
     /// The text of an item, `at` bytes behind its numbers.
     fn text(&self, item: &[u8], at: usize, length: usize) -> String {
-        let from = self.stored.widths.end().saturating_add(at).min(item.len());
+        let from = self.stored.text_at.saturating_add(at).min(item.len());
         let to = from.saturating_add(length).min(item.len());
         text(item.get(from..to).unwrap_or_default())
     }
@@ -130,10 +142,9 @@ impl ItemReader<'_> {
     /// The numbers of an item.
     fn numbers(&self, item: &[u8]) -> Vec<Number> {
         let bytes = Bytes::new(item, self.order);
-        let mut at = 0usize;
         let mut numbers = Vec::with_capacity(self.stored.fields.len());
-        for (_, _, width) in &self.stored.fields {
-            let step = if *width == Width::Int { 4 } else { 8 };
+        for ((_, _, width), at) in self.stored.fields.iter().zip(&self.stored.places) {
+            let at = *at;
             let number = match width {
                 Width::Long => bytes.u64(at, "field").map(Number::U64),
                 Width::Float => bytes.u64(at, "field").map(|bits| Number::F64(f64::from_bits(bits))),
@@ -142,7 +153,6 @@ impl ItemReader<'_> {
                 Width::Int => bytes.u32(at, "field").map(Number::U32),
             };
             numbers.push(number.unwrap_or(Number::U32(0)));
-            at = at.saturating_add(step);
         }
         numbers
     }

@@ -8,7 +8,7 @@ use tallymon_core::time::FileTime;
 
 use super::activities::{ACTIVITIES, Activity};
 use super::items::ItemReader;
-use super::{FORMAT, MAGIC};
+use super::{FORMAT, MAGIC, old};
 use crate::error::{LogError, LogErrorKind};
 use crate::format::Format;
 use crate::import::columns::Columns;
@@ -18,8 +18,8 @@ use crate::reader::About;
 use crate::zone::Zone;
 
 /// The lengths that sysstat itself refuses to exceed.
-const MOST_HEADER: usize = 8192;
-const MOST_ACTIVITIES: usize = 256;
+pub(super) const MOST_HEADER: usize = 8192;
+pub(super) const MOST_ACTIVITIES: usize = 256;
 const MOST_STRUCTURE: usize = 1024;
 const MOST_EXTRA: u64 = 8192 * 1024;
 /// The numbers of one activity at one time take at most so many bytes.
@@ -51,16 +51,23 @@ impl Widths {
 /// One activity as this file has it.
 #[derive(Debug)]
 pub(super) struct Stored {
-    id: u32,
-    magic: u32,
-    items: u32,
-    sub_items: u32,
-    counted: bool,
+    pub(super) id: u32,
+    pub(super) magic: u32,
+    pub(super) items: u32,
+    pub(super) sub_items: u32,
+    pub(super) counted: bool,
     pub(super) size: usize,
     pub(super) widths: Widths,
-    known: Option<&'static Activity>,
+    pub(super) known: Option<&'static Activity>,
     /// The names and kinds of its fields, in the order of their numbers.
     pub(super) fields: Vec<(String, Kind, Width)>,
+    /// Where its fields are.
+    pub(super) places: Vec<usize>,
+    /// Where the text of an item begins.
+    pub(super) text_at: usize,
+    /// The file is older than 11.7.1: its places for devices may be empty, and it has the sum of all
+    /// processors.
+    pub(super) is_old: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,20 +82,34 @@ pub(super) enum Width {
 pub(crate) struct SysstatDecoder<R> {
     input: R,
     byte: u64,
-    order: ByteOrder,
+    pub(super) order: ByteOrder,
     /// Bytes of a `long` of the machine that wrote the file.
-    long: u8,
-    record_size: usize,
+    pub(super) long: u8,
+    pub(super) record_size: usize,
     record_widths: Widths,
-    activities: Vec<Stored>,
-    buffer: Vec<u8>,
+    pub(super) activities: Vec<Stored>,
+    /// Of a file before 11.7.1: how many activities a restart lists again.
+    pub(super) old: Option<u32>,
+    pub(super) buffer: Vec<u8>,
 }
 
-fn not_a_log(words: String) -> LogError {
+/// The header of a record.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    /// In 100 ns.
+    clock: u64,
+    seconds: u64,
+    extra: bool,
+    kind: u8,
+    hour: u8,
+    minute: u8,
+}
+
+pub(super) fn not_a_log(words: String) -> LogError {
     LogError::new(LogErrorKind::NotALog(words))
 }
 
-fn bad(error: Error) -> LogError {
+pub(super) fn bad(error: Error) -> LogError {
     not_a_log(format!("a sysstat file with a damaged header: {error}"))
 }
 
@@ -109,6 +130,7 @@ impl<R: Read + Send> SysstatDecoder<R> {
             record_size: 0,
             record_widths: Widths::default(),
             activities: Vec::new(),
+            old: None,
             buffer: Vec::new(),
         };
         let mut columns = Columns::new(About::new(Format::Sysstat));
@@ -117,14 +139,14 @@ impl<R: Read + Send> SysstatDecoder<R> {
     }
 
     /// Reads exactly so many bytes into the buffer; `false` if the file ends before.
-    fn fill(&mut self, length: u64) -> io::Result<bool> {
+    pub(super) fn fill(&mut self, length: u64) -> io::Result<bool> {
         self.buffer.clear();
         let read = self.input.by_ref().take(length).read_to_end(&mut self.buffer)?;
         self.byte = self.byte.saturating_add(read as u64);
         Ok(read as u64 == length)
     }
 
-    fn whole(&mut self, length: usize, what: &str) -> Result<(), LogError> {
+    pub(super) fn whole(&mut self, length: usize, what: &str) -> Result<(), LogError> {
         if self.fill(length as u64)? {
             return Ok(());
         }
@@ -151,10 +173,16 @@ impl<R: Read + Send> SysstatDecoder<R> {
         let version: Vec<String> =
             self.buffer.get(4..7).unwrap_or_default().iter().map(u8::to_string).collect();
         let version = version.join(".");
+        columns.about.writer = Some(format!("sysstat {version}"));
+        if [old::FIRST, old::SECOND].contains(&format) {
+            return self.old_headers(columns, format);
+        }
         if format != FORMAT {
             return Err(not_a_log(format!(
-                "a file of sysstat {version} in the old format {format:#06x}; `sadf -c OLD > NEW` of a \
-                 sysstat from 11.7.1 on converts it to {FORMAT:#06x}, which is read here"
+                "a file of sysstat {version} in the format {format:#06x}; those of 10.0 ({:#06x}) to 12 \
+                 ({FORMAT:#06x}) \
+                 are read here. `sadf -c FILE > NEW` of a newer sysstat may convert it",
+                old::FIRST
             )));
         }
         let size = bytes.length(8, "length of the header").map_err(bad)?;
@@ -167,7 +195,6 @@ impl<R: Read + Send> SysstatDecoder<R> {
         {
             return Err(not_a_log(format!("a sysstat file whose header has {size} bytes, {widths:?}")));
         }
-        columns.about.writer = Some(format!("sysstat {version}"));
         self.whole(size, "second header")?;
         let bytes = Bytes::new(&self.buffer, self.order);
         let int = |nth: usize, what| {
@@ -211,6 +238,45 @@ impl<R: Read + Send> SysstatDecoder<R> {
         Ok(())
     }
 
+    /// Takes the header of a record apart.
+    fn head(&self) -> Result<Head, LogError> {
+        let bytes = Bytes::new(&self.buffer, self.order);
+        let (clock, seconds, extra, tail) = if self.old.is_some() {
+            // The uptime of all processors together, and that of one, in 10 ms.
+            let all = bytes.u64(0, "uptime").map_err(bad)?;
+            let one = bytes.u64(16, "uptime").map_err(bad)?;
+            let seconds = match self.long {
+                4 => u64::from(bytes.u32(32, "time").map_err(bad)?),
+                _ => bytes.u64(32, "time").map_err(bad)?,
+            };
+            (if one == 0 { all } else { one }, seconds, false, 40)
+        } else {
+            let extra = bytes.u32(self.record_widths.ints_at(), "extra structures").map_err(bad)?;
+            let uptime = bytes.u64(0, "uptime").map_err(bad)?;
+            (uptime, bytes.u64(8, "time").map_err(bad)?, extra != 0, self.record_widths.end())
+        };
+        let (kind, hour, minute) = match self.buffer.get(tail..).unwrap_or_default() {
+            [kind, hour, minute, ..] => (*kind, *hour, *minute),
+            _ => (0, 0, 0),
+        };
+        Ok(Head { clock: clock.saturating_mul(100_000), seconds, extra, kind, hour, minute })
+    }
+
+    /// Says that an activity is not known.
+    pub(super) fn say_unknown(&self, columns: &mut Columns, stored: &Stored) {
+        if stored.known.is_some() {
+            return;
+        }
+        let words = match ACTIVITIES.iter().rfind(|activity| activity.id == stored.id) {
+            Some(known) => format!(
+                "activity {} is version {:#x} of {}, {:#x} is known here; its values are left out",
+                stored.id, stored.magic, known.name, known.magic
+            ),
+            None => format!("activity {} is not known here; its values are left out", stored.id),
+        };
+        columns.damage(self.byte, words);
+    }
+
     /// Reads the list of activities.
     fn list(
         &mut self,
@@ -223,16 +289,7 @@ impl<R: Read + Send> SysstatDecoder<R> {
         let list = std::mem::take(&mut self.buffer);
         for entry in list.chunks_exact(activity_size.max(1)) {
             let stored = self.stored(Bytes::new(entry, self.order), activity_widths).map_err(bad)?;
-            if stored.known.is_none() {
-                let words = match ACTIVITIES.iter().find(|activity| activity.id == stored.id) {
-                    Some(known) => format!(
-                        "activity {} is version {:#x} of {}, {:#x} is known here; its values are left out",
-                        stored.id, stored.magic, known.name, known.magic
-                    ),
-                    None => format!("activity {} is not known here; its values are left out", stored.id),
-                };
-                columns.damage(self.byte, words);
-            }
+            self.say_unknown(columns, &stored);
             self.activities.push(stored);
         }
         Ok(())
@@ -265,6 +322,13 @@ impl<R: Read + Send> SysstatDecoder<R> {
                 }
             }
         }
+        let mut at = 0_usize;
+        let places = fields.iter().map(|(_, _, width)| {
+            let step = if *width == Width::Int { 4 } else { 8 };
+            at = at.saturating_add(step);
+            at.saturating_sub(step)
+        });
+        let places = places.collect();
         Ok(Stored {
             id,
             magic,
@@ -275,6 +339,9 @@ impl<R: Read + Send> SysstatDecoder<R> {
             widths: own,
             known,
             fields,
+            places,
+            text_at: own.end(),
+            is_old: false,
         })
     }
 
@@ -352,15 +419,7 @@ impl<R: Read + Send> Decoder for SysstatDecoder<R> {
                 }
                 return Ok(None);
             }
-            let bytes = Bytes::new(&self.buffer, self.order);
-            let uptime = bytes.u64(0, "uptime").map_err(bad)?;
-            let seconds = bytes.u64(8, "time").map_err(bad)?;
-            let extra = bytes.u32(self.record_widths.ints_at(), "extra structures").map_err(bad)? != 0;
-            let tail = self.buffer.get(self.record_widths.end()..).unwrap_or_default();
-            let (kind, hour, minute) = match tail {
-                [kind, hour, minute, ..] => (*kind, *hour, *minute),
-                _ => (0, 0, 0),
-            };
+            let Head { clock, seconds, extra, kind, hour, minute } = self.head()?;
             let Some(time) =
                 FileTime::from_unix_nanoseconds(i128::from(seconds).saturating_mul(1_000_000_000))
             else {
@@ -372,7 +431,7 @@ impl<R: Read + Send> Decoder for SysstatDecoder<R> {
                 RESTART => {
                     let words = format!("byte {start}: the machine was restarted at {}", time.system_time());
                     columns.about.notes.remark(words);
-                    self.fill(4)? && (!extra || self.extras()?)
+                    self.after_restart()? && (!extra || self.extras()?)
                 }
                 COMMENT => {
                     let whole = self.fill(64)?;
@@ -381,7 +440,7 @@ impl<R: Read + Send> Decoder for SysstatDecoder<R> {
                     whole && (!extra || self.extras()?)
                 }
                 1 | 3 => {
-                    columns.begin(time, uptime.saturating_mul(100_000));
+                    columns.begin(time, clock);
                     if (!extra || self.extras()?) && self.activities(columns)? {
                         if let Zone::Fixed { bias, .. } = &mut columns.about.zone {
                             *bias = minutes.saturating_neg();
