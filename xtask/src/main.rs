@@ -35,6 +35,7 @@ mod clr_stress;
 mod dist;
 mod engines;
 mod features;
+mod fetch;
 mod fuzz;
 mod lint;
 mod models;

@@ -13,6 +13,9 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     fs::write(&skips, "").map_err(|error| format!("{}: {error}", skips.display()))?;
+    if peers_required {
+        crate::fetch::pcp()?;
+    }
     crate::build_all(&[])?;
     let mut command = cargo();
     command.args(["test", "--workspace", "--quiet", "--no-fail-fast"]).env("TALLYMON_SKIPS", &skips);

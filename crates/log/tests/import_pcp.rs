@@ -11,7 +11,7 @@ use std::time::Duration;
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::Sample;
 use tallymon_log::{Cooker, Format, ReadOptions, info, open, open_pcp};
-use tallymon_testkit::{Scratch, skip};
+use tallymon_testkit::{Pcp, Scratch, skip};
 
 /// Metrics that become counters of Windows or of this project: the metric, the instance (`{}` for that of the
 /// archive), the counter, and what our raw value is divided by. Every other metric keeps its name.
@@ -412,15 +412,14 @@ impl Drop for Ends {
 
 #[test]
 fn an_archive_of_this_machine_has_the_values_that_pmdumplog_prints() {
+    let Some(pcp) = Pcp::find() else { return };
     let programs = ["/usr/lib/pcp/bin/pmcd", "/usr/bin/pmlogger", "/usr/bin/pmdumplog", "/usr/bin/pminfo"];
-    if programs.iter().any(|program| !Path::new(program).exists()) {
-        return skip("Performance Co-Pilot (pmcd, pmlogger, pmdumplog) is not installed");
-    }
     let folder = Scratch::new();
     let agents = ["proc 3 dso proc_init", "linux 60 dso linux_init", "pmcd 2 dso pmcd_init"];
     let agents = agents.map(|agent| {
         let name = agent.split(' ').next().unwrap();
-        format!("{agent} /var/lib/pcp/pmdas/{name}/pmda_{name}.so\n")
+        let library = pcp.path(&format!("/var/lib/pcp/pmdas/{name}/pmda_{name}.so"));
+        format!("{agent} {}\n", library.display())
     });
     std::fs::write(folder.join("pmcd.conf"), agents.concat()).unwrap();
     // This release of pmcd crashes now and then on counters of the network that newer kernels have.
@@ -433,7 +432,7 @@ fn an_archive_of_this_machine_has_the_values_that_pmdumplog_prints() {
     let socket = folder.join("pmcd.socket");
     let host = format!("unix://{}", socket.display());
     let quiet = |program: &str| {
-        let mut command = Command::new(program);
+        let mut command = pcp.command(program);
         command
             .current_dir(&*folder)
             .env("PCP_RUN_DIR", &*folder)
@@ -468,7 +467,7 @@ fn an_archive_of_this_machine_has_the_values_that_pmdumplog_prints() {
     }
     drop(pmcd);
     let dumped =
-        Command::new(programs[2]).args(["-Z", "UTC", "archive"]).current_dir(&*folder).output().unwrap();
+        pcp.command(programs[2]).args(["-Z", "UTC", "archive"]).current_dir(&*folder).output().unwrap();
     compare(&folder.join("archive.0"), &String::from_utf8_lossy(&dumped.stdout), 2000);
 }
 

@@ -365,17 +365,7 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
         if is_file_system && device.starts_with("/dev/") {
             continue;
         }
-        let (path, divisor, grows) = if field == "intr/s" {
-            let path = match device.strip_prefix('i').and_then(|number| number.parse::<u32>().ok()) {
-                Some(number) => format!(r"Interrupt(_Total,{number})\Interrupts/sec"),
-                None => r"Processor(_Total)\Interrupts/sec".to_owned(),
-            };
-            (path, 1.0, false)
-        } else if let Some(processor) = processor_of_interrupt(field) {
-            let path = match device {
-                "sum" => format!(r"Processor({processor})\Interrupts/sec"),
-                _ => format!(r"Interrupt({processor},{device})\Interrupts/sec"),
-            };
+        let (path, divisor, grows) = if let Some(path) = path_of_interrupt(field, device) {
             (path, 1.0, false)
         } else {
             let name = match (*nth, field) {
@@ -431,12 +421,18 @@ fn compare(path: &Path, printed: &str, disks: &HashMap<String, String>) {
     assert!(compared.len() > 150, "only {} fields: {compared:?}", compared.len());
 }
 
-/// The processor in a field such as `cpu1` or `all`, which interrupts have.
-fn processor_of_interrupt(field: &str) -> Option<String> {
-    match field {
-        "all" => Some("_Total".to_owned()),
-        _ => field.strip_prefix("cpu").filter(|rest| rest.parse::<u32>().is_ok()).map(str::to_owned),
-    }
+/// The counter of a field such as `cpu1` or `all`, which interrupts have, or of `intr/s` of old versions.
+fn path_of_interrupt(field: &str, device: &str) -> Option<String> {
+    let processor = match field {
+        "all" | "intr/s" => "_Total",
+        _ => field.strip_prefix("cpu").filter(|rest| rest.parse::<u32>().is_ok())?,
+    };
+    let number = device.strip_prefix('i').and_then(|number| number.parse::<u32>().ok());
+    Some(match (device, number.filter(|_| field == "intr/s")) {
+        ("sum", _) => format!(r"Processor({processor})\Interrupts/sec"),
+        (_, Some(number)) => format!(r"Interrupt({processor},{number})\Interrupts/sec"),
+        _ => format!(r"Interrupt({processor},{device})\Interrupts/sec"),
+    })
 }
 
 fn fixture(name: &str) -> PathBuf {

@@ -5,6 +5,7 @@
 mod attacks;
 mod ends;
 mod machines;
+mod pcp;
 pub mod raw;
 mod scratch;
 mod skips;
@@ -16,6 +17,7 @@ mod work;
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use machines::{LARGE_MACHINES, LargeMachine};
+pub use pcp::Pcp;
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
 pub use source_texts::{SourceText, source_texts, translations};

@@ -98,7 +98,7 @@ pub fn skip_bpf(why: &str) {
 }
 
 /// Whether the environment says that what this variable stands for must be there.
-fn required(variable: &str) -> bool {
+pub(crate) fn required(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "required")
 }
 

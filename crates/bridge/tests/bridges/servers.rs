@@ -1,7 +1,6 @@
 //! Real servers of nginx, Redis and PostgreSQL, beside what their own programs say, and hostile ones.
 
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use tallymon_core::flow::{NoValue, Source};
 use tallymon_core::request::RequestKind;
 use tallymon_host::registry::Scope;
 use tallymon_provider::Health;
-use tallymon_testkit::{Reply, Scratch, TextServer, attack, peer, skip};
+use tallymon_testkit::{Pcp, Reply, Scratch, TextServer, attack, peer};
 
 #[test]
 fn nginx_is_read_over_a_unix_socket() {
@@ -137,20 +136,15 @@ fn redis_is_read_with_and_without_a_password() {
 
 #[test]
 fn pcp_is_read_through_pmproxy() {
-    let programs = Path::new("/usr/lib/pcp/bin");
-    let agent = Path::new("/var/lib/pcp/pmdas/linux/pmda_linux.so");
-    if !programs.join("pmproxy").exists() || !agent.exists() || !Path::new("/var/lib/pcp/pmns/root").exists()
-    {
-        skip("Performance Co-Pilot is not installed, or has no tree of names yet");
-        return;
-    }
+    let Some(pcp) = Pcp::find() else { return };
+    let agent = pcp.path("/var/lib/pcp/pmdas/linux/pmda_linux.so");
     let folder = Scratch::new();
     let (pmcd, pmproxy) = (free_port(), free_port());
     let configuration = folder.join("pmcd.conf");
     std::fs::write(&configuration, format!("linux\t60\tdso\tlinux_init\t{}\n", agent.display())).unwrap();
     let user = output(Command::new("id").arg("-un"));
     let run = |program: &str, port: u16| {
-        let mut command = Command::new(programs.join(program));
+        let mut command = pcp.command(&format!("/usr/lib/pcp/bin/{program}"));
         command.args(["-A", "-f", "-i", "127.0.0.1", "-U", &user, "-p", &port.to_string(), "-s"]);
         command.arg(folder.join(format!("{program}.socket"))).arg("-l").arg(folder.join(program)).arg("-x");
         command.arg(folder.join(format!("{program}.fatal"))).env("PMCD_PORT", pmcd.to_string());
@@ -175,7 +169,7 @@ fn pcp_is_read_through_pmproxy() {
     let host_of = format!("localhost:{pmcd}");
     // The value of a metric, as PCP's own program shows it.
     let own = |metric: &str, instance: &str| -> u64 {
-        let text = output(Command::new("pminfo").args(["-f", "-h", &host_of, metric]));
+        let text = output(pcp.command("/usr/bin/pminfo").args(["-f", "-h", &host_of, metric]));
         let line = text.lines().find(|line| line.contains("value ") && line.contains(instance)).unwrap();
         line.rsplit_once("value ").unwrap().1.trim().parse().unwrap()
     };
