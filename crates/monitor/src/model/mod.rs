@@ -21,6 +21,7 @@ mod log_rows;
 mod look;
 mod monitor;
 pub mod overview;
+mod packed;
 mod partial_runs;
 mod picture;
 mod point;

@@ -10,6 +10,8 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::flow::Sample;
 use tallymon::core::time::{FileTime, Frequency};
 
+use crate::model::packed::{Packed, PutPacked, folded};
+
 /// Cells of a chunk, not counting runs of cells without a sample.
 const CHUNK: usize = 128;
 
@@ -199,7 +201,7 @@ impl Chunk {
     fn gap(&mut self, cells: usize) {
         if cells > 0 {
             self.bytes.push(0);
-            put(&mut self.bytes, cells as u64);
+            self.bytes.put(cells as u64);
             self.cells = self.cells.saturating_add(cells);
         }
     }
@@ -230,19 +232,19 @@ impl State {
                 | flag(sample.time != time, bits::OTHER_TIME),
         );
         if is_new {
-            put(out, u64::from(counter_type.0));
-            put_signed(out, frequency.0.cast_unsigned());
-            put(out, u64::from(multi_count));
+            out.put(u64::from(counter_type.0));
+            out.put_signed(frequency.0.cast_unsigned());
+            out.put(u64::from(multi_count));
         }
         if first != 0 {
-            put_signed(out, if is_step { change } else { first });
+            out.put_signed(if is_step { change } else { first });
         }
         if second == bits::SECOND_STEP {
-            put_signed(out, sample.second.wrapping_sub(self.second.last).wrapping_sub(self.second.step));
+            out.put_signed(sample.second.wrapping_sub(self.second.last).wrapping_sub(self.second.step));
             self.second.go_to(sample.second);
         }
         if sample.time != time {
-            put_signed(out, sample.time.0.wrapping_sub(time.0));
+            out.put_signed(sample.time.0.wrapping_sub(time.0));
         }
         self.first.go_to(sample.first);
     }
@@ -270,46 +272,28 @@ impl Stored {
 
 /// Reads the cells of a chunk.
 struct Cells<'c> {
-    bytes: &'c [u8],
+    bytes: Packed<'c>,
     state: State,
     gap: u64,
 }
 
 impl<'c> Cells<'c> {
     fn of(chunk: &'c Chunk) -> Cells<'c> {
-        Cells { bytes: &chunk.bytes, state: State::default(), gap: 0 }
-    }
-
-    fn number(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0u64, 0u32);
-        loop {
-            let (byte, rest) = self.bytes.split_first()?;
-            self.bytes = rest;
-            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-            shift = shift.saturating_add(7);
-        }
-    }
-
-    fn signed(&mut self) -> Option<u64> {
-        let number = self.number()?;
-        Some((number >> 1) ^ (number & 1).wrapping_neg())
+        Cells { bytes: Packed::new(&chunk.bytes), state: State::default(), gap: 0 }
     }
 
     fn stored(&mut self, head: u8) -> Option<Stored> {
         if head & bits::NEW_FORM != 0 {
             self.state.form = Some(Form {
-                counter_type: CounterType(u32::try_from(self.number()?).ok()?),
-                frequency: Frequency(self.signed()?.cast_signed()),
-                multi_count: u32::try_from(self.number()?).ok()?,
+                counter_type: CounterType(u32::try_from(self.bytes.number()?).ok()?),
+                frequency: Frequency(self.bytes.signed()?.cast_signed()),
+                multi_count: u32::try_from(self.bytes.number()?).ok()?,
             });
         }
         let difference = match head {
             head if head & bits::FIRST_SAME != 0 => 0,
-            head if head & bits::FIRST_STEP != 0 => self.signed()?.wrapping_add(self.state.first.step),
-            _ => self.signed()?,
+            head if head & bits::FIRST_STEP != 0 => self.bytes.signed()?.wrapping_add(self.state.first.step),
+            _ => self.bytes.signed()?,
         };
         let first = self.state.first.last.wrapping_add(difference);
         self.state.first.go_to(first);
@@ -318,13 +302,13 @@ impl<'c> Cells<'c> {
             bits::SECOND_SAME => Some(self.state.second.last),
             bits::SECOND_STEP => {
                 let Run { last, step } = self.state.second;
-                let second = self.signed()?.wrapping_add(step).wrapping_add(last);
+                let second = self.bytes.signed()?.wrapping_add(step).wrapping_add(last);
                 self.state.second.go_to(second);
                 Some(second)
             }
             _ => Some(0),
         };
-        let time_after = if head & bits::OTHER_TIME != 0 { self.signed()? } else { 0 };
+        let time_after = if head & bits::OTHER_TIME != 0 { self.bytes.signed()? } else { 0 };
         Some(Stored { form: self.state.form?, first, second, time_after, stale: head & bits::STALE != 0 })
     }
 }
@@ -338,38 +322,18 @@ impl Iterator for Cells<'_> {
             self.gap = left;
             return Some(None);
         }
-        let (head, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        if *head == 0 {
-            self.gap = self.number()?.checked_sub(1)?;
+        let head = self.bytes.byte()?;
+        if head == 0 {
+            self.gap = self.bytes.number()?.checked_sub(1)?;
             return Some(None);
         }
-        self.stored(*head).map(Some)
+        self.stored(head).map(Some)
     }
 }
 
 /// How many bytes a difference takes.
 const fn size(difference: u64) -> u32 {
     64u32.saturating_sub(folded(difference).leading_zeros()).div_ceil(7)
-}
-
-/// A difference in which small negative numbers are small too.
-const fn folded(difference: u64) -> u64 {
-    let signed = difference.cast_signed();
-    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
-}
-
-fn put_signed(out: &mut Vec<u8>, difference: u64) {
-    put(out, folded(difference));
-}
-
-/// Seven bits a byte, lowest first.
-fn put(out: &mut Vec<u8>, mut number: u64) {
-    while number > 0x7f {
-        out.push(u8::try_from(number & 0x7f).unwrap_or(0) | 0x80);
-        number >>= 7;
-    }
-    out.push(u8::try_from(number).unwrap_or(0));
 }
 
 #[cfg(test)]

@@ -284,8 +284,7 @@ fn every_pane_shows_the_second_of_the_cursor() {
         for _ in 0..21 {
             overview.bench.key(KeyCode::Left);
         }
-        // How many processes there were beside the largest is not kept.
-        let now = overview.panes().replace("the largest ", "");
+        let now = overview.panes();
         assert_eq!(now.replace('─', ""), then.replace('─', ""), "twenty seconds back at {columns}x{rows}");
         has(&overview.bench.screen(), &["PAST", "09:40:29"]);
         overview.bench.types("t");
@@ -295,14 +294,28 @@ fn every_pane_shows_the_second_of_the_cursor() {
 
 #[test]
 fn a_second_that_is_not_kept_says_so() {
-    // As little memory as possible: the largest processes of a few seconds.
-    let mut overview = Overview::with(Language::ENGLISH, |options| options.budget = 64 << 10);
+    // As little memory as possible: the processes of a few seconds.
+    let mut overview = Overview::with(Language::ENGLISH, |options| options.budget = 4 << 10);
     overview.run(300);
     overview.bench.resize(80, 24);
     for _ in 0..200 {
         overview.bench.key(KeyCode::Left);
     }
     has(&overview.bench.screen(), &["nothing is kept of this second"]);
+}
+
+#[test]
+fn a_second_of_which_the_largest_are_kept_says_so() {
+    let mut overview = Overview::with(Language::ENGLISH, |options| options.budget = 64 << 10);
+    let names: Vec<String> = (0..300).map(|number| format!("small{number}")).collect();
+    let names: &'static [String] = names.leak();
+    let more = names.iter().zip(20_000..).map(|(name, id)| (name.as_str(), id));
+    overview.load.more.set(more.collect());
+    overview.run(10);
+    overview.bench.resize(80, 24);
+    assert!(!overview.bench.screen().contains("the largest"), "all of the newest second are there");
+    overview.bench.key(KeyCode::Left).key(KeyCode::Left);
+    has(&overview.bench.screen(), &["PAST", "the largest "]);
 }
 
 #[test]

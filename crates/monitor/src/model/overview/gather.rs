@@ -1,5 +1,6 @@
 //! From series to what the overview shows at a time.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tallymon::core::flow::NoValue;
@@ -70,7 +71,7 @@ impl Gatherer<'_> {
             sensors: self.sensors(),
             containers: self.containers(),
             graphics: self.graphics(),
-            processes: time.and_then(|time| self.overview.processes.at(time)).map(<[_]>::to_vec),
+            processes: time.and_then(|time| self.overview.processes.at(time)).map(Cow::into_owned),
         }
     }
 

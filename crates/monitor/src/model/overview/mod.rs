@@ -2,8 +2,8 @@
 //! load they mean. It knows no screen.
 //!
 //! The counters are series of a [`Monitor`], as those of the chart are, so that any second in memory can be
-//! shown again and any line can move to the chart with its past. Processes are many and short-lived: of the
-//! past seconds only the largest are kept ([`ProcessHistory`]).
+//! shown again and any line can move to the chart with its past. Processes are many and short-lived: their past
+//! is packed ([`ProcessHistory`]).
 
 mod addresses;
 mod containers;
@@ -12,6 +12,7 @@ mod gather;
 mod graphics;
 mod level;
 mod look;
+mod past;
 mod processes;
 mod sensors;
 mod space;

@@ -1,6 +1,7 @@
-//! The processes of the overview: all of the newest second, the largest of each second before.
+//! The processes of the overview: all of the newest second, and those of the seconds before that memory allows.
 
-use std::collections::{HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tallymon::core::flow::{Absence, NoValue, Value};
@@ -8,8 +9,9 @@ use tallymon::core::time::FileTime;
 use tallymon::{InstanceIdentity, InstanceKey, Query};
 
 use crate::model::overview::counters::{PROCESS_COUNTERS, ProcessMetric};
+use crate::model::overview::past::{Numbers, Past};
 
-/// How many processes of each order are kept for a second: by processor time, by memory, by bytes.
+/// How many processes of each order are kept for every second: by processor time, by memory, by bytes.
 const KEPT: [(ProcessMetric, usize); 3] =
     [(ProcessMetric::Processor, 24), (ProcessMetric::Memory, 12), (ProcessMetric::InputOutput, 8)];
 
@@ -54,38 +56,28 @@ impl ProcessRow {
     }
 }
 
-/// Bytes of a process in a second.
-const ROW_BYTES: usize = size_of::<ProcessRow>();
-/// Bytes of a name without its letters.
-const NAME_BYTES: usize = 64;
-
 /// The processes of the seconds in memory.
 #[derive(Debug, Default)]
 pub struct ProcessHistory {
     /// All processes of the newest second.
     newest: Vec<ProcessRow>,
     newest_time: Option<FileTime>,
-    /// The largest ones, oldest second first, with the bytes that they use.
-    seconds: VecDeque<(FileTime, Box<[ProcessRow]>, usize)>,
-    bytes: usize,
-    budget: usize,
+    past: Past,
     /// The names of the newest second, to share them with the next one.
     names: HashMap<InstanceKey, Arc<str>>,
 }
 
 impl ProcessHistory {
-    /// A history in at most so many bytes.
+    /// A history in at most so many bytes: an hour of 1,000 processes at one sample a second takes 8 MiB at most.
     pub fn new(budget: usize) -> ProcessHistory {
-        ProcessHistory { budget, ..ProcessHistory::default() }
+        ProcessHistory { past: Past::new(budget), ..ProcessHistory::default() }
     }
 
-    /// Takes the processes of a query with [`PROCESS_COUNTERS`]. With `keeps` the largest of them are kept
-    /// for this time.
+    /// Takes the processes of a query with [`PROCESS_COUNTERS`]. With `keeps` they are kept for this time.
     pub fn take(&mut self, time: FileTime, query: &Query, keeps: bool) {
         let mut rows: Vec<ProcessRow> = Vec::with_capacity(self.newest.len());
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::with_capacity(self.newest.len());
         let mut names = HashMap::with_capacity(self.names.len());
-        let mut new_names = 0usize;
         query.for_each(|value| {
             let Some(key) = value.instance.filter(|key| !is_sum(key)) else { return };
             let Some((metric, _, _)) =
@@ -98,11 +90,7 @@ impl ProcessHistory {
                 return;
             }
             let position = *positions.entry(key).or_insert_with(|| {
-                let name = self.names.get(key).cloned().unwrap_or_else(|| {
-                    let name: Arc<str> = key.to_string().into();
-                    new_names = new_names.saturating_add(name.len()).saturating_add(NAME_BYTES);
-                    name
-                });
+                let name = self.names.get(key).cloned().unwrap_or_else(|| key.to_string().into());
                 names.insert(key.clone(), Arc::clone(&name));
                 rows.push(ProcessRow::of(name, value.identity));
                 rows.len().saturating_sub(1)
@@ -115,15 +103,7 @@ impl ProcessHistory {
         self.newest = rows;
         self.newest_time = Some(time);
         if keeps {
-            let largest = largest(&self.newest);
-            let bytes = largest.len().saturating_mul(ROW_BYTES).saturating_add(new_names);
-            self.bytes = self.bytes.saturating_add(bytes);
-            self.seconds.push_back((time, largest, bytes));
-            while self.bytes > self.budget && self.seconds.len() > 1 {
-                if let Some((_, _, bytes)) = self.seconds.pop_front() {
-                    self.bytes = self.bytes.saturating_sub(bytes);
-                }
-            }
+            self.past.push(time, &self.newest);
         }
     }
 
@@ -133,26 +113,29 @@ impl ProcessHistory {
         self.newest_time = None;
     }
 
-    /// The processes of a time: all of the newest, else the largest; nothing where none were kept.
-    pub fn at(&self, time: FileTime) -> Option<&[ProcessRow]> {
+    /// The processes of a time; nothing where none were kept.
+    pub fn at(&self, time: FileTime) -> Option<Cow<'_, [ProcessRow]>> {
         if self.newest_time == Some(time) {
-            return Some(&self.newest);
+            return Some(Cow::Borrowed(&self.newest));
         }
-        let place = self.seconds.binary_search_by_key(&time, |(time, _, _)| *time).ok()?;
-        self.seconds.get(place).map(|(_, rows, _)| &**rows)
+        self.past.at(time).map(Cow::Owned)
     }
 
-    /// The numbers of one process in the seconds up to a time, oldest first; `None` where it was not kept.
+    /// How many processes of a time were not kept: small ones, when more worked than the memory allows.
+    pub fn left_out(&self, time: FileTime) -> usize {
+        if self.newest_time == Some(time) { 0 } else { self.past.left_out(time) }
+    }
+
+    /// The numbers of one process in the seconds up to a time, oldest first; NaN where it was not kept.
     pub fn of(&self, who: (u32, u64), metric: ProcessMetric, until: FileTime, most: usize) -> Vec<f32> {
-        let end = self.seconds.partition_point(|(time, _, _)| *time <= until);
-        let begin = end.saturating_sub(most);
-        self.seconds
-            .range(begin..end)
-            .map(|(_, rows, _)| {
-                let row = rows.iter().find(|row| row.identity() == Some(who));
-                row.and_then(|row| row.number(metric)).map_or(f32::NAN, |number| number as f32)
-            })
-            .collect()
+        let number = |numbers: &Numbers| match metric {
+            ProcessMetric::Processor => numbers.processor,
+            ProcessMetric::Memory => numbers.memory.map(|memory| memory as f32),
+            ProcessMetric::InputOutput => numbers.bytes,
+            ProcessMetric::Threads => numbers.threads,
+            ProcessMetric::Id | ProcessMetric::Parent => None,
+        };
+        self.past.of(who, until, most, |numbers| number(numbers).unwrap_or(f32::NAN))
     }
 
     /// The processes of the newest second.
@@ -161,8 +144,8 @@ impl ProcessHistory {
     }
 
     /// Bytes of the kept seconds.
-    pub const fn bytes(&self) -> usize {
-        self.bytes
+    pub fn bytes(&self) -> usize {
+        self.past.bytes()
     }
 }
 
@@ -203,8 +186,8 @@ fn is_sum(key: &InstanceKey) -> bool {
     key.name == "_Total" || key.name.eq_ignore_ascii_case("idle")
 }
 
-/// The largest processes in each order that matters, each once.
-fn largest(rows: &[ProcessRow]) -> Box<[ProcessRow]> {
+/// Which processes are the largest in each order that matters.
+pub(super) fn largest(rows: &[ProcessRow]) -> Vec<bool> {
     let mut positions: Vec<usize> = (0..rows.len()).collect();
     let mut chosen = vec![false; rows.len()];
     for (metric, count) in KEPT {
@@ -219,52 +202,5 @@ fn largest(rows: &[ProcessRow]) -> Box<[ProcessRow]> {
             }
         }
     }
-    rows.iter().zip(chosen).filter(|(_, chosen)| *chosen).map(|(row, _)| row.clone()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(name: &str, id: u32, processor: f32, memory: f64) -> ProcessRow {
-        ProcessRow {
-            name: name.into(),
-            id: Some(id),
-            parent: None,
-            start: u64::from(id) * 10,
-            processor: Some(processor),
-            memory: Some(memory),
-            bytes: None,
-            threads: None,
-        }
-    }
-
-    #[test]
-    fn the_largest_of_each_order_are_kept() {
-        let mut rows: Vec<ProcessRow> = (0..100).map(|id| row("idle", id, 0.0, 1.0)).collect();
-        rows.push(row("busy", 200, 90.0, 0.5));
-        rows.push(row("large", 201, 0.0, 1e9));
-        let kept = largest(&rows);
-        let names: Vec<&str> = kept.iter().map(|row| &*row.name).collect();
-        assert!(names.contains(&"busy") && names.contains(&"large"), "{names:?}");
-        assert!(kept.len() <= 13, "a process without work is kept for its memory only: {}", kept.len());
-    }
-
-    #[test]
-    fn a_second_is_found_by_its_time_and_the_oldest_go() {
-        let mut history = ProcessHistory::new(20 * ROW_BYTES);
-        for second in 0..100u64 {
-            let rows: Box<[ProcessRow]> = Box::new([row("one", 7, second as f32, 1.0)]);
-            history.seconds.push_back((FileTime(second), rows, ROW_BYTES));
-        }
-        history.bytes = 100 * ROW_BYTES;
-        let found = history.at(FileTime(40)).and_then(|rows| rows.first()?.processor);
-        assert_eq!(found, Some(40.0));
-        assert!(history.at(FileTime(400)).is_none());
-        let line = history.of((7, 70), ProcessMetric::Processor, FileTime(50), 3);
-        assert_eq!(line, [48.0, 49.0, 50.0]);
-        assert!(
-            history.of((7, 71), ProcessMetric::Processor, FileTime(50), 1).iter().all(|one| one.is_nan())
-        );
-    }
+    chosen
 }

@@ -16,6 +16,7 @@ mod sensors;
 mod storage;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,7 +115,7 @@ impl OverviewScreen {
     }
 
     /// The rows of the shown second.
-    fn rows(workspace: &Workspace) -> &[ProcessRow] {
+    fn rows(workspace: &Workspace) -> Cow<'_, [ProcessRow]> {
         let time = workspace.overview_time();
         let state = workspace.overview.as_ref();
         state.zip(time).and_then(|(state, time)| state.model.processes.at(time)).unwrap_or_default()
@@ -129,7 +130,7 @@ impl OverviewScreen {
     fn move_choice(&mut self, by: isize, workspace: &Workspace) {
         if self.pane == Pane::Processes {
             let rows = OverviewScreen::rows(workspace);
-            let shown = self.shown(workspace).lines(rows);
+            let shown = self.shown(workspace).lines(&rows);
             let at = self.chosen.as_ref().and_then(|chosen| shown.iter().position(|line| chosen.is(line)));
             let at = at.map_or(self.top.saturating_add_signed(by.min(0)), |at| at.saturating_add_signed(by));
             let chosen = shown.get(at.min(shown.len().saturating_sub(1))).map(LineKey::of);
@@ -167,7 +168,7 @@ impl OverviewScreen {
         match &self.chosen {
             Some(chosen) => rows.iter().find(|row| chosen.is_row(row)).cloned(),
             None => {
-                let shown = self.shown(workspace).lines(rows);
+                let shown = self.shown(workspace).lines(&rows);
                 shown.into_iter().find(|line| line.group.is_none()).map(|line| line.row.into_owned())
             }
         }
@@ -454,7 +455,7 @@ impl OverviewScreen {
                             shown: self.shown(workspace),
                             chosen: self.chosen.as_ref(),
                             top: self.top,
-                            is_past: state.model.processes.newest().len() != rows.len(),
+                            is_part: time.is_some_and(|time| state.model.processes.left_out(time) > 0),
                         };
                         self.top = painter.processes(area, rows, &list);
                     }

@@ -27,8 +27,8 @@ pub(super) struct ListState<'l> {
     pub(super) chosen: Option<&'l LineKey>,
     /// The first row in view.
     pub(super) top: usize,
-    /// Per cent of one processor are many on a machine with many.
-    pub(super) is_past: bool,
+    /// Only the largest processes of this second were kept.
+    pub(super) is_part: bool,
 }
 
 impl Painter<'_> {
@@ -40,7 +40,7 @@ impl Painter<'_> {
         let shown = state.shown.arranged(passing);
         let theme = self.theme;
         let mut parts = vec![(count.to_string(), theme.plain())];
-        if state.is_past {
+        if state.is_part {
             parts = vec![(format!("{} {count}", self.word(words::LARGEST)), theme.plain())];
         }
         if look.arrangement == Arrangement::Groups {
