@@ -604,4 +604,16 @@ fn processes_are_shown_below_their_parents() {
         ["_Total", "server", "job", "orphan", "init", "shell"],
         "as they are sorted"
     );
+    // The tree comes from what is known of the processes, not from the columns that are shown.
+    has(&bench.screen(), &["ID Process", "Working Set", "Creating"]);
+    bench.types("XX");
+    let screen = bench.screen();
+    assert!(!screen.contains("Working Set") && !screen.contains("Creating"), "{screen}");
+    bench.types(")X");
+    bench.types("H");
+    let mut families = shown(&mut bench);
+    families.sort();
+    let mut same = expected.map(str::to_string);
+    same.sort();
+    assert_eq!(families, same, "each below its parent: {}", bench.screen());
 }

@@ -49,6 +49,8 @@ pub(super) struct TableRow {
     pub(super) key: InstanceKey,
     identity: Option<InstanceIdentity>,
     pub(super) cells: Vec<Result<Value, NoValue>>,
+    /// Its process id and that of its parent, whatever columns are shown.
+    numbers: Numbers,
 }
 
 impl Table {
@@ -120,14 +122,31 @@ impl Table {
         // thousands of instances with dozens of counters.
         self.feed.query.for_each(|value| {
             let Some(key) = value.instance else { return };
-            let Some(column) = columns.get(&value.definition.name) else { return };
+            let counter = value.definition.name;
+            let (column, number) =
+                (columns.get(&counter), NUMBERS.iter().position(|known| *known == counter));
+            if column.is_none() && number.is_none() {
+                return;
+            }
             let position = *positions.entry(key).or_insert_with(|| {
                 let cells = vec![Err(NoValue::NoCounter); self.columns.len()];
-                rows.push(TableRow { key: key.clone(), identity: value.identity, cells });
+                rows.push(TableRow {
+                    key: key.clone(),
+                    identity: value.identity,
+                    cells,
+                    numbers: (None, None),
+                });
                 rows.len().saturating_sub(1)
             });
-            let cell = rows.get_mut(position).and_then(|row| row.cells.get_mut(*column));
-            if let Some(cell) = cell {
+            let Some(row) = rows.get_mut(position) else { return };
+            // Process id 0 is the kernel and no row, and sums have no id.
+            let id = || value.cell.value.as_ref().ok()?.as_f64().filter(|id| *id > 0.0).map(f64::to_bits);
+            match number {
+                Some(0) => row.numbers.0 = id(),
+                Some(_) => row.numbers.1 = id(),
+                None => {}
+            }
+            if let Some(cell) = column.and_then(|column| row.cells.get_mut(*column)) {
                 *cell = value.cell.value;
             }
         });
@@ -163,16 +182,11 @@ impl Table {
 
     /// Switches between a tree and a sorted list. `false` when the object has no parents.
     pub(crate) fn toggle_tree(&mut self) -> bool {
-        let can_be = self.number_columns().is_some();
+        let object = self.feed.query.catalog().object(self.object);
+        let has = |counter: &TitleIndex| object.is_some_and(|object| object.counter(*counter).is_some());
+        let can_be = NUMBERS.iter().all(has);
         self.is_tree = can_be && !self.is_tree;
         can_be
-    }
-
-    /// The columns with the id of a process and with that of its parent.
-    fn number_columns(&self) -> Option<[usize; 2]> {
-        let [own, parent] =
-            NUMBERS.map(|wanted| self.columns.iter().position(|column| column.counter == wanted));
-        Some([own?, parent?])
     }
 
     /// Moves the choice by some rows.
@@ -244,15 +258,10 @@ impl Table {
     /// The shown rows, each with its depth in the tree.
     pub(super) fn shown(&self) -> Vec<(&TableRow, usize)> {
         let rows = self.passed();
-        let Some([own, parent]) = self.number_columns().filter(|_| self.is_tree) else {
+        if !self.is_tree {
             return rows.into_iter().map(|row| (row, 0)).collect();
-        };
-        // Process id 0 is the kernel and no row, and sums have no id.
-        let number = |row: &TableRow, column: usize| {
-            let value = row.cells.get(column)?.as_ref().ok()?.as_f64()?;
-            (value > 0.0).then_some(value.to_bits())
-        };
-        let numbers: Vec<Numbers> = rows.iter().map(|row| (number(row, own), number(row, parent))).collect();
+        }
+        let numbers: Vec<Numbers> = rows.iter().map(|row| row.numbers).collect();
         let ordered = tree(&numbers).into_iter();
         ordered.filter_map(|(position, depth)| Some((*rows.get(position)?, depth))).collect()
     }
