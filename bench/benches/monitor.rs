@@ -1,6 +1,8 @@
-//! The monitor at 200x50: drawing time and terminal bytes per update, and the cost of the whole program
-//! compared with others.
+//! The monitor at 200x50: drawing time and terminal bytes per update (`chart`, `overview`), going back through an
+//! hour of 1,000 processes (`hour`), and the cost of the whole program compared with others (`programs`).
 
+#[path = "monitor/hour.rs"]
+mod hour;
 #[path = "monitor/programs.rs"]
 mod programs;
 
@@ -13,7 +15,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use tallymon::{Location, Query};
-use tallymon_bench::cpu_time;
+use tallymon_bench::{Parts, cpu_time};
 use tallymon_core::block::{
     BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
 };
@@ -93,9 +95,22 @@ impl Write for Counted {
 }
 
 fn main() {
-    if std::env::args().any(|argument| argument == "--test") {
-        return;
+    let Some(parts) = Parts::wanted(&["chart", "overview", "hour", "programs"]) else { return };
+    if parts.has("chart") {
+        charts();
     }
+    if parts.has("overview") {
+        overview();
+    }
+    if parts.has("hour") {
+        hour::measure();
+    }
+    if parts.has("programs") {
+        programs::measure();
+    }
+}
+
+fn charts() {
     println!("\none update at 200x50, medians of 400: CPU of the sample, of drawing it, and bytes sent");
     println!("{:>6} {:>6} {:>8} {:>10} {:>10} {:>8}", "series", "points", "", "sample", "draw", "bytes");
     for (series, points, scroll) in [
@@ -109,24 +124,28 @@ fn main() {
     ] {
         measure(series, points, scroll);
     }
-    overview();
-    programs::measure();
 }
 
-/// The overview of this machine, one sample a second as for a person.
-fn overview() {
-    const UPDATES: usize = 30;
+/// The overview of this machine on a terminal of 200 by 50.
+fn on_a_terminal() -> (App, Terminal<CrosstermBackend<Counted>>, Counted) {
     let open = || Query::open(&Location::Local);
     let mut options = Options::new(open);
     options.glyphs = Glyphs::Braille;
     options.colours = Colours::True;
     options.overview = true;
     options.processes = tallymon::Host::processes();
-    let mut app = App::new(open().expect("it opens"), options);
+    let app = App::new(open().expect("it opens"), options);
     let sent = Counted::default();
     let viewport = Viewport::Fixed(Rect::new(0, 0, 200, 50));
     let backend = CrosstermBackend::new(sent.clone());
-    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).expect("it opens");
+    let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).expect("it opens");
+    (app, terminal, sent)
+}
+
+/// The overview of this machine, one sample a second as for a person.
+fn overview() {
+    const UPDATES: usize = 30;
+    let (mut app, mut terminal, sent) = on_a_terminal();
     let mut measured: [Vec<f64>; 3] = Default::default();
     for update in 0..UPDATES + 5 {
         std::thread::sleep(Duration::from_secs(1));
