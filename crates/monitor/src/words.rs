@@ -91,6 +91,7 @@ words! {
     Object: "Object", "개체", "オブジェクト", "Объект";
     Host: "Host", "호스트", "ホスト", "Узел";
     Ended: "ended", "종료", "終了", "завершён";
+    Others: "others", "기타", "その他", "прочие";
     Empty: "No counters: press a to add some",
         "카운터 없음: a를 눌러 추가하세요",
         "カウンターがありません: a で追加",
@@ -156,6 +157,7 @@ words! {
     ExplainTitle: "What it means", "설명", "説明", "Что это значит";
     EscapeCloses: "Esc closes", "Esc: 닫기", "Esc: 閉じる", "Esc закрывает";
     TourKeys: "a tour of one minute", "1분 안내", "一分間の案内", "обзор за минуту";
+    SearchKeys: "search", "검색", "検索", "поиск";
     CloseKeys: "any key closes", "아무 키나 누르면 닫힘", "任意のキーで閉じる", "любая клавиша закрывает";
     SaveAs: "save as (.csv .tsv .blg .svg .html .tallymon)",
         "다른 이름으로 저장 (.csv .tsv .blg .svg .html .tallymon)",

@@ -104,6 +104,7 @@ pub(crate) enum Command {
     Contributors,
     Explain,
     Filter,
+    Fold,
     // The picture.
     Properties,
     /// Digit n switches the nth part of the picture.
@@ -223,11 +224,50 @@ impl KeyBinding {
     }
 }
 
+/// What keys are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Task {
+    Counters,
+    Views,
+    Time,
+    Causes,
+    Files,
+    Table,
+    Overview,
+    /// Other screens, and the end.
+    Screens,
+}
+
+impl Task {
+    /// All tasks with their headings, in the order of the help screen.
+    pub(crate) const HEADINGS: [(Task, Label); 8] = [
+        (Task::Counters, ["Counters and their lines", "카운터와 선", "カウンターと線", "Счётчики и линии"]),
+        (Task::Views, ["Views and scales", "보기와 배율", "表示と倍率", "Виды и масштабы"]),
+        (Task::Time, ["Time", "시간", "時間", "Время"]),
+        (Task::Causes, ["Who caused it", "원인 찾기", "原因を探す", "Кто виноват"]),
+        (
+            Task::Files,
+            [
+                "Files, copies, comparison",
+                "파일, 복사, 비교",
+                "ファイル、コピー、比較",
+                "Файлы, копии, сравнение",
+            ],
+        ),
+        (Task::Table, ["Table", "표", "表", "Таблица"]),
+        (Task::Overview, ["Overview", "개요", "概要", "Обзор"]),
+        (
+            Task::Screens,
+            ["Other screens, and out", "다른 화면과 종료", "他の画面と終了", "Другие экраны и выход"],
+        ),
+    ];
+}
+
 /// Bindings that belong together: a line of the help screen, where it has a place for them.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// What stands before them in the help screen.
-    pub(crate) title: Option<Label>,
+    /// What they are for: its heading stands above them in the help screen.
+    pub(crate) task: Task,
     pub(crate) in_help: bool,
     pub(crate) bindings: &'static [KeyBinding],
 }

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::keys::binding::Key::{Char, Click, Code, Control, Digits, Drag, Panes};
-use crate::keys::binding::{Command, Context, Group, Key, KeyBinding};
+use crate::keys::binding::{Command, Context, Group, Key, KeyBinding, Task};
 use crate::keys::table_macro::keys;
 
 const CHART: &[Context] = &[Context::Chart];
@@ -59,11 +59,11 @@ const FAULT: &[Context] = &[Context::Fault];
 
 /// The bindings of the chart and the table, in the order of the help screen.
 pub(super) const GROUPS: &[Group] = keys! {
-    group {
+    group for Counters {
         CHART AddCounters [Char('a'), Code(KeyCode::Insert)]:
             ["add counters", "카운터 추가", "カウンター追加", "добавить счётчики"];
     }
-    group {
+    group for Counters {
         CHART Remove [Code(KeyCode::Delete)]:
             ["remove the chosen counter", "카운터 제거", "カウンターを削除", "удалить счётчик"]
             brief ["remove", "제거", "削除", "удалить"];
@@ -73,19 +73,19 @@ pub(super) const GROUPS: &[Group] = keys! {
             ["new counter set", "새 카운터 세트", "新しいカウンターセット", "новый набор счётчиков"]
             brief ["new set", "새 세트", "新規", "новый набор"];
     }
-    group {
+    group for Counters {
         CHART Previous [UP, Char('k')]: CHOOSE;
         CHART Next [DOWN, Char('j')]: CHOOSE;
     }
-    group {
+    group for Time {
         CHART CursorBack [LEFT, Char('h')]: CURSOR;
         CHART CursorForward [RIGHT, Char('l')]: CURSOR;
     }
-    group {
+    group for Counters {
         CHART Highlight [BACKSPACE]: ["highlight", "강조", "強調", "выделить"];
         CHART Colour [Char('c')]: ["colour", "색", "色", "цвет"];
     }
-    group {
+    group for Views {
         CHART Graph [Char('g')] also [Control('g')]: ["line", "선", "線", "линии"];
         CHART Area [Char('A')]: ["area", "영역", "面", "области"];
         CHART Stacked [Char('G')]: ["stacked", "누적", "積層", "сумма"];
@@ -94,7 +94,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         CHART Split [Char('v')]: ["split", "분할", "分割", "части"];
         CHART Table [Char('T')]: ["table", "표", "表", "таблица"];
     }
-    group {
+    group for Views {
         CHART ScaleUp [Char('+')]: SCALE;
         CHART ScaleDown [Char('-')]: SCALE;
         CHART ScaleFit [Char('S')]:
@@ -106,50 +106,53 @@ pub(super) const GROUPS: &[Group] = keys! {
             brief ["default", "기본", "既定", "исходный"];
         CHART Threshold [Char('L')]: ["threshold", "임계값", "しきい値", "порог"];
     }
-    group {
+    group for Time {
         CHART Freeze [Char('f')] also [Control('f')]: ["freeze", "정지", "停止", "стоп"];
         CHART Update [Char('u')] also [Control('u')]:
             ["one update while frozen", "정지 중 한 번 갱신", "停止中に一回更新", "обновить один раз"]
             brief ["one update", "한 번 갱신", "一回更新", "обновить"];
         CHART Clear [Char('d')] also [Control('d')]: ["clear", "지우기", "消去", "очистить"];
     }
-    group {
+    group for Time {
         CHART ScrollBack [PAGE_UP]: ["back", "뒤로", "戻る", "назад"];
         CHART ScrollForward [PAGE_DOWN]: ["forward", "앞으로", "進む", "вперёд"];
         CHART Oldest [HOME]: ["oldest", "처음", "最古", "начало"];
         CHART Live [Char('t')]: ["live", "실시간", "ライブ", "сейчас"];
         CHART Newest [] also [END]: ["newest", "마지막", "最新", "конец"];
     }
-    group {
+    group for Time {
         CHART ZoomIn [Char('[')]: ZOOM;
         CHART ZoomOut [Char(']')]: ZOOM;
         CHART GoTo [Char(':')]: ["go to time", "시간 이동", "時刻へ", "ко времени"];
     }
-    group {
+    group for Time {
         CHART StepBack [Char(',')]: STEP;
         CHART StepForward [Char('.')]: STEP;
         LOG Play [Char('t')]: ["in a log: play, stop", "로그: 재생, 정지", "ログ: 再生、停止", "в журнале: пуск, стоп"];
     }
-    group {
+    group for Causes {
         CHART Contributors [ENTER, Click]:
             ["top contributors at this time", "이 시점의 원인", "この時点の原因", "кто виноват в этот момент"];
     }
-    group {
+    group for Time {
         CHART ShorterInterval [Char('<')]: INTERVAL;
         CHART LongerInterval [Char('>')]: INTERVAL;
         CHART Sweep [Char('m')]: ["sweep or scroll", "스윕/스크롤", "掃引/スクロール", "развёртка/прокрутка"];
     }
-    group {
+    group for Counters {
         CHART Explain [Char('x')]: ["explain", "설명", "説明", "объяснить"];
         CHART_TABLE Filter [Char('/')]: ["filter", "필터", "フィルター", "фильтр"];
+        CHART Fold [Char('*')]:
+            ["the largest instances, or all", "가장 큰 인스턴스 또는 모두", "最大のインスタンス、または全て", "крупнейшие экземпляры или все"]
+            brief ["largest, all", "가장 큰 것, 모두", "最大、全て", "крупнейшие, все"];
     }
-    group {
+    group for Views {
         CHART Properties [Char('P'), Control('q')]: ["properties", "속성", "プロパティ", "свойства"];
         CHART Part [Digits]:
             ["legend, bar, axes, digits, tips", "범례, 값 표시줄, 축, 숫자 묶음, 도구 설명", "凡例、値バー、軸、桁区切り、ヒント", "легенда, значения, оси, разряды, подсказки"];
         CHART Grid [Char('#')]: ["grid", "눈금선", "目盛線", "сетка"];
     }
-    group {
+    group for Files {
         CHART CopyPath [Char('y')]: ["copy the path", "경로 복사", "パスのコピー", "копировать путь"]
             brief ["copy path", "경로 복사", "パスのコピー", "копировать путь"];
         CHART CopySettings [Char('Y')]: ["copy the settings", "설정 복사", "設定のコピー", "копировать набор"]
@@ -158,7 +161,7 @@ pub(super) const GROUPS: &[Group] = keys! {
             brief ["values", "값", "値", "значения"];
         CHART Paste [Char('p')]: ["paste paths", "경로 붙여넣기", "パスの貼り付け", "вставить"];
     }
-    group {
+    group for Files {
         CHART Save [Char('w')] also [Char('s')]:
             ["save: log, picture, settings", "저장: 로그, 그림, 설정", "保存: ログ、図、設定", "сохранить: журнал, рисунок, набор"];
         CHART Open [Char('O'), Control('l')]:
@@ -168,17 +171,17 @@ pub(super) const GROUPS: &[Group] = keys! {
             ["back from a log to now", "로그에서 현재로", "ログから現在へ", "от журнала к текущему"]
             brief ["back to now", "현재로", "現在へ", "к текущему"];
     }
-    group {
+    group for Files {
         CHART Compare [Char('C')]:
             ["compare with another log", "다른 로그와 비교", "他のログと比較", "сравнить с журналом"];
         CHART CompareBack [Char('{')]: MOVE brief MOVE_IT;
         CHART CompareForward [Char('}')]: MOVE brief MOVE_IT;
     }
-    group {
+    group for Time {
         CHART_PROPERTIES Undo [Control('z')]: ["undo", "실행 취소", "元に戻す", "отменить"];
         CHART ZoomToRange [Drag]: ["zoom to a range of time", "시간 범위 확대", "時間範囲を拡大", "увеличить отрезок"];
     }
-    group titled ["table", "표", "表", "таблица"] {
+    group for Table {
         TABLE PreviousColumn [LEFT] also [Char('h')]: COLUMN brief COLUMN_BRIEF;
         TABLE NextColumn [RIGHT] also [Char('l')]: COLUMN brief COLUMN_BRIEF;
         TABLE Reverse [Char('i')]: ["reverse the order", "순서 뒤집기", "逆の順序", "обратный порядок"]
@@ -199,7 +202,7 @@ pub(super) const GROUPS: &[Group] = keys! {
         CHART Untick [Char('U')]: ["remove all ticks", "선택 모두 해제", "選択を全て解除", "снять отметки"]
             brief ["untick", "모두 해제", "全解除", "снять"];
     }
-    group titled ["overview", "개요", "概要", "обзор"] {
+    group for Overview {
         CHART Overview [Char('o')]: ["open the overview", "개요 열기", "概要を開く", "открыть обзор"]
             brief ["open", "열기", "開く", "открыть"];
         CHART Hosts [Char('I')]: ["all hosts, of several", "모든 호스트 (여럿일 때)", "全ホスト (複数のとき)", "все узлы (если их несколько)"]
@@ -219,7 +222,7 @@ pub(super) const GROUPS: &[Group] = keys! {
             ["end, stop or renice a process", "프로세스 종료, 중지, 우선순위", "プロセスの終了、停止、優先度", "завершить процесс, остановить, сменить приоритет"]
             brief ["end", "종료", "終了", "конец"];
     }
-    group {
+    group for Screens {
         CHART Providers [Char('D')]: ["providers", "공급자", "プロバイダー", "поставщики"];
         FAULT FailedProvider [Char('p')]:
             ["provider of a counter without a value", "값이 없는 카운터의 공급자", "値のないカウンターのプロバイダー", "поставщик счётчика без значения"]
@@ -227,11 +230,11 @@ pub(super) const GROUPS: &[Group] = keys! {
         CHART Sessions [Char('R')]: ["recording sessions", "기록 세션", "記録セッション", "сеансы записи"];
         CHART Alerts [Char('E')]: ["alerts", "경고", "アラート", "тревоги"];
     }
-    group {
+    group for Causes {
         CHART Findings [Char('W')] also [Char('!')]:
             ["findings: what is wrong, when, and who caused it", "발견: 무엇이, 언제, 누구 때문에 잘못되었는지", "検出: 何が、いつ、誰によって悪いか", "находки: что не так, когда и из-за кого"];
     }
-    group {
+    group for Screens {
         CHART Quit [Char('q'), Control('c')] also [Char('Q')]: ["quit", "종료", "終了", "выход"];
         CHART Suspend [Char('Z')]:
             ["back to the shell for a while", "잠시 셸로", "一時シェルへ", "временно в оболочку"];

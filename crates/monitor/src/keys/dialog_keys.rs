@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::keys::binding::Key::{Char, Control};
-use crate::keys::binding::{Command, Context, Group, Key, KeyBinding};
+use crate::keys::binding::{Command, Context, Group, Key, KeyBinding, Task};
 use crate::keys::table_macro::keys;
 
 const LISTS: &[Context] = &[

@@ -32,9 +32,10 @@ const SECTIONS: &[(&[Context], Label)] = &[
 pub(super) fn manual() -> String {
     let mut text = "# Keys of the monitor
 
-`?` shows the most important ones. Every key that is bound, screen by screen; in the help screen and in the
-explanation of a counter any key closes. The table below comes from `crates/monitor/src/keys`: a test
-compares them, and `TALLYMON_BLESS=1 cargo test -p tallymon-monitor keys` writes this page again.
+`?` shows the most important ones. Every key that is bound, screen by screen; in the help screen `/` searches,
+arrows and the wheel scroll, and any other key closes, as in the explanation of a counter. The table below
+comes from `crates/monitor/src/keys`: a test compares them, and `TALLYMON_BLESS=1 cargo test -p
+tallymon-monitor keys` writes this page again.
 "
     .to_string();
     for (contexts, title) in SECTIONS {

@@ -2,16 +2,36 @@
 
 use crossterm::event::KeyCode;
 
-use crate::keys::binding::{Context, Group, Key, KeyBinding};
+use crate::keys::binding::{Context, Group, Key, KeyBinding, Task};
 use crate::keys::footers::{FOOTERS, Footer, HINT};
 use crate::keys::table::{bindings, groups};
 use crate::keys::tour::{Line, Page};
 use crate::term::text::width;
 use crate::words::Words;
 
-/// The lines of the help screen: keys, and what they do.
-pub(crate) fn help_lines(words: Words, ascii: bool) -> Vec<(String, String)> {
-    groups().filter(|group| group.in_help).map(|group| help_line(group, words, ascii)).collect()
+/// The lines of the help screen that have some words: keys, and what they do, below the heading of their task,
+/// which has no keys.
+pub(crate) fn help_lines(words: Words, ascii: bool, wanted: &str) -> Vec<(String, String)> {
+    let wanted = wanted.to_lowercase();
+    let has = |text: &str| wanted.split_whitespace().all(|word| text.to_lowercase().contains(word));
+    let mut lines = Vec::new();
+    for (task, heading) in Task::HEADINGS {
+        let own = groups().filter(|group| group.in_help && group.task == task);
+        let own = own.filter(|group| {
+            // The words that the line has no room for are searched too.
+            let labels = group.bindings.iter().map(|binding| words.pick(&binding.label));
+            let (keys, text) = help_line(group, words, ascii);
+            let whole: Vec<&str> =
+                labels.chain([keys.as_str(), text.as_str(), words.pick(&heading)]).collect();
+            has(&whole.join(" "))
+        });
+        let own: Vec<_> = own.map(|group| help_line(group, words, ascii)).collect();
+        if !own.is_empty() {
+            lines.push((String::new(), words.pick(&heading).to_string()));
+            lines.extend(own);
+        }
+    }
+    lines
 }
 
 fn help_line(group: &Group, words: Words, ascii: bool) -> (String, String) {
@@ -30,8 +50,7 @@ fn help_line(group: &Group, words: Words, ascii: bool) -> (String, String) {
     let is_list = |text: &&str| text.contains(", ") || text.contains('、');
     let comma = if words.pick(&[", ", ", ", "、", ", "]) == "、" { "、" } else { ", " };
     let text = texts.join(if texts.iter().any(is_list) { "; " } else { comma });
-    let title = group.title.as_ref().map(|title| format!("{}: ", words.pick(title))).unwrap_or_default();
-    (keys, title + &text)
+    (keys, text)
 }
 
 /// The title and the lines of a page of the tour: keys, and what they are for.

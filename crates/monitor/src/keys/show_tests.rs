@@ -44,10 +44,16 @@ fn every_label_is_there_in_every_language() {
 fn help_lines_fit_their_columns() {
     for language in [Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN] {
         for ascii in [false, true] {
-            for (keys, text) in help_lines(Words::of(language), ascii) {
+            let words = Words::of(language);
+            for (keys, text) in help_lines(words, ascii, "") {
                 assert!(crate::term::text::width(&keys) <= 21, "{keys}");
                 assert!(!text.is_empty());
             }
+            // The words of a line find it, below its heading.
+            let found = help_lines(words, ascii, words.pick(&["SPLIT", "분할", "分割", "Части"]));
+            assert_eq!(found.len(), 2, "{found:?}");
+            assert!(found[0].0.is_empty() && found[1].0.contains("v"), "{found:?}");
+            assert!(help_lines(words, ascii, "no such words").is_empty());
         }
     }
 }

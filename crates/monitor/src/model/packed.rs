@@ -1,5 +1,5 @@
-//! Numbers in as few bytes as they need: seven bits a byte, the lowest first. The histories in memory are made of
-//! them.
+//! Numbers in as few bytes as they need: seven bits a byte, the lowest first. The histories in memory are
+//! made of them.
 
 /// Writes numbers.
 pub(super) trait PutPacked {

@@ -129,11 +129,21 @@ impl Theme {
     /// The sample of a line in the legend: the same colour and the same pattern.
     pub(crate) fn sample(self, series: &Series) -> (&'static str, Style) {
         let line = self.line(series);
+        (self.sample_of(line), line.style)
+    }
+
+    /// A piece of a line for the legend.
+    pub(crate) fn sample_of(self, line: LineStyle) -> &'static str {
         let samples = match self.glyphs {
             Glyphs::Braille | Glyphs::Octant => ["━━━", "━╺━", "╺╺╺", "━━╸", "╺━━", "· ·"],
             Glyphs::Ascii => ["---", "- -", "...", "--.", ".--", ". ."],
         };
-        (samples.get(line.pattern).copied().unwrap_or("---"), line.style)
+        samples.get(line.pattern).copied().unwrap_or("---")
+    }
+
+    /// The line of what is folded.
+    pub(crate) fn rest(self) -> LineStyle {
+        LineStyle { style: self.dim(), pattern: 2, thick: false }
     }
 
     pub(crate) fn bold(self) -> Style {

@@ -3,6 +3,7 @@
 use crate::model::Ticks;
 use crate::term::text::width;
 use crate::words::Word;
+use crate::workspace::folding::LegendRow;
 use crate::workspace::state::Workspace;
 
 impl Workspace {
@@ -25,9 +26,13 @@ impl Workspace {
         self.filter.split_whitespace().all(|word| text.contains(word))
     }
 
-    /// The lines of the legend that pass the filter and the ticks.
+    /// The lines of the legend that pass the filter and the ticks and are not folded, in the order of the legend.
     pub(crate) fn lines(&self) -> Vec<usize> {
-        (0..self.monitor.lines()).filter(|position| self.passes(*position)).collect()
+        let lines = self.legend_rows().into_iter().filter_map(|row| match row {
+            LegendRow::Line(position) => Some(position),
+            LegendRow::Rest(_) => None,
+        });
+        lines.collect()
     }
 
     /// Moves the choice by some lines among those that pass the filter.

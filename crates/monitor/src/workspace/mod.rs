@@ -20,6 +20,7 @@ mod copy;
 mod counters;
 pub(crate) mod feed;
 pub(crate) mod findings;
+pub(crate) mod folding;
 mod health;
 mod hosts;
 mod jobs;

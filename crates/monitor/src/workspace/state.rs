@@ -18,6 +18,7 @@ use crate::term::theme::Theme;
 use crate::words::Words;
 use crate::workspace::feed::Sampling;
 use crate::workspace::findings::FindingsState;
+use crate::workspace::folding::Folding;
 use crate::workspace::machines::Machines;
 use crate::workspace::options::{Open, Options};
 use crate::workspace::overview::OverviewState;
@@ -51,6 +52,8 @@ pub(crate) struct Workspace {
     pub(crate) countdown: Option<u64>,
     /// Words that a line of the legend has to contain, in lower case.
     pub(crate) filter: String,
+    /// The lines that are folded into one.
+    pub(crate) folding: Folding,
     /// The log that is shown instead of samples.
     pub(crate) replay: Option<Replay>,
     /// The log that is compared with what is shown.
@@ -184,6 +187,7 @@ impl Workspace {
             failures: 0,
             countdown: None,
             filter: String::new(),
+            folding: Folding::default(),
             comparison: None,
             opening: None,
             live: None,

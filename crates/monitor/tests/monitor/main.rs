@@ -5,6 +5,7 @@ mod alerts;
 mod compare;
 mod fake;
 mod findings;
+mod folding;
 mod history;
 mod log;
 mod look;

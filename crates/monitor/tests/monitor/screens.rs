@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crossterm::event::KeyCode;
+use crossterm::event::{Event, KeyCode, KeyModifiers, MouseEvent, MouseEventKind};
 use tallymon::core::flow::{SourceError, SourceErrorKind, ValueState};
 use tallymon::core::title::Language;
 use tallymon_monitor::Colours;
@@ -128,6 +128,46 @@ fn help_and_explanation() {
     check("help", bench.run(5).types("?"));
     bench.key(KeyCode::Esc).types("x");
     check("explain", &mut bench);
+}
+
+#[test]
+fn help_is_searched_and_scrolled() {
+    let mut bench = Bench::new(DEFAULTS);
+    bench.run(5).resize(80, 24).types("?");
+    // The end is reached by keys and by the wheel.
+    let first = bench.screen();
+    has(&first, &["Counters and their lines", "▼"]);
+    assert!(!first.contains("Ctrl-C"), "it would be no test: {first}");
+    bench.key(KeyCode::End);
+    has(&bench.screen(), &["Other screens, and out", "Ctrl-C", "▲"]);
+    bench.key(KeyCode::Home);
+    assert_eq!(bench.screen(), first);
+    bench.key(KeyCode::PageDown).key(KeyCode::Down).key(KeyCode::PageUp).key(KeyCode::Up);
+    assert_eq!(bench.screen(), first);
+    for _ in 0..20 {
+        wheel(&mut bench, MouseEventKind::ScrollDown);
+    }
+    has(&bench.screen(), &["Ctrl-C"]);
+    // Words find lines below their headings, also words that a line has no room for.
+    bench.types("/HOST");
+    let screen = bench.screen();
+    has(&screen, &["Keys /HOST", "Overview", "all hosts"]);
+    assert!(!screen.contains("Other screens") && !screen.contains("add counters"), "{screen}");
+    bench.types("xyz");
+    has(&bench.screen(), &["not found"]);
+    for _ in 0..7 {
+        bench.key(KeyCode::Backspace);
+    }
+    has(&bench.screen(), &["Keys /", "add counters"]);
+    // Escape ends the search, and the next key the help.
+    bench.key(KeyCode::Esc);
+    assert_eq!(bench.screen(), first);
+    bench.key(KeyCode::Esc);
+    assert!(!bench.screen().contains("any key closes"));
+}
+
+fn wheel(bench: &mut Bench, kind: MouseEventKind) {
+    bench.app.event(&Event::Mouse(MouseEvent { kind, column: 40, row: 10, modifiers: KeyModifiers::NONE }));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The processes of the overview: all of the newest second, and those of the seconds before that memory allows.
+//! The processes of the overview: all of the newest second, and those of the seconds before that memory
+//! allows.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -68,7 +69,8 @@ pub struct ProcessHistory {
 }
 
 impl ProcessHistory {
-    /// A history in at most so many bytes: an hour of 1,000 processes at one sample a second takes 8 MiB at most.
+    /// A history in at most so many bytes. An hour of 1,000 processes at one sample a second takes 8 MiB at
+    /// most.
     pub fn new(budget: usize) -> ProcessHistory {
         ProcessHistory { past: Past::new(budget), ..ProcessHistory::default() }
     }

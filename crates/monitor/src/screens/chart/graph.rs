@@ -10,6 +10,7 @@ use crate::screens::chart::{legend, marks};
 use crate::term::chart::Chart;
 use crate::term::text::{cut, put, put_right, width};
 use crate::words::Word;
+use crate::workspace::folding::Fold;
 use crate::workspace::state::{View, Workspace};
 
 /// Columns of the vertical axis with its numbers, and without.
@@ -22,7 +23,7 @@ pub(crate) fn draw(
     buffer: &mut Buffer,
     area: Rect,
 ) {
-    let lines = u16::try_from(workspace.lines().len()).unwrap_or(u16::MAX).max(1);
+    let lines = u16::try_from(workspace.legend_rows().len()).unwrap_or(u16::MAX).max(1);
     let has = |switch| workspace.monitor.picture.parts.has(switch);
     // Header and lines; the chart keeps at least half.
     let legend_rows = lines.saturating_add(1).min((area.height / 2).saturating_sub(2)).max(2);
@@ -138,7 +139,7 @@ pub(crate) fn drawn(workspace: &Workspace) -> Vec<Drawn<'_>> {
         .series()
         .iter()
         .enumerate()
-        .filter(|(position, series)| workspace.passes(*position) && monitor.is_drawn(series))
+        .filter(|(position, series)| workspace.is_line(*position) && monitor.is_drawn(series))
         .map(|(position, series)| (position, series, monitor.power(series)))
         .collect();
     if workspace.view == View::Stacked {
@@ -176,6 +177,12 @@ pub(crate) fn axis_of(workspace: &Workspace, drawn: &[Drawn<'_>]) -> Axis {
         let skip = usize::try_from(first.saturating_sub(view.start)).unwrap_or(usize::MAX);
         for (sum, value) in sums.iter_mut().skip(skip).zip(values) {
             *sum += value.map_or(0.0, |value| (value * one.scale).max(0.0));
+        }
+    }
+    let scale = drawn.first().map_or(1.0, |one| one.scale);
+    for fold in stacked_folds(workspace) {
+        for (row, sum) in view.clone().zip(&mut sums) {
+            *sum += fold.rest_at(workspace, row).map_or(0.0, |value| (value * scale).max(0.0));
         }
     }
     let highest = sums.into_iter().fold(0.0, f64::max);
@@ -220,6 +227,19 @@ fn plot(
                 let spans = spans.map(|((height, low), high)| height.map(|_| (*low, *high)));
                 chart.area(slots, breaks(workspace), spans, style(one));
             }
+            // In a stack all lines have one scale.
+            let scale = drawn.first().map_or(1.0, |one| one.scale);
+            for fold in stacked_folds(workspace) {
+                let base = below.clone();
+                let heights = rest_heights(workspace, fold, &rows, |value| axis.share(value * scale));
+                let heights: Vec<Option<f32>> = heights.collect();
+                for (height, sum) in heights.iter().zip(&mut below) {
+                    *sum += height.unwrap_or(0.0).max(0.0);
+                }
+                let spans = heights.iter().zip(&base).zip(&below);
+                let spans = spans.map(|((height, low), high)| height.map(|_| (*low, *high)));
+                chart.area(slots, breaks(workspace), spans, workspace.theme.rest());
+            }
         }
         View::Area => {
             // Draw the largest first, so that every edge is in view.
@@ -230,8 +250,10 @@ fn plot(
                 let spans = heights.map(|height| Some((0.0, height?)));
                 chart.area(monitor.window.points(), breaks(workspace), spans, style(one));
             }
+            rest_lines(workspace, &mut chart, &rows, axis);
         }
         _ => {
+            rest_lines(workspace, &mut chart, &rows, axis);
             // Draw the chosen one last, above all others.
             drawn.sort_by_key(|one| one.position == chosen);
             for one in &drawn {
@@ -382,6 +404,30 @@ fn heights<'a>(
 ) -> impl Iterator<Item = Option<f32>> + 'a {
     let next = workspace.monitor.next();
     rows.iter().map(move |row| Some(height(series.at(next, (*row)?)?.ok()?) as f32))
+}
+
+/// The heights of the sum of what is folded.
+fn rest_heights<'a>(
+    workspace: &'a Workspace,
+    fold: &'a Fold,
+    rows: &'a [Option<u64>],
+    height: impl Fn(f64) -> f64 + 'a,
+) -> impl Iterator<Item = Option<f32>> + 'a {
+    rows.iter().map(move |row| Some(height(fold.rest_at(workspace, (*row)?)?) as f32))
+}
+
+/// Draws what is folded, each with the scale of its largest instance.
+fn rest_lines(workspace: &Workspace, chart: &mut Chart, rows: &[Option<u64>], axis: Axis) {
+    for fold in workspace.folds() {
+        let scale = fold.first(workspace).map_or(1.0, |series| factor(workspace.monitor.power(series)));
+        let heights = rest_heights(workspace, fold, rows, |value| axis.share(value * scale));
+        chart.line(rows.len(), breaks(workspace), heights, workspace.theme.rest());
+    }
+}
+
+/// The folds whose lines are in the stack.
+fn stacked_folds(workspace: &Workspace) -> impl Iterator<Item = &Fold> {
+    workspace.folds().iter().filter(|fold| fold.first(workspace).is_some_and(|one| stacks(workspace, one)))
 }
 
 /// The slots with a time below the chart, and their columns.

@@ -169,6 +169,10 @@ fn change_counters(command: Command, workspace: &mut Workspace) {
         Command::Next => workspace.move_selection(1),
         Command::Remove => workspace.remove_chosen(),
         Command::NewSet => workspace.remove_all(),
+        Command::Fold => {
+            workspace.folding.is_off = !workspace.folding.is_off;
+            workspace.fold();
+        }
         Command::Untick => workspace.tick(Ticks::default()),
         Command::Hide => {
             if let Some(series) = workspace.monitor.chosen_mut() {

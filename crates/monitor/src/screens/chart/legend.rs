@@ -15,11 +15,12 @@ use crate::screens::chart::graph::stacks;
 use crate::screens::chart::legend_columns::{LegendColumn, columns};
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
+use crate::workspace::folding::{Fold, LegendRow};
 use crate::workspace::state::Workspace;
 
 /// Draws header and lines into an area, and notes where the lines lie.
 pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer, area: Rect) {
-    let lines = workspace.lines();
+    let lines = workspace.legend_rows();
     let rows = usize::from(area.height.saturating_sub(1));
     if area.height < 2 {
         return;
@@ -36,10 +37,19 @@ pub(crate) fn draw(workspace: &Workspace, areas: &mut Areas, buffer: &mut Buffer
         }
         x = x.saturating_add(column.width).saturating_add(1);
     }
-    let at = lines.iter().position(|line| *line == workspace.monitor.selected()).unwrap_or(0);
+    let is_chosen =
+        |row: &LegendRow<'_>| matches!(row, LegendRow::Line(line) if *line == workspace.monitor.selected());
+    let at = lines.iter().position(is_chosen).unwrap_or(0);
     let top = at.saturating_sub(rows.saturating_sub(1)).min(lines.len().saturating_sub(rows));
     let mut places = Vec::new();
-    for (y, line) in (area.y.saturating_add(1)..area.bottom()).zip(lines.iter().skip(top)) {
+    for (y, row) in (area.y.saturating_add(1)..area.bottom()).zip(lines.iter().skip(top)) {
+        let line = match row {
+            LegendRow::Line(line) => line,
+            LegendRow::Rest(fold) => {
+                rest_line(workspace, fold, &columns, buffer, Rect { y, height: 1, ..area });
+                continue;
+            }
+        };
         places.push((Rect { y, height: 1, ..area }, *line));
         let chosen = *line == workspace.monitor.selected();
         match workspace.monitor.series().get(*line) {
@@ -206,6 +216,43 @@ fn series_line(
             buffer,
             Rect { x: area.x, width: x.saturating_sub(area.x).min(area.width), ..area },
         );
+    }
+}
+
+/// How many instances are no lines, as their name.
+pub(crate) fn others(workspace: &Workspace, fold: &Fold) -> String {
+    format!("{} {}", fold.rest.len(), workspace.words.get(Word::Others))
+}
+
+/// The sum of the instances that are no lines.
+fn rest_line(workspace: &Workspace, fold: &Fold, columns: &[LegendColumn], buffer: &mut Buffer, area: Rect) {
+    let Some(like) = fold.first(workspace) else { return };
+    let theme = workspace.theme;
+    put(buffer, area.x, area.y, 1, theme.either("…", "+"), theme.dim());
+    let row = earlier_row(workspace).or_else(|| workspace.monitor.next().checked_sub(1));
+    let sum = row.and_then(|row| fold.rest_at(workspace, row));
+    let percent = if like.counter_type.suffix().as_str() == "%" { " %" } else { "" };
+    let number = |sum: f64| workspace.words.numbers().number_of(sum, like.counter_type) + percent;
+    let mut x = area.left().saturating_add(2);
+    for column in columns {
+        let text = match column.word {
+            Word::Colour => theme.sample_of(theme.rest()).to_string(),
+            Word::Scale => format::scale(workspace.monitor.power(like)),
+            Word::Counter => like.counter_name.clone(),
+            Word::Instance => others(workspace, fold),
+            Word::Object => like.object_name.clone(),
+            Word::Host => like.host().unwrap_or(workspace.system_name()).to_string(),
+            Word::Unit => unit(like).unwrap_or(theme.either("—", "-")).to_string(),
+            Word::Last => sum.map_or_else(|| theme.either("–", "-").to_string(), number),
+            _ => String::new(),
+        };
+        let text = cut(&text, column.width);
+        if column.right {
+            put_right(buffer, x, area.y, column.width, &text, theme.dim());
+        } else {
+            put(buffer, x, area.y, column.width, &text, theme.dim());
+        }
+        x = x.saturating_add(column.width).saturating_add(1);
     }
 }
 

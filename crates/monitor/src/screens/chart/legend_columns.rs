@@ -1,6 +1,7 @@
 //! The columns of the legend: how wide each is, and which fit.
 
 use crate::model::Series;
+use crate::screens::chart::legend;
 use crate::term::text::width;
 use crate::words::Word;
 use crate::workspace::state::Workspace;
@@ -68,6 +69,16 @@ fn all(workspace: &Workspace) -> Vec<LegendColumn> {
         column(if is_at_cursor { Word::At } else { Word::Last }, last.width.max(12), true),
     ];
     columns.extend(STATISTICS.map(|word| column(word, 12, true)));
+    // What is folded is a number of instances, and a larger sum.
+    if let Some(longest) = workspace.folds().iter().map(|fold| width(&legend::others(workspace, fold))).max()
+    {
+        for (word, least) in [(Word::Instance, longest), (Word::Last, 16)] {
+            let column = columns.iter_mut().find(|column| column.word == word);
+            if let Some(column) = column {
+                column.width = column.width.max(least);
+            }
+        }
+    }
     // The last one is short.
     if let Some(unit) = columns.last_mut() {
         unit.width = width(words.get(Word::Unit)).max(5);

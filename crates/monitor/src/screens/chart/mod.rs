@@ -109,6 +109,11 @@ impl Screen for ChartScreen {
             panel.forget_areas();
         }
         let small = is_small(buffer.area);
+        if small {
+            workspace.unfold();
+        } else {
+            workspace.fold();
+        }
         let slider = u16::from(workspace.replay.is_some() && !small);
         let body = Rect { height: area.height.saturating_sub(slider), ..area };
         let body = if small { body } else { marks::draw_text(workspace, buffer, body) };

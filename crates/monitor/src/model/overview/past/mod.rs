@@ -2,8 +2,8 @@
 //!
 //! Most processes of a machine sleep, and cost nothing while they do. Of those that work a second stores the
 //! columns that changed. When more change than the memory allows for an hour, the largest are kept, and those
-//! that are left out are counted, never shown with old numbers. Seconds are packed in chunks, each of which is
-//! read without the ones before it, so that the oldest can be dropped.
+//! that are left out are counted, never shown with old numbers. Seconds are packed in chunks, each of which
+//! is read without the ones before it, so that the oldest can be dropped.
 
 mod columns;
 #[cfg(test)]
