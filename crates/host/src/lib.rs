@@ -189,6 +189,11 @@ impl Host {
         builtin::interface_addresses()
     }
 
+    /// The name of the processors in short, such as `AMD EPYC 7763`; `None` where the system does not tell.
+    pub fn processor_name() -> Option<String> {
+        builtin::processor_name()
+    }
+
     /// The state of each provider library, as far as this host has loaded it.
     pub fn libraries(&self) -> Vec<LibraryStatus> {
         self.libraries.as_ref().map(Libraries::status).unwrap_or_default()

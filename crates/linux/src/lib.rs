@@ -26,6 +26,7 @@ mod test_support;
 
 pub use kernel::addresses::interface_addresses;
 pub use kernel::bpf::refusal::Refusal;
+pub use kernel::processor_name::processor_name;
 pub use kernel::reusable_file::ReadError;
 pub use kernel::root::Root;
 pub use kernel::time::{Clocks, clocks, host_name};

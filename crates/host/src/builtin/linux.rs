@@ -58,6 +58,10 @@ pub(crate) fn interface_addresses() -> HashMap<String, Vec<String>> {
     tallymon_linux::interface_addresses()
 }
 
+pub(crate) fn processor_name() -> Option<String> {
+    tallymon_linux::processor_name()
+}
+
 pub(crate) fn clocks() -> Clocks {
     let now = tallymon_linux::clocks();
     Clocks {

@@ -15,8 +15,8 @@ mod reference_tests;
 #[cfg(windows)]
 pub(crate) use system::published;
 pub(crate) use system::{
-    clocks, findings, interface_addresses, processes, providers, published_indexes, system_name,
-    system_source,
+    clocks, findings, interface_addresses, processes, processor_name, providers, published_indexes,
+    system_name, system_source,
 };
 
 /// All clocks at one moment.

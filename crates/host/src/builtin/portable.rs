@@ -17,6 +17,11 @@ pub(crate) fn processes() -> Option<Arc<dyn Processes>> {
     None
 }
 
+/// What Windows sets for every program: family and model.
+pub(crate) fn processor_name() -> Option<String> {
+    std::env::var("PROCESSOR_IDENTIFIER").ok()
+}
+
 /// Not known.
 pub(crate) fn interface_addresses() -> HashMap<String, Vec<String>> {
     HashMap::new()

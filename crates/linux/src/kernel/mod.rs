@@ -12,6 +12,7 @@ pub(crate) mod number_folder;
 #[allow(unsafe_code, reason = "an event counter of a processor has no safe interface")]
 pub(crate) mod perf;
 pub(crate) mod proc;
+pub(crate) mod processor_name;
 pub(crate) mod reusable_file;
 pub(crate) mod root;
 #[allow(unsafe_code, reason = "the policy of another thread has no safe interface")]

@@ -86,6 +86,8 @@ pub struct Options {
     pub processes: Option<Arc<dyn Processes>>,
     /// Reads the addresses of interfaces; `None` where the source is not this machine.
     pub addresses: Option<fn() -> Addresses>,
+    /// The name of its processors; `None` where it is not known, or the source is not this machine.
+    pub processor: Option<String>,
     /// Begin with the overview instead of the chart.
     pub overview: bool,
     /// How to read logs that the user opens.
@@ -129,6 +131,7 @@ impl Options {
             sessions: None,
             processes: None,
             addresses: None,
+            processor: None,
             overview: false,
             reading: ReadOptions::default(),
             settings: None,

@@ -132,7 +132,7 @@ impl Workspace {
         let mut counters = self.open_host(host)?;
         let mut processes = self.open_host(host)?;
         let budget = self.options.budget / OVERVIEW_SHARE;
-        let model = Overview::new(budget, &mut counters, &mut processes);
+        let mut model = Overview::new(budget, &mut counters, &mut processes);
         let listener = self.listener_of(host);
         if let Some(listener) = &listener {
             let wanted = counters.request().union(&processes.request());
@@ -143,6 +143,7 @@ impl Workspace {
         let log = self.replay.as_ref().map(|replay| self.log_of(host).unwrap_or_else(|| replay.log.clone()));
         let (loading, loaded) = (None, None);
         let source = self.options.addresses.filter(|_| log.is_none());
+        model.set_processor(self.options.processor.clone().filter(|_| log.is_none()));
         let network = source.map(NetworkAddresses::new);
         self.overview =
             Some(OverviewState { model, counters, processes, listener, log, network, loading, loaded, host });

@@ -115,9 +115,12 @@ fn the_numbers_are_those_of_the_machine() {
 }
 
 #[test]
-fn interfaces_have_addresses_and_bytes_since_the_start() {
+fn interfaces_have_addresses_and_bytes_since_the_start_and_processors_a_name() {
     let addresses = || [("eth0".to_owned(), vec!["192.0.2.7/24".to_owned(), "fe80::1/64".to_owned()])].into();
-    let mut overview = Overview::with(Language::ENGLISH, |options| options.addresses = Some(addresses));
+    let mut overview = Overview::with(Language::ENGLISH, |options| {
+        options.addresses = Some(addresses);
+        options.processor = Some("AMD EPYC 7763".to_owned());
+    });
     overview.run(41);
     overview.bench.resize(200, 50);
     let of_eth0 = |screen: &str| {
@@ -125,7 +128,9 @@ fn interfaces_have_addresses_and_bytes_since_the_start() {
         has(&line, &["192.0.2.7/24  fe80::1/64"]);
         line
     };
-    let now = of_eth0(&overview.bench.screen());
+    let screen = overview.bench.screen();
+    has(screen.lines().nth(1).unwrap(), &["1 Processors", "AMD EPYC 7763"]);
+    let now = of_eth0(&screen);
     // A past second has its own counts.
     overview.bench.key(KeyCode::Left).key(KeyCode::Left);
     let earlier = of_eth0(&overview.bench.screen());

@@ -149,6 +149,7 @@ fn run_with(
     if is_here {
         options.processes = tallymon::Host::processes();
         options.addresses = Some(tallymon::Host::interface_addresses);
+        options.processor = tallymon::Host::processor_name();
     }
     options.settings = settings;
     options.log = log;

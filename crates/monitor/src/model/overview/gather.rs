@@ -162,6 +162,7 @@ impl Gatherer<'_> {
             series.map_or_else(Gauge::none, |series| self.gauge(series, |number| number / count))
         };
         Processors {
+            name: self.overview.processor.clone(),
             total,
             load: [Metric::Load1, Metric::Load5, Metric::Load15].map(|one| self.single(one)),
             waiting_for_disk: share(Metric::WaitingForDisk),

@@ -2,8 +2,8 @@
 //! load they mean. It knows no screen.
 //!
 //! The counters are series of a [`Monitor`], as those of the chart are, so that any second in memory can be
-//! shown again and any line can move to the chart with its past. Processes are many and short-lived: their past
-//! is packed ([`ProcessHistory`]).
+//! shown again and any line can move to the chart with its past. Processes are many and short-lived: their
+//! past is packed ([`ProcessHistory`]).
 
 mod addresses;
 mod containers;
@@ -55,6 +55,8 @@ pub struct Overview {
     lacks: Vec<&'static OverviewCounter>,
     /// The addresses of interfaces, by the names of their instances.
     addresses: Addresses,
+    /// The name of the processors of the running machine.
+    processor: Option<String>,
     /// The counts of rates at one time of a log, by their paths: its rows have values only.
     counts: Option<(FileTime, HashMap<String, u64>)>,
     /// The source has no processes.
@@ -100,6 +102,7 @@ impl Overview {
             processes: ProcessHistory::new(budget / 2),
             lacks,
             addresses: Addresses::new(),
+            processor: None,
             counts: None,
             lacks_processes: Vec::new(),
         }
@@ -113,6 +116,11 @@ impl Overview {
     /// Sets the addresses of the interfaces of this machine, by the names of their instances.
     pub fn set_addresses(&mut self, addresses: Addresses) {
         self.addresses = addresses;
+    }
+
+    /// Sets the name of the processors of this machine.
+    pub fn set_processor(&mut self, name: Option<String>) {
+        self.processor = name;
     }
 
     /// Takes the counts of the rates of interfaces at a time of a log.

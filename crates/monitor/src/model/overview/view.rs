@@ -38,6 +38,8 @@ impl Gauge {
 /// The processors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Processors {
+    /// Their name, where it is known: on the running machine.
+    pub name: Option<String>,
     /// Per cent of each processor.
     pub each: Vec<(String, Gauge)>,
     /// Per cent of all of them.
@@ -117,6 +119,20 @@ impl Memory {
         }
         let (committed, limit) = (self.committed.number()?, self.limit.number()?);
         (limit > 0.0).then(|| (committed / limit * 100.0).clamp(0.0, 100.0))
+    }
+
+    /// The same per cent in the past, oldest first; nothing where it is not known.
+    pub fn share_history(&self) -> Vec<f32> {
+        let (past, whole, is_left) = match self.total_and_available() {
+            Some((total, _)) => (&self.available, Some(total), true),
+            None => (&self.committed, self.limit.number(), false),
+        };
+        let Some(whole) = whole.filter(|whole| *whole > 0.0) else { return Vec::new() };
+        let share = |number: &f32| {
+            let part = f64::from(*number) / whole * 100.0;
+            (if is_left { 100.0 - part } else { part }) as f32
+        };
+        past.history.iter().map(share).collect()
     }
 }
 

@@ -176,6 +176,7 @@ impl Painter<'_> {
             (up.unwrap_or_default(), theme.plain()),
             (counted(&known.processes, words::PROCESSES), theme.plain()),
             (counted(&known.threads, words::THREADS), theme.plain()),
+            (known.name.clone().unwrap_or_default(), theme.dim()),
             (labelled(words::SWITCHES, &known.switches, Unit::PerSecond), theme.dim()),
         ]
     }
@@ -363,7 +364,17 @@ impl Painter<'_> {
                 text = if text.is_empty() { part } else { format!("{text}  {part}") };
             }
         }
-        put(self.buffer, area.x, area.y, area.width, &text, self.theme.plain());
+        let end = put(self.buffer, area.x, area.y, area.width, &text, self.theme.plain());
+        let past = memory.share_history();
+        let x = end.saturating_add(2);
+        let left = area.right().saturating_sub(x);
+        if left >= 8 && !past.is_empty() {
+            let scale = Scale { most: 100.0, limits: Some(Limits::MEMORY) };
+            let wide = left.min(MOST_HISTORY);
+            // At the right, below the ends of the other histories.
+            let x = area.right().saturating_sub(wide);
+            bars::history(self.buffer, (x, area.y), wide, &past, scale, self.theme);
+        }
         self.item(Pane::Memory, area, &path);
     }
 
