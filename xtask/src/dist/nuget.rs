@@ -23,12 +23,15 @@ pub(super) fn write(about: &About, tree: &Tree, folder: &Path) -> Result<PathBuf
     let notes = work.join(format!("{NAME}.xml"));
     // The compiler writes into folders that are there.
     write_file(&notes, b"")?;
+    // The sources have no version of their own: it is that of the package.
+    let version = work.join("Version.cs");
+    write_file(&version, VERSION.replace("VERSION", &about.version).as_bytes())?;
     let mut compile = Command::new("mcs");
     compile.args(["-target:library", "-optimize+", "-deterministic", "-warnaserror", "-nowarn:1591"]);
     compile.arg(format!("-doc:{}", notes.display())).arg(format!("-out:{}", assembly.display()));
     let sources = below(&binding)?;
     let is_source = |path: &&PathBuf| path.extension().is_some_and(|end| end == "cs");
-    compile.current_dir(&binding).args(sources.iter().filter(is_source));
+    compile.current_dir(&binding).args(sources.iter().filter(is_source)).arg(&version);
     crate::run(&mut compile).map_err(|error| format!("{error}\nmono-devel has the compiler mcs"))?;
     let mut members = vec![
         ("[Content_Types].xml".to_string(), CONTENT_TYPES.as_bytes().to_vec()),
@@ -44,6 +47,13 @@ pub(super) fn write(about: &About, tree: &Tree, folder: &Path) -> Result<PathBuf
     members.push(("runtimes/linux-x64/native/libtallymon.so".to_string(), library));
     zip::write(&folder.join(format!("{NAME}.{}.nupkg", about.version)), &members, about.effort)
 }
+
+/// The version of the assembly.
+const VERSION: &str = r#"using System.Reflection;
+[assembly: AssemblyVersion("VERSION")]
+[assembly: AssemblyFileVersion("VERSION")]
+[assembly: AssemblyInformationalVersion("VERSION")]
+"#;
 
 /// The types of the files of the package, by their ends.
 const CONTENT_TYPES: &str = r#"<?xml version="1.0" encoding="utf-8"?>

