@@ -60,7 +60,7 @@ pub(super) fn all(about: &About, package: &Path, folder: &Path) -> Result<(), St
             .env("DOTNET_ROOT", dotnet.parent().unwrap_or(folder))
             .env("DOTNET_CLI_HOME", folder.join("home"));
         build.env("DOTNET_ROLL_FORWARD", "LatestMajor").env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
-        build.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_SKIP_FIRST_TIME_EXPERIENCE", "1");
+        build.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1").env("DOTNET_NOLOGO", "1");
         crate::run(
             build.env("NUGET_PACKAGES", folder.join("packages")).current_dir(&own).stdin(Stdio::null()),
         )?;
