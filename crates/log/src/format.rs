@@ -17,6 +17,7 @@ use crate::native::NativeReader;
 use crate::processes::{ByProcess, ProcessNames};
 use crate::reader::LogReader;
 use crate::select::Selection;
+use crate::wanted::Wanted;
 
 /// A format of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -307,6 +308,8 @@ pub struct ReadOptions {
     pub most_unpacked: Option<u64>,
     /// Counts the bytes that are read, for a progress bar.
     pub bytes_read: BytesRead,
+    /// Whether somebody still waits for what is read.
+    pub wanted: Wanted,
 }
 
 /// Counts the bytes read from files. Clones share one counter. Databases are not counted, because their
@@ -338,10 +341,19 @@ impl Eq for BytesRead {}
 pub(crate) struct Counted {
     pub(crate) file: File,
     pub(crate) count: BytesRead,
+    pub(crate) wanted: Wanted,
+}
+
+impl Counted {
+    /// A file that is read as the options say.
+    pub(crate) fn new(file: File, options: &ReadOptions) -> Counted {
+        Counted { file, count: options.bytes_read.clone(), wanted: options.wanted.clone() }
+    }
 }
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.wanted.check()?;
         let read = self.file.read(buffer)?;
         self.count.add(read as u64);
         Ok(read)
@@ -361,7 +373,7 @@ impl Seek for Counted {
 /// The file can not be read or is not a regular file, or its format is unknown.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     let log = of_file(path, options).map_err(|error| error.in_file(path))?;
-    Ok(translated(log, options))
+    Ok(translated(options.wanted.watch(log), options))
 }
 
 /// The log with the names of another language, and with names of processes, if they are asked for.
@@ -391,7 +403,7 @@ fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, Log
     };
     let head = head_of(&mut file)?;
     let Some(packing) = Packing::detect(&head) else { return of_plain(path, file, &head, options) };
-    match unpack(file.try_clone()?, packing, options.most_unpacked, &options.bytes_read)? {
+    match unpack(file.try_clone()?, packing, options)? {
         None => of_plain(path, file, &head, options),
         Some(Unpacked { mut file, damage }) => {
             let head = head_of(&mut file)?;
@@ -431,7 +443,7 @@ fn of_plain(
     head: &[u8],
     options: &ReadOptions,
 ) -> Result<Box<dyn LogReader>, LogError> {
-    let input = BufReader::with_capacity(1 << 16, Counted { file, count: options.bytes_read.clone() });
+    let input = BufReader::with_capacity(1 << 16, Counted::new(file, options));
     match Format::detect(head) {
         Some(Format::Blg) => Ok(Box::new(BlgReader::seekable(input, options)?)),
         Some(Format::Csv | Format::Tsv) => Ok(Box::new(CsvReader::seekable(input, options)?)),

@@ -77,6 +77,7 @@ mod restarts;
 pub mod select;
 pub mod stats;
 mod utf16;
+mod wanted;
 pub mod zone;
 
 #[cfg(feature = "parquet")]
@@ -103,3 +104,4 @@ pub use reader::{
 pub use relog::{Report, relog, relog_into, relog_to};
 pub use select::Selection;
 pub use stats::{Stats, stats};
+pub use wanted::Wanted;

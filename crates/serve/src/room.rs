@@ -1,11 +1,11 @@
 //! Work on threads of its own, so much at a time. It holds its place until it ends, also when the client that
-//! asked for it has left: clients that ask and leave can not start more than there is room for. A chart asks
-//! whether it is still wanted; work that does not ask has a room of its own where it may take long.
+//! asked for it has left: clients that ask and leave can not start more than there is room for. What reads a
+//! log asks at each record whether it is still wanted, and ends soon when it is not.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::StatusCode;
+use tallymon::log::{ReadOptions, Wanted};
 use tokio::sync::Semaphore;
 
 use crate::http::Refused;
@@ -14,24 +14,18 @@ use crate::http::Refused;
 #[derive(Debug)]
 pub(crate) struct Room(Arc<Semaphore>);
 
-/// Whether somebody waits for the answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Wanted(Arc<AtomicBool>);
-
-impl Wanted {
-    /// Whether the client is still there.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// The client waits as long as this lives.
 struct Client(Wanted);
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Relaxed);
+        self.0.end();
     }
+}
+
+/// The options of a log that is read only as long as its client waits.
+pub(crate) fn while_wanted(options: &ReadOptions, wanted: &Wanted) -> ReadOptions {
+    ReadOptions { wanted: wanted.clone(), ..options.clone() }
 }
 
 impl Room {
@@ -59,7 +53,7 @@ impl Room {
 pub(crate) async fn apart<T: Send + 'static>(
     work: impl FnOnce(&Wanted) -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Refused> {
-    let client = Client(Wanted(Arc::new(AtomicBool::new(true))));
+    let client = Client(Wanted::until_ended());
     let wanted = client.0.clone();
     let done = tokio::task::spawn_blocking(move || work(&wanted)).await;
     done.map_err(|error| {

@@ -14,6 +14,7 @@ use hyper::header::{
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use tallymon::core::title::Language;
+use tallymon::log::Wanted;
 use tallymon::registry::Roots;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -29,7 +30,7 @@ use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, milliseconds};
 use crate::profiles::{ProfilePage, Profiles};
-use crate::room::{self, Room, Wanted, busy};
+use crate::room::{self, Room, busy, while_wanted};
 use crate::scrape_format::ScrapeFormat;
 use crate::sessions::{Action, SessionAccess};
 use crate::settings;
@@ -55,7 +56,7 @@ pub(crate) struct Service {
     work: Room,
     /// One log at a time is looked through for findings.
     analyses: Room,
-    /// What reads whole logs and can not be ended before.
+    /// What reads whole logs, and takes long.
     conversions: Room,
     /// The counters of the first chart.
     usual: Vec<String>,
@@ -268,9 +269,10 @@ impl Service {
     async fn convert(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
         let parameters = Parameters::of(request.uri())?;
         let service = Arc::clone(self);
-        let work = self.conversions.run(move |_| {
+        let work = self.conversions.run(move |wanted| {
             let log = service.hub.log(parameters.needed("host")?)?;
-            convert::convert(&log, service.hub.options(), &service.uploads, &parameters)
+            let options = while_wanted(service.hub.options(), wanted);
+            convert::convert(&log, &options, &service.uploads, &parameters)
         });
         let converted = work.await?;
         let (pieces, taken) = mpsc::channel(convert::WAITING);
@@ -431,17 +433,21 @@ impl Service {
                 };
                 Ok(chart.json())
             }
-            "/api/v1/findings" => match host()? {
-                Host::Live(live) => live.findings(&self.uploads, self.hub.options(), language),
-                Host::Log(log, part) => log.findings(part.as_deref(), self.hub.options(), language),
-            },
+            "/api/v1/findings" => {
+                let options = while_wanted(self.hub.options(), wanted);
+                match host()? {
+                    Host::Live(live) => live.findings(&self.uploads, &options, language),
+                    Host::Log(log, part) => log.findings(part.as_deref(), &options, language),
+                }
+            }
             "/api/v1/rows" => self.rows(parameters),
             "/api/v1/compare" => {
                 let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
                 let logs = [self.hub.log(first)?, self.hub.log(second)?];
                 let beside: Vec<_> =
                     parameters.all("beside").map(|id| self.hub.log(id)).collect::<Result<_, _>>()?;
-                convert::differences([&logs[0], &logs[1]], &beside, self.hub.options(), parameters)
+                let options = while_wanted(self.hub.options(), wanted);
+                convert::differences([&logs[0], &logs[1]], &beside, &options, parameters)
             }
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {

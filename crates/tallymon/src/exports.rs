@@ -70,7 +70,7 @@ pub mod log {
     pub use tallymon_log::relog::{Report, relog, relog_to};
     pub use tallymon_log::{
         BytesRead, Column, FORMATS, Format, FormatInfo, HEAD, LogClock, LogError, LogErrorKind, LogReader,
-        LogTime, Moment, Notes, ProcessNames, ReadOptions, Record, Selection, open, open_regular,
+        LogTime, Moment, Notes, ProcessNames, ReadOptions, Record, Selection, Wanted, open, open_regular,
     };
 
     /// Windows' binary logs.

@@ -9,7 +9,7 @@ use lzma_rust2::XzReader;
 use super::temporary::{self, temporary};
 use super::{Packing, Unpacked};
 use crate::error::{Damage, LogError, LogErrorKind};
-use crate::format::{BytesRead, Counted};
+use crate::format::{Counted, ReadOptions};
 
 pub(crate) use super::noted::noted;
 
@@ -51,7 +51,7 @@ pub(crate) fn count_unpacked(packed: &[u8], most: u64) -> u64 {
     count
 }
 
-/// Unpacks a file into one without a name; `None` for what is not unpacked here. `most` is a limit of the
+/// Unpacks a file into one without a name; `None` for what is not unpacked here. The options may have a limit of the
 /// caller, in bytes.
 ///
 /// # Errors
@@ -60,13 +60,13 @@ pub(crate) fn count_unpacked(packed: &[u8], most: u64) -> u64 {
 pub(crate) fn unpack(
     packed: File,
     packing: Packing,
-    most: Option<u64>,
-    count: &BytesRead,
+    options: &ReadOptions,
 ) -> Result<Option<Unpacked>, LogError> {
+    let most = options.most_unpacked;
     let length = packed.metadata()?.len();
     let most =
         length.saturating_mul(MOST_TIMES).saturating_add(ALLOWANCE).min(most.unwrap_or(MOST)).min(MOST);
-    let input = BufReader::with_capacity(1 << 16, Counted { file: packed, count: count.clone() });
+    let input = BufReader::with_capacity(1 << 16, Counted::new(packed, options));
     let Some(mut decoder) = decoder(input, packing)? else { return Ok(None) };
     let no_room = |error: &io::Error| {
         let words = format!(

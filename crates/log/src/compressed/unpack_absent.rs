@@ -4,16 +4,11 @@ use std::fs::File;
 
 use super::{Packing, Unpacked};
 use crate::error::{Damage, LogError};
-use crate::format::BytesRead;
+use crate::format::ReadOptions;
 use crate::reader::LogReader;
 
 /// Nothing is unpacked.
-pub(crate) fn unpack(
-    _: File,
-    _: Packing,
-    _: Option<u64>,
-    _: &BytesRead,
-) -> Result<Option<Unpacked>, LogError> {
+pub(crate) fn unpack(_: File, _: Packing, _: &ReadOptions) -> Result<Option<Unpacked>, LogError> {
     Ok(None)
 }
 

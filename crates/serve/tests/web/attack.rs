@@ -186,19 +186,24 @@ fn attack_with_large_and_endless_requests() {
     );
 }
 
-#[test]
-fn attack_with_clients_that_ask_and_leave() {
-    let scratch = Scratch::new();
+/// A log with so many rows at 1 s.
+fn long_log(rows: u32) -> String {
     let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\W\\System\\Processes\"");
-    for row in 0..200_000u32 {
+    for row in 0..rows {
         let (day, hour, minute, second) = (row / 86_400 + 1, row / 3600 % 24, row / 60 % 60, row % 60);
         text.push_str(&format!(
             "\r\n\"11/{day:02}/2026 {hour:02}:{minute:02}:{second:02}.000\",\"{}\"",
             row % 7
         ));
     }
+    text
+}
+
+#[test]
+fn attack_with_clients_that_ask_and_leave() {
+    let scratch = Scratch::new();
     let file = scratch.join("long.csv");
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, long_log(200_000)).unwrap();
     let server = Running::start(false, &[file]);
     server.wait("/api/v1/hosts", |hosts| hosts[0]["state"] == "ready");
     let port = server.at.port();
@@ -217,6 +222,50 @@ fn attack_with_clients_that_ask_and_leave() {
         "pages",
         "ask 300 times for the chart of a long log, and leave before the answer",
         "four at a time are read, and end soon; the next one is answered",
+    );
+}
+
+#[test]
+fn attack_with_clients_that_want_long_work_and_leave() {
+    const CLIENTS: u32 = 40;
+    let scratch = Scratch::new();
+    let (long, short) = (scratch.join("long.csv"), log(&scratch));
+    std::fs::write(&long, long_log(20_000)).unwrap();
+    let server = Running::with(Options { logs: vec![long, short], uploads: 64 << 20, ..options() });
+    server
+        .wait("/api/v1/hosts", |hosts| hosts.as_array().unwrap().iter().all(|host| host["state"] == "ready"));
+    for (of_long, of_short) in [
+        ("/api/v1/convert?host=log1&format=sqlite", "/api/v1/convert?host=log2&format=sqlite"),
+        ("/api/v1/compare?first=log1&second=log1", "/api/v1/compare?first=log2&second=log2"),
+        // The last one: what was found once is known afterwards.
+        ("/api/v1/findings?host=log1", "/api/v1/findings?host=log2"),
+    ] {
+        let whole = || {
+            let begin = std::time::Instant::now();
+            let reply = server.send(&format!("{}\r\n", server.head("GET", of_long)));
+            assert_eq!(reply.status, 200, "{of_long}: {}", reply.text());
+            begin.elapsed()
+        };
+        let before = if of_long.contains("findings") { None } else { Some(whole()) };
+        let begin = std::time::Instant::now();
+        for _ in 0..CLIENTS {
+            let mut stream = server.connect();
+            stream.write_all(format!("{}\r\n", server.head("GET", of_long)).as_bytes()).unwrap();
+            // It is on its way when the client leaves.
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let reply = server.send(&format!("{}\r\n", server.head("GET", of_short)));
+        assert_eq!(reply.status, 200, "{of_short}: {}", reply.text());
+        let waited = begin.elapsed();
+        let usual = before.unwrap_or_else(whole);
+        // Two at a time, or one: the work of all who have left would take at least this long.
+        let all = usual * CLIENTS / 2;
+        assert!(waited < all / 2, "{of_long}: answered after {waited:?}, one alone takes {usual:?}");
+    }
+    attack(
+        "pages",
+        "ask 40 times for a conversion, a comparison or the findings of a long log, and leave before the answer",
+        "what nobody waits for ends at the next record, and what was written is removed; the next one is answered",
     );
 }
 

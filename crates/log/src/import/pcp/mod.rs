@@ -77,11 +77,10 @@ pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<(PcpDecoder<'st
 /// Opens one file of an archive, which `pmlogger_daily` may have compressed.
 fn part(path: &Path, options: &ReadOptions) -> io::Result<Box<dyn Read + Send>> {
     let (mut file, path) = open_or_compressed(path)?;
-    let count = options.bytes_read.clone();
     let Some(packing) = Packing::detect(&head_of(&mut file)?) else {
-        return Ok(buffered(Counted { file, count }));
+        return Ok(buffered(Counted::new(file, options)));
     };
-    let unpacked = unpack(file, packing, options.most_unpacked, &count);
+    let unpacked = unpack(file, packing, options);
     let unpacked = unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
     match unpacked {
         Some(Unpacked { file, damage: None }) => Ok(buffered(file)),
