@@ -28,8 +28,8 @@ pub(crate) fn location(common: &Common) -> Result<Location, Failure> {
         (Some(host), 0) => Ok(hosts::remote(common, &host)),
         (Some(_), more) => {
             let words = format!(
-                "--host names {} hosts, and this command reads one; get, watch, list, find and mon read \
-                 several",
+                "--host names {} hosts, and this command reads one; get, watch, list, find, mon and serve \
+                 read several",
                 more.saturating_add(1)
             );
             Err(Failure::new(Kind::Usage, words))

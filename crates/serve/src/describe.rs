@@ -7,7 +7,7 @@ use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
 use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, SourceInfo};
 use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
-use tallymon_monitor::model::{TopGroup, TopInstance};
+use tallymon_monitor::model::{HostRow, HostState, TopGroup, TopInstance};
 
 use crate::chart::number;
 use crate::http::Refused;
@@ -20,6 +20,28 @@ const GAUGE_ROWS: usize = 60;
 const WIDE_ROWS: usize = 150;
 /// How many processes are sent.
 const MOST_PROCESSES: usize = 40;
+
+/// A machine on the page of all.
+pub(crate) fn host_row(row: &HostRow) -> Value {
+    let (state, retry) = match &row.state {
+        HostState::Opening => ("opening", None),
+        HostState::Live => ("live", None),
+        HostState::Late(_) => ("late", None),
+        HostState::Failed { retry, .. } => ("failed", *retry),
+    };
+    let load = row.load.clone().unwrap_or_default();
+    let clock = row.clock.map(|clock| {
+        json!({ "seconds": clock.seconds(), "error": clock.error_seconds(), "certain": clock.is_certain() })
+    });
+    json!({
+        "name": visible(&row.name), "state": state, "retry": retry.map(|time| time.as_secs_f64()),
+        "age": row.age.map(|age| age.as_secs_f64()), "clock": clock,
+        "processor": load.busy.map(number), "memory": load.memory.map(number), "disk": load.disk.map(number),
+        "diskBytes": load.disk_bytes.map(number), "network": load.network.map(number),
+        "pressure": load.pressure.map(|share| share.map(number)), "paging": load.paging.map(number),
+        "queue": load.queue.map(number),
+    })
+}
 
 /// The objects of a source.
 pub(crate) fn objects(info: &SourceInfo) -> Value {

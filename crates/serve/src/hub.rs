@@ -1,4 +1,4 @@
-//! Everything that can be looked at: the live machine and the logs.
+//! Everything that can be looked at: the live machines and the logs.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,16 +9,15 @@ use tallymon::log::ReadOptions;
 use crate::http::Refused;
 use crate::live::Live;
 use crate::log_host::LogHost;
+use crate::machines::{LIVE, Machine};
 
-/// The name of the live machine.
-pub(crate) const LIVE: &str = "live";
 /// The most logs at a time.
 const MOST_LOGS: usize = 32;
 
-/// The live machine and the logs.
+/// The live machines and the logs.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    live: Option<Arc<Live>>,
+    machines: Vec<Arc<Machine>>,
     logs: Mutex<BTreeMap<String, Arc<LogHost>>>,
     next: AtomicU64,
     options: ReadOptions,
@@ -34,14 +33,22 @@ pub(crate) enum Host {
 }
 
 impl Hub {
-    /// The live machine, if there is one; logs are added.
-    pub(crate) fn new(live: Option<Arc<Live>>, options: ReadOptions) -> Hub {
-        Hub { live, logs: Mutex::default(), next: AtomicU64::new(1), options }
+    /// The live machines; logs are added.
+    pub(crate) fn new(machines: Vec<Arc<Machine>>, options: ReadOptions) -> Hub {
+        Hub { machines, logs: Mutex::default(), next: AtomicU64::new(1), options }
     }
 
-    /// The live machine.
-    pub(crate) const fn live(&self) -> Option<&Arc<Live>> {
-        self.live.as_ref()
+    /// The live machines.
+    pub(crate) fn machines(&self) -> &[Arc<Machine>] {
+        &self.machines
+    }
+
+    /// A live machine; without a name the first one.
+    pub(crate) fn live(&self, name: Option<&str>) -> Result<Arc<Live>, Refused> {
+        match self.host(Some(name.unwrap_or(LIVE)))? {
+            Host::Live(live) => Ok(live),
+            Host::Log(..) => Err(Refused::not_found("only a live machine has new rows")),
+        }
     }
 
     /// All logs with their names in addresses.
@@ -75,19 +82,23 @@ impl Hub {
         &self.options
     }
 
-    /// The host of a request: `live`, `log1`, or a host of a log, `log1/WEB01`. Without a name it is the live
-    /// machine, else the first log.
+    /// The host of a request: `live`, `live:NAME` of several machines, `log1`, or a host of a log, `log1/WEB01`.
+    /// Without a name it is the first live machine, else the first log.
     pub(crate) fn host(&self, name: Option<&str>) -> Result<Host, Refused> {
         let Some(name) = name else {
-            if let Some(live) = &self.live {
-                return Ok(Host::Live(Arc::clone(live)));
+            if let Some(machine) = self.machines.first() {
+                return Ok(Host::Live(Arc::clone(machine.live()?)));
             }
             let first = self.logs().values().next().cloned();
             return first.map(|log| Host::Log(log, None)).ok_or_else(|| Refused::not_found("no log is open"));
         };
+        let of_name = || self.machines.iter().find(|machine| machine.id == name);
+        let first = || self.machines.first().filter(|_| name == LIVE);
+        if let Some(machine) = of_name().or_else(first) {
+            return Ok(Host::Live(Arc::clone(machine.live()?)));
+        }
         if name == LIVE {
-            let live = self.live.as_ref().map(|live| Host::Live(Arc::clone(live)));
-            return live.ok_or_else(|| Refused::not_found("this server shows logs only"));
+            return Err(Refused::not_found("this server shows logs only"));
         }
         let (id, host) = name.split_once('/').map_or((name, None), |(id, host)| (id, Some(host.to_string())));
         let log = self.logs().get(id).cloned();

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `connection`, `gate`, `login` | limits of connections; token, host and origin of requests; the password |
 //! | `route`, `parameters`, `http` | which address does what; its parameters; its answer |
-//! | `hub`, `live`, `log_host` | what can be looked at: this machine with its history, and logs |
+//! | `hub`, `machines`, `live`, `live_state`, `log_host` | what can be looked at: live machines with their history, and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
 //! | `findings` | what `tally analyze` finds, as marks on the time axis |
@@ -35,8 +35,10 @@ mod host_queries;
 mod http;
 mod hub;
 mod live;
+mod live_state;
 mod log_host;
 mod login;
+mod machines;
 mod metrics;
 mod pack;
 mod page;

@@ -4,7 +4,7 @@
 //! is connected: a page that comes back finds no hole. A path that nobody has asked for for a while is
 //! dropped.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,40 +12,37 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use serde_json::Value;
 use tallymon::analyze::Analysis;
-use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
-use tallymon::core::path::CounterPath;
+use tallymon::clock::now;
+use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::ReadOptions;
-use tallymon::sample::{Listener, Tick};
-use tallymon::{CounterHandle, InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
+use tallymon::sample::{Listener, Pending, Tick};
+use tallymon::{InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
 use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
-use tallymon_monitor::model::{DEFAULT_BUDGET, Monitor, Series, Top, TopGroup, causes};
+use tallymon_monitor::model::{
+    DEFAULT_BUDGET, Health, HostRow, HostSummary, Monitor, Series, TopGroup, causes,
+};
 use tallymon_monitor::save::native;
 use tokio::sync::watch;
 
 use crate::chart::{Chart, Range, SeriesInfo};
-use crate::decimate::Decimator;
 use crate::findings;
 use crate::http::Refused;
+use crate::live_state::{Demand, State};
 use crate::providers::{ProviderList, ProviderWatch};
-use crate::statistics::Statistics;
 use crate::upload::{Temporary, Uploads};
 
-/// The most paths that are sampled at a time.
-const MOST_PATHS: usize = 512;
-/// The most series of all paths; a path that would have more is refused when it is added.
-pub(crate) const MOST_SERIES: usize = 20_000;
 /// The most values and rows that are read at a time: while they are, no sample is taken.
 const MOST_VALUES: usize = 20_000;
 const MOST_ROWS: usize = 300;
-/// A path that nobody has asked for for so long is dropped.
-const FORGOTTEN: Duration = Duration::from_secs(600);
 /// A source that has not answered for so long is in trouble.
 const LATE: Duration = Duration::from_secs(3);
 /// How often the history is looked through for findings, at most.
 const FINDINGS_PERIOD: Duration = Duration::from_secs(10);
+/// How soon the second row follows the first one: rates need both.
+const SECOND_ROW: Duration = Duration::from_millis(100);
 /// How long to wait for an answer of the source.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -54,9 +51,24 @@ fn utc(time: FileTime) -> LocalTime {
     LocalTime { time: time.system_time(), zone: "UTC".into(), bias: 0 }
 }
 
+/// How a machine is sampled.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveSettings {
+    /// Time between two rows.
+    pub(crate) interval: Duration,
+    /// The language and the names of the source.
+    pub(crate) locale: Locale,
+    /// The counters of the first chart.
+    pub(crate) usual: Vec<String>,
+    /// It is the only machine: its overview and its usual counters are sampled whether or not somebody looks.
+    pub(crate) is_alone: bool,
+}
+
 /// The live machine.
 #[derive(Debug)]
 pub(crate) struct Live {
+    /// What its system calls itself.
+    system: String,
     state: Mutex<State>,
     /// The number of the row that comes next, for those who wait for it.
     news: watch::Sender<u64>,
@@ -68,43 +80,10 @@ pub(crate) struct Live {
     found: Mutex<Option<(Instant, Vec<Analysis>)>>,
 }
 
-struct State {
-    query: Query,
-    listener: Listener,
-    monitor: Monitor,
-    entries: HashMap<String, Entry>,
-    counters: Query,
-    processes: Query,
-    overview_listener: Listener,
-    overview: Overview,
-    /// The addresses of this machine; `None` for another one.
-    network: Option<NetworkAddresses>,
-    providers: ProviderWatch,
-    /// Why the newest row has no sample.
-    trouble: Option<String>,
-}
-
-impl std::fmt::Debug for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("entries", &self.entries.len()).finish_non_exhaustive()
-    }
-}
-
-#[derive(Debug)]
-struct Entry {
-    handle: CounterHandle,
-    asked: Instant,
-    /// The paths of its newest readings: another entry may have asked for the same series.
-    paths: HashSet<String>,
-}
-
 impl Live {
     /// Starts to sample a source.
-    pub(crate) fn start(
-        location: Location,
-        interval: Duration,
-        locale: Locale,
-    ) -> Result<Arc<Live>, SourceError> {
+    pub(crate) fn start(location: Location, settings: &LiveSettings) -> Result<Arc<Live>, SourceError> {
+        let LiveSettings { interval, locale, ref usual, is_alone } = *settings;
         let io = |error: std::io::Error| SourceError::new(SourceErrorKind::Io, error.to_string());
         let is_here = matches!(location, Location::Local | Location::Machine { .. });
         let sampler = Sampler::start(move || tallymon::open(&location)).map_err(io)?;
@@ -113,24 +92,39 @@ impl Live {
         let (mut counters, mut processes) = (Query::over(info.clone()), Query::over(info.clone()));
         let share = DEFAULT_BUDGET / OVERVIEW_SHARE;
         let overview = Overview::new(share, &mut counters, &mut processes);
-        let overview_listener = sampler.listener();
         let wanted = counters.request().union(&processes.request());
-        overview_listener.want(wanted.unwrap_or_else(|| counters.request()));
-        let state = State {
+        let wanted = wanted.unwrap_or_else(|| counters.request());
+        let nothing = query.request();
+        let overview_demand = Demand::new(sampler.listener(), wanted, nothing.clone(), is_alone);
+        let mut summary_counters = Query::over(info.clone());
+        let summary = HostSummary::new(&mut summary_counters);
+        let wanted = summary_counters.request();
+        let mut state = State {
             query,
             listener: sampler.listener(),
             monitor: Monitor::new(DEFAULT_BUDGET.saturating_sub(share)),
             entries: HashMap::new(),
             counters,
             processes,
-            overview_listener,
+            overview_demand,
             overview,
+            summary,
+            summary_counters,
+            summary_demand: Demand::new(sampler.listener(), wanted, nothing, false),
+            health: Health::default(),
+            is_back: false,
             network: is_here.then(|| NetworkAddresses::new(tallymon::Host::interface_addresses)),
             providers: ProviderWatch::new(info.clone(), sampler.listener()),
             trouble: None,
         };
         state.listener.want(state.query.request());
+        if is_alone {
+            // A counter that this machine does not have is refused when the page asks for it.
+            let _ = usual.iter().try_for_each(|path| state.want(path));
+            state.entries.values_mut().for_each(|entry| entry.is_kept = true);
+        }
         let live = Arc::new(Live {
+            system: info.system_name.clone(),
             state: Mutex::new(state),
             news: watch::Sender::new(0),
             questions: Mutex::new(sampler.listener()),
@@ -146,9 +140,24 @@ impl Live {
         Ok(live)
     }
 
-    /// Time between two rows.
-    pub(crate) const fn interval(&self) -> Duration {
-        self.interval
+    /// What its system calls itself.
+    pub(crate) fn system_name(&self) -> &str {
+        &self.system
+    }
+
+    /// Its row on the page of all machines, whose counters are sampled from now on.
+    pub(crate) fn host_row(&self, name: String) -> HostRow {
+        let mut state = self.state();
+        state.summary_demand.ask();
+        let (state, health) = (&*state, &state.health);
+        HostRow {
+            name,
+            place: 0,
+            state: health.state(self.interval),
+            age: health.heard.map(|heard| heard.elapsed()),
+            clock: health.clock,
+            load: state.summary.load().cloned(),
+        }
     }
 
     /// Nothing in here panics while it is locked.
@@ -187,6 +196,16 @@ impl Live {
     pub(crate) fn chart(&self, paths: &[&str], range: &Range) -> Result<Chart, Refused> {
         self.want(paths)?;
         Ok(self.state().chart(paths, range))
+    }
+
+    /// The rows of some paths that are sampled already, which asks the source nothing; `None` unless all are.
+    pub(crate) fn known_chart(&self, paths: &[&str], range: &Range) -> Option<Chart> {
+        let mut state = self.state();
+        if !paths.iter().all(|path| state.entries.contains_key(*path)) {
+            return None;
+        }
+        state.touch(paths);
+        Some(state.chart(paths, range))
     }
 
     /// The rows of some paths from `after` on, of at most so many values, and their series unless these are
@@ -236,7 +255,8 @@ impl Live {
         time: Option<FileTime>,
         then: impl FnOnce(&Overview, Option<FileTime>) -> T,
     ) -> T {
-        let state = self.state();
+        let mut state = self.state();
+        state.overview_demand.ask();
         let newest = state.overview.newest();
         let at = time.and_then(|time| {
             let rows = state.overview.rows();
@@ -343,6 +363,43 @@ impl Live {
         Ok(handle.map_or_else(Vec::new, |handle| state.query.readings_if(|value| value.handle == handle)))
     }
 
+    /// Asks for a row, unless the machine is left alone after a failure.
+    fn ask(&self, sampler: &mut Sampler, interval: Duration) {
+        let mut state = self.state();
+        if state.health.rests() {
+            let why = state.health.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+            state.miss(now(), why);
+        } else if sampler.tick() {
+            state.health.asked.get_or_insert_with(Instant::now);
+            return;
+        } else {
+            // The row that is awaited comes late; there is none in between. Rows that were sent never change.
+            let waited = sampler.waits_for().unwrap_or_default();
+            if waited <= LATE.max(interval.saturating_mul(2)) {
+                return;
+            }
+            state.trouble = Some(format!("the source has not answered for {} s", waited.as_secs()));
+        }
+        let next = state.monitor.next();
+        drop(state);
+        self.news.send_modify(|known| *known = next);
+    }
+
+    /// Reads names and objects anew when the machine is back after a failure.
+    fn renew(&self, sampler: &Sampler, renewal: &mut Option<Pending<SourceInfo>>) {
+        let mut state = self.state();
+        if std::mem::take(&mut state.is_back) {
+            *renewal = Some(sampler.info(state.query.names().locale()));
+        }
+        if let Some(answer) = renewal.as_ref().and_then(|renewal| renewal.wait(Duration::ZERO)) {
+            *renewal = None;
+            if let Ok(info) = answer {
+                self.infos().clear();
+                state.renew(info);
+            }
+        }
+    }
+
     /// Takes a row.
     fn take(&self, tick: &Tick) {
         let mut state = self.state();
@@ -377,198 +434,6 @@ pub(crate) struct LiveRow {
     pub(crate) values: Vec<f64>,
 }
 
-impl State {
-    fn want(&mut self, path: &str) -> Result<(), Refused> {
-        if let Some(entry) = self.entries.get_mut(path) {
-            entry.asked = Instant::now();
-            return Ok(());
-        }
-        if self.entries.len() >= MOST_PATHS {
-            let words =
-                format!("{MOST_PATHS} counter paths are sampled already; remove some, or wait 10 minutes");
-            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, words));
-        }
-        if self.monitor.series().len() >= MOST_SERIES {
-            let words = format!("{MOST_SERIES} counters of instances are sampled already; ask for fewer");
-            return Err(Refused::new(StatusCode::TOO_MANY_REQUESTS, words));
-        }
-        let handle = self.query.add(path)?;
-        self.monitor.expect(path);
-        self.entries.insert(path.to_string(), Entry { handle, asked: Instant::now(), paths: HashSet::new() });
-        self.listener.want(self.query.request());
-        // Rates need two samples: the first one now, the second one with the next row.
-        self.listener.prime();
-        Ok(())
-    }
-
-    /// Notes that somebody still looks.
-    fn touch(&mut self, paths: &[&str]) {
-        for path in paths {
-            if let Some(entry) = self.entries.get_mut(*path) {
-                entry.asked = Instant::now();
-            }
-        }
-    }
-
-    /// Drops paths that nobody asks for any longer.
-    fn forget(&mut self) {
-        let gone: Vec<String> = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.asked.elapsed() > FORGOTTEN)
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in &gone {
-            if let Some(entry) = self.entries.remove(path) {
-                self.query.remove(entry.handle);
-                self.monitor.remove_asked(path);
-            }
-        }
-        if !gone.is_empty() {
-            self.listener.want(self.query.request());
-        }
-    }
-
-    /// Uses names and objects that were read anew. The history stays.
-    fn renew(&mut self, info: SourceInfo) {
-        let mut query = Query::over(info);
-        for (path, entry) in &mut self.entries {
-            if let Ok(handle) = query.add(path) {
-                entry.handle = handle;
-            }
-        }
-        for (object, counter) in self.monitor.top.counters() {
-            watch_top(&mut query, object, counter);
-        }
-        self.query = query;
-        self.listener.want(self.query.request());
-        self.listener.prime();
-    }
-
-    fn take(&mut self, tick: &Tick) {
-        self.providers.take(tick);
-        let mut has_row = false;
-        match tick.of(&self.listener) {
-            Some(Ok(snapshot)) => {
-                let time = self.query.accept(snapshot.clone());
-                if tick.is_row {
-                    let readings = Top::readings(&self.query);
-                    self.note_paths(&readings);
-                    self.monitor.take(time, &self.query, &readings);
-                    has_row = true;
-                }
-                self.trouble = None;
-            }
-            Some(Err(error)) if tick.is_row => {
-                self.miss(tick.time, error.to_string());
-                return;
-            }
-            _ => {}
-        }
-        if let (Some(Ok(snapshot)), true) = (tick.of(&self.overview_listener), tick.is_row) {
-            let time = self.counters.accept(snapshot.clone());
-            self.processes.accept(snapshot.clone());
-            self.overview.take(time, &self.counters);
-            if let Some(network) = &mut self.network {
-                network.tell(&mut self.overview);
-            }
-            self.overview.processes.take(time, &self.processes, true);
-        }
-        if has_row {
-            self.forget();
-            self.watch_causes();
-        }
-    }
-
-    /// Which series each entry has now.
-    fn note_paths(&mut self, readings: &[Reading]) {
-        for entry in self.entries.values_mut() {
-            entry.paths.clear();
-        }
-        let mut of: HashMap<CounterHandle, &mut Entry> =
-            self.entries.values_mut().map(|entry| (entry.handle, entry)).collect();
-        for reading in readings {
-            if let Some(entry) = of.get_mut(&reading.handle) {
-                entry.paths.insert(reading.path.clone());
-            }
-        }
-    }
-
-    /// No sample came.
-    fn miss(&mut self, time: FileTime, why: String) {
-        let absence = NoValue::NoData(Absence::ReadFailed);
-        self.monitor.miss(time, absence);
-        self.overview.miss(time, absence);
-        self.trouble = Some(why);
-    }
-
-    /// Watches the instances that explain what is charted.
-    fn watch_causes(&mut self) {
-        let wanted = causes::wanted(self.monitor.series().iter().map(|series| (series, true)));
-        let mut is_changed = false;
-        for (object, counter) in wanted {
-            let known = self.query.catalog().object(object).filter(|known| known.has_instances);
-            if known.is_none_or(|known| known.counter(counter).is_none())
-                || self.monitor.top.watches(object, counter)
-                || !self.monitor.top.watch(&self.query, object, counter)
-            {
-                continue;
-            }
-            watch_top(&mut self.query, object, counter);
-            is_changed = true;
-        }
-        if is_changed {
-            self.listener.want(self.query.request());
-        }
-    }
-
-    fn series_of(&self, paths: &[&str]) -> Vec<&Series> {
-        let entries: Vec<&Entry> = paths.iter().filter_map(|path| self.entries.get(*path)).collect();
-        let is_meant = |series: &&Series| {
-            paths.contains(&series.asked.as_str())
-                || entries.iter().any(|entry| entry.paths.contains(&series.path))
-        };
-        self.monitor.series().iter().filter(is_meant).collect()
-    }
-
-    fn chart(&self, paths: &[&str], range: &Range) -> Chart {
-        let (monitor, next) = (&self.monitor, self.monitor.next());
-        let series = self.series_of(paths);
-        let all = monitor.rows();
-        let begin = range.from.and_then(|from| monitor.row_at(from)).unwrap_or(all.start);
-        let end = all.end;
-        let last = || end.checked_sub(1).and_then(|row| monitor.time(row));
-        let times = (monitor.time(begin), range.to.or_else(last));
-        let (from, to) = (times.0.unwrap_or_default(), times.1.unwrap_or_default());
-        let mut rows = Decimator::new(series.len(), from, to, range.points);
-        let mut statistics: Vec<Statistics> = series.iter().map(|_| Statistics::default()).collect();
-        for row in begin..end {
-            let Some(time) = monitor.time(row) else { continue };
-            if time > to || range.from.is_some_and(|from| time < from) {
-                continue;
-            }
-            let values: Vec<f64> = series
-                .iter()
-                .map(|series| series.at(next, row).and_then(Result::ok).unwrap_or(f64::NAN))
-                .collect();
-            for (known, value) in statistics.iter_mut().zip(&values) {
-                known.push(time, *value);
-            }
-            rows.push(time, values.into_iter());
-        }
-        let series = series.into_iter().map(SeriesInfo::of).collect();
-        Chart { series, rows: rows.finish(), statistics, next: Some(next), times: None }
-    }
-}
-
-/// Lets a query collect a counter of which the largest instances are kept.
-pub(crate) fn watch_top(query: &mut Query, object: TitleIndex, counter: TitleIndex) {
-    if let Ok(parsed) = CounterPath::parse(&format!("\\{}(*)\\{}", object.0, counter.0)) {
-        // Object and counter exist: that was checked before.
-        let _ = query.add_path(&Top::text(object, counter), &parsed.path);
-    }
-}
-
 fn no_answer() -> SourceError {
     let words = format!("the source has not answered for {} s", PATIENCE.as_secs());
     SourceError::new(SourceErrorKind::Unreachable, words)
@@ -577,19 +442,15 @@ fn no_answer() -> SourceError {
 /// Takes a row at each interval as long as somebody holds the live machine.
 fn sample(live: &Weak<Live>, mut sampler: Sampler, interval: Duration) {
     let mut due = Instant::now();
+    let mut wait = interval.min(SECOND_ROW);
+    let mut renewal = None;
     loop {
-        if let Some(live) = live.upgrade()
-            && !sampler.tick()
-        {
-            // The row that is awaited comes late; there is none in between. Rows that were sent never change.
-            let waited = sampler.waits_for().unwrap_or_default();
-            if waited > LATE.max(interval.saturating_mul(2)) {
-                let words = format!("the source has not answered for {} s", waited.as_secs());
-                live.state().trouble = Some(words);
-                live.news.send_modify(|_| {});
-            }
+        if let Some(live) = live.upgrade() {
+            live.ask(&mut sampler, interval);
+            live.renew(&sampler, &mut renewal);
         }
-        due = due.checked_add(interval).unwrap_or(due);
+        due = due.checked_add(wait).unwrap_or(due);
+        wait = interval;
         // A machine that was asleep is not sampled for the time that it missed.
         due = due.max(Instant::now());
         loop {

@@ -22,7 +22,7 @@ use crate::describe;
 use crate::findings;
 use crate::host_queries::{HostQueries, query};
 use crate::http::Refused;
-use crate::live::{MOST_SERIES, watch_top};
+use crate::live_state::{MOST_SERIES, watch_top};
 use crate::providers::ProviderList;
 use crate::statistics::Statistics;
 

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -13,6 +13,8 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
+use tallymon::clock::now;
+use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::log::Wanted;
 use tallymon::registry::Roots;
@@ -24,11 +26,11 @@ use crate::describe;
 use crate::events;
 use crate::gate::{Gate, Refusal};
 use crate::http::{Answer, Refused, answer, json_answer, whole};
-use crate::hub::{Host, Hub, LIVE};
+use crate::hub::{Host, Hub};
 use crate::login::{Login, password_of};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
-use crate::parameters::{Parameters, milliseconds};
+use crate::parameters::Parameters;
 use crate::profiles::{ProfilePage, Profiles};
 use crate::room::{self, Room, busy, while_wanted};
 use crate::scrape_format::ScrapeFormat;
@@ -39,6 +41,9 @@ use crate::upload::{self, Uploads};
 
 /// The description of the interface.
 pub(crate) const OPENAPI: &str = include_str!("../openapi.json");
+/// The chart that comes with the page: what the page asks for first, see `page/src/live.ts`.
+const FIRST_SPAN: Duration = Duration::from_secs(120);
+const FIRST_POINTS: usize = 1_200;
 /// The most streams at a time.
 const MOST_STREAMS: usize = 64;
 /// The most requests that read sources and logs at a time.
@@ -189,7 +194,7 @@ impl Service {
             return self.scrape(&request).await;
         }
         match (path.as_str(), request.method()) {
-            ("/", &Method::GET | &Method::HEAD) => Ok(self.page.answer(request.headers())),
+            ("/", &Method::GET | &Method::HEAD) => self.page(request.headers()).await,
             ("/api/v1/openapi.json", &Method::GET | &Method::HEAD) => {
                 let body = Bytes::from_static(OPENAPI.as_bytes());
                 Ok(answer(StatusCode::OK, "application/json", Answer::Whole(Some(body))))
@@ -238,6 +243,32 @@ impl Service {
             ))),
             _ => Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, "this address only shows: use GET")),
         }
+    }
+
+    /// The page, with what it asks for first.
+    async fn page(self: &Arc<Service>, asked: &HeaderMap) -> Result<Response<Answer>, Refused> {
+        let (service, asked) = (Arc::clone(self), asked.clone());
+        room::apart(move |_| Ok(service.page.answer(&asked, &service.first_answers()))).await
+    }
+
+    /// The answers to the first questions of a page, as far as they are known without asking a source.
+    fn first_answers(&self) -> Value {
+        let mut first = json!({ "hosts": self.hosts() });
+        let machines = self.hub.machines();
+        if machines.len() > 1 {
+            first["fleet"] = self.fleet();
+        } else if let Some(live) = machines.first().and_then(|machine| machine.live().ok()) {
+            let usual: Vec<&str> = self.usual.iter().map(String::as_str).collect();
+            let from = FileTime(now().0.saturating_sub(FIRST_SPAN.as_nanos() as u64 / 100));
+            let range = Range { from: Some(from), to: None, points: FIRST_POINTS };
+            first["usual"] = json!(usual);
+            first["overview"] = live.overview(None, describe::overview);
+            if let Some(mut chart) = live.known_chart(&usual, &range) {
+                first["chart"] = chart.json();
+                first["chart"]["paths"] = json!(usual);
+            }
+        }
+        first
     }
 
     fn profiles(&self) -> Result<&Arc<Profiles>, Refused> {
@@ -380,7 +411,8 @@ impl Service {
         asked: &HeaderMap,
     ) -> Result<Response<Answer>, Refused> {
         // What is known at once does not wait for what has to be read.
-        let is_short = matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/logs" | "/api/v1/rows");
+        let is_short =
+            matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/fleet" | "/api/v1/logs" | "/api/v1/rows");
         // Looking through a large log takes long, and nobody else should wait for that.
         let room = match name.as_str() {
             "/api/v1/findings" => &self.analyses,
@@ -398,6 +430,7 @@ impl Service {
         let host = || self.hub.host(parameters.text("host"));
         match name {
             "/api/v1/hosts" => Ok(self.hosts()),
+            "/api/v1/fleet" => Ok(self.fleet()),
             "/api/v1/logs" => Ok(self.logs()),
             "/api/v1/objects" => Ok(describe::objects(&info(&host()?, language, true)?)),
             "/api/v1/counters" => {
@@ -478,20 +511,14 @@ impl Service {
     }
 
     fn hosts(&self) -> Value {
-        let mut hosts = Vec::new();
-        if let Some(live) = self.hub.live() {
-            let times = live.times();
-            let name = live.info(Language::ENGLISH, false).map(|info| info.system_name);
-            hosts.push(json!({
-                "id": LIVE, "kind": "live", "state": "ready",
-                "name": tallymon::core::visible::visible(&name.unwrap_or_default()),
-                "interval": live.interval().as_secs_f64(), "next": live.next(), "trouble": live.trouble(),
-                "first": times.map(|(first, _)| milliseconds(first)),
-                "last": times.map(|(_, last)| milliseconds(last)),
-            }));
-        }
+        let mut hosts: Vec<Value> = self.hub.machines().iter().map(|machine| machine.json()).collect();
         hosts.extend(self.hub.logs().iter().map(|(id, log)| log.json(id)));
         json!(hosts)
+    }
+
+    /// The page of all live machines.
+    fn fleet(&self) -> Value {
+        self.hub.machines().iter().map(|machine| machine.row()).collect()
     }
 
     fn logs(&self) -> Value {
@@ -500,9 +527,7 @@ impl Service {
 
     /// Rows of the live machine for a page that does not hold a stream.
     fn rows(&self, parameters: &Parameters) -> Result<Value, Refused> {
-        let Host::Live(live) = self.hub.host(Some(LIVE))? else {
-            return Err(Refused::not_found("only a live machine has new rows"));
-        };
+        let live = self.hub.live(parameters.text("host"))?;
         let paths = paths(parameters)?;
         live.want(&paths)?;
         let after = parameters.number("after")?.map_or_else(|| live.next(), |after| after.saturating_add(1));
@@ -536,9 +561,7 @@ impl Service {
     async fn stream(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
         let parameters = Parameters::of(request.uri())?;
         let wanted: Vec<String> = paths(&parameters)?.into_iter().map(str::to_string).collect();
-        let Host::Live(live) = self.hub.host(Some(LIVE))? else {
-            return Err(Refused::not_found("only a live machine has a stream"));
-        };
+        let live = self.hub.live(parameters.text("host"))?;
         let last = request.headers().get(HeaderName::from_static("last-event-id"));
         let last = last.and_then(|last| last.to_str().ok()).and_then(|last| last.parse().ok());
         let after = last.or(parameters.number("after")?);

@@ -34,9 +34,10 @@ use crate::connection::{
 use crate::gate::Gate;
 use crate::http::Refused;
 use crate::hub::Hub;
-use crate::live::Live;
+use crate::live::LiveSettings;
 use crate::log_host::LogHost;
 use crate::login::Login;
+use crate::machines::Machine;
 use crate::metrics::{Metrics, MetricsAccess};
 use crate::profiles::{ProfileAccess, Profiles};
 use crate::route::{Entrance, Local, Service};
@@ -55,6 +56,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The source of the live machine; `None` shows logs only.
     pub live: Option<Location>,
+    /// Several live machines with their names, in place of one. One that does not answer is tried again.
+    pub machines: Vec<(String, Location)>,
     /// Logs to show, and with `profiles` also profiles.
     pub logs: Vec<PathBuf>,
     /// How logs are read.
@@ -226,9 +229,20 @@ impl Server {
         let metrics = options.metrics.zip(options.live.clone());
         let metrics = metrics.map(|(access, source)| Metrics::new(access, source).map(Arc::new)).transpose();
         let metrics = metrics.map_err(|error| ServeError::System("a thread for scrapes", error))?;
-        let live = options.live.clone().map(|source| Live::start(source, options.interval, options.locale));
-        let live = live.transpose().map_err(ServeError::Source)?;
-        let hub = Arc::new(Hub::new(live, options.reading));
+        let mut settings = LiveSettings {
+            interval: options.interval,
+            locale: options.locale,
+            usual: options.usual.clone(),
+            is_alone: true,
+        };
+        let alone = options.live.clone().map(|source| Machine::alone(source, &settings).map(Arc::new));
+        let mut machines: Vec<_> = alone.transpose().map_err(ServeError::Source)?.into_iter().collect();
+        settings.is_alone = false;
+        for (name, source) in options.machines {
+            let machine = Machine::begin(&name, source, &settings);
+            machines.push(machine.map_err(|error| ServeError::System("a thread for a machine", error))?);
+        }
+        let hub = Arc::new(Hub::new(machines, options.reading));
         let profiles = options.profiles.map(|access| Arc::new(Profiles::new(access)));
         let bad = |refused: Refused| ServeError::System("logs", io::Error::other(refused.words));
         for path in &options.logs {
@@ -274,7 +288,7 @@ impl Server {
 
     /// Whether it samples this machine.
     pub fn is_live(&self) -> bool {
-        self.hub.live().is_some()
+        !self.hub.machines().is_empty()
     }
 
     /// Answers until `stop` is set.

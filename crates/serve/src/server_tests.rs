@@ -43,7 +43,7 @@ async fn settle() {
 async fn serve() -> (SocketAddr, Arc<Service>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let hub = Arc::new(Hub::new(None, ReadOptions::default()));
+    let hub = Arc::new(Hub::new(Vec::new(), ReadOptions::default()));
     let uploads = Uploads::new(0).unwrap();
     let gate = Gate::new(address, None, None).unwrap();
     let local = Local { sessions: None, events: None, profiles: None };

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use tallymon::Locale;
 use tallymon::hosts::keys::{self, KeyFolder};
 use tallymon::log::ReadOptions;
 use tallymon::record::session::SessionStore;
 use tallymon::registry::Roots;
 use tallymon::remote::frames::FrameError;
 use tallymon::remote::tls::USUAL_PORT;
+use tallymon::{Locale, Location};
 use tallymon_serve::{MetricsAccess, Options, Secure, ServeError, Server, SessionAccess};
 
 use super::mon::DEFAULT_COUNTERS;
@@ -30,6 +30,7 @@ use crate::arguments::parse::interval;
 use crate::arguments::{Common, Naming, Reading};
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::hosts;
 use crate::paths;
 use crate::session::stored::StoredSessions;
 use crate::words::say;
@@ -227,6 +228,7 @@ fn options(common: &Common, wanted: &Serve) -> Result<Options, Failure> {
         let words = "--metrics serves this machine, and only logs were given; add --live";
         return Err(Failure::new(Kind::Usage, words));
     }
+    let machines = machines(common, wanted, is_live)?;
     let sessions = if is_live { StoredSessions::of_environment(common) } else { None };
     if wanted.allow_control && sessions.is_none() {
         if is_live {
@@ -239,7 +241,8 @@ fn options(common: &Common, wanted: &Serve) -> Result<Options, Failure> {
     }
     Ok(Options {
         listen: wanted.place(Ipv4Addr::LOCALHOST, 0)?,
-        live: is_live.then(|| paths::location(common)).transpose()?,
+        live: (is_live && machines.is_empty()).then(|| paths::location(common)).transpose()?,
+        machines,
         logs: wanted.logs.clone(),
         reading: ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? },
         interval: wanted.interval,
@@ -256,6 +259,19 @@ fn options(common: &Common, wanted: &Serve) -> Result<Options, Failure> {
         events: is_live.then(Roots::of_environment),
         profiles: Some(prof::of_server(is_live)),
     })
+}
+
+/// The machines of several `-H`, each with its name; none if one machine is shown.
+fn machines(common: &Common, wanted: &Serve, is_live: bool) -> Result<Vec<(String, Location)>, Failure> {
+    let named = if is_live { hosts::named(common)? } else { Vec::new() };
+    if named.len() < 2 {
+        return Ok(Vec::new());
+    }
+    if wanted.metrics.is_some() {
+        let words = "--metrics serves one machine, and --host names several; start one server for each";
+        return Err(Failure::new(Kind::Usage, words));
+    }
+    Ok(named.iter().map(|host| (host.name.clone(), hosts::remote(common, host))).collect())
 }
 
 /// The server on a port of its own, or on the one that the service manager has opened.

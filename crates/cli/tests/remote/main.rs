@@ -11,6 +11,7 @@ mod hostile;
 mod install;
 mod kerberos;
 mod monitor;
+mod page;
 mod protected;
 mod sessions;
 mod several;

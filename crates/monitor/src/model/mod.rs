@@ -13,6 +13,7 @@ pub(crate) mod findings;
 #[cfg(test)]
 mod findings_tests;
 pub mod format;
+mod health;
 mod history;
 mod hosts;
 mod identity;
@@ -40,6 +41,7 @@ mod window;
 pub use alerts::{Alerts, Crossing, MOST_CROSSINGS};
 pub use columns::{ColumnChoices, sort_by_use};
 pub use compare::Compared;
+pub use health::{GRACE, Health};
 pub use history::History;
 pub use hosts::{HostColumn, HostLoad, HostOrder, HostRow, HostState, HostSummary};
 pub use look::Look;

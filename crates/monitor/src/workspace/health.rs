@@ -1,72 +1,10 @@
-//! How live machines answer: since when each is awaited, why it failed, when it is tried again; and the page
-//! that shows it.
+//! How the live machines of the workspace answer, and the page that shows it.
 
-use std::time::{Duration, Instant};
-
-use tallymon::core::flow::{Absence, NoValue, SourceError};
-use tallymon::{ClockOffset, Pause};
+use tallymon::core::flow::NoValue;
 
 use crate::model::{HostRow, HostState};
 use crate::workspace::machine::Machine;
 use crate::workspace::state::Workspace;
-
-/// A machine is late when it has not answered for so long, and for the interval.
-const GRACE: Duration = Duration::from_secs(1);
-
-/// How a machine answers.
-#[derive(Debug, Default)]
-pub(super) struct Health {
-    /// Since when a question is open.
-    pub(super) asked: Option<Instant>,
-    /// When its last values came.
-    pub(super) heard: Option<Instant>,
-    pub(super) failure: Option<SourceError>,
-    pause: Pause,
-    pub(super) clock: Option<ClockOffset>,
-}
-
-impl Health {
-    pub(super) fn answered(&mut self, clock: Option<ClockOffset>) {
-        (self.failure, self.asked) = (None, None);
-        self.pause.answered();
-        self.heard = Some(Instant::now());
-        self.clock = match (self.clock, clock) {
-            (Some(known), Some(newer)) => Some(known.or_newer(newer)),
-            (known, newer) => newer.or(known),
-        };
-    }
-
-    pub(super) fn failed(&mut self, error: SourceError) {
-        (self.failure, self.asked) = (Some(error), None);
-        self.pause.failed();
-    }
-
-    /// Whether it is left alone now.
-    pub(super) fn rests(&self) -> bool {
-        self.pause.rests()
-    }
-
-    /// Why a row has no value of it.
-    pub(super) const fn gap(&self) -> NoValue {
-        match self.failure {
-            Some(_) => NoValue::NoMachine,
-            None => NoValue::NoData(Absence::ReadFailed),
-        }
-    }
-
-    pub(super) fn state(&self, interval: Duration) -> HostState {
-        if let Some(error) = &self.failure {
-            let retry = self.pause.until().map(|until| until.saturating_duration_since(Instant::now()));
-            return HostState::Failed { why: error.to_string(), retry };
-        }
-        let open = self.asked.map(|asked| asked.elapsed());
-        match open.filter(|open| *open >= GRACE.max(interval)) {
-            Some(open) => HostState::Late(self.heard.map_or(open, |heard| heard.elapsed())),
-            None if self.heard.is_none() => HostState::Opening,
-            None => HostState::Live,
-        }
-    }
-}
 
 impl Workspace {
     /// The rows of the page of all machines.

@@ -6,9 +6,8 @@ use tallymon::core::flow::{Cell, NoValue};
 use tallymon::sample::{Listener, Pending};
 use tallymon::{CounterHandle, Locale, Query, Reading, SourceInfo};
 
-use crate::model::HostSummary;
+use crate::model::{Health, HostSummary};
 use crate::workspace::feed::Sampling;
-use crate::workspace::health::Health;
 use crate::workspace::options::{LiveHost, Opening};
 
 /// A live machine.

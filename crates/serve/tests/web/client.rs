@@ -97,6 +97,7 @@ pub(crate) fn options() -> Options {
     Options {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         live: None,
+        machines: Vec::new(),
         logs: Vec::new(),
         reading: ReadOptions::default(),
         interval: Duration::from_millis(100),

@@ -1,0 +1,76 @@
+//! How a live machine answers: since when it is awaited, why it failed, when it is tried again.
+
+use std::time::{Duration, Instant};
+
+use tallymon::core::flow::{Absence, NoValue, SourceError};
+use tallymon::{ClockOffset, Pause};
+
+use crate::model::HostState;
+
+/// A row waits at most this long for machines that have not answered, and less than its interval.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+/// How a machine answers.
+#[derive(Debug, Default)]
+pub struct Health {
+    /// Since when a question is open.
+    pub asked: Option<Instant>,
+    /// When its last values came.
+    pub heard: Option<Instant>,
+    /// Why its last question failed.
+    pub failure: Option<SourceError>,
+    pause: Pause,
+    /// How far its clock is ahead.
+    pub clock: Option<ClockOffset>,
+}
+
+impl Health {
+    /// Of a machine that was asked now for the first time.
+    pub fn of_asked() -> Health {
+        Health { asked: Some(Instant::now()), ..Health::default() }
+    }
+
+    /// It answered, and what that says of its clock.
+    pub fn answered(&mut self, clock: Option<ClockOffset>) {
+        (self.failure, self.asked) = (None, None);
+        self.pause.answered();
+        self.heard = Some(Instant::now());
+        self.clock = match (self.clock, clock) {
+            (Some(known), Some(newer)) => Some(known.or_newer(newer)),
+            (known, newer) => newer.or(known),
+        };
+    }
+
+    /// It failed: it is left alone for a while.
+    pub fn failed(&mut self, error: SourceError) {
+        (self.failure, self.asked) = (Some(error), None);
+        self.pause.failed();
+    }
+
+    /// Whether it is left alone now.
+    pub fn rests(&self) -> bool {
+        self.pause.rests()
+    }
+
+    /// Why a row has no value of it.
+    pub const fn gap(&self) -> NoValue {
+        match self.failure {
+            Some(_) => NoValue::NoMachine,
+            None => NoValue::NoData(Absence::ReadFailed),
+        }
+    }
+
+    /// Its state, if it is asked once an interval.
+    pub fn state(&self, interval: Duration) -> HostState {
+        if let Some(error) = &self.failure {
+            let retry = self.pause.until().map(|until| until.saturating_duration_since(Instant::now()));
+            return HostState::Failed { why: error.to_string(), retry };
+        }
+        let open = self.asked.map(|asked| asked.elapsed());
+        match open.filter(|open| *open >= GRACE.max(interval)) {
+            Some(open) => HostState::Late(self.heard.map_or(open, |heard| heard.elapsed())),
+            None if self.heard.is_none() => HostState::Opening,
+            None => HostState::Live,
+        }
+    }
+}
