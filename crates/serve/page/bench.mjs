@@ -278,6 +278,8 @@ try {
   if (wants("peer")) await peer(browser);
   if (wants("panning")) { row("series × points", "frames a second", "median", "95 %", "charts drawn a second"); await panning(browser); }
   if (wants("large")) await large(browser);
+  // The lines of a chart in slices of time, as they are drawn, and in a worker.
+  if (wants("raster")) spawnSync(process.execPath, [new URL("bench-raster.mjs", import.meta.url).pathname], { stdio: "inherit" });
 } finally {
   await browser.close();
   for (const child of running) child.kill();
