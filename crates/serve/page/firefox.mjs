@@ -98,6 +98,19 @@ async function lookAtReport() {
   await look("report-monitor");
 }
 
+/** The page of all machines, of which one is gone. */
+async function lookAtFleet() {
+  await until(`/^web10answers\\d/.test([...document.querySelectorAll(".fleet tbody tr")].find((row) => row.innerText.startsWith("web10"))?.innerText.replaceAll(/\\s/g, ""))`, "the load of web10");
+  await there(".fleet tbody .bad");
+  await evaluate(`document.querySelectorAll(".fleet thead button")[1].click()`);
+  await until(`location.hash.includes("sort=state")`, "the order in the address");
+  if (!await evaluate(`document.querySelector(".fleet tbody tr").innerText.includes("failed")`)) faults.push("the failed machine is not the first one");
+  await look("fleet");
+  await evaluate(`[...document.querySelectorAll(".fleet tbody button")].find((one) => one.innerText === "web2").click()`);
+  await there(".overview .processes tbody tr");
+  await until(`location.hash.includes("host=live%3Aweb2")`, "the machine in the address");
+}
+
 async function lookAtServer() {
   if (await evaluate(`location.href.includes("token")`)) faults.push("the token stays in the address");
   await there(".processes tbody tr");
@@ -138,7 +151,7 @@ async function lookAtServer() {
 
 try {
   await send("browsingContext.navigate", { context, url: address, wait: "complete" });
-  await (address.startsWith("file:") ? lookAtReport() : lookAtServer());
+  await (address.startsWith("file:") ? lookAtReport() : address.endsWith("#hosts") ? lookAtFleet() : lookAtServer());
 } catch (error) {
   faults.push(String(error));
 } finally {

@@ -110,8 +110,67 @@ const rowsIn = (page, count) => page.waitForFunction(
 
 if (address.startsWith("file:")) {
   await lookAtReport();
+} else if (address.endsWith("#hosts")) {
+  await lookAtFleet();
 } else {
   await lookAtServer();
+}
+
+/** The page of all machines: two answer, one is gone and has a hostile name. */
+async function lookAtFleet() {
+  const page = await open();
+  page.on("dialog", () => faults.push("the name of a machine ran as a script"));
+  await page.goto(address.replace("#hosts", ""));
+  const rows = page.locator(".fleet tbody tr");
+  const names = () => page.locator(".fleet tbody th").allInnerTexts();
+  const isNumber = (text) => /^\d+\.\d$/.test(text);
+  for (const begin = Date.now(); ;) {
+    const cells = await Promise.all(["web2", "web10"].map((name) => rows.filter({ hasText: name }).locator("td").nth(1).innerText()));
+    if (cells.every(isNumber)) break;
+    if (Date.now() - begin > 60_000) { faults.push(`no load: ${cells}`); break; }
+  }
+  if (!page.url().includes("#hosts?")) faults.push(`the page of all machines is not the first one: ${page.url()}`);
+  if ((await names()).slice(-2).join() !== "web2,web10") faults.push(`names with numbers are not in their order: ${await names()}`);
+  await rows.filter({ hasText: "gone.bin" }).locator(".bad").waitFor();
+  if (await page.locator(".fleet img").count() > 0) faults.push("a name became an element");
+  await look(page, "fleet");
+  // Sorted by state the worst is first, and the other way round last; a machine without a number is always last.
+  const sort = (name) => page.getByRole("columnheader", { name }).getByRole("button").click();
+  for (const [title, at, place] of [["State", "sort=state", 0], ["State", "back=1", -1], ["Processor", "sort=processor", -1], ["Processor", "back=1", -1]]) {
+    await sort(title);
+    await page.waitForFunction((at) => location.hash.includes(at), at);
+    if (!(await names()).at(place)?.startsWith("<img")) faults.push(`${title} ${at}: ${await names()}`);
+  }
+  await page.keyboard.press("Escape");
+  await page.locator("h1").click();
+  await page.keyboard.press("/");
+  await page.keyboard.type("WEB2");
+  await page.waitForFunction(() => document.querySelectorAll(".fleet tbody tr").length === 1 && location.hash.includes("filter=WEB2"));
+  // The address has it all.
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll(".fleet tbody tr").length === 1 && document.querySelector("[aria-sort]")?.textContent.startsWith("Processor"));
+  await page.locator(".fleet [type=search]").fill("");
+  await page.locator(".settings select").first().selectOption("ko");
+  await page.getByRole("heading", { name: "모든 호스트: 2 / 3" }).waitFor();
+  await look(page, "fleet-ko");
+  await page.locator(".settings select").first().selectOption("en");
+  for (const theme of ["dark", "contrast"]) {
+    await page.locator(".settings select").nth(1).selectOption(theme);
+    await look(page, `fleet-${theme}`);
+  }
+  await page.getByRole("button", { name: "web2", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".overview .processes tbody tr").first().waitFor();
+  if (!page.url().includes("host=live%3Aweb2")) faults.push(`the address does not say which machine: ${page.url()}`);
+  await page.keyboard.press("2");
+  await rowsIn(page, 2);
+  await page.keyboard.press("i");
+  await rows.first().waitFor();
+  const phone = await open({ viewport: { width: 390, height: 844 } });
+  await phone.goto(address);
+  await phone.locator(".fleet tbody tr").first().waitFor();
+  if (await phone.evaluate(() => document.documentElement.scrollWidth > innerWidth)) faults.push("wider than a phone");
+  await look(phone, "fleet-phone");
 }
 
 /** A report in a file: all of it is there, no name in it became a part of the page, and nothing is requested. */
@@ -314,6 +373,40 @@ async function lookAtMany(page) {
   await look(page, "heat-many");
 }
 
+/** The properties of the chart: its axis, and the scale, colour, width and visibility of a line, which the address has. */
+async function lookAtProperties(page) {
+  const color = (nth) => page.locator("table.legend tbody tr").nth(nth).locator("path").getAttribute("stroke");
+  const before = await color(0);
+  await page.locator("table.legend tbody tr").first().getByRole("button").first().click();
+  await page.keyboard.press("p");
+  const dialog = page.getByRole("dialog", { name: "Properties" });
+  await dialog.getByLabel("Colour").fill("5");
+  await dialog.getByLabel("Scale").selectOption({ value: "1" });
+  await dialog.getByLabel("Width").selectOption("3");
+  await dialog.getByRole("checkbox", { name: "Automatic" }).uncheck();
+  await dialog.getByLabel("Maximum").fill("250");
+  await page.keyboard.press("Tab");
+  await look(page, "properties");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  if (await color(0) === before) faults.push("the line has its colour still");
+  await page.waitForFunction(() => location.hash.includes("axis=0%7E250") && location.hash.includes("style=1%7E5%7E3%7E"));
+  if (await page.locator("table.legend tbody tr td").nth(1).innerText() !== "10") faults.push("the legend does not say the scale");
+  await look(page, "properties-chart");
+  const changed = await color(0);
+  await page.reload();
+  await rowsIn(page, 2);
+  if (await color(0) !== changed) faults.push("the address does not keep the colour");
+  await page.keyboard.press("p");
+  await dialog.getByRole("checkbox", { name: "Visible" }).uncheck();
+  await page.waitForFunction(() => document.querySelector("table.legend tbody td")?.textContent === "–");
+  await dialog.getByRole("button", { name: "Reset" }).click();
+  await dialog.getByRole("checkbox", { name: "Automatic" }).check();
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.hash.includes("style=") && !location.hash.includes("axis="));
+  if (await color(0) !== before) faults.push("the line does not get its colour back");
+}
+
 async function lookAtServer() {
 const page = await open();
 await page.goto(address);
@@ -344,7 +437,19 @@ await look(page, "causes");
 await page.keyboard.press("a");
 const dialog = page.getByRole("dialog");
 await dialog.getByRole("button", { name: "Processor", exact: true }).waitFor();
+// What is chosen is shown as it is now.
+await dialog.getByRole("button", { name: "% Processor Time", exact: true }).click();
+await dialog.locator(".preview b", { hasText: /\d %/ }).waitFor();
+await dialog.locator(".preview path[d*=L]").waitFor({ state: "attached" });
 await look(page, "add");
+// The order of the counters can be changed.
+const chips = () => dialog.locator(".chips li").evaluateAll((all) => all.map((one) => one.firstChild.textContent.trim()));
+const [firstChip, secondChip] = await chips();
+await dialog.locator(".chips li button").first().focus();
+await page.keyboard.press("ArrowRight");
+if ((await chips())[0] !== secondChip || (await chips())[1] !== firstChip) faults.push(`the order stays as it was: ${await chips()}`);
+await dialog.locator(".chips li").nth(1).dragTo(dialog.locator(".chips li").first());
+if ((await chips())[0] !== firstChip) faults.push(`dragging does not change the order: ${await chips()}`);
 await dialog.getByRole("searchbox").fill("cpu");
 await dialog.locator(".hits button").first().waitFor();
 await look(page, "add-search");
@@ -354,6 +459,7 @@ await page.keyboard.press("Escape");
 await dialog.waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
+await lookAtProperties(page);
 for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
   await page.locator(".toolbar select").first().selectOption(view);
   await page.locator(element).first().waitFor();

@@ -1,9 +1,10 @@
 // The dialog that adds counters: search, tree, instances, explanation.
 import { signal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { get, type CounterInfo, type Instance, type ObjectInfo } from "./api";
+import { get, type Chart, type CounterInfo, type Instance, type ObjectInfo } from "./api";
+import { Spark } from "./chart";
 import { number, power } from "./format";
-import { addPaths, adding, fail, host, paths, show } from "./state";
+import { addPaths, adding, fail, host, isLive, paths, show } from "./state";
 import { lang, t } from "./words";
 
 const objects = signal<ObjectInfo[]>([]);
@@ -31,6 +32,51 @@ async function open(one: ObjectInfo, wanted?: number): Promise<void> {
     const first = instances.value.find((known) => known.name === "_Total") ?? instances.value[0];
     marked.value = new Set(first ? [first.name] : []);
   } catch (error) { fail(error); }
+}
+
+/** The path of what is chosen; of several instances the first one. */
+function shownPath(): string | null {
+  const [owner, one] = [object.value, counter.value];
+  if (!owner || !one) return null;
+  const [first] = marked.value;
+  const name = !owner.instances ? null : first === ALL ? instances.value[0]?.name : first;
+  return name === undefined ? null : pathOf(owner.english, one, name);
+}
+
+/** How long a choice must rest before it is sampled, the time between looks, and seconds and points that are shown. */
+const [REST, PERIOD, SECONDS, POINTS] = [400, 1000, 60, 120];
+const preview = signal<{ path: string; chart: Chart } | null>(null);
+
+/** What is chosen, as it is now, or over a log. */
+function Preview() {
+  useSignalEffect(() => {
+    const [path, id] = [shownPath(), host.value];
+    const isNow = isLive();
+    if (!path) return;
+    const control = new AbortController();
+    const look = async () => {
+      try {
+        const from = isNow ? Date.now() - SECONDS * 1000 : null;
+        preview.value = { path, chart: await get<Chart>("query", { host: id, path: [path], from, points: POINTS }, control.signal) };
+      } catch { if (!control.signal.aborted) preview.value = null; }
+      if (isNow && !control.signal.aborted) timer = setTimeout(look, PERIOD);
+    };
+    let timer = setTimeout(look, REST);
+    return () => { control.abort(); clearTimeout(timer); };
+  });
+  const path = shownPath();
+  const one = preview.value?.path === path ? preview.value.chart.series[0] : undefined;
+  return (
+    <p class="preview" title={path ?? ""}><span class="soft">{t("preview")}</span> <b>{number(one?.statistics.last)} {one?.unit}</b>
+      {one && <Spark values={one.values} most={one.unit === "%" ? 100 : undefined} wide />}</p>
+  );
+}
+
+/** Puts a counter before another one. */
+function reorder(path: string, to: number): void {
+  const others = paths.value.filter((one) => one !== path);
+  const at = Math.max(0, Math.min(others.length, to));
+  paths.value = [...others.slice(0, at), path, ...others.slice(at)];
 }
 
 function add(): void {
@@ -112,13 +158,17 @@ export function Add() {
       )}
       {one && !found.value && <div class="about">
         <p>{one.help}</p>
-        <p class="soft">{one.type} · {one.meaning} {one.formula && <>· <code>{one.formula}</code></>} {one.unit && <>· {t("unit")} {one.unit}</>} · {t("scale")} {power(one.scale)}</p>
+        <p class="soft">{one.type} · {one.meaning} {one.formula && <>· <code>{one.formula}</code></>} {one.unit && <>· {t("unit")} {one.unit}</>} · {t("scale")} {power(one.scale)}{object.value?.costly && <> · {t("costly")}</>}</p>
+        <Preview />
       </div>}
       <footer>
         <button class="main" onClick={add} disabled={!one || (object.value?.instances === true && marked.value.size === 0)}>{t("add")}</button>
         <span class="soft">{t("added")}: {number(paths.value.length)}</span>
-        <ul class="chips">{paths.value.map((path) => (
-          <li>{path} <button class="small" aria-label={`${t("remove")}: ${path}`} onClick={() => { paths.value = paths.value.filter((known) => known !== path); }}>×</button></li>))}
+        <ul class="chips">{paths.value.map((path, nth) => (
+          <li key={path} draggable onDragStart={(event) => { event.dataTransfer?.setData("text/plain", path); }} onDragOver={(event) => event.preventDefault()}
+            onDrop={(event) => { event.preventDefault(); event.stopPropagation(); const moved = event.dataTransfer?.getData("text/plain") ?? ""; if (paths.value.includes(moved)) reorder(moved, nth); }}
+            onKeyDown={(event) => { const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]; if (step) { reorder(path, nth + step); event.preventDefault(); } }}>
+            {path} <button class="small" aria-label={`${t("remove")}: ${path}`} onClick={() => { paths.value = paths.value.filter((known) => known !== path); }}>×</button></li>))}
         </ul>
       </footer>
     </dialog>

@@ -96,6 +96,26 @@ export type Comparison = {
   differences: Difference[]; onlyFirst: string[]; onlySecond: string[];
 };
 
+/** A live machine on the page of all. */
+export type FleetHost = {
+  id: string; name: string; state: "opening" | "live" | "late" | "failed"; why?: string; retry: number | null; age: number | null;
+  clock: { seconds: number; error: number; certain: boolean } | null; pressure: (number | null)[];
+} & Record<"processor" | "memory" | "disk" | "diskBytes" | "network" | "paging" | "queue", number | null>;
+
+/** The answers to the first questions, which come with the page. They are old after a moment. */
+type First = { hosts: Host[]; usual: string[]; chart: (Chart & { paths: string[] }) | null; overview: Overview; fleet: FleetHost[] };
+let first: Partial<First> = {};
+const FRESH = 1000;
+try { first = JSON.parse(document.getElementById("first")?.textContent || "{}"); } catch { /* it is asked for then */ }
+setTimeout(() => { first = {}; }, FRESH);
+
+/** An answer that came with the page; each is given once. */
+export function early<Name extends keyof First>(name: Name): NonNullable<First[Name]> | undefined {
+  const { [name]: answer, ...rest } = first;
+  first = rest;
+  return answer ?? undefined;
+}
+
 export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly nearest: string[] = []) { super(message); }
 }

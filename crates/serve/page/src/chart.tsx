@@ -1,19 +1,23 @@
 // The chart: cursor, selection, keys, notes and marks around its picture (`plot.ts`).
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Data } from "./live";
 import { moment, number } from "./format";
 import { rangesOf } from "./marks";
 import { Plot, type Picture } from "./plot";
 import type { Finding } from "./report";
-import type { Note, View } from "./state";
+import { theme, type Note, type Style, type View } from "./state";
 
 /** Okabe and Ito's colours, which most people can tell apart; the dashes tell the rest apart. */
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#e69f00", "#5d6a73"];
 const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3]];
 const LIGHTER: Record<string, string> = { "#0072b2": "#4aa8e8", "#8a6d00": "#d9b93b", "#5d6a73": "#a9b6bf" };
 
-const isDark = () => getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1";
+/** Whether the theme is dark; asking the style sheet each time would make the browser compute styles. */
+let dark: boolean | null = null;
+const isDark = () => dark ??= getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1";
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { dark = null; });
+effect(() => { void theme.value; dark = null; });
 export const colour = (nth: number) => {
   const base = COLOURS[nth % COLOURS.length];
   return isDark() ? LIGHTER[base] ?? base : base;
@@ -42,8 +46,9 @@ type Props = {
   marks?: Finding[]; onMark?: (time: number) => boolean;
   /** Charts that share a cursor have the same word. */
   together?: string;
-  /** The colours of the series, if they are not the first ones. */
-  colours?: number[];
+  /** The colours of the series, if they are not the first ones; their widths, and whether they are shown. */
+  colours?: number[]; looks?: (Style | undefined)[];
+  axis?: [number, number] | null;
   onCursor: (time: number | null) => void; onPick: (time: number, series: number) => void;
   onSelect: (from: number, to: number) => void; onZoom: (factor: number, at: number) => void;
   /** Moves the range by a share of its length. */
@@ -58,17 +63,19 @@ const shared = signal<{ together: string; time: number | null } | null>(null);
 
 /** What is drawn of the properties of a chart. */
 function pictureOf(props: Props, name: string): Picture {
-  const { data, powers, view, sweep } = props;
+  const { data, powers, view, sweep, axis = null } = props;
   const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink");
   const lines = data.series.map((series, own) => {
     const thick = own === props.chosen;
     const nth = props.colours?.[own] ?? own;
     const fill = view === "line" || view === "split" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
-    return { values: series.values, factor: 10 ** (powers[own] ?? 0), color: props.highlight && thick ? ink.trim() : colour(nth), fill, width: thick ? 2.5 : 1.2, dash: dash(nth) };
+    return { values: series.values, factor: 10 ** (powers[own] ?? 0), color: props.highlight && thick ? ink.trim() : colour(nth), fill, width: (thick ? 2.5 : 1.2) * (props.looks?.[own]?.width ?? 1), dash: dash(nth) };
   });
+  const isShown = (own: number) => !props.looks?.[own]?.hidden;
   // The line that is chosen is above the others.
-  if (view !== "stacked" && lines[props.chosen]) lines.push(...lines.splice(props.chosen, 1));
-  return { name, times: data.times, lines, stacked: view === "stacked", sweep };
+  const order = lines.map((_, own) => own).filter(isShown);
+  if (view !== "stacked") order.sort((one, other) => Number(one === props.chosen) - Number(other === props.chosen));
+  return { name, times: data.times, lines: order.map((own) => lines[own]), stacked: view === "stacked", sweep, axis };
 }
 
 export function Chart(props: Props) {
@@ -79,14 +86,14 @@ export function Chart(props: Props) {
   const at = useRef<{ row: number; time: number | null; top: number | null } | null>(null);
   now.current = props;
   const { data, view } = props;
-  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, props.colours].join("\t");
+  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, props.colours, props.axis, JSON.stringify(props.looks)].join("\t");
   const timeOf = (row: number): number | null => now.current.data.times[row] ?? null;
 
   /** The values of a row as they are drawn, in a stack with those below. */
   const heights = (row: number): (number | null)[] => {
     let sum = 0;
     return now.current.data.series.map((series, nth) => {
-      const value = series.values[row];
+      const value = now.current.looks?.[nth]?.hidden ? null : series.values[row];
       const own = (value ?? 0) * 10 ** (now.current.powers[nth] ?? 0);
       return value == null ? null : now.current.view === "stacked" ? sum += own : own;
     });
@@ -138,7 +145,7 @@ export function Chart(props: Props) {
       mark(here.row, here.top);
     });
     const stop = listen(made, () => now.current, move, timeOf);
-    const resized = new ResizeObserver(() => { made.resized(); made.show(pictureOf(now.current, name)); });
+    const resized = new ResizeObserver(() => { if (made.resized()) made.show(pictureOf(now.current, name)); });
     resized.observe(element);
     const left = shared.subscribe((one) => {
       if (!one || one.together !== now.current.together || at.current) return;

@@ -13,7 +13,7 @@ function formatOf<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: strin
   return known;
 }
 const rounded = (value: number, digits: number) => (
-  formatOf(`${lang.value} ${digits}`, () => new Intl.NumberFormat(locale(), { maximumFractionDigits: digits })).format(value));
+  formatOf(lang.value, () => new Intl.NumberFormat(locale(), { maximumFractionDigits: 3 })).format(Number(value.toFixed(digits))));
 
 /** A number with four significant digits, or all digits before the point. */
 export function number(value: number | null | undefined): string {

@@ -1,8 +1,8 @@
 // The rows of the chart: of a log once for a range, of a live machine as they come.
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { address, get, type Chart, type Row, type Series, type Statistics } from "./api";
+import { address, early, get, type Chart, type Row, type Series, type Statistics } from "./api";
 import { nearbyPart, widen } from "./nearby";
-import { connection, fail, frozen, host, hostOf, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
+import { connection, fail, frozen, host, hostOf, hosts, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
 import { reportChart } from "./report";
 
 export type Data = { times: number[]; series: (Series & { values: (number | null)[]; statistics?: Statistics })[];
@@ -11,7 +11,9 @@ export const EMPTY: Data = { times: [], series: [], decimated: false, rows: 0 };
 export const data = signal<Data>(EMPTY);
 export const hidden = signal(document.visibilityState === "hidden");
 
+/** What the server puts into the page for the first chart (`first_answers` in route.rs) has so many points, and seconds. */
 const POINTS = 1200;
+const FIRST_SPAN = 120;
 /** A map of many instances is not wider. */
 const HEAT_POINTS = 300;
 /** A range that moves is asked for when it has rested for so many milliseconds. */
@@ -69,7 +71,7 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
     try {
       const [from, to] = wanted.range ?? [live ? Date.now() - wanted.span * 1000 : null, null];
       const asked = { host: wanted.host, path: wanted.paths, from, to, points: wanted.points };
-      const chart = await get<Chart>("query", asked, signal);
+      const chart = firstChart(wanted, live) ?? await get<Chart>("query", asked, signal);
       if (signal.aborted) return;
       data.value = take(chart);
       connection.value = "there";
@@ -85,6 +87,13 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
       await pause(1000, signal);
     }
   }
+}
+
+/** The chart that came with the page, if it is the one that is wanted. */
+function firstChart(wanted: Wanted, live: boolean): Chart | undefined {
+  const isFirst = live && wanted.host === hosts.peek()[0]?.id && wanted.span === FIRST_SPAN && wanted.points === POINTS;
+  const chart = isFirst ? early("chart") : undefined;
+  return chart?.paths.join("\n") === wanted.paths.join("\n") ? chart : undefined;
 }
 
 const pause = (milliseconds: number, signal: AbortSignal) => new Promise<void>((resolve) => {
@@ -131,7 +140,7 @@ async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise
   await navigator.locks.request(name, { signal }, async () => {
     for (let slot = 0; slot < STREAMS; slot += 1) {
       const held = await navigator.locks.request(`tally-stream-${slot}`, { ifAvailable: true }, async (lock) => {
-        if (lock) await stream(wanted.paths, last, tell, signal);
+        if (lock) await stream(wanted, last, tell, signal);
         return lock !== null;
       });
       if (held) return;
@@ -141,10 +150,10 @@ async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise
   });
 }
 
-function stream(path: string[], after: number, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
+function stream(wanted: Wanted, after: number, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     // The browser connects again by itself, and says the last row that it has.
-    const source = new EventSource(address("stream", { path, after }));
+    const source = new EventSource(address("stream", { host: wanted.host, path: wanted.paths, after }));
     source.addEventListener("series", (event) => tell({ series: JSON.parse(event.data).series }));
     source.addEventListener("trouble", (event) => tell({ trouble: JSON.parse(event.data).error }));
     source.onmessage = (event) => tell({ row: JSON.parse(event.data) });

@@ -93,6 +93,7 @@ export function Logs() {
 function Log({ log }: { log: Host }) {
   const [format, setFormat] = useState("csv");
   const [cut, setCut] = useState(false);
+  const [every, setEvery] = useState(1);
   const shown = host.value === log.id && paths.value.length > 0;
   const part = cut && shown ? { path: paths.value, from: range.value?.[0], to: range.value?.[1] } : {};
   const seconds = log.first != null && log.last != null ? (log.last - log.first) / 1000 : null;
@@ -113,8 +114,9 @@ function Log({ log }: { log: Host }) {
       </dl>}
       <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
         {log.state === "ready" && <> <label>{t("saveAs")} <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map((one) => <option>{one}</option>)}</select></label>
+          <label>{t("everyNth")} <input class="short" type="number" min={1} max={100000} value={every} onChange={(event) => setEvery(Math.max(1, Math.round(Number(event.currentTarget.value)) || 1))} /></label>
           {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}
-          <a class="button" download href={address("convert", { host: log.id, format, ...part })}>{t("download")}</a> </>}
+          <a class="button" download href={address("convert", { host: log.id, format, every: every > 1 ? every : null, ...part })}>{t("download")}</a> </>}
         {log.upload && !log.tag && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
     </section>
   );

@@ -2,9 +2,10 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { get } from "./api";
+import { early, get } from "./api";
 import { Add } from "./add";
 import { Explain } from "./explain";
+import { Hosts } from "./hosts";
 import { logClock } from "./format";
 import { follow, hidden } from "./live";
 import { Logs, open, ready, take } from "./logs";
@@ -14,15 +15,15 @@ import { report, readReport } from "./report";
 import { ReportPage } from "./report-page";
 import { HostPicker, Overview } from "./overview";
 import {
-  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isLive, keepAddress, loadHosts, notice,
-  paths, profile, readAddress, said, screen, SCREENS, show, theme, THEMES, trouble, type Screen, type Theme,
+  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isFleet, isLive, keepAddress, loadHosts, notice,
+  paths, profile, readAddress, said, screen, SCREENS, show, styling, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
 import { lang, LANG_NAMES, remember, t, type Lang, type Word } from "./words";
 
 if (!inReport) effect(() => { logClock.value = hostOf(host.value)?.clock ?? null; });
 
-const TABS: readonly Screen[] = inReport ? ["report", "monitor"] : SCREENS.slice(0, -1);
+const tabs = (): readonly Screen[] => (inReport ? ["report", "monitor"] : SCREENS.slice(0, isFleet() || screen.value === "hosts" ? -1 : -2));
 
 function App() {
   return (
@@ -30,7 +31,7 @@ function App() {
       onDrop={(event) => { event.preventDefault(); if (!inReport) void take(event.dataTransfer?.files ?? []); }}>
       <header class="top">
         <h1>Tallymon</h1>
-        <nav>{TABS.map((one, nth) => (
+        <nav>{tabs().map((one, nth) => (
           <button aria-current={screen.value === one ? "page" : undefined} title={String(nth + 1)} onClick={() => show(one)}>{t(one)}</button>))}</nav>
         {!inReport && <HostPicker />}
         <span class="settings">
@@ -51,6 +52,7 @@ function App() {
       {screen.value === "providers" && <Providers />}
       {screen.value === "events" && <Events />}
       {screen.value === "profile" && <Profile />}
+      {screen.value === "hosts" && <Hosts />}
       {adding.value && <Add />}
       {helping.value && <Keys />}
       <div class="hidden" role="status" aria-live="polite">{said.value}</div>
@@ -70,8 +72,8 @@ function Trouble() {
   );
 }
 
-const KEYS: [string, Word][] = [["1 – 8", "keyScreens"], ["A", "add"], ["V", "view"], ["H", "highlight"],
-  ["N", "note"], ["S", "sessions"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "chart"], ["+ −", "zoom"], ["W, Enter", "who"], ["F", "findings"], ["?", "keys"]];
+const KEYS: [string, Word][] = [ ["A", "add"], ["V", "view"], ["H", "highlight"],
+  ["N", "note"], ["P", "properties"], ["S", "sessions"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "chart"], ["+ −", "zoom"], ["W, Enter", "who"], ["F", "findings"], ["?", "keys"]];
 
 function Keys() {
   const box = useRef<HTMLDialogElement>(null);
@@ -79,7 +81,7 @@ function Keys() {
   return (
     <dialog ref={box} aria-label={t("keys")} onClose={() => { helping.value = false; }}>
       <header><h2>{t("keys")}</h2><button onClick={() => { helping.value = false; }}>{t("close")}</button></header>
-      <dl>{KEYS.map(([key, word]) => <><dt><kbd>{key}</kbd></dt><dd>{t(word)}</dd></>)}</dl>
+      <dl>{[[`1 – ${tabs().length}`, "keyScreens"] as const, ...KEYS, ...(isFleet() ? [["I", "hosts"] as const] : [])].map(([key, word]) => <><dt><kbd>{key}</kbd></dt><dd>{t(word)}</dd></>)}</dl>
     </dialog>
   );
 }
@@ -94,17 +96,18 @@ addEventListener("message", ({ data, origin }) => {
   if (origin !== location.origin) return;
   if (typeof data.profile === "string") profile.value = data.profile;
   else if (typeof data.log === "string") void ready(data.log);
-  else if (TABS[Number(data.key) - 1]) show(TABS[Number(data.key) - 1]);
+  else if (tabs()[Number(data.key) - 1]) show(tabs()[Number(data.key) - 1]);
 });
 
 addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
-  if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value || styling.value) return;
   if (target.closest("input, select, textarea, dialog") || (event.key === " " && target.closest("button, summary"))) return;
   const key = event.key.toLowerCase();
-  const to = TABS[Number(key) - 1];
+  const to = tabs()[Number(key) - 1];
   if (to) show(to);
   else if (key === "?") helping.value = true;
+  else if (key === "i" && isFleet()) show("hosts");
   else if (key === "/" && document.querySelector("main [type=search]")) document.querySelector<HTMLElement>("main [type=search]")?.focus();
   else if (screen.value === "sessions") { if (!machineKey(key)) return; }
   else if (key === "a" && !inReport) { adding.value = true; } else if (!monitorKey(key)) return;
@@ -124,14 +127,17 @@ async function begin(): Promise<void> {
   }
   // The counters of the first chart do not wait for the list of hosts. A log that is still read is asked below.
   const named = host.value;
-  const early = paths.value.length === 0 ? get<string[]>("usual", { host: named || null }).catch(() => null) : null;
+  const came = named && named !== "live" ? undefined : early("usual");
+  const usual = came ?? (paths.value.length === 0 ? get<string[]>("usual", { host: named || null }).catch(() => null) : null);
   await loadHosts();
+  if (isFleet() && !location.hash) show("hosts");
+  if (screen.value === "hosts") return;
   if (paths.value.length === 0 && host.value) {
     const state = hostOf(host.value);
     if (state?.kind === "log" && !location.hash.includes("host=")) {
       if (state.state === "ready") await open(host.value); else show("logs");
     } else {
-      const first = named === host.value || !named ? await early : null;
+      const first = named === host.value || !named ? await usual : null;
       try { addPaths(first ?? await get<string[]>("usual", { host: host.value })); } catch (error) { fail(error); }
     }
   }
@@ -139,15 +145,20 @@ async function begin(): Promise<void> {
 
 /** What is known within so many milliseconds is drawn at once, instead of an empty page before. */
 const SOON = 100;
+effect(() => {
+  document.documentElement.dataset.theme = theme.value;
+  remember("theme", theme.value);
+});
 const frame = () => render(<App />, document.getElementById("app") as HTMLElement);
 let isLate = false;
 const late = setTimeout(() => { isLate = true; if (!inReport) frame(); }, SOON);
 void begin().then(() => {
   clearTimeout(late);
-  keepAddress();
   follow();
   if (inReport || !isLate) frame();
+  // The address is told when the picture is there.
+  setTimeout(keepAddress);
   effect(() => { document.documentElement.lang = lang.value; remember("lang", lang.value); });
   // A source that comes back, and logs that are read.
-  setInterval(() => { if (!hidden.value && (connection.value === "gone" || frozen.value)) void loadHosts(); }, 3000);
+  setInterval(() => { if (!hidden.value && (connection.value === "gone" || frozen.value || isFleet())) void loadHosts(); }, 3000);
 });

@@ -8,9 +8,10 @@ import { Heat } from "./heat";
 import { data, type Data } from "./live";
 import { Marks, openMark, useFindings } from "./marks";
 import {
-  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, MOST_NOTES, notes,
+  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, MOST_NOTES, notes, axis, styles, styling,
   paths, range, said, screen, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
+import { Properties } from "./properties";
 import type { Finding } from "./report";
 import { statisticsOf } from "./statistics";
 import { t, type Word } from "./words";
@@ -47,10 +48,12 @@ export function Monitor() {
   const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
   const before = useRef(new Map<string, number>());
   const powers = useMemo(() => {
-    const now = shown.series.map((one) => powerOf(one.values, one.unit, live ? before.current.get(one.path) : undefined));
+    const now = shown.series.map((one) => styles.value[one.path]?.power ?? powerOf(one.values, one.unit, live ? before.current.get(one.path) : undefined));
     before.current = new Map(shown.series.map((one, nth) => [one.path, now[nth]]));
     return now;
-  }, [shown]);
+  }, [shown, styles.value]);
+  const looks = shown.series.map((one) => styles.value[one.path]);
+  const colours = shown.series.map((_, which) => looks[which]?.colour ?? which);
   const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
   const marks = nextMarks = useFindings();
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
@@ -85,7 +88,7 @@ export function Monitor() {
   const common = {
     marks, onMark: (time: number) => openMark(marks, time),
     highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom, onPan: pan,
-    sweep: live && sweep.value && !shown.decimated ? span.value : null,
+    sweep: live && sweep.value && !shown.decimated ? span.value : null, axis: axis.value,
     onCursor: (time: number | null) => { cursor.value = time; }, say: (words: string) => { said.value = words; },
   };
   const pick = (time: number, which: number) => { chosen.value = shown.series[which]?.path ?? null; void ask(time, chosen.value); };
@@ -93,30 +96,31 @@ export function Monitor() {
     <main class="monitor">
       <Toolbar live={live} />
       {waits && !trouble.value && <p class="note" role="status">{connection.value === "connecting" ? t("connecting") : t("waiting")}</p>}
-      {graph && <Chart {...common} data={shown} powers={powers} view={view.value} chosen={nth} onPick={pick}
+      {graph && <Chart {...common} data={shown} powers={powers} view={view.value} chosen={nth} onPick={pick} colours={colours} looks={looks}
         label={`${t("chart")}: ${shown.series.map((one) => one.counter).join(", ")}`} />}
       {view.value === "split" && <div class="split">{[...new Set(shown.series.map((one) => `${one.object}: ${one.counter}`))].slice(0, MOST_CHARTS).map((title) => {
         const own = shown.series.map((one, which) => ({ one, which })).filter(({ one }) => `${one.object}: ${one.counter}` === title);
         return (
           <section key={title}><h2>{title}</h2>
             <Chart {...common} data={{ ...shown, series: own.map(({ one }) => one) }} powers={own.map(({ which }) => powers[which] ?? 0)} view="split"
-              chosen={own.findIndex(({ which }) => which === nth)} together="split" colours={own.map(({ which }) => which)} label={`${t("chart")}: ${title}`}
+              chosen={own.findIndex(({ which }) => which === nth)} together="split" colours={own.map(({ which }) => colours[which])} looks={own.map(({ which }) => looks[which])} label={`${t("chart")}: ${title}`}
               onPick={(time, which) => pick(time, own[which]?.which ?? 0)} />
           </section>);
       })}</div>}
       {view.value === "heat" && <Heat data={shown} chosen={nth} label={`${t("heat")}: ${shown.series[nth]?.counter ?? ""}`} onPick={pick}
         onCursor={common.onCursor} say={common.say} onChoose={(which) => { chosen.value = shown.series[which]?.path ?? null; }} />}
-      {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} />}
+      {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} colours={colours} />}
       {view.value === "values" && <Values shown={shown} lines={lines.value} />}
       <Marks marks={marks} />
       <ValueBar shown={shown} line={lines.value[nth]} />
-      <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} />
+      <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} colours={colours} />
       {notes.value.length > 0 && <ul class="notes">{notes.value.map((one) => (
         <li><button class="link" onClick={() => { cursor.value = one.time; }}>{moment(one.time)}</button> {one.text}
           <button class="small" aria-label={`${t("remove")}: ${one.text}`} onClick={() => { notes.value = notes.value.filter((other) => other !== one); }}>×</button></li>))}</ul>}
       {selection.value && <Selection shown={shown} zoom={() => { range.value = selection.value; selection.value = null; }} />}
       {causes.value && <Causes />}
       <Table shown={shown} />
+      {styling.value && <Properties shown={shown} powers={powers} nth={nth} colours={colours} />}
     </main>
   );
 }
@@ -140,6 +144,7 @@ function Toolbar({ live }: { live: boolean }) {
           {frozen.value ? t("go") : t("freeze")}</button>
       </>}
       <button aria-pressed={highlight.value} onClick={() => { highlight.value = !highlight.value; }}>{t("highlight")}</button>
+      <button onClick={() => { styling.value = true; }} title="p">{t("properties")}</button>
       <button onClick={annotate} title="n">{t("note")}</button>
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
       {!inReport && <a class="button" download href={address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0 })}>{t("saveView")}</a>}
@@ -178,9 +183,9 @@ function lacks(partial: string | null): string | null {
   return parts && t(parts[3] === "refused" ? "refused" : "unread").replace("{1}", parts[1]).replace("{2}", parts[2]);
 }
 
-type Shown = { shown: Data; lines: Statistics[]; powers?: number[]; nth?: number };
+type Shown = { shown: Data; lines: Statistics[]; powers?: number[]; nth?: number; colours?: number[] };
 
-function Legend({ shown, lines, powers, nth }: Shown) {
+function Legend({ shown, lines, powers, nth, colours }: Shown) {
   void theme.value;
   return (
     <div class="scroll"><table class="legend">
@@ -190,7 +195,7 @@ function Legend({ shown, lines, powers, nth }: Shown) {
       </tr></thead>
       <tbody>{shown.series.slice(0, MOST_ROWS).map((one, which) => (
         <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
-          <td><Swatch nth={which} /></td><td>{power(powers?.[which] ?? 0)}</td>
+          <td>{styles.value[one.path]?.hidden ? "–" : <Swatch nth={colours?.[which] ?? which} />}</td><td>{power(powers?.[which] ?? 0)}</td>
           <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
             {one.partial && <div class="soft">{lacks(one.partial)}</div>}</td>
           <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
@@ -209,7 +214,7 @@ function Legend({ shown, lines, powers, nth }: Shown) {
   );
 }
 
-function Bars({ shown, lines, powers }: Shown) {
+function Bars({ shown, lines, powers, colours }: Shown) {
   const top = Math.max(100, ...lines.map((line, nth) => (line.last ?? 0) * 10 ** (powers?.[nth] ?? 0)));
   return (
     <ul class="bars" aria-label={t("bars")}>{shown.series.map((one, nth) => {
@@ -217,7 +222,7 @@ function Bars({ shown, lines, powers }: Shown) {
       return (
         <li title={one.path}>
           <svg viewBox="0 0 10 100" preserveAspectRatio="none" aria-hidden="true">
-            <rect x="0" width="10" y={100 - share * 100} height={share * 100} fill={colour(nth)} />
+            <rect x="0" width="10" y={100 - share * 100} height={share * 100} fill={colour(colours?.[nth] ?? nth)} />
           </svg>
           <span>{number(lines[nth]?.last)}</span><span class="soft">{one.instance ?? one.counter}</span>
         </li>);
@@ -321,6 +326,7 @@ export function monitorKey(key: string): boolean {
   else if (key === "h") highlight.value = !highlight.value;
   else if (key === "n") annotate();
   else if (key === "u") undo();
+  else if (key === "p") styling.value = true;
   else if (key === "f") return openMark(nextMarks);
   else if (key === " ") frozen.value = !frozen.value;
   else if (key === "w") void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value);

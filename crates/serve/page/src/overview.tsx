@@ -1,10 +1,11 @@
 // The overview of a machine, now or at the time of the cursor.
 import { batch, signal, useSignalEffect } from "@preact/signals";
-import { get, type Folded, type Gauge, type Overview as Answer } from "./api";
+import { useState } from "preact/hooks";
+import { early, get, type Folded, type Gauge, type Overview as Answer } from "./api";
 import { Spark } from "./chart";
 import { bits, brief, bytes, duration, moment, number, percent } from "./format";
 import { hidden } from "./live";
-import { addPaths, choose, connection, cursor, fail, host, hosts, isLive, show } from "./state";
+import { addPaths, choose, connection, cursor, fail, host, hosts, isFleet, isLive, show } from "./state";
 import { t } from "./words";
 
 const answer = signal<Answer | null>(null);
@@ -47,6 +48,10 @@ function Idle({ folded }: { folded: Folded }) {
 }
 
 export function Overview() {
+  useState(() => {
+    const came = cursor.peek() === null && host.peek() === hosts.peek()[0]?.id ? early("overview") : undefined;
+    if (came) answer.value = came;
+  });
   useSignalEffect(() => {
     const [id, at, stays] = [host.value, cursor.value, hidden.value];
     if (!id || stays) return;
@@ -167,7 +172,7 @@ export function HostPicker() {
       <select value={host.value} onChange={(event) => choose(event.currentTarget.value)}>
         {hosts.value.flatMap((one) => {
           const more = (one.hosts ?? []).slice(1).map((name) => <option value={`${one.id}/${name}`}>{one.name}: {name}</option>);
-          return [<option value={one.id} disabled={one.state !== "ready" && one.first == null}>{one.kind === "live" ? `${one.name} – ${t("live")}` : one.name}</option>, ...more];
+          return [<option value={one.id} disabled={one.state !== "ready" && one.first == null}>{one.kind === "live" && !isFleet() ? `${one.name} – ${t("live")}` : one.name}</option>, ...more];
         })}
       </select>
     </label>

@@ -15,6 +15,8 @@ export type Picture = {
   stacked: boolean;
   /** Seconds of a sweep; the time moves if there are none. */
   sweep: number | null;
+  /** The ends of the vertical axis; at least 0 to 100, and all values, if there are none. */
+  axis: [number, number] | null;
 };
 /** What a picture is drawn in: pixels of the canvas, of which the page has fewer if the screen is fine. */
 type Frame = { left: number; top: number; width: number; height: number; fine: number };
@@ -74,8 +76,12 @@ export class Plot {
     this.size = [box.clientWidth, box.clientHeight];
   }
 
-  /** The box has another size. */
-  resized(): void { this.size = [this.box.clientWidth, this.box.clientHeight]; }
+  /** Whether the box has another size now. */
+  resized(): boolean {
+    const [width, height] = this.size;
+    this.size = [this.box.clientWidth, this.box.clientHeight];
+    return this.size[0] !== width || this.size[1] !== height;
+  }
 
   destroy(): void {
     cancelAnimationFrame(this.timer);
@@ -135,6 +141,7 @@ export class Plot {
         else if (values[row] > high && values[row] !== Infinity) high = values[row];
       }
     }
+    if (picture.axis) [low, high] = picture.axis;
     return { picture, first, xs, low, high, frame };
   }
 
@@ -251,6 +258,10 @@ export class Plot {
   private areas(context: CanvasRenderingContext2D, { picture, first, xs, frame, low }: Drawn): void {
     const sums = new Float64Array(xs.length);
     const values = new Float64Array(xs.length);
+    context.save();
+    context.beginPath();
+    context.rect(frame.left, frame.top, frame.width, frame.height);
+    context.clip();
     for (const line of picture.lines) {
       const below = picture.stacked ? sums.slice() : sums;
       this.values(picture, line, sums, values);
@@ -268,6 +279,7 @@ export class Plot {
         if (row === begin) row += 1;
       }
     }
+    context.restore();
   }
 }
 

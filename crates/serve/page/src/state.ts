@@ -1,9 +1,9 @@
 // What the page shows. The part of it that can be sent to somebody else is in the address, behind the #.
 import { batch, effect, signal } from "@preact/signals";
-import { ApiError, get, type Host } from "./api";
-import { remember, remembered, t } from "./words";
+import { ApiError, early, get, type Host } from "./api";
+import { remembered, t } from "./words";
 
-export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "profile", "report"] as const;
+export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "profile", "hosts", "report"] as const;
 export type Screen = (typeof SCREENS)[number];
 export const VIEWS = ["line", "area", "stacked", "split", "heat", "bars", "values"] as const;
 export type View = (typeof VIEWS)[number];
@@ -25,11 +25,30 @@ export const range = signal<[number, number] | null>(null);
 export const frozen = signal(false);
 export const chosen = signal<string | null>(null);
 export const highlight = signal(false);
+/** How a line looks, as far as it was chosen: the power of ten of its scale, the number of its colour, its width. */
+export type Style = { power?: number; colour?: number; width?: number; hidden?: boolean };
+export const styles = signal<Record<string, Style>>({});
+/** The least and the largest value of the vertical axis; those that fit if there are none. */
+export const axis = signal<[number, number] | null>(null);
+export const styling = signal(false);
+const MOST_STYLES = 64;
+/** A style in few letters: power, colour, width, whether it is hidden. */
+const written = ({ power, colour, width, hidden }: Style) => [power, colour, width, hidden ? 1 : undefined].map((one) => one ?? "").join("~");
+function readStyle(text: string): Style {
+  const [power, colour, width, hidden] = text.split("~").map((one) => (one === "" || !Number.isInteger(Number(one)) ? undefined : Number(one)));
+  const within = (one: number | undefined, least: number, most: number) => (one !== undefined && one >= least && one <= most ? one : undefined);
+  return { power: within(power, -9, 7), colour: within(colour, 0, 31), width: within(width, 1, 5), hidden: hidden === 1 };
+}
 /** A remark at a time of the chart. */
 export type Note = { time: number; text: string };
 export const notes = signal<Note[]>([]);
 /** The time of the cursor; now, or the end of the log, if there is none. */
 export const cursor = signal<number | null>(null);
+/** The page of all live machines: how it is sorted, and what a machine has to contain. */
+export const FLEET_COLUMNS = ["name", "state", "processor", "memory", "disk", "diskBytes", "network", "pressure", "queue", "age", "clock"] as const;
+export type FleetColumn = (typeof FLEET_COLUMNS)[number];
+export const fleetOrder = signal<{ by: FleetColumn; back: boolean }>({ by: "name", back: false });
+export const fleetFilter = signal("");
 export const explained = signal<string>("");
 export const theme = signal<Theme>((remembered("theme") as Theme) ?? "auto");
 export const adding = signal(false);
@@ -47,8 +66,10 @@ const isReport = () => (document.getElementById("data")?.textContent ?? "").trim
 export const inReport = isReport();
 
 export function hostOf(id: string): Host | undefined {
-  return hosts.value.find((one) => one.id === id || id.startsWith(`${one.id}/`));
+  return hosts.value.find((one) => one.id === id) ?? hosts.value.find((one) => one.kind === "log" && id.startsWith(`${one.id}/`));
 }
+/** Whether there are several live machines. */
+export const isFleet = () => hosts.value.filter((one) => one.kind === "live").length > 1;
 export const isLive = () => hostOf(host.value)?.kind === "live";
 
 /** Takes an error: the state of the connection, or words for the user. */
@@ -61,7 +82,7 @@ export function fail(error: unknown): void {
 
 export async function loadHosts(): Promise<void> {
   try {
-    const found = await get<Host[]>("hosts");
+    const found = early("hosts") ?? await get<Host[]>("hosts");
     batch(() => {
       hosts.value = found;
       connection.value = "there";
@@ -90,15 +111,19 @@ export function choose(id: string): void {
     paths.value = [];
     range.value = null;
     notes.value = [];
+    styles.value = {};
+    axis.value = null;
     cursor.value = null;
     frozen.value = false;
     chosen.value = null;
+    trouble.value = null;
   });
 }
 
 export const MOST_NOTES = 50;
 const MOST_UNDONE = 50;
-const shown = () => ({ host: host.value, paths: paths.value, view: view.value, span: span.value, sweep: sweep.value, range: range.value, notes: notes.value });
+const shown = () => ({ host: host.value, paths: paths.value, view: view.value, span: span.value, sweep: sweep.value, range: range.value, notes: notes.value,
+  styles: styles.value, axis: axis.value });
 type Shown = ReturnType<typeof shown>;
 /** What the monitor showed before each of the last changes. */
 export const undoable = signal<Shown[]>([]);
@@ -126,7 +151,7 @@ export function undo(): void {
   before = null;
   batch(() => {
     host.value = last.host; paths.value = last.paths; view.value = last.view; span.value = last.span;
-    sweep.value = last.sweep; range.value = last.range; notes.value = last.notes;
+    sweep.value = last.sweep; range.value = last.range; notes.value = last.notes; styles.value = last.styles; axis.value = last.axis;
     undoable.value = undoable.value.slice(0, -1);
   });
 }
@@ -148,11 +173,17 @@ export function readAddress(): void {
     sweep.value = wanted.get("sweep") !== "0";
     const [from, to] = [number("from"), number("to")];
     range.value = from !== null && to !== null && from < to ? [from, to] : null;
+    const ends = wanted.get("axis")?.split("~").map(Number) ?? [];
+    axis.value = ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] ? [ends[0], ends[1]] : null;
+    styles.value = Object.fromEntries(wanted.getAll("style").slice(0, MOST_STYLES).map((one) => [one.slice(one.indexOf(" ") + 1), readStyle(one.split(" ")[0])]));
     notes.value = wanted.getAll("note").slice(0, MOST_NOTES).map((one) => ({ time: parseFloat(one), text: one.slice(one.indexOf(" ") + 1) }))
       .filter((one) => Number.isFinite(one.time));
     cursor.value = number("at");
     profile.value = wanted.get("id") ?? "";
     explained.value = wanted.get("counter") ?? explained.value;
+    const by = FLEET_COLUMNS.find((one) => one === wanted.get("sort"));
+    if (by) fleetOrder.value = { by, back: wanted.get("back") === "1" };
+    fleetFilter.value = wanted.get("filter") ?? fleetFilter.value;
   });
 }
 
@@ -177,17 +208,20 @@ export function keepAddress(): void {
       if (view.value !== "line") search.set("view", view.value);
       if (span.value !== 120) search.set("span", String(span.value));
       if (!sweep.value) search.set("sweep", "0");
+      if (axis.value) search.set("axis", axis.value.join("~"));
+      for (const [path, one] of Object.entries(styles.value).slice(0, MOST_STYLES)) search.append("style", `${written(one)} ${path}`);
       for (const one of notes.value) search.append("note", `${Math.round(one.time)} ${one.text}`);
       if (range.value) { search.set("from", String(range.value[0])); search.set("to", String(range.value[1])); }
     }
     if (screen.value === "explain") search.set("counter", explained.value);
+    if (screen.value === "hosts") {
+      search.set("sort", fleetOrder.value.by);
+      if (fleetOrder.value.back) search.set("back", "1");
+      if (fleetFilter.value) search.set("filter", fleetFilter.value);
+    }
     if (screen.value === "profile" && profile.value) search.set("id", profile.value);
     if (cursor.value !== null) search.set("at", String(Math.round(cursor.value)));
     keep(`#${screen.value}?${search}`);
-  });
-  effect(() => {
-    document.documentElement.dataset.theme = theme.value;
-    remember("theme", theme.value);
   });
   effect(() => { document.title = `${t(screen.value)} · Tallymon`; });
 }

@@ -77,6 +77,22 @@ fn the_screens_in_firefox() {
     look_with_firefox(&[address.as_ref(), shots.as_ref()], "report-monitor");
 }
 
+/// The page of all machines: one of them answers, one is a saved block, one is gone; their names are hostile.
+#[test]
+fn the_page_of_all_machines_in_two_browsers() {
+    let scratch = Scratch::new();
+    let gone = tallymon::Location::File(scratch.join("gone.bin"));
+    let machines = vec![
+        ("web10".to_string(), tallymon::Location::Local),
+        ("web2".to_string(), tallymon::Location::Local),
+        ("<img src=x onerror=alert(1)></script>".to_string(), gone),
+    ];
+    let server = Running::with(tallymon_serve::Options { machines, ..crate::client::options() });
+    let (shots, address) = (scratch.join("shots"), format!("{}#hosts", server.first));
+    look(&[address.as_ref(), shots.as_ref()], "fleet-phone");
+    look_with_firefox(&[address.as_ref(), shots.as_ref()], "fleet");
+}
+
 #[test]
 fn attack_a_report_with_hostile_names() {
     let scratch = Scratch::new();

@@ -1,0 +1,53 @@
+// The properties of the chart: its vertical axis, and how the chosen line looks.
+import { useEffect, useRef } from "preact/hooks";
+import { Swatch } from "./monitor";
+import { power } from "./format";
+import type { Data } from "./live";
+import { axis, chosen, styles, styling, type Style } from "./state";
+import { t } from "./words";
+
+const POWERS = Array.from({ length: 17 }, (_, nth) => nth - 9);
+const WIDTHS = [1, 2, 3, 4, 5];
+/** Eight colours, each with four patterns of dashes. */
+const LOOKS = 32;
+
+export function Properties({ shown, powers, nth, colours }: { shown: Data; powers: number[]; nth: number; colours: number[] }) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => { box.current?.showModal(); }, []);
+  const one = shown.series[nth];
+  const own = (one && styles.value[one.path]) ?? {};
+  const set = (more: Style) => { if (one) styles.value = { ...styles.value, [one.path]: { ...own, ...more } }; };
+  const reset = () => {
+    const { [one?.path ?? ""]: _, ...others } = styles.value;
+    styles.value = others;
+  };
+  const [low, high] = axis.value ?? [0, 100];
+  const limit = (at: 0 | 1, text: string) => {
+    const next: [number, number] = at === 0 ? [Number(text), high] : [low, Number(text)];
+    if (text !== "" && Number.isFinite(Number(text)) && next[0] < next[1]) axis.value = next;
+  };
+  return (
+    <dialog ref={box} class="properties" aria-label={t("properties")} onClose={() => { styling.value = false; }}>
+      <header><h2>{t("properties")}</h2><button onClick={() => { styling.value = false; }}>{t("close")}</button></header>
+      <fieldset><legend>{t("axis")}</legend>
+        <label class="check"><input type="checkbox" checked={axis.value === null} onChange={(event) => { axis.value = event.currentTarget.checked ? null : [low, high]; }} /> {t("auto")}</label>
+        <label>{t("min")} <input type="number" step="any" value={low} disabled={axis.value === null} onChange={(event) => limit(0, event.currentTarget.value)} /></label>
+        <label>{t("max")} <input type="number" step="any" value={high} disabled={axis.value === null} onChange={(event) => limit(1, event.currentTarget.value)} /></label>
+      </fieldset>
+      {one && <fieldset><legend>{t("color")}</legend>
+        <label>{t("counter")} <select value={one.path} onChange={(event) => { chosen.value = event.currentTarget.value; }}>
+          {shown.series.slice(0, 200).map((known) => <option value={known.path}>{known.counter} {known.instance ?? ""}</option>)}</select></label>
+        <label>{t("scale")} <select value={own.power === undefined ? "auto" : String(own.power)}
+          onChange={({ currentTarget: { value } }) => set({ power: value === "auto" ? undefined : Number(value) })}>
+          <option value="auto">{t("auto")} ({power(powers[nth] ?? 0)})</option>
+          {POWERS.map((each) => <option value={String(each)}>{power(each)}</option>)}</select></label>
+        <label>{t("colour")} <Swatch nth={colours[nth] ?? nth} /> <input type="range" min={0} max={LOOKS - 1} value={(colours[nth] ?? nth) % LOOKS} aria-label={t("colour")}
+          onInput={(event) => set({ colour: Number(event.currentTarget.value) })} /></label>
+        <label>{t("width")} <select value={String(own.width ?? 1)} onChange={(event) => set({ width: Number(event.currentTarget.value) })}>
+          {WIDTHS.map((each) => <option>{each}</option>)}</select></label>
+        <label class="check"><input type="checkbox" checked={!own.hidden} onChange={(event) => set({ hidden: !event.currentTarget.checked })} /> {t("visible")}</label>
+        <button onClick={reset}>{t("reset")}</button>
+      </fieldset>}
+    </dialog>
+  );
+}
