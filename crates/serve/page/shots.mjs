@@ -407,6 +407,29 @@ async function lookAtProperties(page) {
   if (await color(0) !== before) faults.push("the line does not get its colour back");
 }
 
+/** The settings of the browser: colours of lines, and how numbers are written. */
+async function lookAtSettings(page) {
+  const color = () => page.locator("table.legend tbody path").first().getAttribute("stroke");
+  const before = await color();
+  await page.getByRole("button", { name: "Settings" }).click();
+  const dialog = page.getByRole("dialog", { name: "Settings" });
+  await dialog.getByLabel("Colours of lines").selectOption("classic");
+  await dialog.getByLabel("Numbers").selectOption("1.234,5");
+  await look(page, "settings");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  if (await color() === before) faults.push("the colours stay as they were");
+  await page.waitForFunction(() => [...document.querySelectorAll("table.legend td.num")].some((one) => /^\d{1,3}(\.\d{3})+\s?$/.test(one.textContent)));
+  await page.reload();
+  await rowsIn(page, 2);
+  if (await color() === before) faults.push("the browser does not keep the colours");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await dialog.getByLabel("Colours of lines").selectOption("distinct");
+  await dialog.getByLabel("Numbers").selectOption("auto");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+}
+
 async function lookAtServer() {
 const page = await open();
 await page.goto(address);
@@ -460,6 +483,7 @@ await dialog.waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
 await lookAtProperties(page);
+await lookAtSettings(page);
 for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
   await page.locator(".toolbar select").first().selectOption(view);
   await page.locator(element).first().waitFor();
@@ -560,6 +584,8 @@ if (log) {
   await look(page, "log");
   await page.getByRole("button", { name: "Logs", exact: true }).click();
   await page.getByRole("button", { name: "Show", exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "Gaps" }).first().click();
+  await page.locator("dd", { hasText: /^0$/ }).waitFor();
   await look(page, "logs");
   await lookAtTwo(page);
   await lookAtThree(page);

@@ -10,7 +10,8 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
-use tallymon::log::{BytesRead, ReadOptions};
+use tallymon::log::info::info_of;
+use tallymon::log::{BytesRead, ReadOptions, Selection};
 use tallymon::{Locale, Log, LogRow, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
@@ -23,11 +24,14 @@ use crate::findings;
 use crate::host_queries::{HostQueries, query};
 use crate::http::Refused;
 use crate::live_state::{MOST_SERIES, watch_top};
+use crate::parameters::milliseconds;
 use crate::providers::ProviderList;
 use crate::statistics::Statistics;
 
 /// How many rows before a time the overview shows.
 const OVERVIEW_ROWS: usize = 160;
+/// The most gaps and restarts that are sent.
+const MOST_HOLES: usize = 100;
 /// Bytes for the overview of a log.
 const OVERVIEW_BUDGET: usize = 8 << 20;
 
@@ -209,6 +213,23 @@ impl LogHost {
         };
         drop(found);
         Ok(findings::answer(std::slice::from_ref(&*analysis), host, language))
+    }
+
+    /// Its gaps, and where counters began anew. The log is read for it.
+    pub(crate) fn gaps(&self, options: &ReadOptions) -> Result<Value, Refused> {
+        self.whole(None)?;
+        let info = info_of(&self.path, &Selection::default(), options);
+        let info = info.map_err(|error| self.named(Refused::bad_request(error)))?;
+        let gaps =
+            info.gaps.iter().map(|gap| json!({ "time": milliseconds(gap.after), "seconds": gap.seconds }));
+        let restarts = info.hosts.iter().flat_map(|host| {
+            let name = visible(&host.name);
+            host.restarts.iter().map(move |time| json!({ "host": name.clone(), "time": milliseconds(*time) }))
+        });
+        Ok(json!({
+            "gaps": gaps.take(MOST_HOLES).collect::<Vec<_>>(), "count": info.gap_count,
+            "restarts": restarts.take(MOST_HOLES).collect::<Vec<_>>(), "objects": info.objects.len(),
+        }))
     }
 
     /// An error with the name of the log instead of a path, which says nothing of an upload.

@@ -416,7 +416,7 @@ impl Service {
         // Looking through a large log takes long, and nobody else should wait for that.
         let room = match name.as_str() {
             "/api/v1/findings" => &self.analyses,
-            "/api/v1/compare" => &self.conversions,
+            "/api/v1/compare" | "/api/v1/gaps" => &self.conversions,
             _ => &self.work,
         };
         let service = Arc::clone(self);
@@ -472,6 +472,10 @@ impl Service {
                     Host::Live(live) => live.findings(&self.uploads, &options, language),
                     Host::Log(log, part) => log.findings(part.as_deref(), &options, language),
                 }
+            }
+            "/api/v1/gaps" => {
+                let log = self.hub.log(parameters.needed("host")?)?;
+                log.gaps(&while_wanted(self.hub.options(), wanted))
             }
             "/api/v1/rows" => self.rows(parameters),
             "/api/v1/compare" => {

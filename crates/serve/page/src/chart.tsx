@@ -6,12 +6,18 @@ import { moment, number } from "./format";
 import { rangesOf } from "./marks";
 import { Plot, type Picture } from "./plot";
 import type { Finding } from "./report";
+import { remembered } from "./words";
 import { theme, type Note, type Style, type View } from "./state";
 
 /** Okabe and Ito's colours, which most people can tell apart; the dashes tell the rest apart. */
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#e69f00", "#5d6a73"];
+const DISTINCT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#e69f00", "#5d6a73"];
+/** The pens of Performance Monitor, dark enough for a white ground. */
+const CLASSIC = ["#d40000", "#008000", "#0000ff", "#8a7400", "#c000c0", "#007d7d", "#800000", "#404040"];
+export const PALETTES = ["distinct", "classic"] as const;
+export const palette = signal(PALETTES.find((one) => one === remembered("palette")) ?? "distinct");
 const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3]];
-const LIGHTER: Record<string, string> = { "#0072b2": "#4aa8e8", "#8a6d00": "#d9b93b", "#5d6a73": "#a9b6bf" };
+const LIGHTER: Record<string, string> = { "#d40000": "#ff6b6b", "#008000": "#4ccf4c", "#0000ff": "#8c9bff", "#8a7400": "#f2d94e", "#c000c0": "#f07df0", "#007d7d": "#45d6d6", "#800000": "#d98b8b", "#404040": "#c8c8c8",
+  "#0072b2": "#4aa8e8", "#8a6d00": "#d9b93b", "#5d6a73": "#a9b6bf" };
 
 /** Whether the theme is dark; asking the style sheet each time would make the browser compute styles. */
 let dark: boolean | null = null;
@@ -19,10 +25,11 @@ const isDark = () => dark ??= getComputedStyle(document.documentElement).getProp
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { dark = null; });
 effect(() => { void theme.value; dark = null; });
 export const colour = (nth: number) => {
-  const base = COLOURS[nth % COLOURS.length];
+  const colours = palette.value === "classic" ? CLASSIC : DISTINCT;
+  const base = colours[nth % colours.length];
   return isDark() ? LIGHTER[base] ?? base : base;
 };
-export const dash = (nth: number) => DASHES[Math.floor(nth / COLOURS.length) % DASHES.length];
+export const dash = (nth: number) => DASHES[Math.floor(nth / DISTINCT.length) % DASHES.length];
 
 /** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". A line keeps the
     one that it had while it does not get too small: a scale that changes with every sample can not be read. */
@@ -86,7 +93,7 @@ export function Chart(props: Props) {
   const at = useRef<{ row: number; time: number | null; top: number | null } | null>(null);
   now.current = props;
   const { data, view } = props;
-  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, props.colours, props.axis, JSON.stringify(props.looks)].join("\t");
+  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, palette.value, props.colours, props.axis, JSON.stringify(props.looks)].join("\t");
   const timeOf = (row: number): number | null => now.current.data.times[row] ?? null;
 
   /** The values of a row as they are drawn, in a stack with those below. */

@@ -1,9 +1,14 @@
 // Numbers and times as people read them.
 import { signal } from "@preact/signals";
 import type { LogClock } from "./api";
-import { lang } from "./words";
+import { lang, remembered } from "./words";
 
 const locale = () => ({ en: "en-US", ko: "ko-KR", ja: "ja-JP", ru: "ru-RU" })[lang.value];
+
+/** How numbers are written: as in the language, or in a way that is chosen. */
+export const NUMBER_FORMS = ["auto", "1,234.5", "1.234,5", "1 234,5", "1234.5"] as const;
+export const numberForm = signal(NUMBER_FORMS.find((one) => one === remembered("numbers")) ?? "auto");
+const FORM_LOCALES: Record<string, string> = { "1,234.5": "en-US", "1.234,5": "de-DE", "1 234,5": "ru-RU", "1234.5": "en-US" };
 
 const formats = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
 /** A format that is made once: making one takes far longer than using it. */
@@ -13,7 +18,8 @@ function formatOf<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: strin
   return known;
 }
 const rounded = (value: number, digits: number) => (
-  formatOf(lang.value, () => new Intl.NumberFormat(locale(), { maximumFractionDigits: 3 })).format(Number(value.toFixed(digits))));
+  formatOf(`${lang.value} ${numberForm.value}`, () => new Intl.NumberFormat(FORM_LOCALES[numberForm.value] ?? locale(),
+    { maximumFractionDigits: 3, useGrouping: numberForm.value !== "1234.5" })).format(Number(value.toFixed(digits))));
 
 /** A number with four significant digits, or all digits before the point. */
 export function number(value: number | null | undefined): string {

@@ -90,6 +90,20 @@ export function Logs() {
   );
 }
 
+type Gaps = { gaps: { time: number; seconds: number }[]; count: number; restarts: { host: string; time: number }[]; objects: number };
+
+/** The gaps and restarts of a log, which is read for them when somebody asks. */
+function Holes({ log }: { log: Host }) {
+  const [found, setFound] = useState<Gaps | null>(null);
+  const ask = () => { get<Gaps>("gaps", { host: log.id }).then(setFound).catch(fail); };
+  if (!found) return <dd><button class="small" onClick={ask}>{t("gaps")} …</button></dd>;
+  const clock = log.clock ?? null;
+  return (
+    <dd>{number(found.count)}{found.gaps.length > 0 && `: ${found.gaps.map((one) => `${moment(one.time, clock)} + ${duration(one.seconds)}`).join("; ")}`}
+      {found.restarts.length > 0 && <div>{t("restarts")}: {found.restarts.map((one) => `${one.host} ${moment(one.time, clock)}`).join("; ")}</div>}</dd>
+  );
+}
+
 function Log({ log }: { log: Host }) {
   const [format, setFormat] = useState("csv");
   const [cut, setCut] = useState(false);
@@ -110,6 +124,7 @@ function Log({ log }: { log: Host }) {
         <dt>{t("zone")}</dt><dd>{log.clock?.zone ?? t("zoneUnknown")}</dd>
         <dt>{t("duration")}</dt><dd>{duration(seconds)}</dd>
         <dt>{t("interval")}</dt><dd>{log.interval == null ? "–" : `${number(log.interval)} s`}</dd>
+        {log.state === "ready" && <><dt>{t("gaps")}</dt><Holes log={log} /></>}
         {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}</dd></>}
       </dl>}
       <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}

@@ -1,12 +1,13 @@
 // The frame of the page: screens, settings, keys, and what is wrong.
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { early, get } from "./api";
 import { Add } from "./add";
 import { Explain } from "./explain";
 import { Hosts } from "./hosts";
-import { logClock } from "./format";
+import { PALETTES, palette } from "./chart";
+import { logClock, NUMBER_FORMS, numberForm } from "./format";
 import { follow, hidden } from "./live";
 import { Logs, open, ready, take } from "./logs";
 import { Events, machineKey, Providers, Sessions } from "./machine";
@@ -39,6 +40,7 @@ function App() {
             {(Object.keys(LANG_NAMES) as Lang[]).map((one) => <option value={one}>{LANG_NAMES[one]}</option>)}</select></label>
           <label><span class="hidden">{t("theme")}</span><select value={theme.value} onChange={(event) => { theme.value = event.currentTarget.value as Theme; }}>
             {THEMES.map((one) => <option value={one}>{t(one)}</option>)}</select></label>
+          <button onClick={() => { setting.value = true; }} aria-label={t("settings")}>⚙</button>
           <button onClick={() => { helping.value = true; }} aria-label={t("keys")}>?</button>
         </span>
       </header>
@@ -55,6 +57,7 @@ function App() {
       {screen.value === "hosts" && <Hosts />}
       {adding.value && <Add />}
       {helping.value && <Keys />}
+      {setting.value && <Settings />}
       <div class="hidden" role="status" aria-live="polite">{said.value}</div>
     </div>
   );
@@ -86,6 +89,22 @@ function Keys() {
   );
 }
 
+const setting = signal(false);
+/** What is of this browser, besides language and theme. */
+function Settings() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => { box.current?.showModal(); }, []);
+  return (
+    <dialog ref={box} class="properties" aria-label={t("settings")} onClose={() => { setting.value = false; }}>
+      <header><h2>{t("settings")}</h2><button onClick={() => { setting.value = false; }}>{t("close")}</button></header>
+      <p><label>{t("palette")} <select value={palette.value} onChange={(event) => { palette.value = event.currentTarget.value as typeof palette.value; remember("palette", palette.value); }}>
+        {PALETTES.map((one) => <option value={one}>{t(one)}</option>)}</select></label></p>
+      <p><label>{t("numberForm")} <select value={numberForm.value} onChange={(event) => { numberForm.value = event.currentTarget.value as typeof numberForm.value; remember("numbers", numberForm.value); }}>
+        {NUMBER_FORMS.map((one) => <option value={one}>{one === "auto" ? t("auto") : one}</option>)}</select></label></p>
+    </dialog>
+  );
+}
+
 /** A page of its own, for what few need: `crates/clr/src/export/report`. It says what is shown in it, and its keys. */
 function Profile() {
   const source = () => `profile?${new URLSearchParams({ lang: lang.value, theme: theme.value, id: profile.peek() })}`;
@@ -101,7 +120,7 @@ addEventListener("message", ({ data, origin }) => {
 
 addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
-  if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value || styling.value) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value || styling.value || setting.value) return;
   if (target.closest("input, select, textarea, dialog") || (event.key === " " && target.closest("button, summary"))) return;
   const key = event.key.toLowerCase();
   const to = tabs()[Number(key) - 1];

@@ -29,6 +29,31 @@ pub(crate) fn log(scratch: &Scratch) -> PathBuf {
     path
 }
 
+#[test]
+fn the_gaps_of_a_log() {
+    let scratch = Scratch::new();
+    let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\WEB01\\System\\Processes\"");
+    for second in (0..60u32).chain(660..720) {
+        let (minute, rest) = (second / 60, second % 60);
+        text.push_str(&format!("\r\n\"03/01/2026 00:{minute:02}:{rest:02}.000\",\"7\""));
+    }
+    let path = scratch.join("gap.csv");
+    std::fs::write(&path, text).unwrap();
+    let server = Running::start(true, &[path]);
+    server
+        .wait("/api/v1/hosts", |hosts| hosts.as_array().unwrap().iter().all(|host| host["state"] == "ready"));
+    let found = server.get("/api/v1/gaps?host=log1");
+    assert_eq!((&found["count"], &found["objects"]), (&1.into(), &1.into()), "{found}");
+    assert_eq!(found["gaps"][0]["time"], BEGIN + 59_000.0, "{found}");
+    assert_eq!(found["gaps"][0]["seconds"], 601.0, "{found}");
+    for (target, status) in [("gaps", 400), ("gaps?host=live", 400), ("gaps?host=log9", 404)] {
+        assert_eq!(
+            server.send(&format!("{}\r\n", server.head("GET", &format!("/api/v1/{target}")))).status,
+            status
+        );
+    }
+}
+
 const BEGIN: f64 = 1_772_323_200_000.0;
 
 fn is_ready(hosts: &Value) -> bool {
