@@ -7,8 +7,8 @@ use tallymon::{ClockOffset, Pause};
 
 use crate::model::HostState;
 
-/// A row waits at most this long for machines that have not answered, and less than its interval.
-pub const GRACE: Duration = Duration::from_secs(1);
+/// A machine is late when it has not answered for so long, and for the interval.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How a machine answers.
 #[derive(Debug, Default)]

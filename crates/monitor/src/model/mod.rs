@@ -41,7 +41,7 @@ mod window;
 pub use alerts::{Alerts, Crossing, MOST_CROSSINGS};
 pub use columns::{ColumnChoices, sort_by_use};
 pub use compare::Compared;
-pub use health::{GRACE, Health};
+pub use health::Health;
 pub use history::History;
 pub use hosts::{HostColumn, HostLoad, HostOrder, HostRow, HostState, HostSummary};
 pub use look::Look;
