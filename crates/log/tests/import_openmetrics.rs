@@ -2,9 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tallymon_log::{Cooker, Format, ReadOptions, open, read_bytes};
+use tallymon_testkit::{Ends, Scratch, peer};
 
 /// Samples of each series by milliseconds, with the labels as in our paths.
 fn parse(dump: &str) -> HashMap<(String, String), Vec<(i64, f64)>> {
@@ -27,9 +32,52 @@ fn parse(dump: &str) -> HashMap<(String, String), Vec<(i64, f64)>> {
 
 #[test]
 fn a_dump_has_its_values_and_rates() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import/promtool.txt");
-    let series = parse(&std::fs::read_to_string(&path).unwrap());
-    let mut log = open(&path, &ReadOptions::default()).unwrap();
+    compare(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import/promtool.txt"));
+}
+
+/// A Prometheus that asks itself each second, and what promtool prints of its blocks afterwards.
+#[test]
+fn a_dump_of_this_machine_has_its_values_and_rates() {
+    let (Some(prometheus), Some(promtool)) = (peer("prometheus"), peer("promtool")) else { return };
+    let folder = Scratch::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let configuration = format!(
+        "scrape_configs:\n- job_name: self\n  scrape_interval: 1s\n  static_configs:\n  \
+         - targets: [\"127.0.0.1:{port}\"]\n"
+    );
+    std::fs::write(folder.join("prometheus.yml"), configuration).unwrap();
+    let mut server = Command::new(prometheus);
+    server.arg("--config.file=prometheus.yml").arg("--storage.tsdb.path=data");
+    server.arg(format!("--web.listen-address=127.0.0.1:{port}")).arg("--web.enable-lifecycle");
+    server.current_dir(&*folder).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = Ends(server.spawn().unwrap());
+    let ask = |words: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        write!(stream, "{words} HTTP/1.0\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    };
+    // Three samples of itself.
+    let counted = "GET /api/v1/query?query=count_over_time(up[1h])";
+    let has_three = |answer: String| (3..9).any(|count| answer.contains(&format!("\"{count}\"]")));
+    let since = Instant::now();
+    while !ask(counted).is_some_and(has_three) {
+        assert!(since.elapsed() < Duration::from_secs(120), "Prometheus has no three samples of itself");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert!(ask("POST /-/quit").is_some());
+    assert!(server.0.wait().unwrap().success());
+    let dump = Command::new(promtool).args(["tsdb", "dump", "data"]).current_dir(&*folder).output().unwrap();
+    assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+    std::fs::write(folder.join("dump.txt"), &dump.stdout).unwrap();
+    compare(&folder.join("dump.txt"));
+}
+
+/// Compares a dump with what is read of it.
+fn compare(path: &Path) {
+    let series = parse(&std::fs::read_to_string(path).unwrap());
+    let mut log = open(path, &ReadOptions::default()).unwrap();
     assert_eq!(log.about().format, Format::OpenMetrics);
     let mut cooker = Cooker::default();
     let (mut values, mut rates) = (0, 0);
