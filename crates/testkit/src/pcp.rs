@@ -24,6 +24,10 @@ impl Pcp {
     ///
     /// When peers are required and it is missing.
     pub fn find() -> Option<Pcp> {
+        if !cfg!(unix) {
+            skip("Performance Co-Pilot is not run from Windows");
+            return None;
+        }
         let named = std::env::var_os("TALLYMON_PCP").map(PathBuf::from);
         let unpacked =
             || std::path::absolute(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/pcp"));

@@ -1,6 +1,5 @@
-//! Reads the output of `atop -P`, and the raw logs that it is printed of: a line for each kind of value and
-//! each
-//! process, with what it grew in the interval.
+//! Reads the output of `atop -P`, and the raw logs that it is printed of: a line for each kind of value
+//! and each process, with what it grew in the interval.
 //!
 //! The growth is added up, so that counters are as raw as those of a live machine. The first sample of a file
 //! has the values since the start of the machine; `RESET` stands before it, and again after a restart.

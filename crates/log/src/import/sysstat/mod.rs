@@ -1,9 +1,8 @@
 //! The binary files of sysstat (`/var/log/sysstat/sa21`), as `sadc` writes them since version 10.0.
 //!
 //! Since 11.7.1 a file describes its own structures: how many fields of which width each has. So files of
-//! other versions
-//! and of machines with another byte order or width are read too. Fields that a newer version appends to a
-//! structure that this one knows keep a counter each, named by their place.
+//! other versions and of machines with another byte order or width are read too. Fields that a newer
+//! version appends to a structure that this one knows keep a counter each, named by their place.
 
 mod activities;
 mod items;

@@ -2,14 +2,11 @@
 //! 11.6).
 //!
 //! These files do not describe their structures: a file only has the version and the length of each. So
-//! their fields
-//! are listed here, and are placed by the rules of C. An activity whose version is that of today has the
-//! structure
-//! of today.
+//! their fields are listed here, and are placed by the rules of C. An activity whose version is that of
+//! today has the structure of today.
 //!
 //! Facts: `sa.h`, `rd_stats.h`, `sadc.c` and `sa_common.c` of sysstat 10.0.0, 10.0.5, 10.2.1, 11.0.0,
-//! 11.2.0, 11.4.0 and
-//! 11.6.1, and `sa_conv.h` of 12.6.1.
+//! 11.2.0, 11.4.0 and 11.6.1, and `sa_conv.h` of 12.6.1.
 
 use tallymon_core::bytes::Bytes;
 use tallymon_core::error::Error;
@@ -31,8 +28,7 @@ pub(super) const RECORD: usize = 48;
 struct Old(u32, u32, u32, &'static str);
 
 /// `Q` has 64 bits, `L` is a `long` of the machine, `I` has 32 bits, and `T` is the text that names an
-/// item. The number
-/// is what its place is a multiple of; all names behind it are of this type.
+/// item. The number is what its place is a multiple of; all names behind it are of this type.
 const STRUCTURES: &[Old] = &[
     Old(1, 0x8a, 0x8b, "Q16 user nice sys idle iowait steal hardirq softirq guest guest_nice"),
     Old(2, 0x8a, 0x8b, "Q16 cswch L16 proc"),
@@ -168,9 +164,8 @@ fn length(width: Width, long: u8) -> usize {
     }
 }
 
-/// The fields of an activity whose structure is that of today: numbers of 64 bits, of the machine's width,
-/// of 32
-/// bits, each width in its order.
+/// The fields of an activity whose structure is that of today: numbers of 64 bits, of the machine's
+/// width, of 32 bits, each width in its order.
 fn as_today(known: &'static Activity, size: usize, long: u8) -> Fields {
     let groups = [(known.longs, Width::Long), (known.words, Width::Word), (known.ints, Width::Int)];
     let mut fields = Fields { known, places: Vec::new(), text_at: 0 };

@@ -1,20 +1,17 @@
 //! The structures of atop's raw logs, by the version of atop.
 //!
 //! A raw log holds memory of the program that wrote it. So the place of a field follows from the fields
-//! before
-//! it, with the rules of C for 64 bits: a number stands at a multiple of its length. The header has the
-//! length of
-//! both structures, and a version is only read if they are what is computed here.
+//! before it, with the rules of C for 64 bits: a number stands at a multiple of its length. The header
+//! has the length of both structures, and a version is only read if they are what is computed here.
 //!
 //! Facts: `photosyst.h`, `netstats.h`, `photoproc.h`, `cgroups.h` and `rawlog.h` of atop 2.4 to 2.13.
 
 use std::collections::HashMap;
 
 /// Each line below a name has a type and the fields that have it; `*N` is a row of so many. A range of
-/// versions
-/// at the end is for fields that not all versions have, such as `2.8-` or `2.6-2.7`. Types: `i` and `f`
-/// have 32
-/// bits, `q` 64, `h` 16, `c` is a byte, `tN` a text of N bytes; others are names of structures.
+/// versions at the end is for fields that not all versions have, such as `2.8-` or `2.6-2.7`. Types: `i`
+/// and `f` have 32 bits, `q` 64, `h` 16, `c` is a byte, `tN` a text of N bytes; others are names of
+/// structures.
 const STRUCTURES: &str = "
 clock
  q most count ticks

@@ -12,9 +12,8 @@ use super::layout::{Layout, Place, Stored};
 pub(super) enum Of {
     /// One line.
     System,
-    /// A line for each of a row: the row, and what says how many there are. Without a number, the first one
-    /// without a
-    /// name ends the row.
+    /// A line for each of a row: the row, and what says how many there are. Without a number, the first
+    /// one without a name ends the row.
     Each(&'static str, &'static str),
     /// A line for each task.
     Task,
@@ -23,8 +22,7 @@ pub(super) enum Of {
 }
 
 /// The kinds of lines: the label, whose they are, and the fields behind the interval. A line ends at the
-/// first
-/// field that the version does not have.
+/// first field that the version does not have.
 ///
 /// | word | prints |
 /// |---|---|

@@ -1,6 +1,5 @@
-//! Reads the raw logs of atop (`atop -w`): a header, and for each sample a record, the compressed memory of
-//! the
-//! machine's values, of those of each task and, since 2.11, of those of control groups.
+//! Reads the raw logs of atop (`atop -w`): a header, and for each sample a record, the compressed memory
+//! of the machine's values, of those of each task and, since 2.11, of those of control groups.
 //!
 //! A sample becomes the lines that `atop -r FILE -P ALL` prints of it, so that both are read alike. Where a
 //! program prints less than its file has, these lines have more.

@@ -182,9 +182,12 @@ fn lines(log: &[u8]) -> (Vec<String>, Vec<String>) {
 }
 
 /// Every atop that is here: what to run it with, and its version. `cargo xtask engines` fetches those of
-/// other
-/// versions of Debian, with the libraries that they need; `TALLYMON_ATOP` names further programs.
+/// other versions of Debian, with the libraries that they need; `TALLYMON_ATOP` names further programs.
 fn programs() -> Vec<(Vec<PathBuf>, Version)> {
+    if !cfg!(unix) {
+        skip("atop is not run from Windows");
+        return Vec::new();
+    }
     let mut commands: Vec<Vec<PathBuf>> = peer("atop").into_iter().map(|atop| vec![atop]).collect();
     let named = std::env::var_os("TALLYMON_ATOP").unwrap_or_default();
     commands.extend(std::env::split_paths(&named).filter(|path| path.is_file()).map(|path| vec![path]));
