@@ -1,5 +1,7 @@
 //! `tally man`: manual pages, from the same table as the help.
 
+#[cfg(test)]
+mod reference_tests;
 mod roff;
 
 use std::io::Write;
