@@ -64,8 +64,10 @@ pub struct ProcessHistory {
     newest: Vec<ProcessRow>,
     newest_time: Option<FileTime>,
     past: Past,
-    /// The names of the newest second, to share them with the next one.
-    names: HashMap<InstanceKey, Arc<str>>,
+    /// Names, to share them with later seconds, each with the second that had it last.
+    names: HashMap<InstanceKey, (Arc<str>, u64)>,
+    /// Number of the newest second.
+    round: u64,
 }
 
 impl ProcessHistory {
@@ -79,7 +81,12 @@ impl ProcessHistory {
     pub fn take(&mut self, time: FileTime, query: &Query, keeps: bool) {
         let mut rows: Vec<ProcessRow> = Vec::with_capacity(self.newest.len());
         let mut positions: HashMap<&InstanceKey, usize> = HashMap::with_capacity(self.newest.len());
-        let mut names = HashMap::with_capacity(self.names.len());
+        // Each counter has all instances, in the same order: the next one is nearly always where it is
+        // expected.
+        let mut keys: Vec<&InstanceKey> = Vec::with_capacity(self.newest.len());
+        let mut expected = 0usize;
+        self.round = self.round.saturating_add(1);
+        let (names, round) = (&mut self.names, self.round);
         query.for_each(|value| {
             let Some(key) = value.instance.filter(|key| !is_sum(key)) else { return };
             let Some((metric, _, _)) =
@@ -91,17 +98,23 @@ impl ProcessHistory {
             if matches!(&value.cell.value, Err(NoValue::NoInstance | NoValue::NoData(Absence::Vanished))) {
                 return;
             }
-            let position = *positions.entry(key).or_insert_with(|| {
-                let name = self.names.get(key).cloned().unwrap_or_else(|| key.to_string().into());
-                names.insert(key.clone(), Arc::clone(&name));
-                rows.push(ProcessRow::of(name, value.identity));
+            let is_expected = keys.get(expected).is_some_and(|known| *known == key);
+            let found = if is_expected { Some(expected) } else { positions.get(key).copied() };
+            let position = found.unwrap_or_else(|| {
+                positions.insert(key, rows.len());
+                keys.push(key);
+                rows.push(ProcessRow::of(name_of(names, key, round), value.identity));
                 rows.len().saturating_sub(1)
             });
+            expected = position.saturating_add(1);
             if let Some(row) = rows.get_mut(position) {
                 row.set(*metric, value.cell.value.as_ref().ok().and_then(Value::as_f64));
             }
         });
-        self.names = names;
+        // Most names stay; those of processes that ended go now and then.
+        if self.names.len() > rows.len().saturating_mul(2).saturating_add(64) {
+            self.names.retain(|_, (_, last)| *last == round);
+        }
         self.newest = rows;
         self.newest_time = Some(time);
         if keeps {
@@ -149,6 +162,17 @@ impl ProcessHistory {
     pub fn bytes(&self) -> usize {
         self.past.bytes()
     }
+}
+
+/// The name of an instance, from an earlier second where one had it.
+fn name_of(names: &mut HashMap<InstanceKey, (Arc<str>, u64)>, key: &InstanceKey, round: u64) -> Arc<str> {
+    if let Some((name, last)) = names.get_mut(key) {
+        *last = round;
+        return Arc::clone(name);
+    }
+    let name: Arc<str> = key.to_string().into();
+    names.insert(key.clone(), (Arc::clone(&name), round));
+    name
 }
 
 impl ProcessRow {
