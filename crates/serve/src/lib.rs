@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `connection`, `gate`, `login` | limits of connections; token, host and origin of requests; the password |
 //! | `route`, `parameters`, `http` | which address does what; its parameters; its answer |
-//! | `hub`, `machines`, `live`, `live_state`, `log_host` | what can be looked at: live machines with their history, and logs |
+//! | `hub`, `machines`, `live`, `live_state` | what can be looked at: live machines with their history |
+//! | `log_host` | and logs |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
 //! | `findings` | what `tally analyze` finds, as marks on the time axis |

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tallymon::clock::now;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
-use tallymon::log::Wanted;
+use tallymon::log::{ReadOptions, Wanted};
 use tallymon::registry::Roots;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -466,26 +466,10 @@ impl Service {
                 };
                 Ok(chart.json())
             }
-            "/api/v1/findings" => {
-                let options = while_wanted(self.hub.options(), wanted);
-                match host()? {
-                    Host::Live(live) => live.findings(&self.uploads, &options, language),
-                    Host::Log(log, part) => log.findings(part.as_deref(), &options, language),
-                }
-            }
-            "/api/v1/gaps" => {
-                let log = self.hub.log(parameters.needed("host")?)?;
-                log.gaps(&while_wanted(self.hub.options(), wanted))
+            "/api/v1/findings" | "/api/v1/gaps" | "/api/v1/compare" => {
+                self.look_through(name, parameters, &while_wanted(self.hub.options(), wanted))
             }
             "/api/v1/rows" => self.rows(parameters),
-            "/api/v1/compare" => {
-                let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
-                let logs = [self.hub.log(first)?, self.hub.log(second)?];
-                let beside: Vec<_> =
-                    parameters.all("beside").map(|id| self.hub.log(id)).collect::<Result<_, _>>()?;
-                let options = while_wanted(self.hub.options(), wanted);
-                convert::differences([&logs[0], &logs[1]], &beside, &options, parameters)
-            }
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {
                 Host::Live(live) => Ok(live.providers().json(&live.info(language, false)?, true)),
@@ -511,6 +495,29 @@ impl Service {
             }
             "/api/v1/contributors" => contributors(&host()?, parameters),
             _ => Err(Refused::not_found("no such address; /api/v1/openapi.json describes the interface")),
+        }
+    }
+
+    /// Looks through whole logs, as long as the options say that it is wanted.
+    fn look_through(
+        &self,
+        name: &str,
+        parameters: &Parameters,
+        options: &ReadOptions,
+    ) -> Result<Value, Refused> {
+        match name {
+            "/api/v1/findings" => match self.hub.host(parameters.text("host"))? {
+                Host::Live(live) => live.findings(&self.uploads, options, parameters.language()),
+                Host::Log(log, part) => log.findings(part.as_deref(), options, parameters.language()),
+            },
+            "/api/v1/gaps" => self.hub.log(parameters.needed("host")?)?.gaps(options),
+            _ => {
+                let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
+                let logs = [self.hub.log(first)?, self.hub.log(second)?];
+                let beside: Vec<_> =
+                    parameters.all("beside").map(|id| self.hub.log(id)).collect::<Result<_, _>>()?;
+                convert::differences([&logs[0], &logs[1]], &beside, options, parameters)
+            }
         }
     }
 

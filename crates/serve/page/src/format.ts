@@ -8,18 +8,26 @@ const locale = () => ({ en: "en-US", ko: "ko-KR", ja: "ja-JP", ru: "ru-RU" })[la
 /** How numbers are written: as in the language, or in a way that is chosen. */
 export const NUMBER_FORMS = ["auto", "1,234.5", "1.234,5", "1 234,5", "1234.5"] as const;
 export const numberForm = signal(NUMBER_FORMS.find((one) => one === remembered("numbers")) ?? "auto");
-const FORM_LOCALES: Record<string, string> = { "1,234.5": "en-US", "1.234,5": "de-DE", "1 234,5": "ru-RU", "1234.5": "en-US" };
+/** What is between thousands, and before a fraction: of the languages, and of the forms. */
+const SIGNS: Record<string, [string, string]> = {
+  en: [",", "."], ko: [",", "."], ja: [",", "."], ru: ["\u00a0", ","], "1,234.5": [",", "."], "1.234,5": [".", ","], "1 234,5": ["\u00a0", ","], "1234.5": ["", "."],
+};
 
-const formats = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
+const formats = new Map<string, Intl.DateTimeFormat>();
 /** A format that is made once: making one takes far longer than using it. */
-function formatOf<T extends Intl.NumberFormat | Intl.DateTimeFormat>(name: string, make: () => T): T {
-  let known = formats.get(name) as T | undefined;
+function formatOf(name: string, make: () => Intl.DateTimeFormat): Intl.DateTimeFormat {
+  let known = formats.get(name);
   if (!known) formats.set(name, known = make());
   return known;
 }
-const rounded = (value: number, digits: number) => (
-  formatOf(`${lang.value} ${numberForm.value}`, () => new Intl.NumberFormat(FORM_LOCALES[numberForm.value] ?? locale(),
-    { maximumFractionDigits: 3, useGrouping: numberForm.value !== "1234.5" })).format(Number(value.toFixed(digits))));
+/** Written by hand: making an Intl.NumberFormat takes longer than the rest of the first chart's numbers. */
+function rounded(value: number, digits: number): string {
+  const [between, point] = SIGNS[numberForm.value === "auto" ? lang.value : numberForm.value];
+  const [whole, fraction] = value.toFixed(digits).split(".");
+  const kept = fraction?.replace(/0+$/, "");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, between);
+  return kept ? `${grouped}${point}${kept}` : grouped === "-0" ? "0" : grouped;
+}
 
 /** A number with four significant digits, or all digits before the point. */
 export function number(value: number | null | undefined): string {

@@ -17,7 +17,9 @@ const TITLES: Record<FleetColumn, Word> = {
   pressure: "pressure", queue: "queue", age: "age", clock: "clockWord",
 };
 const SHARES: FleetColumn[] = ["processor", "memory", "disk", "pressure"];
-const names = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+/** Made when it is needed: that takes milliseconds which the first chart would wait for. */
+let names: Intl.Collator | null = null;
+const byNameOf = (one: FleetHost, other: FleetHost) => (names ??= new Intl.Collator(undefined, { numeric: true, sensitivity: "base" })).compare(one.name, other.name);
 
 /** The largest share of the time in which tasks waited; pages a second where that is not known. */
 const waits = ({ pressure }: FleetHost) => pressure.reduce((most, one) => (one === null ? most : Math.max(most ?? 0, one)), null);
@@ -36,7 +38,7 @@ function sorted(all: FleetHost[]): FleetHost[] {
   const turn = back ? -1 : 1;
   return [...all].sort((one, other) => {
     const [left, right] = [sortable(one, by), sortable(other, by)];
-    const byName = names.compare(one.name, other.name);
+    const byName = byNameOf(one, other);
     if (by === "name") return turn * byName;
     if (left === null || right === null) return left === right ? byName : left === null ? 1 : -1;
     return turn * (right - left) || byName;

@@ -71,13 +71,16 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
     try {
       const [from, to] = wanted.range ?? [live ? Date.now() - wanted.span * 1000 : null, null];
       const asked = { host: wanted.host, path: wanted.paths, from, to, points: wanted.points };
-      const chart = firstChart(wanted, live) ?? await get<Chart>("query", asked, signal);
+      const came = firstChart(wanted, live);
+      const chart = came ?? await get<Chart>("query", asked, signal);
       if (signal.aborted) return;
       data.value = take(chart);
       connection.value = "there";
       trouble.value = null;
       if (!live) return;
       if (chart.decimated) { await pause(2000, signal); continue; }
+      // The picture of what came with the page does not wait for the stream.
+      if (came) await pause(0, signal);
       await rows(wanted, Math.max(0, (chart.next ?? 1) - 1), signal);
       await pause(1000, signal);
     } catch (error) {

@@ -16,6 +16,8 @@ export class Raster {
   /** Of the line that is drawn: the smallest and the largest y in each column. */
   private readonly low: Float32Array;
   private readonly high: Float32Array;
+  /** It is as it was made: nothing was drawn. */
+  private isClear = true;
 
   constructor(readonly width: number, readonly height: number) {
     this.image = new ImageData(width, height);
@@ -26,6 +28,7 @@ export class Raster {
 
   /** Removes what is in some columns. */
   clear(from: number, to: number): void {
+    if (this.isClear) { this.isClear = false; return; }
     if (from === 0 && to === this.width) { this.pixels.fill(0); return; }
     for (let start = from; start < this.pixels.length; start += this.width) this.pixels.fill(0, start, start + to - from);
   }
