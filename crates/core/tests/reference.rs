@@ -1,6 +1,8 @@
 //! Writes the pages of counter types and of reasons for missing values with `TALLYMON_BLESS=1`, and compares
 //! them.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
+
 use std::fmt::Write as _;
 use std::path::Path;
 
