@@ -41,8 +41,8 @@ impl Seal {
         Some(Seal { ours: theirs, theirs: ours })
     }
 
-    /// Encrypts the bytes from `begin` to `end` of a message, and adds its signature, which is made of the whole
-    /// message as it was.
+    /// Encrypts the bytes from `begin` to `end` of a message, and adds its signature, which is made of the
+    /// whole message as it was.
     pub(super) fn close(&mut self, message: &mut Vec<u8>, begin: usize, end: usize) {
         let plain = message.clone();
         let signature = self.ours.protect(&plain, message.get_mut(begin..end).unwrap_or_default());

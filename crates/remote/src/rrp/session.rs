@@ -271,8 +271,8 @@ fn begin_login(login: &PasswordLogin) -> NtlmAuthenticator {
     })
 }
 
-/// The flags of NTLM without which nothing can be sealed as it is here: signatures, sealing, session security of
-/// the second kind, keys of 128 bits, and a key that the client chooses.
+/// The flags of NTLM without which nothing can be sealed as it is here: signatures, sealing, session security
+/// of the second kind, keys of 128 bits, and a key that the client chooses.
 const SEALS: u32 = 0x10 | 0x20 | 0x0008_0000 | 0x2000_0000 | 0x4000_0000;
 
 /// Whether the answer to the begin of a login allows sealing.
@@ -282,8 +282,8 @@ fn allows_seal(challenge: &[u8]) -> bool {
 }
 
 impl Pipe {
-    /// Binds with a login of its own, so that calls and answers are sealed. A server that takes none of these gets
-    /// a pipe without, as from Windows; SMB signs what it says.
+    /// Binds with a login of its own, so that calls and answers are sealed. A server that takes none of these
+    /// gets a pipe without, as from Windows; SMB signs what it says.
     async fn bind_sealed(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
         match self.try_seal(login).await {
             Err(Failed::Rpc(RpcError::Refused(_) | RpcError::Fault(_) | RpcError::NoLogin)) => {
