@@ -20,7 +20,7 @@
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
 //! | `clr-stress [--runs N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
-//! | `engines` | newer receivers of metrics (Prometheus 3, VictoriaMetrics) and other versions of atop, fetched, and the tests with them |
+//! | `engines` | Prometheus 3, VictoriaMetrics and other versions of atop, fetched, and the tests with them |
 //! | `samba` | the Samba of a later Debian, fetched, and the tests of other machines with it; needs root |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |
 //! | `bench --compare REV [--turns N] [--instructions] [JOB...]` | another revision and these files, in turns |
@@ -125,7 +125,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "engines",
-        summary: "newer receivers of metrics and other versions of atop, fetched from Debian, and the tests with them",
+        summary: "Prometheus 3, VictoriaMetrics and other versions of atop, fetched, and the tests with them",
         run: engines::run,
     },
     Task {
