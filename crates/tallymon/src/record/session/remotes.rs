@@ -128,11 +128,8 @@ impl Remotes {
 
     /// Takes what the hosts have answered, and waits a while for those that have not.
     pub(super) fn gather(&mut self, interval: Duration) {
-        let grace = if std::mem::replace(&mut self.has_begun, true) {
-            patience(interval)
-        } else {
-            FIRST_GRACE
-        };
+        let grace =
+            if std::mem::replace(&mut self.has_begun, true) { patience(interval) } else { FIRST_GRACE };
         let begin = Instant::now();
         // What came between two records is taken without waiting.
         while let Ok(report) = self.reports.try_recv() {
