@@ -113,6 +113,7 @@ pub(crate) fn pcp() -> Result<(), String> {
         return Ok(());
     }
     unpack(&folder, None, &PCP)?;
+    keep_links_inside(&folder, &folder)?;
     // Its settings have absolute paths, and a user that the package would make.
     let settings = folder.join("etc/pcp.conf");
     let text = fs::read_to_string(&settings).map_err(|error| format!("{}: {error}", settings.display()))?;
@@ -133,7 +134,29 @@ pub(crate) fn pcp() -> Result<(), String> {
     let mut rebuild = Command::new("./Rebuild");
     rebuild.arg("-s").current_dir(&names);
     rebuild.env("PCP_DIR", &folder).env("PCP_CONF", &settings);
-    execute(rebuild.env("LD_LIBRARY_PATH", folder.join("usr/lib/x86_64-linux-gnu")))
+    // Its own libraries are beside those of the system's kind of processor.
+    let libraries = format!("{0}/usr/lib:{0}/usr/lib/x86_64-linux-gnu", folder.display());
+    execute(rebuild.env("LD_LIBRARY_PATH", libraries))
+}
+
+/// Turns links to files of an installed package into links to the unpacked ones.
+fn keep_links_inside(root: &Path, folder: &Path) -> Result<(), String> {
+    let failed = |path: &Path| format!("{}: ", path.display());
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder) + &error.to_string())?.flatten() {
+        let path = entry.path();
+        let kind = entry.file_type().map_err(|error| failed(&path) + &error.to_string())?;
+        if kind.is_dir() {
+            keep_links_inside(root, &path)?;
+            continue;
+        }
+        let target = fs::read_link(&path).ok().filter(|target| kind.is_symlink() && target.is_absolute());
+        let inside = target.map(|target| root.join(target.strip_prefix("/").unwrap_or(&target)));
+        if let Some(inside) = inside.filter(|inside| inside.exists()) {
+            let renewed = fs::remove_file(&path).and_then(|()| std::os::unix::fs::symlink(&inside, &path));
+            renewed.map_err(|error| failed(&path) + &error.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a path in the settings is one of the packages.
