@@ -135,7 +135,8 @@ pub(crate) fn pcp() -> Result<(), String> {
     rebuild.arg("-s").current_dir(&names);
     rebuild.env("PCP_DIR", &folder).env("PCP_CONF", &settings);
     // Its own libraries are beside those of the system's kind of processor.
-    let libraries = format!("{0}/usr/lib:{0}/usr/lib/x86_64-linux-gnu", folder.display());
+    let kind = std::env::consts::ARCH;
+    let libraries = format!("{0}/usr/lib:{0}/usr/lib/{kind}-linux-gnu", folder.display());
     execute(rebuild.env("LD_LIBRARY_PATH", libraries))
 }
 

@@ -1,8 +1,8 @@
 //! `cargo xtask samba`: the Samba of a later Debian, and the tests of other machines with it.
 //!
 //! `debootstrap` makes the system in a folder beside the peers of other tests, and nothing is installed. The
-//! programs run in it as root with the folder of temporary files, `/proc` and `/dev` of this system, which only
-//! they see there.
+//! programs run in it as root with the folder of temporary files, `/proc` and `/dev` of this system, which
+//! only they see there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

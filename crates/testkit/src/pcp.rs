@@ -60,7 +60,8 @@ impl Pcp {
         let mut command = Command::new(self.path(path));
         if let Some(root) = &self.root {
             command.env("PCP_DIR", root).env("PCP_CONF", root.join("etc/pcp.conf"));
-            let libraries = format!("{0}/usr/lib:{0}/usr/lib/x86_64-linux-gnu", root.display());
+            let kind = std::env::consts::ARCH;
+            let libraries = format!("{0}/usr/lib:{0}/usr/lib/{kind}-linux-gnu", root.display());
             command.env("LD_LIBRARY_PATH", libraries);
         }
         command

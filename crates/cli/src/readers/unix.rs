@@ -18,7 +18,8 @@ impl Readers {
     ///
     /// There is no such group, or nobody can say so.
     pub(crate) fn of_group(name: &str) -> Result<Readers, Failure> {
-        if let Ok(number) = name.parse() {
+        // The largest number is no group: it means "as it was".
+        if let Some(number) = name.parse().ok().filter(|number| *number != u32::MAX) {
             return Ok(Readers(number));
         }
         // It also knows groups of a domain.

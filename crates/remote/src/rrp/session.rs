@@ -8,6 +8,7 @@ use std::time::Duration;
 use smb2::auth::ntlm::{NtlmAuthenticator, NtlmCredentials};
 use smb2::client::{Connection, Session as Login};
 use smb2::crypto::encryption::Cipher;
+use smb2::msg::close::CloseRequest;
 use smb2::msg::create::{CreateDisposition, CreateRequest, CreateResponse, ImpersonationLevel, ShareAccess};
 use smb2::msg::read::{ReadRequest, ReadResponse, SMB2_CHANNEL_NONE};
 use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
@@ -287,11 +288,19 @@ impl Pipe {
     async fn bind_sealed(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
         match self.try_seal(login).await {
             Err(Failed::Rpc(RpcError::Refused(_) | RpcError::Fault(_) | RpcError::NoLogin)) => {
+                self.close().await?;
                 self.file = open_pipe(&self.connection, self.tree).await?;
                 self.bind().await
             }
             bound => bound,
         }
+    }
+
+    /// Closes the pipe. A server that has closed it already says so, which is no fault.
+    async fn close(&self) -> Result<(), Failed> {
+        let request = CloseRequest { flags: 0, file_id: self.file };
+        self.connection.execute(Command::Close, &request, Some(self.tree)).await?;
+        Ok(())
     }
 
     async fn try_seal(&mut self, login: &PasswordLogin) -> Result<(), Failed> {

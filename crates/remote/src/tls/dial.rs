@@ -218,11 +218,7 @@ impl Shared {
                 (SourceErrorKind::BadData, words)
             }
             Some(error) => (SourceErrorKind::Unreachable, format!("TLS: {error}")),
-            None if is_closed(error) => {
-                let words =
-                    "the host closed the connection: it ended, has too many, or has revoked this machine";
-                (SourceErrorKind::Unreachable, words.to_string())
-            }
+            None if is_closed(error) => (SourceErrorKind::Unreachable, CLOSED.to_string()),
             None => (SourceErrorKind::Unreachable, format!("no connection: {error}")),
         }
     }

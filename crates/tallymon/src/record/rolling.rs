@@ -211,8 +211,10 @@ impl RollingRecorder {
         let Some(words) = trouble else { return written };
         let words = format!("{}: {words}; the next log begins", segment.recorder.path().display());
         self.troubles.push(words);
-        // It is not completed: what is left of it stays as it is.
-        self.end_segment();
+        // It is not completed: what is left of it stays as it is, and what waited for room is gone.
+        if let Some(mut old) = self.end_segment() {
+            self.before.1 = self.before.1.saturating_add(old.held());
+        }
         self.open()?;
         match &mut self.current {
             Some(segment) => segment.recorder.record_all(time, minutes, own, others),
