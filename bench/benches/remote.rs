@@ -1,8 +1,8 @@
 //! What a block of another machine costs: over ssh, TLS and SMB, beside this machine itself and impacket, and
 //! what 500 hosts a second cost their reader.
 //!
-//! `cargo xtask bench remote`; one more word selects a part: `blocks`, `rows`, `hosts`, `peers`. All servers are
-//! here, with ports, keys and folders of their own, and end with the benchmark. sshd and smbd need root.
+//! `cargo xtask bench remote`; one more word selects a part: `blocks`, `rows`, `hosts`, `peers`. All servers
+//! are here, with ports, keys and folders of their own, and end with the benchmark. sshd and smbd need root.
 
 #[path = "remote/blocks.rs"]
 mod blocks;

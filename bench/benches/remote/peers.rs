@@ -1,5 +1,5 @@
-//! The counters of processors, memory and network, read over a connection and stored each second: by this program
-//! over TLS, by pmcd and pmlogger, and by node_exporter and Prometheus.
+//! The counters of processors, memory and network, read over a connection and stored each second: by this
+//! program over TLS, by pmcd and pmlogger, and by node_exporter and Prometheus.
 
 use std::fs;
 use std::path::Path;
@@ -114,7 +114,8 @@ fn prometheus(net: &Net) {
     let page = get(&format!("127.0.0.1:{port}"), "/metrics");
     let values = page.lines().filter(|line| line.starts_with("node_")).count();
     let jobs = format!(
-        "global:\n  scrape_interval: 1s\nscrape_configs:\n  - job_name: node\n    static_configs:\n      - targets: ['127.0.0.1:{port}']\n"
+        "global:\n  scrape_interval: 1s\nscrape_configs:\n  - job_name: node\n    static_configs:\n\
+         \x20     - targets: ['127.0.0.1:{port}']\n"
     );
     let settings = net.file("prometheus.yml", &jobs, 0o644);
     let mut command = Command::new(engine);

@@ -14,8 +14,8 @@ use tallymon_core::flow::{Absence, Cell, NoValue, PartialSum, Value};
 use crate::query::Reading;
 use crate::rows::HostReadings;
 
-/// How long a row of several hosts waits for those that have not answered: a second, and less than its interval.
-/// A later answer is in the next row.
+/// How long a row of several hosts waits for those that have not answered: a second, and less than its
+/// interval. A later answer is in the next row.
 pub fn patience(interval: Duration) -> Duration {
     Duration::from_secs(1).min(interval / 10 * 9)
 }

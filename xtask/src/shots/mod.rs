@@ -1,7 +1,7 @@
 //! `cargo xtask shots`: pictures of the program in a terminal, for the README.
 //!
-//! The program runs in tmux. The task types keys, reads the screen with its colours, and draws it as SVG. A film
-//! is all screens of a run in one file, which browsers and GitHub show one after the other.
+//! The program runs in tmux. The task types keys, reads the screen with its colours, and draws it as SVG. A
+//! film is all screens of a run in one file, which browsers and GitHub show one after the other.
 //! With `rsvg-convert` on the path, it also writes each picture as PNG to `target/shots`, to look at.
 
 use std::fs;
@@ -164,7 +164,8 @@ fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
     Some((child, profile.to_string_lossy().into_owned()))
 }
 
-/// Runs the program in a terminal, types, and reads its screens with colours, each with the seconds that it stays.
+/// Runs the program in a terminal, types, and reads its screens with colours, each with the seconds that it
+/// stays.
 fn take(shot: &Shot, script: &Path, alone: bool) -> Result<Vec<(String, f64)>, String> {
     // For root only; others see all processes of the machine.
     let namespace = ["--pid", "--fork", "--mount-proc", "--kill-child"];

@@ -610,8 +610,8 @@ impl CounterType {
         matches!(self.denominator(), Denominator::Base | Denominator::BaseAndPerfFrequency)
     }
 
-    /// Whether the next definition may be its base: it [must](CounterType::needs_base), or it may have the number
-    /// of resources, see [`CounterType::multi`].
+    /// Whether the next definition may be its base: it [must](CounterType::needs_base), or it may have the
+    /// number of resources, see [`CounterType::multi`].
     pub fn takes_base(self) -> bool {
         self.needs_base() || self.multi()
     }
