@@ -27,7 +27,8 @@ pub(crate) fn host_row(row: &HostRow) -> Value {
         HostState::Opening => ("opening", None),
         HostState::Live => ("live", None),
         HostState::Late(_) => ("late", None),
-        HostState::Failed { retry, .. } => ("failed", *retry),
+        // While it is tried again there is nothing left to wait for.
+        HostState::Failed { retry, .. } => ("failed", retry.filter(|left| !left.is_zero())),
     };
     let load = row.load.clone().unwrap_or_default();
     let clock = row.clock.map(|clock| {
@@ -315,4 +316,22 @@ pub(crate) fn clock(summary: &LogSummary) -> Value {
         "zone": (!clock.is_zone_unknown()).then(|| visible(&zone)),
         "changes": changes.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_tried_again_now_has_no_time_until_then() {
+        let shown = |retry| {
+            let state = HostState::Failed { why: "gone".into(), retry };
+            let row = HostRow { name: "db1".into(), place: 0, state, age: None, clock: None, load: None };
+            host_row(&row)["retry"].clone()
+        };
+        assert_eq!(shown(Some(Duration::ZERO)), Value::Null);
+        assert_eq!(shown(Some(Duration::from_secs(2))), json!(2.0));
+    }
 }

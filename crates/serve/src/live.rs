@@ -1,8 +1,8 @@
 //! This machine: one sampler, one query and one history for everybody who looks.
 //!
-//! A thread samples at a fixed interval what somebody has asked for and the overview, whether or not anybody
-//! is connected: a page that comes back finds no hole. A path that nobody has asked for for a while is
-//! dropped.
+//! A thread samples at a fixed interval what somebody has asked for, whether or not anybody is connected: a
+//! page that comes back finds no hole. A path that nobody has asked for for a while is dropped, and so is the
+//! overview of one of several machines; that of the only machine is sampled always.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -119,8 +119,10 @@ impl Live {
         };
         state.listener.want(state.query.request());
         if is_alone {
-            // A counter that this machine does not have is refused when the page asks for it.
-            let _ = usual.iter().try_for_each(|path| state.want(path));
+            for path in usual {
+                // A counter that this machine does not have is left out of the first chart, see `usual`.
+                let _ = state.want(path);
+            }
             state.entries.values_mut().for_each(|entry| entry.is_kept = true);
         }
         let live = Arc::new(Live {
@@ -180,7 +182,9 @@ impl Live {
                 // A program may have published the object since the names were read.
                 Err(_) if renewed.is_none() => {
                     drop(state);
-                    let fresh = self.ask_info(self.state().query.names().locale())?;
+                    // A lock of its own statement: nobody waits for it as long as the source is asked.
+                    let locale = self.state().query.names().locale();
+                    let fresh = self.ask_info(locale)?;
                     state = self.state();
                     state.renew(fresh);
                     renewed = Some(());
@@ -190,6 +194,18 @@ impl Live {
             }
         }
         Ok(())
+    }
+
+    /// Those of the counters of the first chart that this machine has.
+    pub(crate) fn usual<'p>(&self, usual: &'p [String]) -> Vec<&'p str> {
+        let mut state = self.state();
+        usual.iter().map(String::as_str).filter(|path| state.has(path)).collect()
+    }
+
+    /// Whether all of some paths are sampled already, so that [`Live::want`] asks the source nothing.
+    pub(crate) fn samples(&self, paths: &[&str]) -> bool {
+        let state = self.state();
+        paths.iter().all(|path| state.entries.contains_key(*path))
     }
 
     /// The rows of some paths in a range of time.
@@ -359,7 +375,7 @@ impl Live {
     pub(crate) fn readings(&self, path: &str) -> Result<Vec<Reading>, Refused> {
         self.want(&[path])?;
         let state = self.state();
-        let handle = state.entries.get(path).map(|entry| entry.handle);
+        let handle = state.entries.get(path).and_then(|entry| entry.handle);
         Ok(handle.map_or_else(Vec::new, |handle| state.query.readings_if(|value| value.handle == handle)))
     }
 
@@ -467,3 +483,7 @@ fn sample(live: &Weak<Live>, mut sampler: Sampler, interval: Duration) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

@@ -60,7 +60,8 @@ impl std::fmt::Debug for State {
 /// A path that somebody has asked for.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(crate) handle: CounterHandle,
+    /// `None` if the source has it no longer.
+    pub(crate) handle: Option<CounterHandle>,
     pub(crate) asked: Instant,
     /// It is never dropped.
     pub(crate) is_kept: bool,
@@ -93,6 +94,15 @@ impl Demand {
         }
     }
 
+    /// Wants this from now on in place of what it wanted before.
+    fn renew(&mut self, wanted: Request) {
+        self.wanted = wanted;
+        if self.is_on() {
+            self.listener.want(self.wanted.clone());
+            self.listener.prime();
+        }
+    }
+
     /// Ends it when nobody has asked for a while.
     pub(crate) fn rest(&mut self) {
         if !self.is_always && self.asked.is_some_and(|asked| asked.elapsed() > FORGOTTEN) {
@@ -111,7 +121,26 @@ impl Demand {
     }
 }
 
+/// Queries for the counters and the processes of an overview, and what both want.
+fn overview_queries(info: &SourceInfo) -> (Query, Query, Request) {
+    let (mut counters, mut processes) = (Query::over(info.clone()), Query::over(info.clone()));
+    // It adds the paths; the overview that has the history stays.
+    let _ = Overview::new(0, &mut counters, &mut processes);
+    let wanted = counters.request();
+    let wanted = wanted.union(&processes.request()).unwrap_or(wanted);
+    (counters, processes, wanted)
+}
+
 impl State {
+    /// Whether the source has a path.
+    pub(crate) fn has(&mut self, path: &str) -> bool {
+        self.entries.contains_key(path)
+            || self.query.add(path).is_ok_and(|handle| {
+                self.query.remove(handle);
+                true
+            })
+    }
+
     pub(crate) fn want(&mut self, path: &str) -> Result<(), Refused> {
         if let Some(entry) = self.entries.get_mut(path) {
             entry.asked = Instant::now();
@@ -130,7 +159,7 @@ impl State {
         self.monitor.expect(path);
         self.entries.insert(
             path.to_string(),
-            Entry { handle, asked: Instant::now(), is_kept: false, paths: HashSet::new() },
+            Entry { handle: Some(handle), asked: Instant::now(), is_kept: false, paths: HashSet::new() },
         );
         self.listener.want(self.query.request());
         // Rates need two samples: the first one now, the second one with the next row.
@@ -157,7 +186,9 @@ impl State {
             .collect();
         for path in &gone {
             if let Some(entry) = self.entries.remove(path) {
-                self.query.remove(entry.handle);
+                if let Some(handle) = entry.handle {
+                    self.query.remove(handle);
+                }
                 self.monitor.remove_asked(path);
             }
         }
@@ -168,11 +199,18 @@ impl State {
 
     /// Uses names and objects that were read anew. The history stays.
     pub(crate) fn renew(&mut self, info: SourceInfo) {
+        let wanted;
+        (self.counters, self.processes, wanted) = overview_queries(&info);
+        self.overview_demand.renew(wanted);
+        self.summary_counters = Query::over(info.clone());
+        // It adds the paths, too; the one that has the newest load stays.
+        let _ = HostSummary::new(&mut self.summary_counters);
+        self.summary_demand.renew(self.summary_counters.request());
+        self.providers.renew(info.clone());
         let mut query = Query::over(info);
         for (path, entry) in &mut self.entries {
-            if let Ok(handle) = query.add(path) {
-                entry.handle = handle;
-            }
+            // A handle of the query before would be that of another path.
+            entry.handle = query.add(path).ok();
         }
         for (object, counter) in self.monitor.top.counters() {
             watch_top(&mut query, object, counter);
@@ -242,7 +280,7 @@ impl State {
             entry.paths.clear();
         }
         let mut of: HashMap<CounterHandle, &mut Entry> =
-            self.entries.values_mut().map(|entry| (entry.handle, entry)).collect();
+            self.entries.values_mut().filter_map(|entry| Some((entry.handle?, entry))).collect();
         for reading in readings {
             if let Some(entry) = of.get_mut(&reading.handle) {
                 entry.paths.insert(reading.path.clone());

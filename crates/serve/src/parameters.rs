@@ -11,7 +11,7 @@ use crate::http::Refused;
 const MOST: usize = 600;
 
 /// The parameters of a request, in their order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {

@@ -33,6 +33,17 @@ impl ProviderWatch {
         ProviderWatch { query, listener, nothing, reports_health, asked: None }
     }
 
+    /// Uses objects that were read anew.
+    pub(crate) fn renew(&mut self, info: SourceInfo) {
+        let mut query = Query::over(info);
+        self.reports_health = query.add(PROVIDERS_PATH).is_ok();
+        self.query = query;
+        if self.asked.is_some() {
+            self.listener.want(self.query.request());
+            self.listener.prime();
+        }
+    }
+
     /// The newest state; until its first sample is there, it is pending.
     pub(crate) fn ask(&mut self) -> ProviderList {
         if self.reports_health && self.asked.replace(Instant::now()).is_none() {

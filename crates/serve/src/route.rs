@@ -258,7 +258,7 @@ impl Service {
         if machines.len() > 1 {
             first["fleet"] = self.fleet();
         } else if let Some(live) = machines.first().and_then(|machine| machine.live().ok()) {
-            let usual: Vec<&str> = self.usual.iter().map(String::as_str).collect();
+            let usual = live.usual(&self.usual);
             let from = FileTime(now().0.saturating_sub(FIRST_SPAN.as_nanos() as u64 / 100));
             let range = Range { from: Some(from), to: None, points: FIRST_POINTS };
             first["usual"] = json!(usual);
@@ -411,8 +411,14 @@ impl Service {
         asked: &HeaderMap,
     ) -> Result<Response<Answer>, Refused> {
         // What is known at once does not wait for what has to be read.
-        let is_short =
-            matches!(name.as_str(), "/api/v1/hosts" | "/api/v1/fleet" | "/api/v1/logs" | "/api/v1/rows");
+        let is_short = match name.as_str() {
+            "/api/v1/hosts" | "/api/v1/fleet" | "/api/v1/logs" => true,
+            "/api/v1/rows" => {
+                let (service, asked) = (Arc::clone(self), parameters.clone());
+                room::apart(move |_| Ok(service.has_rows(&asked))).await?
+            }
+            _ => false,
+        };
         // Looking through a large log takes long, and nobody else should wait for that.
         let room = match name.as_str() {
             "/api/v1/findings" => &self.analyses,
@@ -452,7 +458,7 @@ impl Service {
             "/api/v1/usual" => {
                 let usual: Vec<&str> = self.usual.iter().map(String::as_str).collect();
                 match host()? {
-                    Host::Live(_) => Ok(json!(usual)),
+                    Host::Live(live) => Ok(json!(live.usual(&self.usual))),
                     Host::Log(log, part) => Ok(json!(log.usual(part.as_deref(), &usual)?)),
                 }
             }
@@ -534,6 +540,13 @@ impl Service {
 
     fn logs(&self) -> Value {
         self.hub.logs().iter().map(|(id, log)| log.json(id)).collect()
+    }
+
+    /// Whether rows are there at once: for a path that is not sampled yet the source may be asked, which
+    /// waits.
+    fn has_rows(&self, parameters: &Parameters) -> bool {
+        let live = self.hub.live(parameters.text("host"));
+        live.is_ok_and(|live| paths(parameters).is_ok_and(|paths| live.samples(&paths)))
     }
 
     /// Rows of the live machine for a page that does not hold a stream.

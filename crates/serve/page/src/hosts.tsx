@@ -1,10 +1,10 @@
 // All live machines: how each answers, and its load. One that is late or gone delays nobody.
-import { batch, signal, useSignalEffect } from "@preact/signals";
+import { signal, useSignalEffect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { early, get, type FleetHost } from "./api";
 import { brief, bytes, number } from "./format";
 import { hidden } from "./live";
-import { addPaths, choose, connection, fail, fleetFilter, fleetOrder, FLEET_COLUMNS, host, paths, show, type FleetColumn } from "./state";
+import { connection, fail, fleetFilter, fleetOrder, FLEET_COLUMNS, openHost, type FleetColumn } from "./state";
 import { t, type Word } from "./words";
 
 const answer = signal<FleetHost[] | null>(null);
@@ -53,14 +53,9 @@ const ahead = (clock: FleetHost["clock"]) => (clock === null ? "–" : clock.cer
 function Row({ one }: { one: FleetHost }) {
   const old = one.state === "live" ? "" : "soft";
   const cell = (text: string, own = "") => <td class={`num ${old || own}`}>{text}</td>;
-  const open = async () => {
-    batch(() => { choose(one.id); show("overview"); });
-    const usual = await get<string[]>("usual", { host: one.id }).catch(() => []);
-    if (host.peek() === one.id && paths.peek().length === 0) addPaths(usual);
-  };
   return (
     <tr>
-      <th scope="row"><button class="link" onClick={open}>{one.name}</button></th>
+      <th scope="row"><button class="link" onClick={() => void openHost(one.id, "overview")}>{one.name}</button></th>
       <td class={one.state === "failed" ? "bad" : one.state === "late" ? "high" : ""}>{t(STATE_WORDS[one.state])}
         {one.why && <div class="soft">{one.why}{one.retry !== null && ` · ${t("retry")} ${Math.ceil(one.retry)} s`}</div>}</td>
       {cell(share(one.processor), level(one.processor))}{cell(share(one.memory), level(one.memory))}{cell(share(one.disk), level(one.disk))}

@@ -36,6 +36,8 @@ function numbersBetween(low: number, high: number, most: number): number[] {
   const least = (high - low) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(least));
   const step = power * ([1, 2, 5].find((one) => one * power >= least) ?? 10);
+  // Ends that are next to each other, or farther apart than numbers go.
+  if (!(step > 0 && step < Infinity)) return [];
   const first = Math.ceil(low / step);
   return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, nth) => (first + nth) * step);
 }

@@ -1,5 +1,5 @@
 // The properties of the chart: its vertical axis, and how the chosen line looks.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Swatch } from "./monitor";
 import { power } from "./format";
 import type { Data } from "./live";
@@ -22,17 +22,27 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
     styles.value = others;
   };
   const [low, high] = axis.value ?? [0, 100];
-  const limit = (at: 0 | 1, text: string) => {
-    const next: [number, number] = at === 0 ? [Number(text), high] : [low, Number(text)];
-    if (text !== "" && Number.isFinite(Number(text)) && next[0] < next[1]) axis.value = next;
+  // What was typed, until both ends together are an axis: the first one alone may be beyond the other.
+  const [typed, setTyped] = useState<[string, string]>([String(low), String(high)]);
+  const ends = typed.map((text) => (text.trim() === "" ? NaN : Number(text))) as [number, number];
+  const isAxis = ([least, most]: number[]) => Number.isFinite(least) && Number.isFinite(most) && least < most;
+  const wrong = axis.value !== null && !isAxis(ends);
+  const limit = (texts: [string, string]) => {
+    setTyped(texts);
+    const next = texts.map((text) => (text.trim() === "" ? NaN : Number(text))) as [number, number];
+    if (isAxis(next)) axis.value = next;
+  };
+  const fit = (isAuto: boolean) => {
+    axis.value = isAuto ? null : [low, high];
+    setTyped([String(low), String(high)]);
   };
   return (
     <dialog ref={box} class="properties" aria-label={t("properties")} onClose={() => { styling.value = false; }}>
       <header><h2>{t("properties")}</h2><button onClick={() => { styling.value = false; }}>{t("close")}</button></header>
       <fieldset><legend>{t("axis")}</legend>
-        <label class="check"><input type="checkbox" checked={axis.value === null} onChange={(event) => { axis.value = event.currentTarget.checked ? null : [low, high]; }} /> {t("auto")}</label>
-        <label>{t("min")} <input type="number" step="any" value={low} disabled={axis.value === null} onChange={(event) => limit(0, event.currentTarget.value)} /></label>
-        <label>{t("max")} <input type="number" step="any" value={high} disabled={axis.value === null} onChange={(event) => limit(1, event.currentTarget.value)} /></label>
+        <label class="check"><input type="checkbox" checked={axis.value === null} onChange={(event) => fit(event.currentTarget.checked)} /> {t("auto")}</label>
+        <label>{t("min")} <input type="number" step="any" value={typed[0]} disabled={axis.value === null} aria-invalid={wrong} onChange={(event) => limit([event.currentTarget.value, typed[1]])} /></label>
+        <label>{t("max")} <input type="number" step="any" value={typed[1]} disabled={axis.value === null} aria-invalid={wrong} onChange={(event) => limit([typed[0], event.currentTarget.value])} /></label>
       </fieldset>
       {one && <fieldset><legend>{t("color")}</legend>
         <label>{t("counter")} <select value={one.path} onChange={(event) => { chosen.value = event.currentTarget.value; }}>

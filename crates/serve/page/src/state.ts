@@ -91,9 +91,34 @@ export async function loadHosts(): Promise<void> {
   } catch (error) { fail(error); }
 }
 
+/** The host whose chart has had counters: whoever removes all of them does not get the usual ones again. */
+let charted = "";
+
 export function show(to: Screen): void {
   screen.value = to;
   adding.value = false;
+  if (to === "monitor") void addUsual();
+}
+
+/** Gives the chart of a host its first counters. */
+async function addUsual(): Promise<void> {
+  const id = host.peek();
+  const lacks = () => host.peek() === id && charted !== id && paths.peek().length === 0;
+  if (inReport || !id || !lacks()) return;
+  try {
+    const usual = await get<string[]>("usual", { host: id });
+    if (lacks()) addPaths(usual);
+  } catch (error) { if (lacks()) fail(error); }
+}
+
+/** Shows another host, with the usual counters in its chart. */
+export async function openHost(id: string, to: Screen = screen.peek()): Promise<void> {
+  batch(() => {
+    choose(id);
+    screen.value = to;
+    adding.value = false;
+  });
+  await addUsual();
 }
 
 export function explain(path: string): void {
@@ -102,10 +127,12 @@ export function explain(path: string): void {
 }
 
 export function addPaths(more: string[]): void {
+  charted = host.value;
   paths.value = [...paths.value, ...more.filter((one) => !paths.value.includes(one))];
 }
 
 export function choose(id: string): void {
+  charted = "";
   batch(() => {
     host.value = id;
     paths.value = [];

@@ -257,3 +257,15 @@ fn an_uploaded_log_is_shown_until_it_is_closed() {
     let failed = server.wait("/api/v1/logs", |logs| logs[0]["state"] == "failed");
     assert!(failed[0]["error"].as_str().unwrap().contains('x'), "{failed}");
 }
+
+#[test]
+fn a_usual_counter_that_the_machine_lacks_takes_no_other_from_the_first_chart() {
+    let [lacks, has] = [r"\No Such Object\Nothing", r"\System\Processes"];
+    let usual = vec![lacks.to_string(), has.to_string()];
+    let server =
+        Running::with(tallymon_serve::Options { usual, live: Some(tallymon::Location::Local), ..options() });
+    assert_eq!(server.get("/api/v1/usual"), serde_json::json!([has]));
+    // It is sampled from the beginning, so that its rows are there whoever asks.
+    let rows = server.get("/api/v1/rows?path=%5CSystem%5CProcesses&after=0");
+    assert_eq!(rows["series"].as_array().unwrap().len(), 1, "{rows}");
+}
