@@ -189,6 +189,33 @@ fn a_recorded_output_has_the_values_that_are_printed() {
     assert!(compared > 350, "only {compared} values");
 }
 
+/// What grew has done so in the interval of its sample, also when the sample before it is missing.
+#[test]
+fn rates_behind_a_missing_sample_are_those_of_their_interval() {
+    let text = std::fs::read_to_string(fixture("atop-2.8.1.txt")).unwrap();
+    let mut samples: Vec<&str> = text.split_inclusive("SEP\n").collect();
+    samples.remove(2);
+    let folder = Scratch::new();
+    let path = folder.join("atop.txt");
+    std::fs::write(&path, samples.concat()).unwrap();
+    assert!(compare(&path) > 200);
+}
+
+/// Only an ASCII blank ends a word: others are part of a name.
+#[test]
+fn other_blanks_are_part_of_a_name() {
+    let text = std::fs::read_to_string(fixture("atop-2.8.1.txt")).unwrap();
+    let folder = Scratch::new();
+    let path = folder.join("atop.txt");
+    std::fs::write(&path, text.replace(" vda ", " v\u{2003}a ")).unwrap();
+    let (named, plain) = (read(&path), read(&fixture("atop-2.8.1.txt")));
+    let value = |rows: &[HashMap<String, f64>], disk: &str| {
+        rows[1].get(&format!(r"PhysicalDisk({disk})\Disk Reads/sec")).copied()
+    };
+    assert!(value(&plain, "vda").is_some_and(|reads| reads > 0.0));
+    assert_eq!(value(&named, "v\u{2003}a"), value(&plain, "vda"));
+}
+
 #[test]
 fn an_output_of_this_machine_has_the_values_that_are_printed() {
     let Some(atop) = peer("atop") else { return };

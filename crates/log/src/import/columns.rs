@@ -42,13 +42,15 @@ pub(crate) struct Columns {
     /// The targets by table, layout and instance.
     plans: HashMap<String, HashMap<u64, HashMap<String, Vec<Target>>>>,
     by_path: HashMap<String, usize>,
-    /// The instances of an object that share a name, in the order of their `#n`.
-    same_name: HashMap<(String, String), Vec<String>>,
+    /// The instances of an object that share a name, with their `#n`.
+    same_name: HashMap<(String, String), HashMap<String, u32>>,
     groups: HashMap<(String, String), u32>,
     cells: Vec<Result<Sample, NoValue>>,
     time: FileTime,
     clock: u64,
     left_out: u64,
+    /// Instances that came when there was no room for columns, in this record and at most in one.
+    left_instances: (u64, u64),
     /// Records do not always have all fields: counters of missing fields keep their last sample, as stale.
     pub(crate) keeps_old: bool,
     /// The fields of each column, if the log keeps old samples.
@@ -74,6 +76,7 @@ impl Columns {
             time: FileTime(0),
             clock: 0,
             left_out: 0,
+            left_instances: (0, 0),
             keeps_old: false,
             sources: Vec::new(),
             seen: HashSet::new(),
@@ -90,6 +93,7 @@ impl Columns {
         (self.time, self.clock) = (time, clock);
         self.seen.clear();
         self.texts.clear();
+        self.left_instances.0 = 0;
     }
 
     /// A part of the record was taken at another time.
@@ -160,6 +164,13 @@ impl Columns {
         let key = instance.map_or("", |(key, _)| key);
         let known = self.plans.get(table.group).and_then(|layouts| layouts.get(&layout));
         if known.is_none_or(|plans| !plans.contains_key(key)) {
+            if instance.is_some() && self.about.columns.len() >= MOST_COLUMNS && !self.is_planned(table, key)
+            {
+                let (now, most) = self.left_instances;
+                let now = now.saturating_add(1);
+                self.left_instances = (now, most.max(now));
+                return;
+            }
             let targets = self.plan(table, instance, fields);
             let layouts = self.plans.entry(table.group.to_owned()).or_default();
             layouts.entry(layout).or_default().insert(key.to_owned(), targets);
@@ -178,6 +189,12 @@ impl Columns {
                 *cell = sample;
             }
         }
+    }
+
+    /// Whether an instance has a plan, be it for records with other fields.
+    fn is_planned(&self, table: &Table<'_>, key: &str) -> bool {
+        let layouts = self.plans.get(table.group);
+        layouts.is_some_and(|layouts| layouts.values().any(|plans| plans.contains_key(key)))
     }
 
     fn plan(&mut self, table: &Table, instance: Option<(&str, &str)>, fields: &[Field<'_>]) -> Vec<Target> {
@@ -232,11 +249,12 @@ impl Columns {
     ) -> Option<usize> {
         let instance = instance.map(|(key, name)| {
             let same = self.same_name.entry((object.to_owned(), name.to_owned())).or_default();
-            let index = same.iter().position(|known| known == key).unwrap_or_else(|| {
-                same.push(key.to_owned());
-                same.len().saturating_sub(1)
+            let index = same.get(key).copied().unwrap_or_else(|| {
+                let next = u32::try_from(same.len()).unwrap_or(u32::MAX);
+                same.insert(key.to_owned(), next);
+                next
             });
-            InstancePath::new(None, name, u32::try_from(index).unwrap_or(u32::MAX))
+            InstancePath::new(None, name, index)
         });
         let wild = instance.is_some();
         let path = CounterPath {
@@ -310,6 +328,14 @@ impl Columns {
         let left_out = std::mem::take(&mut self.left_out);
         if left_out > 0 {
             self.damage(0, format!("{left_out} counters are left out: a log is read up to {MOST_COLUMNS}"));
+        }
+        let (_, instances) = std::mem::take(&mut self.left_instances);
+        if instances > 0 {
+            let words = format!(
+                "all counters of up to {instances} instances of a record are left out: a log is read up to \
+                 {MOST_COLUMNS} counters"
+            );
+            self.damage(0, words);
         }
     }
 

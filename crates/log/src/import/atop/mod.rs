@@ -50,6 +50,8 @@ struct Stamp<'l> {
     epoch: u64,
     /// Minutes from UTC to the local time.
     local_minutes: i32,
+    /// Seconds in which the values have grown.
+    interval: u64,
     rest: &'l str,
 }
 
@@ -58,21 +60,22 @@ impl Stamp<'_> {
     fn of(line: &str) -> Option<Stamp<'_>> {
         let mut rest = line;
         let mut next = || {
-            let (word, after) = rest.trim_start().split_once(' ')?;
+            let (word, after) = rest.trim_ascii_start().split_once(' ')?;
             rest = after;
             Some(word)
         };
         let (word, host, epoch) = (next()?, next()?, next()?);
         let (day, of_day, interval) = (next()?, next()?, next()?);
-        if day.matches('/').count() != 2 || interval.parse::<u64>().is_err() {
+        if day.matches('/').count() != 2 {
             return None;
         }
+        let interval: u64 = interval.parse().ok()?;
         let epoch: u64 = epoch.parse().ok()?;
         let local = join(date(day)?, time_of_day(of_day)?);
         let ahead = i128::from(local.0).checked_sub(i128::from(filetime(epoch)?.0))?;
         let minutes = ahead.checked_div(i128::from(UNITS_PER_SECOND))?.checked_div(60)?;
         let local_minutes = i32::try_from(minutes).ok().filter(|minutes| minutes.abs() <= FURTHEST)?;
-        Some(Stamp { word, host, epoch, local_minutes, rest })
+        Some(Stamp { word, host, epoch, local_minutes, interval, rest })
     }
 }
 
@@ -132,6 +135,10 @@ pub(crate) struct AtopDecoder<R> {
     ending: Vec<(ProcessKey, String)>,
     page: u64,
     hertz: u64,
+    /// The time of the last sample, unless the counts began again behind it.
+    before: Option<FileTime>,
+    /// The time of samples that are missing: nothing has grown in it.
+    lost: u64,
 }
 
 impl<R: BufRead + Send> AtopDecoder<R> {
@@ -152,13 +159,15 @@ impl<R: BufRead + Send> AtopDecoder<R> {
             ending: Vec::new(),
             page: 4096,
             hertz: 100,
+            before: None,
+            lost: 0,
         };
         Ok((decoder, columns))
     }
 
     /// Puts the values of a line into the record.
     fn put(&mut self, columns: &mut Columns, stamp: &Stamp<'_>) -> Result<(), &'static str> {
-        let is_upper = stamp.word == "NET" && stamp.rest.trim_start().starts_with("upper ");
+        let is_upper = stamp.word == "NET" && stamp.rest.trim_ascii_start().starts_with("upper ");
         let word = if is_upper { "NET upper" } else { stamp.word };
         let Some((at, label)) = all().enumerate().find(|(_, label)| label.word == word) else {
             columns.about.notes.remark(format!("lines of the kind {word:.16} are not read"));
@@ -167,7 +176,8 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         if label.whose == Whose::Process {
             return self.put_process(columns, at, label, stamp.rest);
         }
-        let words: Vec<&str> = stamp.rest.split_whitespace().collect();
+        // Other blanks of Unicode are part of a name.
+        let words: Vec<&str> = stamp.rest.split_ascii_whitespace().collect();
         if word == "CGR" && words.first() == Some(&"P") {
             columns.about.notes.remark("which processes a control group has is not read");
             return Ok(());
@@ -198,7 +208,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         rest: &str,
     ) -> Result<(), &'static str> {
         const NO_PROCESS: &str = "a line of a process needs an id, a name and a state";
-        let (pid, rest) = rest.trim_start().split_once(' ').ok_or(NO_PROCESS)?;
+        let (pid, rest) = rest.trim_ascii_start().split_once(' ').ok_or(NO_PROCESS)?;
         let pid: u32 = pid.parse().map_err(|_| NO_PROCESS)?;
         let (name, rest) = match rest.strip_prefix('(') {
             Some(rest) => {
@@ -207,7 +217,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
             }
             None => rest.split_once(' ').ok_or(NO_PROCESS)?,
         };
-        let mut words = rest.split_whitespace();
+        let mut words = rest.split_ascii_whitespace();
         let has_ended = words.next().ok_or(NO_PROCESS)? == "E";
         let words: Vec<&str> = words.collect();
         if is_thread(label, &words) {
@@ -316,6 +326,17 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         Ok(Number::U64(*sum))
     }
 
+    /// The clock of a sample: the time without that of samples that are missing before it. What has grown
+    /// has only done so in the sample's own interval.
+    fn clock(&mut self, time: FileTime, interval: u64) -> u64 {
+        let own = interval.saturating_mul(UNITS_PER_SECOND);
+        let elapsed = self.before.replace(time).map_or(0, |before| time.0.saturating_sub(before.0));
+        if own > 0 {
+            self.lost = self.lost.saturating_add(elapsed.saturating_sub(own));
+        }
+        time.0.saturating_sub(self.lost)
+    }
+
     /// Forgets the processes that ended: another one may get their ids.
     fn forget_ended(&mut self) {
         for ((pid, nth), instance) in self.ending.drain(..) {
@@ -374,6 +395,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                 "RESET" => {
                     // The counts of the machine begin again; those of processes never went on.
                     self.sums.clear();
+                    self.before = None;
                     continue;
                 }
                 _ => {}
@@ -398,7 +420,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                     let bias = stamp.local_minutes.saturating_neg();
                     columns.about.zone = Zone::Fixed { name: String::new(), bias };
                 }
-                columns.begin(time, time.0);
+                columns.begin(time, self.clock(time, stamp.interval));
                 row = Some((time, stamp.local_minutes));
             } else if row.is_some_and(|(of, _)| of != time) {
                 // The end of the sample is missing.

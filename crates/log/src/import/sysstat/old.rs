@@ -98,7 +98,7 @@ const STRUCTURES: &[Old] = &[
 
 /// Where a field is in an item of an old file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FieldOffset {
     pub(super) name: &'static str,
     pub(super) width: Width,
     pub(super) at: usize,
@@ -107,7 +107,7 @@ pub(super) struct Place {
 /// The fields of an activity of an old file.
 pub(super) struct Fields {
     pub(super) known: &'static Activity,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<FieldOffset>,
     /// Where the text begins, or the fields end.
     pub(super) text_at: usize,
 }
@@ -135,7 +135,7 @@ pub(super) fn fields(id: u32, version: u32, size: usize, long: u8) -> Option<Fie
         if end > size {
             break;
         }
-        fields.places.push(Place { name: word, width, at });
+        fields.places.push(FieldOffset { name: word, width, at });
         at = end;
     }
     fields.text_at = at;
@@ -179,7 +179,7 @@ fn as_today(known: &'static Activity, size: usize, long: u8) -> Fields {
             if end > size {
                 return fields;
             }
-            fields.places.push(Place { name: plain, width, at });
+            fields.places.push(FieldOffset { name: plain, width, at });
             fields.text_at = end;
         }
     }

@@ -244,7 +244,7 @@ pub(super) enum Stored {
 
 /// A field of a structure, or a row of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct FieldLayout {
     /// Bytes from the begin of the structure.
     pub(super) at: usize,
     pub(super) stored: Stored,
@@ -255,7 +255,7 @@ pub(super) struct Place {
 
 #[derive(Debug, Default)]
 struct Structure {
-    fields: HashMap<&'static str, Place>,
+    fields: HashMap<&'static str, FieldLayout>,
     length: usize,
     align: usize,
 }
@@ -308,7 +308,7 @@ impl Layout {
                     None => (field, 1),
                 };
                 let at = up(structure.length, align);
-                structure.fields.insert(field, Place { at, stored, count, step: length });
+                structure.fields.insert(field, FieldLayout { at, stored, count, step: length });
                 structure.length = at.saturating_add(length.saturating_mul(count));
                 structure.align = structure.align.max(align);
             }
@@ -342,19 +342,19 @@ impl Layout {
 
     /// The fields of a structure.
     #[cfg(test)]
-    pub(super) fn fields(&self, structure: &str) -> impl Iterator<Item = (&'static str, Place)> {
+    pub(super) fn fields(&self, structure: &str) -> impl Iterator<Item = (&'static str, FieldLayout)> {
         let fields = self.structures.get(structure).map(|structure| &structure.fields);
         fields.into_iter().flatten().map(|(name, place)| (*name, *place))
     }
 
     /// The place of a field of a structure, such as `mem.free` of `system`; `None` if the version has none.
-    pub(super) fn find(&self, structure: &str, path: &str) -> Option<Place> {
+    pub(super) fn find(&self, structure: &str, path: &str) -> Option<FieldLayout> {
         let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
         let place = *self.structures.get(structure)?.fields.get(first)?;
         let Some(rest) = rest else { return Some(place) };
         let Stored::Structure(inner) = place.stored else { return None };
         let found = self.find(inner, rest)?;
-        Some(Place { at: place.at.saturating_add(found.at), ..found })
+        Some(FieldLayout { at: place.at.saturating_add(found.at), ..found })
     }
 }
 

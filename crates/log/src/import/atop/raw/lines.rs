@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::layout::{Layout, Place, Stored};
+use super::layout::{FieldLayout, Layout, Stored};
 
 /// Whose lines they are: the machine's, those of a row in the machine's structure, or a task's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,14 +195,14 @@ const DISK: &str =
 pub(super) enum Word {
     Just(&'static str),
     /// The sum of these.
-    Numbers(Vec<Place>),
+    Numbers(Vec<FieldLayout>),
     /// 0 instead of -1.
-    Natural(Place),
-    Text(Place),
+    Natural(FieldLayout),
+    Text(FieldLayout),
     /// A factor, and decimals.
-    Decimals(Place, f64, usize),
-    Quotient(Place, Place),
-    Yes(Place),
+    Decimals(FieldLayout, f64, usize),
+    Quotient(FieldLayout, FieldLayout),
+    Yes(FieldLayout),
     /// What the header of the log says.
     Page,
     Hertz,
@@ -212,11 +212,11 @@ pub(super) enum Word {
     Frequency(bool),
     /// `n` unless the flag is set.
     Measured(u32),
-    GpuState(Place),
+    GpuState(FieldLayout),
     /// Over the number of samples, if that is given.
-    GpuBusy(Place, Option<Place>),
-    Cache(Place),
-    CacheShare(Place),
+    GpuBusy(FieldLayout, Option<FieldLayout>),
+    Cache(FieldLayout),
+    CacheShare(FieldLayout),
 }
 
 /// A kind of line for one version.
@@ -225,7 +225,7 @@ pub(super) struct Line {
     pub(super) label: &'static str,
     pub(super) of: Of,
     /// The row and its length, for [`Of::Each`].
-    row: Option<(Place, Option<Place>)>,
+    row: Option<(FieldLayout, Option<FieldLayout>)>,
     words: Vec<Word>,
 }
 
@@ -255,7 +255,7 @@ impl<'m> Memory<'m> {
     }
 
     /// A number; 0 for what is none, or is behind the end.
-    pub(super) fn number(self, place: Place) -> i64 {
+    pub(super) fn number(self, place: FieldLayout) -> i64 {
         match place.stored {
             Stored::Byte => i64::from(u8::from_le_bytes(self.chunk(place.at))),
             Stored::Signed(2) => i64::from(i16::from_le_bytes(self.chunk(place.at))),
@@ -265,12 +265,12 @@ impl<'m> Memory<'m> {
         }
     }
 
-    fn float(self, place: Place) -> f64 {
+    fn float(self, place: FieldLayout) -> f64 {
         f64::from(f32::from_le_bytes(self.chunk(place.at)))
     }
 
     /// A text up to its zero, without what would end a line.
-    pub(super) fn text(self, place: Place) -> String {
+    pub(super) fn text(self, place: FieldLayout) -> String {
         let Stored::Text(length) = place.stored else { return String::new() };
         let end = place.at.saturating_add(length).min(self.bytes.len());
         let bytes = self.bytes.get(place.at.min(end)..end).unwrap_or_default();
@@ -278,7 +278,7 @@ impl<'m> Memory<'m> {
     }
 
     /// One of a row.
-    pub(super) fn nth(self, row: Place, nth: usize) -> Option<Memory<'m>> {
+    pub(super) fn nth(self, row: FieldLayout, nth: usize) -> Option<Memory<'m>> {
         let from = row.at.checked_add(row.step.checked_mul(nth)?)?;
         let to = from.checked_add(row.step)?;
         (nth < row.count).then_some(())?;
@@ -360,7 +360,7 @@ impl Word {
         if let Some(word) = word.strip_suffix('?') {
             return Some(find(word).map_or(Word::Just("-1"), |place| Word::Numbers(vec![place])));
         }
-        let places: Option<Vec<Place>> = word.split('+').map(find).collect();
+        let places: Option<Vec<FieldLayout>> = word.split('+').map(find).collect();
         let places = places?;
         match places.as_slice() {
             [place] if matches!(place.stored, Stored::Text(_)) => Some(Word::Text(*place)),

@@ -17,7 +17,7 @@ use flate2::read::ZlibDecoder;
 use tallymon_core::bytes::Bytes;
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND, UNIX_EPOCH};
 
-use self::layout::{KNOWN, Layout, Place, Version};
+use self::layout::{FieldLayout, KNOWN, Layout, Version};
 use self::lines::{Clock, Facts, Line, Memory, Of, letter, lines_of, visible};
 use crate::error::{LogError, LogErrorKind};
 use crate::import::columns::Columns;
@@ -35,6 +35,9 @@ const MOST_TASKS: u32 = 1 << 20;
 const MOST_GROUPS: u64 = 64 << 20;
 /// How deep control groups are named.
 const DEEPEST: usize = 64;
+/// The longest name of a control group, and the longest path, as in Linux.
+const LONGEST_NAME: usize = 255;
+const LONGEST_PATH: usize = 4096;
 /// Flags of a record: the values are those since the start of the machine; a network module counted; disks
 /// were measured.
 const SINCE_START: u16 = 0x1;
@@ -410,15 +413,18 @@ impl<R: Read> Raw<R> {
         let mut groups = Vec::new();
         let mut rest = memory;
         while groups.len() < most {
-            let number = |place: Place| usize::try_from(Memory { bytes: rest }.number(place)).ok();
+            let number = |place: FieldLayout| usize::try_from(Memory { bytes: rest }.number(place)).ok();
             let (Some(length), Some(name)) = (number(length), number(name)) else { break };
             if length < fixed || rest.len() < length {
                 break;
             }
-            let name = rest.get(fixed..fixed.saturating_add(name).min(length)).unwrap_or_default();
+            let name =
+                rest.get(fixed..fixed.saturating_add(name.min(LONGEST_NAME)).min(length)).unwrap_or_default();
             // A blank would begin the next word.
             let name = visible(name).replace(' ', "\\x20");
-            groups.push(Group { memory: Memory { bytes: rest }, parent: number(parent), name });
+            // A group stands behind the one above it, so that no path is a circle.
+            let parent = number(parent).filter(|parent| *parent < groups.len());
+            groups.push(Group { memory: Memory { bytes: rest }, parent, name });
             rest = rest.get(length..).unwrap_or_default();
         }
         groups
@@ -435,10 +441,15 @@ struct Group<'m> {
 /// The path of a control group from the first one.
 fn path_of(groups: &[Group<'_>], nth: usize) -> String {
     let mut parts = Vec::new();
+    let mut length = 0_usize;
     let mut at = Some(nth);
     while let Some(group) = at.and_then(|at| groups.get(at)) {
         // The first one has no name of its own, and nobody above it.
         let Some(parent) = group.parent.filter(|_| parts.len() < DEEPEST) else { break };
+        length = length.saturating_add(group.name.len()).saturating_add(1);
+        if length > LONGEST_PATH {
+            break;
+        }
         parts.push(group.name.as_str());
         at = Some(parent);
     }
