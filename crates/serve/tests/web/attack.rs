@@ -235,7 +235,7 @@ fn attack_with_clients_that_want_long_work_and_leave() {
     server
         .wait("/api/v1/hosts", |hosts| hosts.as_array().unwrap().iter().all(|host| host["state"] == "ready"));
     for (of_long, of_short) in [
-        ("/api/v1/convert?host=log1&format=sqlite", "/api/v1/convert?host=log2&format=sqlite"),
+        ("/api/v1/convert?host=log1&format=blg", "/api/v1/convert?host=log2&format=blg"),
         ("/api/v1/compare?first=log1&second=log1", "/api/v1/compare?first=log2&second=log2"),
         // The last one: what was found once is known afterwards.
         ("/api/v1/findings?host=log1", "/api/v1/findings?host=log2"),
