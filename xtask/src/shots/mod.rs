@@ -68,6 +68,10 @@ const SHOTS: &[Shot] = &[
     Shot::of("prof-top", "prof top PROFILE", &[(5, &[])]),
 ];
 
+/// Unmounts what is not part of any Linux, in a name space of its own.
+const HIDE: &str = "cut -d\\  -f2 /proc/mounts | grep -Ev \"^/($|proc|sys|dev)\" | sort -r | \
+                    xargs -r umount -l 2>/dev/null; ";
+
 /// How many seconds of a film are left out at its begin, and how often it is looked at.
 const SILENT: f64 = 18.0;
 const LOOK: Duration = Duration::from_millis(500);
@@ -86,7 +90,8 @@ tail -f /dev/null &
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     execute(cargo().args(["build", "--release", "--package", "tallymon-cli", "--package", "tallymon-clr"]))?;
     let target = target_folder();
-    let tally = target.join("release/tally");
+    let built = target.join("release");
+    let tally = built.join("tally");
     let folder = root().join("docs/pictures");
     let drafts = target.join("shots");
     for folder in [&folder, &drafts] {
@@ -116,8 +121,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         // This work would disturb a log, or a program that is being profiled.
         let is_live = shot.arguments.starts_with("mon ") && !shot.arguments.contains("LOGS");
         let work = if is_live { WORK } else { "" };
-        let line =
-            format!("exec env -u NO_COLOR COLORTERM=truecolor TZ=UTC '{}' {arguments}\n", tally.display());
+        let line = format!(
+            "exec env -u NO_COLOR COLORTERM=truecolor TZ=UTC PATH='{}':\"$PATH\" tally {arguments}\n",
+            built.display()
+        );
         fs::write(&script, format!("{work}{line}"))
             .map_err(|error| format!("{}: {error}", script.display()))?;
         let screens = take(shot, &script, !work.is_empty())?;
@@ -168,11 +175,14 @@ fn shop(target: &Path, drafts: &Path, tally: &Path) -> Option<(Child, String)> {
 /// stays.
 fn take(shot: &Shot, script: &Path, alone: bool) -> Result<Vec<(String, f64)>, String> {
     // For root only; others see all processes of the machine.
-    let namespace = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let namespace = ["--pid", "--fork", "--mount", "--mount-proc", "--kill-child"];
     let has_own =
         Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|status| status.success());
     let prefix = if alone && has_own { format!("unshare {} ", namespace.join(" ")) } else { String::new() };
-    let command = format!("{prefix}sh '{}'", script.display());
+    // Pictures name no folder of this machine: neither that of the script nor what else is mounted.
+    let (folder, name) = (script.parent().unwrap_or(script), script.file_name().unwrap_or_default());
+    let hide = if prefix.is_empty() { "" } else { HIDE };
+    let command = format!("cd '{}' && {prefix}sh -c '{hide}exec sh {}'", folder.display(), name.display());
     let mut camera = Camera {
         terminal: Terminal::start(shot.size.0, shot.size.1, &command)?,
         begun: Instant::now(),
