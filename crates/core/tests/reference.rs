@@ -7,28 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use tallymon_core::counter::TYPES;
-use tallymon_core::flow::{Absence, NoValue};
-
-/// All reasons but those that providers report.
-const REASONS: [NoValue; 17] = [
-    NoValue::FirstSample,
-    NoValue::NegativeValue,
-    NoValue::NegativeDenominator,
-    NoValue::NegativeTimebase,
-    NoValue::ZeroTimebase,
-    NoValue::ZeroDenominator,
-    NoValue::NoOperations,
-    NoValue::TypeMismatch,
-    NoValue::UnknownType,
-    NoValue::NotNumeric,
-    NoValue::NoBase,
-    NoValue::NoStartTime,
-    NoValue::NotFinite,
-    NoValue::NoMachine,
-    NoValue::NoObject,
-    NoValue::NoCounter,
-    NoValue::NoInstance,
-];
+use tallymon_core::flow::NoValue;
 
 #[track_caller]
 fn compare(page: &str, text: &str) {
@@ -87,7 +66,7 @@ status of PDH. This page is made from the table of the program.
 |---|---|---|
 "
     .to_string();
-    for reason in REASONS.into_iter().chain(Absence::ALL.map(NoValue::NoData)) {
+    for reason in NoValue::ALL {
         let status = reason.pdh_status();
         writeln!(text, "| {} | `{}` | `0x{:08X}` |", cell(&reason.to_string()), status.name, status.code)
             .unwrap();

@@ -285,8 +285,8 @@ impl ValueState {
 }
 
 impl NoValue {
-    /// All reasons but those of [`NoValue::NoData`], which are in [`Absence::ALL`].
-    const WITHOUT_DATA: [NoValue; 17] = [
+    /// All reasons.
+    pub const ALL: [NoValue; 28] = [
         NoValue::FirstSample,
         NoValue::NegativeValue,
         NoValue::NegativeDenominator,
@@ -304,6 +304,17 @@ impl NoValue {
         NoValue::NoObject,
         NoValue::NoCounter,
         NoValue::NoInstance,
+        NoValue::NoData(Absence::NotOnThisSystem),
+        NoValue::NoData(Absence::NotInThisKernel),
+        NoValue::NoData(Absence::NotFromThisDevice),
+        NoValue::NoData(Absence::AccessDenied),
+        NoValue::NoData(Absence::NotEnabled),
+        NoValue::NoData(Absence::Vanished),
+        NoValue::NoData(Absence::ReadFailed),
+        NoValue::NoData(Absence::NotRequested),
+        NoValue::NoData(Absence::OutOfRange),
+        NoValue::NoData(Absence::FirstSample),
+        NoValue::NoData(Absence::Other),
     ];
 
     /// The reason with these words, as [`Display`](fmt::Display) writes them.
@@ -316,8 +327,7 @@ impl NoValue {
     /// assert_eq!(NoValue::from_words("no idea"), None);
     /// ```
     pub fn from_words(words: &str) -> Option<NoValue> {
-        let absences = Absence::ALL.into_iter().map(NoValue::NoData);
-        NoValue::WITHOUT_DATA.into_iter().chain(absences).find(|reason| reason.to_string() == words)
+        NoValue::ALL.into_iter().find(|reason| reason.to_string() == words)
     }
 
     /// The status with which the Performance Data Helper reports this.

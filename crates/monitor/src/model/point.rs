@@ -12,39 +12,8 @@ pub struct Point(u64);
 /// Bytes that the memory budget counts for one value.
 pub const POINT_BYTES: usize = size_of::<Point>();
 
-/// A quiet NaN; the position of the reason in [`REASONS`] is added to it.
+/// A quiet NaN; the position of the reason in [`NoValue::ALL`] is added to it.
 const GAP: u64 = 0x7ff8_0000_0000_0000;
-
-const REASONS: [NoValue; 28] = [
-    NoValue::FirstSample,
-    NoValue::NegativeValue,
-    NoValue::NegativeDenominator,
-    NoValue::NegativeTimebase,
-    NoValue::ZeroTimebase,
-    NoValue::ZeroDenominator,
-    NoValue::NoOperations,
-    NoValue::TypeMismatch,
-    NoValue::UnknownType,
-    NoValue::NotNumeric,
-    NoValue::NoBase,
-    NoValue::NoStartTime,
-    NoValue::NotFinite,
-    NoValue::NoMachine,
-    NoValue::NoObject,
-    NoValue::NoCounter,
-    NoValue::NoInstance,
-    NoValue::NoData(Absence::NotOnThisSystem),
-    NoValue::NoData(Absence::NotInThisKernel),
-    NoValue::NoData(Absence::NotFromThisDevice),
-    NoValue::NoData(Absence::AccessDenied),
-    NoValue::NoData(Absence::NotEnabled),
-    NoValue::NoData(Absence::Vanished),
-    NoValue::NoData(Absence::ReadFailed),
-    NoValue::NoData(Absence::NotRequested),
-    NoValue::NoData(Absence::OutOfRange),
-    NoValue::NoData(Absence::FirstSample),
-    NoValue::NoData(Absence::Other),
-];
 
 impl Point {
     /// A number. Infinity and NaN become gaps with that reason.
@@ -64,8 +33,8 @@ impl Point {
 
     /// A gap with its reason. A reason that this version does not know is "the provider has no value".
     pub fn gap(why: NoValue) -> Point {
-        let last = REASONS.len().saturating_sub(1);
-        let code = REASONS.iter().position(|reason| *reason == why).unwrap_or(last);
+        let last = NoValue::ALL.len().saturating_sub(1);
+        let code = NoValue::ALL.iter().position(|reason| *reason == why).unwrap_or(last);
         Point(GAP | code as u64)
     }
 
@@ -80,7 +49,7 @@ impl Point {
             return Ok(number);
         }
         let code = usize::try_from(self.0 & 0xff).unwrap_or(usize::MAX);
-        Err(REASONS.get(code).copied().unwrap_or(NoValue::NoData(Absence::Other)))
+        Err(NoValue::ALL.get(code).copied().unwrap_or(NoValue::NoData(Absence::Other)))
     }
 }
 
@@ -99,7 +68,7 @@ mod tests {
         for number in [0.0, -0.5, 100.0, 1e300, f64::MIN_POSITIVE] {
             assert_eq!(Point::number(number).read(), Ok(number));
         }
-        for why in REASONS {
+        for why in NoValue::ALL {
             assert_eq!(Point::gap(why).read(), Err(why));
         }
         for absence in Absence::ALL {
