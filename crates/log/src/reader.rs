@@ -122,6 +122,45 @@ pub trait LogReader: Send {
     }
 }
 
+/// What a reader passes on that has the columns of another one, its field `inner`: the last record, where it
+/// is, and how to go elsewhere.
+macro_rules! pass_record_on {
+    () => {
+        fn raw_record(&self) -> Option<&[u8]> {
+            self.inner.raw_record()
+        }
+
+        fn text(&self, column: usize) -> Option<&str> {
+            self.inner.text(column)
+        }
+
+        fn is_stale(&self, column: usize) -> bool {
+            self.inner.is_stale(column)
+        }
+
+        fn partial(&self, column: usize) -> Option<tallymon_core::flow::PartialSum> {
+            self.inner.partial(column)
+        }
+
+        fn position(&self) -> Option<$crate::reader::RecordPosition> {
+            self.inner.position()
+        }
+
+        fn seek_to(
+            &mut self,
+            position: $crate::reader::RecordPosition,
+        ) -> Result<bool, $crate::error::LogError> {
+            self.inner.seek_to(position)
+        }
+
+        fn part(&self) -> u64 {
+            self.inner.part()
+        }
+    };
+}
+
+pub(crate) use pass_record_on;
+
 /// What a long log says at its end of all that is before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {

@@ -5,11 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tallymon_core::flow::PartialSum;
-
 use crate::error::LogError;
 use crate::reader::{
-    About, Contents, LogPlace, LogReader, PartStatistics, Record, RecordPosition, ScannedRecord,
+    About, Contents, LogPlace, LogReader, PartStatistics, Record, ScannedRecord, pass_record_on,
 };
 
 /// Whether somebody still waits for what is read from a log. The default is always; clones share the answer.
@@ -76,29 +74,7 @@ impl LogReader for WhileWanted<'_> {
         self.inner.next_record()
     }
 
-    fn raw_record(&self) -> Option<&[u8]> {
-        self.inner.raw_record()
-    }
-
-    fn text(&self, column: usize) -> Option<&str> {
-        self.inner.text(column)
-    }
-
-    fn is_stale(&self, column: usize) -> bool {
-        self.inner.is_stale(column)
-    }
-
-    fn partial(&self, column: usize) -> Option<PartialSum> {
-        self.inner.partial(column)
-    }
-
-    fn position(&self) -> Option<RecordPosition> {
-        self.inner.position()
-    }
-
-    fn seek_to(&mut self, position: RecordPosition) -> Result<bool, LogError> {
-        self.inner.seek_to(position)
-    }
+    pass_record_on!();
 
     fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let wanted = self.wanted.clone();
@@ -126,10 +102,6 @@ impl LogReader for WhileWanted<'_> {
     ) -> Result<Option<PartStatistics>, LogError> {
         self.wanted.check()?;
         self.inner.statistics(part, wanted, only_counts)
-    }
-
-    fn part(&self) -> u64 {
-        self.inner.part()
     }
 }
 

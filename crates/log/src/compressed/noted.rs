@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use tallymon_core::flow::PartialSum;
-
 use crate::error::{Damage, LogError, Notes};
-use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
+use crate::reader::{About, LogReader, Record, ScannedRecord, pass_record_on};
 
 struct Noted {
     inner: Box<dyn LogReader>,
@@ -59,37 +57,11 @@ impl LogReader for Noted {
         Ok(record)
     }
 
-    fn raw_record(&self) -> Option<&[u8]> {
-        self.inner.raw_record()
-    }
-
-    fn text(&self, column: usize) -> Option<&str> {
-        self.inner.text(column)
-    }
-
-    fn is_stale(&self, column: usize) -> bool {
-        self.inner.is_stale(column)
-    }
-
-    fn partial(&self, column: usize) -> Option<PartialSum> {
-        self.inner.partial(column)
-    }
-
-    fn position(&self) -> Option<RecordPosition> {
-        self.inner.position()
-    }
-
-    fn seek_to(&mut self, position: RecordPosition) -> Result<bool, LogError> {
-        self.inner.seek_to(position)
-    }
+    pass_record_on!();
 
     fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let scanned = self.inner.scan(each);
         self.follow(true);
         scanned
-    }
-
-    fn part(&self) -> u64 {
-        self.inner.part()
     }
 }

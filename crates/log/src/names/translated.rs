@@ -8,7 +8,7 @@ use tallymon_core::path::CounterPath;
 use super::NameTable;
 use crate::error::LogError;
 use crate::reader::{
-    About, Column, Contents, LogPlace, LogReader, PartStatistics, Record, RecordPosition, ScannedRecord,
+    About, Column, Contents, LogPlace, LogReader, PartStatistics, Record, ScannedRecord, pass_record_on,
 };
 
 /// Reads another log, and translates its columns.
@@ -78,29 +78,7 @@ impl LogReader for Translated<'_> {
         Ok(record)
     }
 
-    fn raw_record(&self) -> Option<&[u8]> {
-        self.inner.raw_record()
-    }
-
-    fn text(&self, column: usize) -> Option<&str> {
-        self.inner.text(column)
-    }
-
-    fn is_stale(&self, column: usize) -> bool {
-        self.inner.is_stale(column)
-    }
-
-    fn partial(&self, column: usize) -> Option<tallymon_core::flow::PartialSum> {
-        self.inner.partial(column)
-    }
-
-    fn position(&self) -> Option<RecordPosition> {
-        self.inner.position()
-    }
-
-    fn seek_to(&mut self, position: RecordPosition) -> Result<bool, LogError> {
-        self.inner.seek_to(position)
-    }
+    pass_record_on!();
 
     fn scan(&mut self, each: &mut dyn FnMut(ScannedRecord) -> ControlFlow<()>) -> Result<(), LogError> {
         let result = self.inner.scan(each);
@@ -129,9 +107,5 @@ impl LogReader for Translated<'_> {
         only_counts: bool,
     ) -> Result<Option<PartStatistics>, LogError> {
         self.inner.statistics(part, wanted, only_counts)
-    }
-
-    fn part(&self) -> u64 {
-        self.inner.part()
     }
 }
