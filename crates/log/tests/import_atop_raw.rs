@@ -1,5 +1,5 @@
-//! Raw logs of atop: their samples are those of what atop prints of them. `import::atop::raw` has a test with a
-//! value of its own in every field.
+//! Raw logs of atop: their samples are those of what atop prints of them. `import::atop::raw` has a test with
+//! a value of its own in every field.
 #![cfg(feature = "compressed")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

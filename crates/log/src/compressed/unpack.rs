@@ -51,8 +51,8 @@ pub(crate) fn count_unpacked(packed: &[u8], most: u64) -> u64 {
     count
 }
 
-/// Unpacks a file into one without a name; `None` for what is not unpacked here. The options may have a limit of the
-/// caller, in bytes.
+/// Unpacks a file into one without a name; `None` for what is not unpacked here. The options may have a limit
+/// of the caller, in bytes.
 ///
 /// # Errors
 ///

@@ -24,9 +24,9 @@ use crate::import::columns::Columns;
 use crate::import::lines::Line as Text;
 
 /// The length of the header.
-const HEADER: usize = 480;
+const HEADER: u16 = 480;
 /// The length of a record.
-const RECORD: usize = 96;
+const RECORD: u16 = 96;
 /// The longest compressed part of a record; those of a busy machine have a few megabytes.
 const MOST_PART: u32 = 256 << 20;
 /// The most tasks of a record: a quarter of what Linux can have.
@@ -99,8 +99,8 @@ const OTHERWISE: &str =
 impl<R: Read> Raw<R> {
     /// Reads the header.
     pub(super) fn open(mut input: R, bias: i32) -> Result<(Raw<R>, String), LogError> {
-        let mut header = Vec::with_capacity(HEADER);
-        input.by_ref().take(HEADER as u64).read_to_end(&mut header)?;
+        let mut header = Vec::with_capacity(HEADER.into());
+        input.by_ref().take(HEADER.into()).read_to_end(&mut header)?;
         let bytes = Bytes::little(&header);
         let bad = |error| refused(format!("a raw log of atop with a damaged header: {error}"));
         let written = bytes.u16(4, "version").map_err(bad)?;
@@ -117,7 +117,7 @@ impl<R: Read> Raw<R> {
         let stored = (bytes.u32(28, "length of the system").map_err(bad)?, bytes.u32(32, "length of a task"));
         let stored = (stored.0 as usize, stored.1.map_err(bad)? as usize);
         let known = (layout.length("system"), layout.length("task"));
-        if lengths != (480, 96) || stored != known {
+        if lengths != (HEADER, RECORD) || stored != known {
             return Err(refused(format!(
                 "a raw log of {name} whose structures have {} and {} bytes, its records {}; on 64-bit \
                  machines \
@@ -191,7 +191,7 @@ impl<R: Read> Raw<R> {
     /// Reads a record up to its tasks; `false` at the end of the log.
     fn record(&mut self, columns: &mut Columns) -> io::Result<bool> {
         let byte = self.byte;
-        let bytes = self.part(96)?;
+        let bytes = self.part(RECORD.into())?;
         let Some(head) = Head::of(&bytes, byte, self.version) else {
             if !bytes.is_empty() {
                 columns.damage(byte, format!("the file ends at byte {} inside of a record", self.byte));
@@ -465,7 +465,7 @@ impl Head {
         let has_groups = version >= 0x20b;
         let of_groups = |at| if has_groups { number(at) } else { Some(0) };
         let idle = if version >= 0x20a { number(68)? } else { 0 };
-        bytes.slice(0, RECORD, "record").ok()?;
+        bytes.slice(0, RECORD.into(), "record").ok()?;
         Some(Head {
             byte,
             seconds,

@@ -121,7 +121,7 @@ fn groups(layout: &Layout) -> (Vec<u8>, usize) {
 /// A raw log of this version with two records.
 fn raw_log(version: Version) -> Vec<u8> {
     let layout = Layout::of(version);
-    let mut file = vec![0; HEADER];
+    let mut file = vec![0; HEADER.into()];
     let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, &0xfeed_beef_u32.to_le_bytes());
     put(4, &(version | 0x8000).to_le_bytes());
@@ -141,7 +141,7 @@ fn raw_log(version: Version) -> Vec<u8> {
     let (system, tasks) = (packed(&machine(&layout)), packed(&tasks(&layout)));
     let (groups, ids) = (packed(&group_bytes), packed(&ids));
     for (nth, first) in [SINCE_START, 0].into_iter().enumerate() {
-        let mut record = vec![0; RECORD];
+        let mut record = vec![0; RECORD.into()];
         let mut put = |at: usize, number: u32| record[at..at + 4].copy_from_slice(&number.to_le_bytes());
         put(0, 1_795_444_800 + nth as u32 * 10);
         // With graphics and control groups.
