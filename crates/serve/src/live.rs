@@ -21,16 +21,14 @@ use tallymon::sample::{Listener, Pending, Tick};
 use tallymon::{InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
 use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
-use tallymon_monitor::model::{
-    DEFAULT_BUDGET, Health, HostRow, HostSummary, Monitor, Series, TopGroup, causes,
-};
+use tallymon_monitor::model::{DEFAULT_BUDGET, Health, HostRow, Monitor, Series, TopGroup, causes};
 use tallymon_monitor::save::native;
 use tokio::sync::watch;
 
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::findings;
 use crate::http::Refused;
-use crate::live_state::{Demand, State};
+use crate::live_state::{Demand, State, overview_of, summary_of};
 use crate::providers::{ProviderList, ProviderWatch};
 use crate::upload::{Temporary, Uploads};
 
@@ -87,17 +85,13 @@ impl Live {
         let io = |error: std::io::Error| SourceError::new(SourceErrorKind::Io, error.to_string());
         let is_here = matches!(location, Location::Local | Location::Machine { .. });
         let sampler = Sampler::start(move || tallymon::open(&location)).map_err(io)?;
-        let info = sampler.info(locale).wait(PATIENCE).unwrap_or_else(|| Err(no_answer()))?;
+        let info = answered(&sampler.info(locale))?;
         let query = Query::over(info.clone());
-        let (mut counters, mut processes) = (Query::over(info.clone()), Query::over(info.clone()));
         let share = DEFAULT_BUDGET / OVERVIEW_SHARE;
-        let overview = Overview::new(share, &mut counters, &mut processes);
-        let wanted = counters.request().union(&processes.request());
-        let wanted = wanted.unwrap_or_else(|| counters.request());
+        let (overview, [counters, processes], wanted) = overview_of(&info, share);
         let nothing = query.request();
         let overview_demand = Demand::new(sampler.listener(), wanted, nothing.clone(), is_alone);
-        let mut summary_counters = Query::over(info.clone());
-        let summary = HostSummary::new(&mut summary_counters);
+        let (summary, summary_counters) = summary_of(&info);
         let wanted = summary_counters.request();
         let mut state = State {
             query,
@@ -174,20 +168,20 @@ impl Live {
 
     /// Samples some paths from now on, if they are not sampled yet.
     pub(crate) fn want(&self, paths: &[&str]) -> Result<(), Refused> {
-        let mut renewed = None;
+        let mut is_renewed = false;
         for path in paths {
             let mut state = self.state();
             match state.want(path) {
                 Ok(()) => {}
                 // A program may have published the object since the names were read.
-                Err(_) if renewed.is_none() => {
+                Err(_) if !is_renewed => {
                     drop(state);
                     // A lock of its own statement: nobody waits for it as long as the source is asked.
                     let locale = self.state().query.names().locale();
                     let fresh = self.ask_info(locale)?;
                     state = self.state();
                     state.renew(fresh);
-                    renewed = Some(());
+                    is_renewed = true;
                     state.want(path)?;
                 }
                 Err(refused) => return Err(refused),
@@ -204,8 +198,7 @@ impl Live {
 
     /// Whether all of some paths are sampled already, so that [`Live::want`] asks the source nothing.
     pub(crate) fn samples(&self, paths: &[&str]) -> bool {
-        let state = self.state();
-        paths.iter().all(|path| state.entries.contains_key(*path))
+        self.state().samples(paths)
     }
 
     /// The rows of some paths in a range of time.
@@ -217,7 +210,7 @@ impl Live {
     /// The rows of some paths that are sampled already, which asks the source nothing; `None` unless all are.
     pub(crate) fn known_chart(&self, paths: &[&str], range: &Range) -> Option<Chart> {
         let mut state = self.state();
-        if !paths.iter().all(|path| state.entries.contains_key(*path)) {
+        if !state.samples(paths) {
             return None;
         }
         state.touch(paths);
@@ -360,15 +353,19 @@ impl Live {
     }
 
     fn ask_info(&self, locale: Locale) -> Result<SourceInfo, SourceError> {
-        let pending = self.questions.lock().unwrap_or_else(PoisonError::into_inner).info(locale);
-        pending.wait(PATIENCE).unwrap_or_else(|| Err(no_answer()))
+        let pending = self.questions().info(locale);
+        answered(&pending)
+    }
+
+    fn questions(&self) -> MutexGuard<'_, Listener> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The instances of an object.
     pub(crate) fn instances(&self, object: TitleIndex) -> Result<Vec<InstanceKey>, SourceError> {
         let names = self.state().query.names().locale().instances;
-        let pending = self.questions.lock().unwrap_or_else(PoisonError::into_inner).instances(object, names);
-        pending.wait(PATIENCE).unwrap_or_else(|| Err(no_answer()))
+        let pending = self.questions().instances(object, names);
+        answered(&pending)
     }
 
     /// The newest readings of a path, with the samples behind them.
@@ -450,9 +447,12 @@ pub(crate) struct LiveRow {
     pub(crate) values: Vec<f64>,
 }
 
-fn no_answer() -> SourceError {
-    let words = format!("the source has not answered for {} s", PATIENCE.as_secs());
-    SourceError::new(SourceErrorKind::Unreachable, words)
+/// Waits for an answer of the source.
+fn answered<T>(pending: &Pending<T>) -> Result<T, SourceError> {
+    pending.wait(PATIENCE).unwrap_or_else(|| {
+        let words = format!("the source has not answered for {} s", PATIENCE.as_secs());
+        Err(SourceError::new(SourceErrorKind::Unreachable, words))
+    })
 }
 
 /// Takes a row at each interval as long as somebody holds the live machine.

@@ -121,17 +121,28 @@ impl Demand {
     }
 }
 
-/// Queries for the counters and the processes of an overview, and what both want.
-fn overview_queries(info: &SourceInfo) -> (Query, Query, Request) {
-    let (mut counters, mut processes) = (Query::over(info.clone()), Query::over(info.clone()));
-    // It adds the paths; the overview that has the history stays.
-    let _ = Overview::new(0, &mut counters, &mut processes);
+/// An overview that keeps its past in so many bytes, the queries for its counters and its processes, and what
+/// both want.
+pub(crate) fn overview_of(info: &SourceInfo, budget: usize) -> (Overview, [Query; 2], Request) {
+    let [mut counters, mut processes] = [(); 2].map(|()| Query::over(info.clone()));
+    let overview = Overview::new(budget, &mut counters, &mut processes);
     let wanted = counters.request();
     let wanted = wanted.union(&processes.request()).unwrap_or(wanted);
-    (counters, processes, wanted)
+    (overview, [counters, processes], wanted)
+}
+
+/// The load for the page of all machines, and the query for its counters.
+pub(crate) fn summary_of(info: &SourceInfo) -> (HostSummary, Query) {
+    let mut counters = Query::over(info.clone());
+    (HostSummary::new(&mut counters), counters)
 }
 
 impl State {
+    /// Whether all of some paths are sampled already.
+    pub(crate) fn samples(&self, paths: &[&str]) -> bool {
+        paths.iter().all(|path| self.entries.contains_key(*path))
+    }
+
     /// Whether the source has a path.
     pub(crate) fn has(&mut self, path: &str) -> bool {
         self.entries.contains_key(path)
@@ -199,12 +210,11 @@ impl State {
 
     /// Uses names and objects that were read anew. The history stays.
     pub(crate) fn renew(&mut self, info: SourceInfo) {
-        let wanted;
-        (self.counters, self.processes, wanted) = overview_queries(&info);
+        // The overview that has the history stays, and so does the newest load.
+        let (_, queries, wanted) = overview_of(&info, 0);
+        [self.counters, self.processes] = queries;
         self.overview_demand.renew(wanted);
-        self.summary_counters = Query::over(info.clone());
-        // It adds the paths, too; the one that has the newest load stays.
-        let _ = HostSummary::new(&mut self.summary_counters);
+        (_, self.summary_counters) = summary_of(&info);
         self.summary_demand.renew(self.summary_counters.request());
         self.providers.renew(info.clone());
         let mut query = Query::over(info);
