@@ -11,6 +11,12 @@ const WIDTHS = [1, 2, 3, 4, 5];
 /** Eight colours, each with four patterns of dashes. */
 const LOOKS = 32;
 
+/** The axis between two ends as they are typed, if they are one. */
+function axisOf(texts: string[]): [number, number] | null {
+  const [least, most] = texts.map((text) => (text.trim() === "" ? NaN : Number(text)));
+  return Number.isFinite(least) && Number.isFinite(most) && least < most ? [least, most] : null;
+}
+
 export function Properties({ shown, powers, nth, colours }: { shown: Data; powers: number[]; nth: number; colours: number[] }) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => { box.current?.showModal(); }, []);
@@ -24,13 +30,10 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
   const [low, high] = axis.value ?? [0, 100];
   // What was typed, until both ends together are an axis: the first one alone may be beyond the other.
   const [typed, setTyped] = useState<[string, string]>([String(low), String(high)]);
-  const ends = typed.map((text) => (text.trim() === "" ? NaN : Number(text))) as [number, number];
-  const isAxis = ([least, most]: number[]) => Number.isFinite(least) && Number.isFinite(most) && least < most;
-  const wrong = axis.value !== null && !isAxis(ends);
+  const wrong = axis.value !== null && !axisOf(typed);
   const limit = (texts: [string, string]) => {
     setTyped(texts);
-    const next = texts.map((text) => (text.trim() === "" ? NaN : Number(text))) as [number, number];
-    if (isAxis(next)) axis.value = next;
+    axis.value = axisOf(texts) ?? axis.value;
   };
   const fit = (isAuto: boolean) => {
     axis.value = isAuto ? null : [low, high];
