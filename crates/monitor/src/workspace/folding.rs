@@ -79,17 +79,15 @@ impl Workspace {
         }
         let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > FEW).collect();
         groups.sort();
-        for mut group in groups {
-            let mean = |position: &usize| {
-                let series = self.monitor.series().get(*position);
+        for group in groups {
+            let mean = |position: usize| {
+                let series = self.monitor.series().get(position);
                 series.and_then(|series| self.monitor.statistics(series).average).unwrap_or(f64::MIN)
             };
-            let means: HashMap<usize, f64> =
-                group.iter().map(|position| (*position, mean(position))).collect();
-            group.sort_by(|one, other| {
-                let mean = |position| means.get(position).copied().unwrap_or(f64::MIN);
-                mean(other).total_cmp(&mean(one)).then(one.cmp(other))
-            });
+            let mut group: Vec<(f64, usize)> =
+                group.into_iter().map(|position| (mean(position), position)).collect();
+            group.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+            let mut group: Vec<usize> = group.into_iter().map(|(_, position)| position).collect();
             let mut rest = group.split_off(LARGEST.min(group.len()));
             // The chosen line stays in view.
             if let Some(at) = rest.iter().position(|position| *position == self.monitor.selected()) {
