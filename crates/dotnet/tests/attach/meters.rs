@@ -72,9 +72,14 @@ fn until(
 /// Asks until a program has a meter of this name: on a busy machine the first answer may come after the
 /// deadline.
 fn discover(provider: &mut DotnetPrograms, object: &str) {
+    wait(&format!("a program has the meter {object}"), || provider.discover(object));
+}
+
+/// Asks again and again until something is so.
+fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
-    while !provider.discover(object) {
-        assert!(Instant::now() < end, "no program has the meter {object}");
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -221,11 +226,8 @@ fn meters_of_a_web_server_have_its_requests() {
     let hosting = "Microsoft.AspNetCore.Hosting";
     discover(&mut provider, hosting);
     discover(&mut provider, "Microsoft.AspNetCore.Server.Kestrel");
-    let asked = Instant::now();
-    while values(&mut provider, hosting, "http.server.active_requests").is_empty() {
-        assert!(asked.elapsed() < PATIENCE);
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let active = "http.server.active_requests";
+    wait(active, || !values(&mut provider, hosting, active).is_empty());
     for id in 0..20 {
         assert_eq!(crate::requests::get(&address, &format!("/orders/{id}")), "200");
     }
