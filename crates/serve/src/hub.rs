@@ -82,8 +82,8 @@ impl Hub {
         &self.options
     }
 
-    /// The host of a request: `live`, `live:NAME` of several machines, `log1`, or a host of a log, `log1/WEB01`.
-    /// Without a name it is the first live machine, else the first log.
+    /// The host of a request: `live`, `live:NAME` of several machines, `log1`, or a host of a log,
+    /// `log1/WEB01`. Without a name it is the first live machine, else the first log.
     pub(crate) fn host(&self, name: Option<&str>) -> Result<Host, Refused> {
         let Some(name) = name else {
             if let Some(machine) = self.machines.first() {

@@ -1,5 +1,5 @@
-//! The live machines. Each is opened, sampled and tried again on threads of its own, so that one which is slow
-//! or gone delays nobody.
+//! The live machines. Each is opened, sampled and tried again on threads of its own, so that one which is
+//! slow or gone delays nobody.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;

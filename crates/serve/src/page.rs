@@ -32,7 +32,8 @@ pub(crate) struct Page {
     rules: Option<HeaderValue>,
 }
 
-/// A part of the page: as it is, and compressed by itself, so that other parts can stand before and behind it.
+/// A part of the page: as it is, and compressed by itself, so that other parts can stand before and behind
+/// it.
 #[derive(Debug)]
 struct Part {
     plain: Bytes,

@@ -1,4 +1,5 @@
-//! The page over several hosts: each is opened and read by itself, and one that is slow or gone delays nobody.
+//! The page over several hosts: each is opened and read by itself, and one that is slow or gone delays
+//! nobody.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

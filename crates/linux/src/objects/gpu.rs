@@ -112,8 +112,8 @@ type Rows = BTreeMap<String, Vec<Result<u64, Absence>>>;
 /// The clients of all processes, each once, however many descriptors it has.
 type Clients = BTreeMap<(u32, String, u64), DrmClient>;
 
-/// Whether the kernel has a graphics device that a program can have open. Where it does not tell, there may be
-/// one.
+/// Whether the kernel has a graphics device that a program can have open. Where it does not tell, there may
+/// be one.
 fn may_have_devices(sources: &Sources) -> bool {
     let is_device = |name: &str| {
         let number = name.strip_prefix("card").or_else(|| name.strip_prefix("renderD"));
@@ -123,8 +123,8 @@ fn may_have_devices(sources: &Sources) -> bool {
     devices.map_or(true, |devices| !devices.is_empty() || !sources.root.sys("class").is_dir())
 }
 
-/// Reads the descriptors of all processes, as far as that is allowed; none on a machine without a device, where
-/// it would be nearly all that a sample of 1,000 processes costs.
+/// Reads the descriptors of all processes, as far as that is allowed; none on a machine without a device,
+/// where it would be nearly all that a sample of 1,000 processes costs.
 fn clients(sources: &mut Sources) -> Clients {
     let mut found = Clients::new();
     if !may_have_devices(sources) {

@@ -9,8 +9,8 @@ use crate::keys::tour::{Line, Page};
 use crate::term::text::width;
 use crate::words::Words;
 
-/// The lines of the help screen that have some words: keys, and what they do, below the heading of their task,
-/// which has no keys.
+/// The lines of the help screen that have some words: keys, and what they do, below the heading of their
+/// task, which has no keys.
 pub(crate) fn help_lines(words: Words, ascii: bool, wanted: &str) -> Vec<(String, String)> {
     let wanted = wanted.to_lowercase();
     let has = |text: &str| wanted.split_whitespace().all(|word| text.to_lowercase().contains(word));

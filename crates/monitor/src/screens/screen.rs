@@ -81,8 +81,8 @@ pub(crate) trait Screen {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace);
 }
 
-/// Keys of the chart that mean nothing where another view stands in its place: they would change what is not on
-/// the screen.
+/// Keys of the chart that mean nothing where another view stands in its place: they would change what is not
+/// on the screen.
 const OF_THE_CHART_ONLY: &[Command] = &[
     Command::Remove,
     Command::Hide,
@@ -107,8 +107,8 @@ const OF_THE_CHART_ONLY: &[Command] = &[
     Command::Untick,
 ];
 
-/// What becomes of a key that a view in place of the chart has no use for: the chart takes it, unless it is one
-/// of the chart alone, or one of `more`.
+/// What becomes of a key that a view in place of the chart has no use for: the chart takes it, unless it is
+/// one of the chart alone, or one of `more`.
 pub(crate) fn beside_the_chart(key: KeyEvent, more: &[Command]) -> Action {
     match command(Context::Chart, key) {
         Some(command) if OF_THE_CHART_ONLY.contains(&command) || more.contains(&command) => Action::Done,

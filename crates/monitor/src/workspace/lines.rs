@@ -26,7 +26,8 @@ impl Workspace {
         self.filter.split_whitespace().all(|word| text.contains(word))
     }
 
-    /// The lines of the legend that pass the filter and the ticks and are not folded, in the order of the legend.
+    /// The lines of the legend that pass the filter and the ticks and are not folded, in the order of the
+    /// legend.
     pub(crate) fn lines(&self) -> Vec<usize> {
         let lines = self.legend_rows().into_iter().filter_map(|row| match row {
             LegendRow::Line(position) => Some(position),
