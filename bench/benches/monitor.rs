@@ -1,5 +1,6 @@
-//! The monitor at 200x50: drawing time and terminal bytes per update (`chart`, `overview`), going back through an
-//! hour of 1,000 processes (`hour`), and the cost of the whole program compared with others (`programs`).
+//! The monitor at 200x50: drawing time and terminal bytes per update (`chart`, `overview`), going back
+//! through an hour of 1,000 processes (`hour`), and the cost of the whole program compared with others
+//! (`programs`).
 
 #[path = "monitor/hour.rs"]
 mod hour;
