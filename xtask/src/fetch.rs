@@ -17,6 +17,21 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
+/// Fills a folder that has its name only when it is complete; what a run before left half done is removed.
+pub(crate) fn complete_folder(
+    folder: &Path,
+    fill: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), String> {
+    let part = folder.with_added_extension("part");
+    let failed = |error| format!("{}: {error}", part.display());
+    if part.exists() {
+        fs::remove_dir_all(&part).map_err(failed)?;
+    }
+    make_folder(&part)?;
+    fill(&part)?;
+    fs::rename(&part, folder).map_err(failed)
+}
+
 /// Unpacks packages into a folder: those of a version of Debian, or of this system.
 pub(crate) fn unpack(folder: &Path, version: Option<&str>, packages: &[&str]) -> Result<(), String> {
     make_folder(folder)?;
@@ -137,7 +152,12 @@ pub(crate) fn pcp() -> Result<(), String> {
     // Its own libraries are beside those of the system's kind of processor.
     let kind = std::env::consts::ARCH;
     let libraries = format!("{0}/usr/lib:{0}/usr/lib/{kind}-linux-gnu", folder.display());
-    execute(rebuild.env("LD_LIBRARY_PATH", libraries))
+    let rebuilt = execute(rebuild.env("LD_LIBRARY_PATH", libraries));
+    if rebuilt.is_err() {
+        // A tree that is not whole would be taken for one by the next run.
+        let _ = fs::remove_file(names.join("root"));
+    }
+    rebuilt
 }
 
 /// Turns links to files of an installed package into links to the unpacked ones.

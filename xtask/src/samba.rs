@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::fetch::{complete_folder, make_folder};
 use crate::{cargo, no_arguments, output, run as execute, target_folder};
 
 /// The version of Debian, and the least version of Samba that it must have.
@@ -26,10 +27,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let peers = target_folder().join("peers");
     let system = peers.join(DEBIAN);
     if !system.join("usr/sbin/smbd").is_file() {
-        fetch(&peers, &system)?;
+        make(&system)?;
     }
     let programs = peers.join(format!("{DEBIAN}-programs"));
-    fs::create_dir_all(&programs).map_err(|error| format!("{}: {error}", programs.display()))?;
+    make_folder(&programs)?;
     for program in PROGRAMS {
         write_program(&programs.join(program), &system, program)?;
     }
@@ -43,19 +44,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     execute(&mut test)
 }
 
-/// Makes the system; a part of one that is left by a run before is removed.
-fn fetch(peers: &Path, system: &Path) -> Result<(), String> {
-    let part = peers.join(format!("{DEBIAN}.part"));
-    if part.exists() {
-        fs::remove_dir_all(&part).map_err(|error| format!("{}: {error}", part.display()))?;
-    }
-    fs::create_dir_all(peers).map_err(|error| format!("{}: {error}", peers.display()))?;
-    let mut make = Command::new("debootstrap");
-    make.args(["--variant=minbase", "--include=samba", DEBIAN]).arg(&part);
-    execute(&mut make).map_err(|error| {
-        format!("{error}; it needs root and the program debootstrap (`apt-get install debootstrap`)")
-    })?;
-    fs::rename(&part, system).map_err(|error| format!("{}: {error}", system.display()))
+/// Makes the system.
+fn make(system: &Path) -> Result<(), String> {
+    complete_folder(system, |part| {
+        let mut make = Command::new("debootstrap");
+        make.args(["--variant=minbase", "--include=samba", DEBIAN]).arg(part);
+        execute(&mut make).map_err(|error| {
+            format!("{error}; it needs root and the program debootstrap (`apt-get install debootstrap`)")
+        })
+    })
 }
 
 /// Writes a script that becomes the program of the system: its process has the number of the script's. The

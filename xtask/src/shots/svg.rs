@@ -1,6 +1,6 @@
 //! Screens of a terminal as SVG.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 const CELL: (usize, usize) = (9, 19);
 const PAPER: &str = "#16181d";
@@ -33,14 +33,14 @@ pub(super) fn film(screens: &[(String, f64)], size: (usize, usize)) -> String {
         ends.push(ends.last().copied().unwrap_or_default() + seconds);
     }
     let all = ends.last().copied().unwrap_or_default().max(0.1);
-    let (mut body, mut rules) = (String::new(), BTreeMap::new());
+    let (mut body, mut rules) = (String::new(), BTreeSet::new());
     for row in 0..size.1 {
         let text = |frame: usize| frames.get(frame).and_then(|rows| rows.get(row)).map_or("", String::as_str);
         let mut first = 0;
         while first < frames.len() {
             let last = (first..frames.len()).take_while(|frame| text(*frame) == text(first)).count() + first;
             if !text(first).is_empty() {
-                rules.insert((first, last), ());
+                rules.insert((first, last));
                 body += &format!("<g class=\"f{first}-{last}\">\n{}</g>\n", text(first));
             }
             first = last;
@@ -48,7 +48,7 @@ pub(super) fn film(screens: &[(String, f64)], size: (usize, usize)) -> String {
     }
     let mut out = begin(size);
     out.push_str("<style>\n");
-    for (first, last) in rules.keys().filter(|(first, last)| *first > 0 || *last < frames.len()) {
+    for (first, last) in rules.iter().filter(|(first, last)| *first > 0 || *last < frames.len()) {
         let at = |frame: usize| 100.0 * ends.get(frame).copied().unwrap_or(all) / all;
         let before = if *first > 0 { "0%{visibility:hidden}" } else { "" };
         let behind = if *last < frames.len() {
@@ -61,13 +61,8 @@ pub(super) fn film(screens: &[(String, f64)], size: (usize, usize)) -> String {
              .f{first}-{last}{{animation:f{first}-{last} {all:.1}s steps(1,end) infinite}}\n",
             at(*first)
         );
-        if *first > 0 {
-            out += &format!(
-                "@media(prefers-reduced-motion){{.f{first}-{last}{{visibility:hidden;animation:none}}}}\n"
-            );
-        } else {
-            out += &format!("@media(prefers-reduced-motion){{.f{first}-{last}{{animation:none}}}}\n");
-        }
+        let still = if *first > 0 { "visibility:hidden;" } else { "" };
+        out += &format!("@media(prefers-reduced-motion){{.f{first}-{last}{{{still}animation:none}}}}\n");
     }
     out.push_str("</style>\n");
     out + &body + "</svg>\n"
