@@ -340,6 +340,8 @@ pub(crate) fn collect_once(
 pub(crate) struct Sampled {
     hosts: Vec<SampledHost>,
     reports: Receiver<(usize, Report)>,
+    /// How often they were asked, for this row too.
+    ticks: u64,
 }
 
 struct SampledHost {
@@ -348,6 +350,8 @@ struct SampledHost {
     ticks: SyncSender<()>,
     /// Whether its thread still works on the last one.
     is_busy: bool,
+    /// The tick that it was asked in last.
+    asked: u64,
     /// Its last readings.
     last: Option<HostReadings>,
     /// Whether its last report was a failure, since when, and which.
@@ -384,20 +388,20 @@ impl Sampled {
                 label,
                 ticks,
                 is_busy: false,
+                asked: 0,
                 last: None,
                 has_failed: false,
                 silent_since: Instant::now(),
                 failure: None,
             });
         }
-        Ok(Sampled { hosts: all, reports })
+        Ok(Sampled { hosts: all, reports, ticks: 0 })
     }
 
     /// Asks every host that is not still busy for a sample.
     pub(crate) fn tick(&mut self) {
-        for host in &mut self.hosts {
-            host.is_busy |= host.ticks.try_send(()).is_ok();
-        }
+        self.ticks = self.ticks.wrapping_add(1);
+        self.hosts.iter_mut().filter(|host| !host.is_busy).for_each(|host| host.ask(self.ticks));
     }
 
     /// Waits until all hosts have reported, or until a time. Returns whether a value needs a second sample.
@@ -411,7 +415,11 @@ impl Sampled {
             };
             needs_two |= report.needs_two_samples;
             let Some(host) = self.hosts.get_mut(number) else { continue };
+            // An answer to an earlier tick is that of an earlier row. It is asked for this one too.
             host.is_busy = false;
+            if host.asked != self.ticks {
+                host.ask(self.ticks);
+            }
             report.failures.into_iter().for_each(|failure| outcome.failed(failure));
             match report.result {
                 Ok(readings) => {
@@ -488,6 +496,14 @@ impl Sampled {
     }
 }
 
+impl SampledHost {
+    /// Asks its thread, which waits for this, for a sample.
+    fn ask(&mut self, tick: u64) {
+        self.is_busy = self.ticks.try_send(()).is_ok();
+        self.asked = tick;
+    }
+}
+
 fn age(reading: &mut Reading, host: &SampledHost) {
     if host.has_failed {
         reading.cell = Cell::missing(NoValue::NoMachine);
@@ -560,3 +576,7 @@ fn sample(
     }
     Ok(host.readings())
 }
+
+#[cfg(test)]
+#[path = "hosts_tests.rs"]
+mod tests;

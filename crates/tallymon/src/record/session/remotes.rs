@@ -30,6 +30,8 @@ const FIRST_GRACE: Duration = Duration::from_secs(3);
 pub(super) struct Remotes {
     hosts: Vec<Remote>,
     reports: Receiver<(usize, Report)>,
+    /// How often they were asked, for this record too.
+    ticks: u64,
     has_begun: bool,
 }
 
@@ -39,6 +41,8 @@ struct Remote {
     ticks: SyncSender<()>,
     /// Whether its thread still works on the last one.
     is_busy: bool,
+    /// The tick that it was asked in last.
+    asked: u64,
     /// Its newest sample, until it is recorded.
     sample: Option<Taken>,
     /// What its paths mean, if that changed since the last record.
@@ -108,6 +112,7 @@ impl Remotes {
                 name,
                 ticks,
                 is_busy: false,
+                asked: 0,
                 sample: None,
                 choice: None,
                 trouble: None,
@@ -116,14 +121,13 @@ impl Remotes {
                 next: None,
             });
         }
-        Ok(Some(Remotes { hosts, reports, has_begun: false }))
+        Ok(Some(Remotes { hosts, reports, ticks: 0, has_begun: false }))
     }
 
     /// Asks every host that is not still busy for a sample.
     pub(super) fn tick(&mut self) {
-        for host in &mut self.hosts {
-            host.is_busy |= host.ticks.try_send(()).is_ok();
-        }
+        self.ticks = self.ticks.wrapping_add(1);
+        self.hosts.iter_mut().filter(|host| !host.is_busy).for_each(|host| host.ask(self.ticks));
     }
 
     /// Takes what the hosts have answered, and waits a while for those that have not.
@@ -153,6 +157,11 @@ impl Remotes {
         }
         host.choice = report.choice.or(host.choice.take());
         host.sample = report.taken.or(host.sample.take());
+        // An answer to an earlier tick has an earlier time. It is asked for this record too, or all of its
+        // later samples would be those of the record before.
+        if host.asked != self.ticks {
+            host.ask(self.ticks);
+        }
     }
 
     /// What the paths of hosts mean, where that changed since the last call.
@@ -178,6 +187,12 @@ impl Remotes {
 }
 
 impl Remote {
+    /// Asks its thread, which waits for this, for a sample.
+    fn ask(&mut self, tick: u64) {
+        self.is_busy = self.ticks.try_send(()).is_ok();
+        self.asked = tick;
+    }
+
     /// What is wrong with it.
     fn words(&self, now: Instant) -> Option<String> {
         match &self.trouble {
@@ -298,3 +313,7 @@ impl Wanted {
         choice
     }
 }
+
+#[cfg(test)]
+#[path = "remotes_tests.rs"]
+mod tests;
