@@ -5,6 +5,7 @@
 //! overview of one of several machines; that of the only machine is sampled always.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::ReadOptions;
 use tallymon::sample::{Listener, Pending, Tick};
-use tallymon::{InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
+use tallymon::{Definitions, InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
 use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Health, HostRow, Monitor, Series, TopGroup, causes};
@@ -73,6 +74,8 @@ pub(crate) struct Live {
     /// Asks the source questions besides samples.
     questions: Mutex<Listener>,
     infos: Mutex<HashMap<Language, SourceInfo>>,
+    /// Whether somebody has asked for all objects.
+    shows_all: AtomicBool,
     interval: Duration,
     /// When the history was looked through, and what was found.
     found: Mutex<Option<(Instant, Vec<Analysis>)>>,
@@ -85,7 +88,7 @@ impl Live {
         let io = |error: std::io::Error| SourceError::new(SourceErrorKind::Io, error.to_string());
         let is_here = matches!(location, Location::Local | Location::Machine { .. });
         let sampler = Sampler::start(move || tallymon::open(&location)).map_err(io)?;
-        let info = answered(&sampler.info(locale))?;
+        let info = answered(&sampler.info(locale, Definitions::OfPaths(usual.clone())))?;
         let query = Query::over(info.clone());
         let share = DEFAULT_BUDGET / OVERVIEW_SHARE;
         let (overview, [counters, processes], wanted) = overview_of(&info, share);
@@ -125,6 +128,7 @@ impl Live {
             news: watch::Sender::new(0),
             questions: Mutex::new(sampler.listener()),
             infos: Mutex::new(HashMap::from([(locale.language, info)])),
+            shows_all: AtomicBool::new(false),
             interval,
             found: Mutex::default(),
         });
@@ -178,7 +182,7 @@ impl Live {
                     drop(state);
                     // A lock of its own statement: nobody waits for it as long as the source is asked.
                     let locale = self.state().query.names().locale();
-                    let fresh = self.ask_info(locale)?;
+                    let fresh = self.ask_info(locale, self.definitions(paths))?;
                     state = self.state();
                     state.renew(fresh);
                     is_renewed = true;
@@ -288,7 +292,7 @@ impl Live {
         {
             return Ok(findings::answer(found, None, language));
         }
-        let system = self.info(Language::ENGLISH, false)?.system_name;
+        let system = self.names(Language::ENGLISH)?.system_name;
         let host = if system.is_empty() { "." } else { system.as_str() };
         let failed = |error: std::io::Error| {
             let words = format!("the history can not be written for its analysis: {error}");
@@ -337,13 +341,40 @@ impl Live {
         (state.monitor.time(row), groups)
     }
 
-    /// Names and objects in a language, as they are now when `fresh`.
-    pub(crate) fn info(&self, language: Language, fresh: bool) -> Result<SourceInfo, SourceError> {
-        let locale = Locale { language, ..self.state().query.names().locale() };
-        if !fresh && let Some(known) = self.infos().get(&language) {
-            return Ok(known.clone());
+    /// Names and objects in a language, as they were when somebody asked last.
+    pub(crate) fn names(&self, language: Language) -> Result<SourceInfo, SourceError> {
+        let known = self.infos().get(&language).cloned();
+        known.map_or_else(|| self.read_info(language, self.definitions(&[])), Ok)
+    }
+
+    /// The same, with the objects that some paths name: their libraries are started.
+    pub(crate) fn names_for(&self, language: Language, paths: &[&str]) -> Result<SourceInfo, SourceError> {
+        let known = self.names(language)?;
+        if known.undefined(paths).is_empty() {
+            return Ok(known);
         }
-        let info = self.ask_info(locale)?;
+        self.read_info(language, self.definitions(paths))
+    }
+
+    /// All objects in a language, as they are now: all libraries are started.
+    pub(crate) fn all_names(&self, language: Language) -> Result<SourceInfo, SourceError> {
+        self.shows_all.store(true, Ordering::Relaxed);
+        self.read_info(language, Definitions::All)
+    }
+
+    /// What has to be defined for what is sampled, and for some more paths. Libraries that were started for a
+    /// list of everything go on, so their objects stay.
+    fn definitions(&self, paths: &[&str]) -> Definitions {
+        if self.shows_all.load(Ordering::Relaxed) {
+            return Definitions::All;
+        }
+        let more = paths.iter().map(ToString::to_string);
+        Definitions::OfPaths(self.state().entries.keys().cloned().chain(more).collect())
+    }
+
+    fn read_info(&self, language: Language, definitions: Definitions) -> Result<SourceInfo, SourceError> {
+        let locale = Locale { language, ..self.state().query.names().locale() };
+        let info = self.ask_info(locale, definitions)?;
         self.infos().insert(language, info.clone());
         Ok(info)
     }
@@ -352,8 +383,8 @@ impl Live {
         self.infos.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask_info(&self, locale: Locale) -> Result<SourceInfo, SourceError> {
-        let pending = self.questions().info(locale);
+    fn ask_info(&self, locale: Locale, definitions: Definitions) -> Result<SourceInfo, SourceError> {
+        let pending = self.questions().info(locale, definitions);
         answered(&pending)
     }
 
@@ -400,15 +431,16 @@ impl Live {
 
     /// Reads names and objects anew when the machine is back after a failure.
     fn renew(&self, sampler: &Sampler, renewal: &mut Option<Pending<SourceInfo>>) {
-        let mut state = self.state();
-        if std::mem::take(&mut state.is_back) {
-            *renewal = Some(sampler.info(state.query.names().locale()));
+        let is_back = std::mem::take(&mut self.state().is_back);
+        if is_back {
+            let locale = self.state().query.names().locale();
+            *renewal = Some(sampler.info(locale, self.definitions(&[])));
         }
         if let Some(answer) = renewal.as_ref().and_then(|renewal| renewal.wait(Duration::ZERO)) {
             *renewal = None;
             if let Ok(info) = answer {
                 self.infos().clear();
-                state.renew(info);
+                self.state().renew(info);
             }
         }
     }

@@ -17,7 +17,7 @@ fn live(usual: &[&str]) -> Arc<Live> {
 fn objects_that_were_read_anew_are_those_of_all_queries() {
     const PATH: &str = r"\System\Processes";
     let live = live(&[PATH]);
-    let info = live.info(Language::ENGLISH, true).unwrap();
+    let info = live.all_names(Language::ENGLISH).unwrap();
     let mut state = live.state();
     // As if the source had had nothing when it was opened.
     state.counters = Query::over(info.clone());

@@ -12,7 +12,7 @@ use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::info::info_of;
 use tallymon::log::{BytesRead, ReadOptions, Selection};
-use tallymon::{Locale, Log, LogRow, Reading, SourceInfo};
+use tallymon::{Definitions, Locale, Log, LogRow, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
@@ -266,7 +266,7 @@ impl LogHost {
 
     /// Names and objects in a language.
     pub(crate) fn info(&self, host: Option<&str>, language: Language) -> Result<SourceInfo, Refused> {
-        Ok(SourceInfo::read(&mut self.log(host)?.source(), Locale::from(language))?)
+        Ok(SourceInfo::read(&mut self.log(host)?.source(), Locale::from(language), &Definitions::None)?)
     }
 
     /// The instances of an object, of the whole log.

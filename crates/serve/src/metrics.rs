@@ -14,7 +14,7 @@ use tallymon::core::flow::{Cell, Column, Row, Sink, SourceError, SourceErrorKind
 use tallymon::core::path::Part;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
-use tallymon::{LiveRows, Locale, Location, Query, Sampler};
+use tallymon::{Definitions, LiveRows, Locale, Location, Query, Sampler};
 use tallymon_export::profile::{Profile, UnknownProfile};
 use tallymon_export::series::{Family, families};
 use tallymon_export::top::TopInstances;
@@ -130,6 +130,15 @@ impl Selection {
         Ok(Selection { objects, paths, names, top })
     }
 
+    /// The registered objects that it needs.
+    fn definitions(&self) -> Definitions {
+        if self.objects.is_empty() && self.paths.is_empty() {
+            return Definitions::All;
+        }
+        let objects = self.objects.iter().map(|object| format!("\\{object}(*)\\*"));
+        Definitions::OfPaths(objects.chain(self.paths.iter().cloned()).collect())
+    }
+
     /// A query of the selection.
     fn query(&self, info: tallymon::SourceInfo) -> Result<Query, Refused> {
         let mut query = Query::over(info);
@@ -235,7 +244,7 @@ impl Metrics {
         let is_known = collector.asked.as_ref().is_some_and(|asked| asked.read.elapsed() < NAMES_AGE);
         if !is_known {
             let locale = Locale::from(Language::ENGLISH);
-            let pending = lock(&self.sampler).info(locale);
+            let pending = lock(&self.sampler).info(locale, selection.definitions());
             let info = pending.wait(LONGEST_DEADLINE).unwrap_or_else(|| Err(no_answer()))?;
             let query = selection.query(info)?;
             let rows = LiveRows::changing(query.system_name());

@@ -13,6 +13,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
+use tallymon::SourceInfo;
 use tallymon::clock::now;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
@@ -438,18 +439,17 @@ impl Service {
             "/api/v1/hosts" => Ok(self.hosts()),
             "/api/v1/fleet" => Ok(self.fleet()),
             "/api/v1/logs" => Ok(self.logs()),
-            "/api/v1/objects" => Ok(describe::objects(&info(&host()?, language, true)?)),
-            "/api/v1/counters" => {
-                let info = info(&host()?, language, false)?;
-                match parameters.text("search") {
-                    Some(words) => Ok(describe::search(&info, words)),
-                    None => describe::counters(&info, parameters.needed("object")?),
+            "/api/v1/objects" => Ok(describe::objects(&all_names(&host()?, language)?)),
+            "/api/v1/counters" => match parameters.text("search") {
+                Some(words) => Ok(describe::search(&all_names(&host()?, language)?, words)),
+                None => {
+                    let object = parameters.needed("object")?;
+                    describe::counters(&names_for(&host()?, language, object)?, object)
                 }
-            }
+            },
             "/api/v1/instances" => {
-                let host = host()?;
-                let object =
-                    describe::find(&info(&host, language, false)?, parameters.needed("object")?)?.name;
+                let (host, object) = (host()?, parameters.needed("object")?);
+                let object = describe::find(&names_for(&host, language, object)?, object)?.name;
                 match &host {
                     Host::Live(live) => Ok(describe::instances(&live.instances(object)?)),
                     Host::Log(log, part) => Ok(describe::instances(&log.instances(part.as_deref(), object)?)),
@@ -478,7 +478,7 @@ impl Service {
             "/api/v1/rows" => self.rows(parameters),
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {
-                Host::Live(live) => Ok(live.providers().json(&live.info(language, false)?, true)),
+                Host::Live(live) => Ok(live.providers().json(&live.names(language)?, true)),
                 Host::Log(log, part) => {
                     let found = log.providers(part.as_deref(), parameters.time("time")?)?;
                     Ok(found.json(&log.info(part.as_deref(), language)?, false))
@@ -565,7 +565,7 @@ impl Service {
         let (path, language) = (parameters.needed("path")?, parameters.language());
         let host = self.hub.host(parameters.text("host"))?;
         let (readings, info) = match &host {
-            Host::Live(live) => (live.readings(path)?, live.info(language, false)?),
+            Host::Live(live) => (live.readings(path)?, live.names_for(language, &[path])?),
             Host::Log(log, part) => {
                 let time = parameters.time("time")?.unwrap_or(tallymon::core::time::FileTime(u64::MAX));
                 log.readings(part.as_deref(), path, time, language)?
@@ -620,9 +620,18 @@ impl Service {
     }
 }
 
-fn info(host: &Host, language: Language, fresh: bool) -> Result<tallymon::SourceInfo, Refused> {
+/// All objects that a host has now.
+fn all_names(host: &Host, language: Language) -> Result<SourceInfo, Refused> {
     match host {
-        Host::Live(live) => Ok(live.info(language, fresh)?),
+        Host::Live(live) => Ok(live.all_names(language)?),
+        Host::Log(log, part) => log.info(part.as_deref(), language),
+    }
+}
+
+/// The objects of a host, with one that a name or a number means.
+fn names_for(host: &Host, language: Language, object: &str) -> Result<SourceInfo, Refused> {
+    match host {
+        Host::Live(live) => Ok(live.names_for(language, &[&format!("\\{object}(*)\\*")])?),
         Host::Log(log, part) => log.info(part.as_deref(), language),
     }
 }

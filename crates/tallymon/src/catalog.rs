@@ -6,7 +6,10 @@ use std::sync::Arc;
 use tallymon_core::block::{CounterDefinition, DetailLevel, Snapshot};
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{RegisteredObjects, Source, SourceError};
+use tallymon_core::path::Part;
 use tallymon_core::title::{HelpIndex, TitleIndex};
+
+use crate::names::Names;
 
 /// The objects of a source. Clones share them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,6 +74,16 @@ impl Catalog {
     /// answered a request.
     pub fn registered(&self) -> &RegisteredObjects {
         &self.registered
+    }
+
+    /// The registered objects that a part of a path may name.
+    pub(crate) fn named(&self, names: &Names, part: &Part) -> Vec<TitleIndex> {
+        let mut found = match part {
+            Part::Index(index) => vec![TitleIndex(*index)],
+            Part::Name(written) => names.find_all(written),
+        };
+        found.retain(|one| self.registered.contains(*one));
+        found
     }
 
     /// Adds those objects of a snapshot that the catalog lacks.

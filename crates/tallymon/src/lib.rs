@@ -90,7 +90,7 @@ pub use record::Recorder;
 pub use rows::{HostReadings, LiveRows, Replaced, RowValues};
 pub use sample::Sampler;
 pub use search::{SearchHit, search};
-pub use source_info::SourceInfo;
+pub use source_info::{Definitions, SourceInfo};
 pub use timer::{Ticks, Timer};
 pub use toml_fault::toml_fault;
 

@@ -2,8 +2,9 @@
 
 use tallymon_core::block::Snapshot;
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
+use tallymon_core::path::CounterPath;
 use tallymon_core::request::Request;
-use tallymon_core::title::{Language, Titles};
+use tallymon_core::title::{Language, TitleIndex, Titles};
 
 use crate::catalog::Catalog;
 use crate::names::{Locale, Names};
@@ -21,6 +22,19 @@ pub struct SourceInfo {
     pub catalog: Catalog,
 }
 
+/// Which registered objects are defined in a [`SourceInfo`]. A registered object is known by its name; its
+/// counters are known once its provider has been started and has answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Definitions {
+    /// None of them: no provider is started.
+    #[default]
+    None,
+    /// Those that these paths name: no other provider is started.
+    OfPaths(Vec<String>),
+    /// All of them, for a list or a search of all counters: every provider is started.
+    All,
+}
+
 impl SourceInfo {
     /// Asks a source, for a user of a language. Names are loaded in every language that the source has, so
     /// that paths in any of them are found without asking again.
@@ -28,12 +42,34 @@ impl SourceInfo {
     /// # Errors
     ///
     /// The source has no names, or does not say which objects it has.
-    pub fn read(source: &mut dyn Source, locale: impl Into<Locale>) -> Result<SourceInfo, SourceError> {
+    pub fn read(
+        source: &mut dyn Source,
+        locale: impl Into<Locale>,
+        definitions: &Definitions,
+    ) -> Result<SourceInfo, SourceError> {
         let mut names = Names::load(source, locale)?;
         names.load_all(source)?;
-        let (system_name, mut catalog) = Catalog::read(source)?;
-        catalog.define_registered(source)?;
-        Ok(SourceInfo { system_name, host_names: source.host_names(), names, catalog })
+        let (system_name, catalog) = Catalog::read(source)?;
+        let mut info = SourceInfo { system_name, host_names: source.host_names(), names, catalog };
+        match definitions {
+            Definitions::None => {}
+            Definitions::OfPaths(paths) => {
+                let undefined = info.undefined(paths);
+                if !undefined.is_empty() {
+                    info.catalog.merge(&source.snapshot(&Request::objects(undefined))?, false);
+                }
+            }
+            Definitions::All => info.catalog.define_registered(source)?,
+        }
+        Ok(info)
+    }
+
+    /// The registered objects that some paths name and that have no definition here. A text that is no path
+    /// names none.
+    pub fn undefined<P: AsRef<str>>(&self, paths: &[P]) -> Vec<TitleIndex> {
+        let parsed = paths.iter().filter_map(|path| CounterPath::of_text(path.as_ref()).ok());
+        let named = parsed.flat_map(|path| self.catalog.named(&self.names, &path.object));
+        named.filter(|object| self.catalog.object(*object).is_none()).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
 mod experiments;
+mod faces;
 mod faults;
 mod health;
 mod hostile;

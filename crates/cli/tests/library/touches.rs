@@ -65,6 +65,7 @@ fn only_meant_libraries_are_started() {
         (&["top", "-1"], 0),
         (&["dashboard", "grafana", "Memory"], 0),
         (&["serve", "--stdio"], 0),
+        (&["typeperf", r"\Memory\Available MBytes", "-sc", "1"], 0),
         (&["events"], 0),
         (&["log", "list"], 0),
         (&["check", r"\MyPerf Object(one)\MyPerf Calls", "-w", "1:"], 1),

@@ -173,7 +173,10 @@ impl App {
                 let opened = SessionScreen::open_form(workspace, Some(limit));
                 Ok(opened.map(|screen| Box::new(screen) as Box<dyn Screen>))
             }
-            Opens::Objects { host, shown } => Ok(Some(Box::new(ObjectPicker::open(workspace, host, shown)))),
+            Opens::Objects { host, shown } => {
+                workspace.define_all(host);
+                Ok(Some(Box::new(ObjectPicker::open(workspace, host, shown))))
+            }
             Opens::Table => TableScreen::open(workspace)
                 .map(|table| table.map(|screen| Box::new(screen) as Box<dyn Screen>)),
         };
@@ -185,7 +188,7 @@ impl App {
                     self.workspace.view = View::Table;
                 }
                 self.screens.push(opened);
-                if matches!(screen, Opens::Add | Opens::Table | Opens::Providers { .. }) {
+                if matches!(screen, Opens::Table | Opens::Providers { .. }) {
                     // Programs may publish objects that nobody has seen yet.
                     self.workspace.renew_info();
                 }
@@ -430,8 +433,8 @@ impl App {
             has_news |= screen.poll(patience);
         }
         has_news |= read;
-        if let Some(info) = self.workspace.info_comes(patience) {
-            self.screens.iter_mut().for_each(|screen| screen.renew(&info));
+        for (host, info) in self.workspace.infos_come(patience) {
+            self.screens.iter_mut().for_each(|screen| screen.renew(host, &info));
             has_news = true;
         }
         has_news

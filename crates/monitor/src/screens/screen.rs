@@ -56,8 +56,8 @@ pub(crate) trait Screen {
         false
     }
 
-    /// Shows the objects that the source has by now.
-    fn renew(&mut self, _info: &SourceInfo) {}
+    /// Shows the objects that a host has by now.
+    fn renew(&mut self, _host: usize, _info: &SourceInfo) {}
 
     /// Starts to read what is not a counter, such as the list of recording sessions. Called once an interval.
     fn refresh(&mut self) {}

@@ -1,7 +1,7 @@
 //! Adds counters to the query and removes them; a new query replaces the old one without the removed
 //! counters.
 
-use tallymon::Query;
+use tallymon::{PathError, PathProblem, Query};
 
 use crate::words::Word;
 use crate::workspace::state::{View, Workspace};
@@ -22,8 +22,18 @@ impl Workspace {
         format!("{} > {number}", series.path)
     }
 
-    /// Adds a path, or shows why it can not be used.
+    /// Adds a path, or shows why it can not be used. If its object is registered and not defined yet, its
+    /// library is started, and the path is added when that has answered.
     pub(crate) fn add(&mut self, path: &str) {
+        self.add_when(path, true);
+    }
+
+    /// Adds a path whose library has answered, or shows why it can not be used.
+    pub(super) fn add_defined(&mut self, path: &str) {
+        self.add_when(path, false);
+    }
+
+    fn add_when(&mut self, path: &str, can_wait: bool) {
         if self.paths.iter().any(|known| known == path) {
             self.monitor.expect(path);
             self.choose = Some(path.to_string());
@@ -49,12 +59,22 @@ impl Workspace {
                 self.paths.push(path.to_string());
                 self.monitor.expect(path);
             }
+            Err(error) if can_wait && self.waits_for_library(&error) => {
+                self.undefined.push(path.to_string());
+                self.monitor.expect(path);
+                self.renew_info();
+            }
             Err(error) => {
                 // Its line may lie far below the screen.
                 self.message = Some(error.to_string());
                 self.monitor.fail(error);
             }
         }
+    }
+
+    /// Whether a path has to be defined by a library, and the live source can start it.
+    fn waits_for_library(&self, error: &PathError) -> bool {
+        self.sampling.is_some() && matches!(error.problem, PathProblem::NotAnswering(_))
     }
 
     /// Adds the counter paths among some lines of text: one path a line, or a list as settings have it.
@@ -88,12 +108,14 @@ impl Workspace {
     pub(crate) fn remove_path(&mut self, path: &str) {
         self.monitor.remove_asked(path);
         self.paths.retain(|known| known != path);
+        self.undefined.retain(|known| known != path);
         self.successor = self.reopened();
     }
 
     /// Removes everything, for a new counter set.
     pub(crate) fn remove_all(&mut self) {
         self.paths.clear();
+        self.undefined.clear();
         self.monitor.remove_all();
         self.successor = None;
         // The next row may have old readings of a machine that is late: they would come back as lines.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tallymon::core::flow::SourceError;
 use tallymon::sample::{Listener, Pending, Tick as Sample};
-use tallymon::{Locale, Query, Sampler, SourceInfo};
+use tallymon::{Definitions, Locale, Query, Sampler, SourceInfo};
 
 /// How long the screen waits for an answer; most sources answer much faster.
 pub(crate) const AT_ONCE: Duration = Duration::from_millis(50);
@@ -17,11 +17,21 @@ pub(crate) struct Sampling {
     pub(super) listener: Listener,
     /// The names and objects that the source has by now.
     renewal: Option<Pending<SourceInfo>>,
+    /// What is defined in them.
+    definitions: Definitions,
+    /// Whether a screen has shown all objects, so that all libraries are started.
+    shows_all: bool,
 }
 
 impl Sampling {
     pub(crate) fn new(sampler: Sampler) -> Sampling {
-        Sampling { listener: sampler.listener(), sampler, renewal: None }
+        Sampling {
+            listener: sampler.listener(),
+            sampler,
+            renewal: None,
+            definitions: Definitions::None,
+            shows_all: false,
+        }
     }
 
     /// A listener that does not get the samples that were requested before.
@@ -29,9 +39,20 @@ impl Sampling {
         self.listener = self.sampler.listener();
     }
 
-    /// Requests the names and objects that the source has by now, unless that is under way.
-    pub(super) fn renew(&mut self, locale: Locale) {
-        self.renewal.get_or_insert_with(|| self.listener.info(locale));
+    /// Requests the names and objects that the source has by now, with those that some paths name.
+    pub(super) fn renew(&mut self, locale: Locale, paths: Vec<String>) {
+        let definitions = if self.shows_all { Definitions::All } else { Definitions::OfPaths(paths) };
+        // One that is under way, and has the same, stays.
+        if self.renewal.is_none() || self.definitions != definitions {
+            self.renewal = Some(self.listener.info(locale, definitions.clone()));
+            self.definitions = definitions;
+        }
+    }
+
+    /// Requests all objects, whose libraries are started, now and from now on.
+    pub(super) fn renew_all(&mut self, locale: Locale) {
+        self.shows_all = true;
+        self.renew(locale, Vec::new());
     }
 
     pub(super) const fn is_renewing(&self) -> bool {

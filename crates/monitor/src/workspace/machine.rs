@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tallymon::core::flow::{Cell, NoValue};
 use tallymon::sample::{Listener, Pending};
-use tallymon::{CounterHandle, Locale, Query, Reading, SourceInfo};
+use tallymon::{CounterHandle, Definitions, Locale, Query, Reading, SourceInfo};
 
 use crate::model::{Health, HostSummary};
 use crate::workspace::feed::Sampling;
@@ -23,6 +23,8 @@ pub(crate) struct Machine {
     /// The last row has new ones.
     pub(super) had_row: bool,
     pub(super) page: Option<PageFeed>,
+    /// Names and objects that came anew, for the screens.
+    pub(super) renewed: Option<SourceInfo>,
 }
 
 /// The source of a machine after the first.
@@ -34,6 +36,8 @@ pub(super) struct MachineSource {
     pub(super) query: Option<Query>,
     /// The paths of the query, as they were written.
     paths: Vec<(String, CounterHandle)>,
+    /// The paths that its objects were defined for.
+    pub(super) asked: Vec<String>,
 }
 
 /// The counters of a machine for the page of all.
@@ -62,6 +66,7 @@ impl Machine {
             query: info.clone().map(Query::over),
             info,
             paths: Vec::new(),
+            asked: Vec::new(),
         });
         Machine {
             name: host.name,
@@ -71,6 +76,7 @@ impl Machine {
             is_fresh: false,
             had_row: false,
             page: None,
+            renewed: None,
         }
     }
 
@@ -125,13 +131,17 @@ impl Machine {
     }
 
     /// Asks for the names and objects of a machine that has not answered yet.
-    pub(super) fn begin_opening(&mut self, locale: Locale) {
-        let rests = self.health.rests();
+    pub(super) fn begin_opening(&mut self, locale: Locale, paths: Vec<String>) {
         let Some(source) = &mut self.source else { return };
-        if source.query.is_none() && source.opening.is_none() && !rests {
-            source.opening = Some(source.sampling.sampler.info(locale));
-            self.health.asked.get_or_insert_with(Instant::now);
-        }
+        source.asked.clone_from(&paths);
+        source.opening = Some(source.sampling.sampler.info(locale, Definitions::OfPaths(paths)));
+        self.health.asked.get_or_insert_with(Instant::now);
+    }
+
+    /// Whether it has to be opened now.
+    pub(super) fn is_to_open(&self) -> bool {
+        let is_closed = |source: &MachineSource| source.query.is_none() && source.opening.is_none();
+        self.source.as_ref().is_some_and(is_closed) && !self.health.rests()
     }
 
     /// Takes the names and objects if they are there; whether anything changed.
@@ -151,7 +161,11 @@ impl Machine {
                 return true;
             }
             None => match source.sampling.renewed(Duration::ZERO) {
-                Some(info) => named(info, &self.name),
+                Some(info) => {
+                    let info = named(info, &self.name);
+                    self.renewed = Some(info.clone());
+                    info
+                }
                 None => return false,
             },
         };

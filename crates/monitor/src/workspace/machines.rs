@@ -9,9 +9,10 @@ use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 use tallymon::fleet::{Fleet, patience};
 use tallymon::sample::{Listener, Tick as Sample};
-use tallymon::{ClockOffset, HostReadings, Query};
+use tallymon::{ClockOffset, HostReadings, Locale, PathError, PathProblem, Query, SourceInfo};
 
 use crate::model::{HostSample, HostSummary, Top};
+use crate::workspace::feed::Sampling;
 use crate::workspace::machine::{Machine, PageFeed};
 use crate::workspace::options::LiveHost;
 use crate::workspace::state::Workspace;
@@ -49,6 +50,21 @@ impl Machines {
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(|host| host.name.as_str())
+    }
+
+    /// What a machine after the first is sampled by.
+    pub(super) fn sampling(&mut self, place: usize) -> Option<&mut Sampling> {
+        Some(&mut self.hosts.get_mut(place)?.source.as_mut()?.sampling)
+    }
+
+    /// The names and objects of machines after the first that came since the last call.
+    pub(super) fn take_renewed(&mut self) -> Vec<(usize, SourceInfo)> {
+        let of_host = |(place, host): (usize, &mut Machine)| Some((place, host.renewed.take()?));
+        self.hosts.iter_mut().enumerate().filter_map(of_host).collect()
+    }
+
+    pub(super) fn has_renewed(&self) -> bool {
+        self.hosts.iter().any(|host| host.renewed.is_some())
     }
 
     pub(super) fn prefix(&self, place: usize) -> String {
@@ -120,10 +136,10 @@ impl Workspace {
         self.want_of_machines();
         let locale = self.query.names().locale();
         let grace = patience(self.options.interval);
+        self.open_machines(locale);
         let Some(machines) = &mut self.machines else { return };
         let begin = Instant::now();
         for host in &mut machines.hosts {
-            host.begin_opening(locale);
             if host.health.rests() {
                 continue;
             }
@@ -136,6 +152,33 @@ impl Workspace {
             }
         }
         machines.row = Some(OpenRow { time: now(), begin, until: begin.checked_add(grace).unwrap_or(begin) });
+    }
+
+    /// Asks for the names and objects of the machines that have not answered yet.
+    fn open_machines(&mut self, locale: Locale) {
+        let hosts = self.machines.iter().flat_map(|machines| machines.hosts.iter().enumerate());
+        let to_open: Vec<usize> =
+            hosts.filter(|(_, host)| host.is_to_open()).map(|(place, _)| place).collect();
+        for place in to_open {
+            let paths = self.paths_of(place);
+            if let Some(host) = self.machines.as_mut().and_then(|machines| machines.hosts.get_mut(place)) {
+                host.begin_opening(locale, paths);
+            }
+        }
+    }
+
+    /// Asks a machine for its names and objects anew, with those that its paths name.
+    fn renew_machine(&mut self, place: usize) {
+        let (locale, paths) = (self.query.names().locale(), self.paths_of(place));
+        let Some(machines) = &mut self.machines else { return };
+        match machines.hosts.get_mut(place).and_then(|host| host.source.as_mut()) {
+            Some(source) => {
+                source.asked.clone_from(&paths);
+                source.sampling.renew(locale, paths);
+            }
+            None if place == 0 => self.renew_info(),
+            None => {}
+        }
     }
 
     /// Says to every machine what its next sample has to have.
@@ -220,12 +263,9 @@ impl Workspace {
         let mut sample = sampling.sampler.poll(Duration::ZERO)?;
         // All machines are on the time axis of this one: a clock that is wrong moves no values.
         sample.time = row;
+        let is_back = host.health.failure.is_some() && sample.result.is_ok();
         match &sample.result {
             Ok(snapshot) => {
-                if host.health.failure.is_some() {
-                    // It may have other objects by now.
-                    sampling.renew(self.query.names().locale());
-                }
                 host.health.answered(ClockOffset::of_block(sample.window.0, sample.window.1, snapshot));
             }
             Err(error) => {
@@ -258,6 +298,10 @@ impl Workspace {
                     first.take_readings(readings);
                 }
             }
+        }
+        if is_back {
+            // It may have other objects by now.
+            self.renew_machine(place);
         }
         Some(sample)
     }
@@ -310,11 +354,16 @@ impl Workspace {
 
     /// Has a machine after the first collect the paths that are its own.
     pub(super) fn want_paths_of(&mut self, place: usize) {
-        let own: Vec<String> =
-            self.paths.iter().filter(|path| self.host_of(path) == place).cloned().collect();
+        let own = self.paths_of(place);
         let host = self.machines.as_mut().and_then(|machines| machines.hosts.get_mut(place));
         let Some(Machine { source: Some(source), readings, .. }) = host else { return };
-        let refused = source.want(&own.iter().collect::<Vec<_>>());
+        let mut refused = source.want(&own.iter().collect::<Vec<_>>());
+        // The libraries of objects that are not defined yet are started, once for each path.
+        let waits = |error: &PathError| {
+            matches!(error.problem, PathProblem::NotAnswering(_)) && !source.asked.contains(&error.path)
+        };
+        let is_undefined = refused.iter().any(waits);
+        refused.retain(|error| !waits(error));
         // Old readings of a path that left the query would come back as lines.
         if let Some(readings) = readings {
             readings.retain(|reading| source.collects(reading));
@@ -323,6 +372,9 @@ impl Workspace {
             self.paths.retain(|path| *path != error.path);
             self.message = Some(error.to_string());
             self.monitor.fail(error);
+        }
+        if is_undefined {
+            self.renew_machine(place);
         }
     }
 

@@ -10,7 +10,7 @@ use tallymon::{Query, SourceInfo};
 
 use crate::model::Top;
 use crate::workspace::feed::{self, Sampling};
-use crate::workspace::machines::Arrivals;
+use crate::workspace::machines::{Arrivals, Machines};
 use crate::workspace::state::Workspace;
 use crate::workspace::time::now;
 
@@ -44,29 +44,60 @@ impl Workspace {
         self.options.open = Box::new(move || Ok(Query::over(info.clone())));
     }
 
-    /// Requests the current names and objects of the source.
+    /// Requests the current names and objects of the source, with those of the paths that are shown.
     pub(crate) fn renew_info(&mut self) {
-        let language = self.query.names().locale();
+        let locale = self.query.names().locale();
+        let mut paths = self.paths_of(0);
+        paths.extend(self.undefined.iter().cloned());
         if let Some(sampling) = &mut self.sampling {
-            sampling.renew(language);
+            sampling.renew(locale, paths);
         }
     }
 
+    /// Requests all objects of a host, for a list of them: all its libraries are started.
+    pub(crate) fn define_all(&mut self, host: usize) {
+        let locale = self.query.names().locale();
+        let of_machine = self.machines.as_mut().and_then(|machines| machines.sampling(host));
+        if let Some(sampling) = of_machine.or(self.sampling.as_mut()) {
+            sampling.renew_all(locale);
+        }
+    }
+
+    /// The paths of a host that are shown.
+    pub(super) fn paths_of(&self, host: usize) -> Vec<String> {
+        self.paths.iter().filter(|path| self.host_of(path) == host).cloned().collect()
+    }
+
+    /// Whether names and objects are awaited, or have come and are not shown yet.
     pub(crate) fn is_renewing(&self) -> bool {
+        self.is_own_renewing() || self.machines.as_ref().is_some_and(Machines::has_renewed)
+    }
+
+    fn is_own_renewing(&self) -> bool {
         self.sampling.as_ref().is_some_and(Sampling::is_renewing)
     }
 
-    /// Takes the names and objects of the source if they arrive within a time, and returns them if they
-    /// differ from the known ones.
-    pub(crate) fn info_comes(&mut self, patience: Duration) -> Option<SourceInfo> {
-        let info = self.sampling.as_mut()?.renewed(patience)?;
-        let known = (self.options.open)().ok()?;
-        if *known.catalog() == info.catalog {
-            return None;
+    /// Takes the names and objects of the source if they arrive within a time, and returns those that differ
+    /// from the known ones, each with its host.
+    pub(crate) fn infos_come(&mut self, patience: Duration) -> Vec<(usize, SourceInfo)> {
+        let mut infos = self.machines.as_mut().map(Machines::take_renewed).unwrap_or_default();
+        if !self.is_own_renewing() {
+            return infos;
         }
-        self.know(info.clone());
-        self.successor = self.reopened();
-        Some(info)
+        let info = self.sampling.as_mut().and_then(|sampling| sampling.renewed(patience));
+        let mut is_known =
+            |info: &SourceInfo| (self.options.open)().is_ok_and(|known| *known.catalog() == info.catalog);
+        if let Some(info) = info.filter(|info| !is_known(info)) {
+            self.know(info.clone());
+            self.successor = self.reopened();
+            infos.push((0, info));
+        }
+        if !self.is_own_renewing() {
+            for path in std::mem::take(&mut self.undefined) {
+                self.add_defined(&path);
+            }
+        }
+        infos
     }
 
     /// Requests a sample of what all screens show. A request while the last sample has not arrived yet leaves

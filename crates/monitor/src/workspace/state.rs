@@ -68,6 +68,8 @@ pub(crate) struct Workspace {
     pub(super) time_moved: bool,
     /// The path to choose once its series exists.
     pub(crate) choose: Option<String>,
+    /// Paths whose libraries were started to define their objects.
+    pub(super) undefined: Vec<String>,
     /// What can be undone, newest last.
     pub(super) steps: VecDeque<Step>,
     pub(super) jobs: Vec<Job>,
@@ -194,6 +196,7 @@ impl Workspace {
             source_changed: false,
             time_moved: false,
             choose: None,
+            undefined: Vec::new(),
             steps: VecDeque::new(),
             jobs: Vec::new(),
             overview: None,

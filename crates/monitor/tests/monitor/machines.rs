@@ -10,7 +10,7 @@ use tallymon::core::flow::{Absence, NoValue, Sample, Source, SourceError, Source
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, Titles};
 use tallymon::fleet::{Aggregate, Fleet};
-use tallymon::{Query, Sampler};
+use tallymon::{Definitions, Query, Sampler};
 use tallymon_monitor::chart::Glyphs;
 use tallymon_monitor::{App, Colours, LiveHost, Opening, Options};
 
@@ -83,7 +83,7 @@ impl Machines {
             let (of_source, at) = (Arc::clone(&script), Arc::clone(&gate));
             let open = move || Ok(Box::new(Gated(Fake(Arc::clone(&of_source)), Arc::clone(&at))) as _);
             let sampler = Sampler::start(open).unwrap();
-            let pending = sampler.info(Language::ENGLISH);
+            let pending = sampler.info(Language::ENGLISH, Definitions::None);
             let opening = match dead.contains(&number) {
                 true => Opening::Pending(pending),
                 false => Opening::Done(pending.wait(GUARD).unwrap().unwrap()),

@@ -12,7 +12,7 @@ use tallymon::core::block::Snapshot;
 use tallymon::core::flow::{Source, SourceError};
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, Titles};
-use tallymon::{Location, Query, Sampler};
+use tallymon::{Definitions, Location, Query, Sampler};
 use tallymon_monitor::{App, Options};
 
 /// No test waits longer than this, however busy the machine is.
@@ -80,7 +80,7 @@ impl Bench {
             Ok(Box::new(Slow { inner: tallymon::open(&Location::Local)?, pace, is_slow, callers }) as _)
         };
         let sampler = Sampler::start(open).unwrap();
-        let info = sampler.info(Language::ENGLISH).wait(GUARD).unwrap().unwrap();
+        let info = sampler.info(Language::ENGLISH, Definitions::None).wait(GUARD).unwrap().unwrap();
         let mut options = Options::live(sampler);
         options.paths =
             [r"\Processor(_Total)\% Processor Time", r"\Memory\Available Bytes"].map(str::to_string).to_vec();

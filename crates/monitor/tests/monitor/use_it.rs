@@ -8,7 +8,7 @@ use tallymon::core::block::Snapshot;
 use tallymon::core::flow::{Source, SourceError};
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{Language, Titles};
-use tallymon::{Location, Query, Sampler};
+use tallymon::{Definitions, Location, Query, Sampler};
 use tallymon_monitor::{App, Options};
 
 use crate::fake::{Bench, DEFAULTS};
@@ -369,7 +369,8 @@ fn a_source_that_hangs_does_not_freeze_the_screen() {
     let (go, answers) = std::sync::mpsc::channel();
     let mut gate = Some(Gate { answers, source: tallymon::FileSource::open(file).unwrap(), open: false });
     let sampler = Sampler::start(move || Ok(Box::new(gate.take().unwrap()))).unwrap();
-    let info = sampler.info(Language::ENGLISH).wait(Duration::from_secs(60)).unwrap().unwrap();
+    let info =
+        sampler.info(Language::ENGLISH, Definitions::None).wait(Duration::from_secs(60)).unwrap().unwrap();
     let mut options = Options::live(sampler);
     options.paths = vec![r"\Memory\Available MBytes".to_string()];
     let mut app = App::new(Query::over(info), options);

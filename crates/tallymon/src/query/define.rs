@@ -1,7 +1,7 @@
 //! Objects that are registered and not defined yet: a path that names one has its provider started, and may
 //! wait until the provider answers.
 
-use tallymon_core::flow::SourceError;
+use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::path::{CounterPath, Part};
 use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
@@ -75,15 +75,7 @@ impl Query {
     /// The registered object that a part of a path names, after its provider has defined it; `None` when no
     /// registered object has this name.
     pub(super) fn define(&mut self, text: &str, part: &Part) -> Result<Option<TitleIndex>, PathError> {
-        let registered = self.catalog.registered();
-        let candidates: Vec<TitleIndex> = match part {
-            Part::Index(index) => {
-                [TitleIndex(*index)].into_iter().filter(|one| registered.contains(*one)).collect()
-            }
-            Part::Name(written) => {
-                self.names.find_all(written).into_iter().filter(|one| registered.contains(*one)).collect()
-            }
-        };
+        let candidates = self.catalog.named(&self.names, part);
         let found = part.to_string();
         let span = text.find(&found).map_or(0..text.len(), |at| at..at.saturating_add(found.len()));
         let error = |problem| PathError {
@@ -98,6 +90,11 @@ impl Query {
             match self.defined(candidate) {
                 Ok(true) => return Ok(Some(candidate)),
                 Ok(false) => {}
+                // The query is fed: who samples has to have the object defined.
+                Err(source) if source.kind == SourceErrorKind::Unsupported => {
+                    silent = silent.or_else(|| Some("its library has not answered yet".to_owned()));
+                    continue;
+                }
                 Err(source) => return Err(error(PathProblem::Source(source))),
             }
             // A name of an unlisted service may be that of a counter; then nothing is wrong with the service.

@@ -13,7 +13,7 @@ use super::Pending;
 use super::thread::{Question, SampleQuestion};
 use crate::matching::InstanceKey;
 use crate::names::{InstanceNames, Locale};
-use crate::source_info::SourceInfo;
+use crate::source_info::{Definitions, SourceInfo};
 
 /// The number of the next listener. Samplers share it, so that a tick of one is never taken for that of
 /// another.
@@ -90,9 +90,9 @@ impl Listener {
     }
 
     /// What the source has now, as [`Sampler::info`](super::Sampler::info).
-    pub fn info(&self, locale: impl Into<Locale>) -> Pending<SourceInfo> {
+    pub fn info(&self, locale: impl Into<Locale>, definitions: Definitions) -> Pending<SourceInfo> {
         let locale = locale.into();
-        Pending::ask(&self.questions, move |source| SourceInfo::read(source, locale))
+        Pending::ask(&self.questions, move |source| SourceInfo::read(source, locale, &definitions))
     }
 
     /// The instances that an object has now, as [`Sampler::instances`](super::Sampler::instances).

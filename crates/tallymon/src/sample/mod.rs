@@ -46,7 +46,7 @@ use tallymon_core::title::TitleIndex;
 use crate::clock::now;
 use crate::matching::InstanceKey;
 use crate::names::{InstanceNames, Locale};
-use crate::source_info::SourceInfo;
+use crate::source_info::{Definitions, SourceInfo};
 
 mod listener;
 mod pending;
@@ -183,10 +183,11 @@ impl Sampler {
         self.since.map(|since| since.elapsed())
     }
 
-    /// What the source has. Names are loaded in all its languages, with that of the user preferred.
-    pub fn info(&self, locale: impl Into<Locale>) -> Pending<SourceInfo> {
+    /// What the source has. Names are loaded in all its languages, with that of the user preferred. Only
+    /// those providers are started whose objects have to be defined.
+    pub fn info(&self, locale: impl Into<Locale>, definitions: Definitions) -> Pending<SourceInfo> {
         let locale = locale.into();
-        self.ask(move |source| SourceInfo::read(source, locale))
+        self.ask(move |source| SourceInfo::read(source, locale, &definitions))
     }
 
     /// The instances that an object has now.

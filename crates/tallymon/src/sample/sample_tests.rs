@@ -12,6 +12,7 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 
 use super::{Listener, Sampler, Tick};
 use crate::query::Query;
+use crate::source_info::Definitions;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -152,7 +153,7 @@ fn a_source_that_never_answers_stops_nobody() {
     let chart = listener(&sampler, one(230, 6));
     sampler.tick();
     assert_eq!(control.requests.recv_timeout(MINUTE), Ok(one(230, 6)));
-    let info = sampler.info(Language::ENGLISH);
+    let info = sampler.info(Language::ENGLISH, Definitions::None);
     assert!(
         info.wait(Duration::ZERO).is_none()
             && sampler.instances(TitleIndex(2), crate::InstanceNames::Number).age() < MINUTE
@@ -197,7 +198,7 @@ fn a_source_that_does_not_open_is_tried_again() {
     };
     let mut sampler = Sampler::start(open).unwrap();
     let chart = listener(&sampler, one(230, 6));
-    let refused = sampler.info(Language::ENGLISH).wait(MINUTE).unwrap().unwrap_err();
+    let refused = sampler.info(Language::ENGLISH, Definitions::None).wait(MINUTE).unwrap().unwrap_err();
     assert_eq!(refused.kind, SourceErrorKind::AccessDenied);
     sampler.tick();
     assert!(sampler.poll(MINUTE).unwrap().result.is_err());
@@ -274,7 +275,7 @@ fn questions_that_nobody_waits_for_are_not_asked() {
 #[test]
 fn memory_goes_back_when_the_last_query_lets_go() {
     let (mut sampler, control) = sampler();
-    let info = sampler.info(Language::ENGLISH).wait(MINUTE).unwrap().unwrap();
+    let info = sampler.info(Language::ENGLISH, Definitions::None).wait(MINUTE).unwrap().unwrap();
     let mut queries = [Query::over(info.clone()), Query::over(info)];
     let chart = listener(&sampler, queries[0].request());
     for time in 1..=4 {
@@ -315,5 +316,5 @@ fn a_source_that_panics_ends_with_an_error() {
         let tick = sampler.poll(MINUTE).unwrap();
         assert_eq!(tick.of(&chart).unwrap().unwrap_err().kind, SourceErrorKind::Io);
     }
-    assert!(sampler.info(Language::ENGLISH).wait(MINUTE).unwrap().is_err());
+    assert!(sampler.info(Language::ENGLISH, Definitions::None).wait(MINUTE).unwrap().is_err());
 }

@@ -13,7 +13,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::log::ReadOptions;
 use tallymon::registry::Roots;
-use tallymon::{Log, Query, Sampler};
+use tallymon::{Definitions, Log, Query, Sampler};
 use tallymon_monitor::model::overview::{OverviewLook, Pane};
 use tallymon_monitor::settings::{EXTENSION, Settings};
 use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
@@ -125,7 +125,12 @@ fn run_with(
         None => {
             let location = paths::location(common)?;
             let sampler = Sampler::start(move || tallymon::open(&location))?;
-            let info = sampler.info(locale).wait(OPENING).unwrap_or_else(|| Err(no_answer()))?;
+            let of_settings = settings.iter().flat_map(|settings| settings.counters.iter());
+            let paths = repaired(chosen.clone()).into_iter().chain(of_settings.cloned()).collect();
+            let info = sampler
+                .info(locale, Definitions::OfPaths(paths))
+                .wait(OPENING)
+                .unwrap_or_else(|| Err(no_answer()))?;
             (Query::over(info), Options::live(sampler))
         }
     };

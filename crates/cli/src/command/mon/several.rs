@@ -7,7 +7,7 @@ use tallymon::core::flow::SourceError;
 use tallymon::core::path::CounterPath;
 use tallymon::fleet::Fleet;
 use tallymon::sample::Pending;
-use tallymon::{Locale, Location, Query, Sampler, SourceInfo};
+use tallymon::{Definitions, Locale, Location, Query, Sampler, SourceInfo};
 use tallymon_monitor::{LiveHost, Opening, Options};
 
 use super::{OPENING, no_answer};
@@ -41,7 +41,7 @@ pub(super) fn open(hosts: Vec<HostPaths>, locale: Locale, fleet: Fleet) -> Resul
     for host in hosts {
         let HostPaths { name, location, paths } = host;
         let sampler = Sampler::start(move || tallymon::open(&location))?;
-        let pending = Some(sampler.info(locale));
+        let pending = Some(sampler.info(locale, Definitions::OfPaths(paths.clone())));
         opening.push(Host { name, paths, sampler, pending, result: None });
     }
     wait(&mut opening);

@@ -28,6 +28,7 @@ impl AddDialog {
     pub(crate) fn of_chosen(workspace: &mut Workspace) -> Result<AddDialog, SourceError> {
         let chosen = workspace.monitor.chosen().map(|series| (series.object, series.counter));
         let (hosts, host) = (workspace.hosts(), workspace.chosen_host());
+        workspace.define_all(host);
         workspace.feed(host).and_then(|feed| AddDialog::open(feed, hosts, host, chosen))
     }
 
@@ -40,6 +41,7 @@ impl AddDialog {
                 workspace.add(&path);
             }
             Asked::Host(host) => {
+                workspace.define_all(host);
                 if let Err(error) = workspace.feed(host).and_then(|feed| self.look_at(host, feed)) {
                     workspace.message = Some(error.to_string());
                 }
@@ -88,7 +90,10 @@ impl Screen for AddDialog {
         self.awaited.is_some()
     }
 
-    fn renew(&mut self, info: &SourceInfo) {
+    fn renew(&mut self, host: usize, info: &SourceInfo) {
+        if host != self.at[3] {
+            return;
+        }
         // The listener stays; a log has none.
         if let Some(listener) = self.feed.listener.take() {
             let feed = Feed { query: Query::over(info.clone()), listener: Some(listener) };

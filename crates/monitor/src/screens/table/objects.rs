@@ -4,6 +4,7 @@ use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::core::title::TitleIndex;
+use tallymon::{Catalog, Names, SourceInfo};
 
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, moved, typed};
@@ -30,6 +31,7 @@ struct Known {
 
 /// The list, and what was typed.
 pub(crate) struct ObjectPicker {
+    host: usize,
     all: Vec<Known>,
     text: String,
     /// Positions of the objects that fit the text.
@@ -43,19 +45,10 @@ impl ObjectPicker {
     /// The objects of a host by their names, with the one chosen that is shown.
     pub(crate) fn open(workspace: &Workspace, host: usize, shown: TitleIndex) -> ObjectPicker {
         let query = workspace.query_of(host);
-        let names = query.names();
-        let with = query.catalog().objects().iter().filter(|object| object.has_instances);
-        let mut all: Vec<Known> = with
-            .map(|object| {
-                let name = names.name(object.name);
-                let searched = format!("{name}\n{}", names.english(object.name)).to_lowercase();
-                Known { object: object.name, name, searched }
-            })
-            .collect();
-        all.sort_by(|one, other| one.searched.cmp(&other.searched));
+        let all = with_instances(query.names(), query.catalog());
         let at = all.iter().position(|known| known.object == shown).unwrap_or(0);
         let fitting = (0..all.len()).collect();
-        ObjectPicker { all, text: String::new(), fitting, at, rows: Vec::new() }
+        ObjectPicker { host, all, text: String::new(), fitting, at, rows: Vec::new() }
     }
 
     /// Lists the objects whose names have all typed words, those that begin with the text first.
@@ -79,6 +72,20 @@ impl ObjectPicker {
         let chosen = self.fitting.get(self.at).and_then(|position| self.all.get(*position));
         chosen.map_or(Action::Done, |known| Action::Answered(Question::Object, known.object.0.to_string()))
     }
+}
+
+/// The objects with instances, by their names.
+fn with_instances(names: &Names, catalog: &Catalog) -> Vec<Known> {
+    let with = catalog.objects().iter().filter(|object| object.has_instances);
+    let mut all: Vec<Known> = with
+        .map(|object| {
+            let name = names.name(object.name);
+            let searched = format!("{name}\n{}", names.english(object.name)).to_lowercase();
+            Known { object: object.name, name, searched }
+        })
+        .collect();
+    all.sort_by(|one, other| one.searched.cmp(&other.searched));
+    all
 }
 
 impl Screen for ObjectPicker {
@@ -123,6 +130,18 @@ impl Screen for ObjectPicker {
             _ => {}
         }
         Action::Done
+    }
+
+    /// The chosen object stays chosen.
+    fn renew(&mut self, host: usize, info: &SourceInfo) {
+        if host != self.host {
+            return;
+        }
+        let chosen = self.fitting.get(self.at).and_then(|place| Some(self.all.get(*place)?.object));
+        self.all = with_instances(&info.names, &info.catalog);
+        self.find();
+        let is_chosen = |place: &usize| self.all.get(*place).map(|known| known.object) == chosen;
+        self.at = self.fitting.iter().position(is_chosen).unwrap_or(0);
     }
 
     fn paste(&mut self, text: &str, _workspace: &mut Workspace) -> Action {
