@@ -11,6 +11,8 @@ mod arguments;
 mod border;
 mod command;
 mod command_line;
+#[cfg(test)]
+mod documents_tests;
 mod exit;
 mod fleet;
 mod help;

@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::{Seek, Write};
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 
 use tallymon::LibraryOptions;
 use tallymon::registry::{Service, Trust};
 use tallymon_testkit::{Scratch, attack, other_user};
 
+use crate::listings::{ok, tally};
 use crate::support::{Place, Provider, ask, objects, options};
 
 #[test]
@@ -41,6 +43,46 @@ fn attack_library_that_others_can_change() {
         "own or be able to write a library that root has registered",
         "it is not loaded; an event, doctor and provider list name the file and its owner or mode",
     );
+}
+
+/// `provider add` says at once what is unsafe, and `list` and `check` say it later.
+#[test]
+fn places_are_told_when_they_are_registered() {
+    let place = Place::new();
+    if place.install(&Provider::default()).is_none() {
+        return;
+    }
+    let library = place.0.join("MyPerf.so");
+    let ini = place.0.join("MyPerf.ini").display().to_string();
+    let shown = library.display().to_string();
+    let add = ["provider", "add", &ini, "--library", &shown, "--system"];
+    let add = [&add[..], &["--open", "Open", "--collect", "Collect", "--close", "Close"]].concat();
+    let mode = |path: &Path, bits| fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
+    let add = |more: &[&str]| {
+        ok(&place, &["provider", "remove", "MyPerf", "--system"]);
+        tally(&place, &[&add[..], more].concat()).2
+    };
+    let err = add(&[]);
+    assert!(!err.contains("not loaded as it is now") && !err.contains("is loaded as this user"), "{err}");
+    mode(&library, 0o757);
+    let err = add(&[]);
+    let words = format!("{shown} is not loaded as it is now: {shown} can be written by every user");
+    assert!(err.contains(&words), "{err}");
+    for command in [&["provider", "list"][..], &["provider", "check", "MyPerf"]] {
+        let (_, out, err) = tally(&place, command);
+        assert!(out.contains("can be written by every user"), "{command:?}: {out} {err}");
+    }
+    mode(&library, 0o755);
+    mode(&place.0, 0o700);
+    let folder = place.0.display().to_string();
+    let err = add(&[]);
+    let words =
+        format!("{shown} is loaded as this user, not as one of its own: others can not read {folder}");
+    assert!(err.contains(&words), "{err}");
+    let out = ok(&place, &["provider", "list"]);
+    assert!(out.contains(&format!("runs as the user who reads it: others can not read {folder}")), "{out}");
+    let err = add(&["--as-caller"]);
+    assert!(!err.contains("is loaded as this user"), "{err}");
 }
 
 #[test]

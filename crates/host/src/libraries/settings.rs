@@ -1,8 +1,5 @@
 //! How a service is run: its registration, and the settings of all services.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::client::Indexes;
 use tallymon_provider::library::client::{Isolation, Registered, SERVICE, Settings, Times};
@@ -78,7 +75,7 @@ fn isolation(service: &Service) -> Isolation {
         Service { as_nobody: true, .. } => Isolation::OwnUser(NOBODY),
         Service { as_caller: true, .. } => Isolation::SameUser,
         // Its own user could not load it.
-        Service { library: Some(library), .. } if !is_for_all(Path::new(library)) => Isolation::SameUser,
+        service if service.closed_to_others().is_some() => Isolation::SameUser,
         Service { name, .. } => {
             // FNV-1a: the same service has the same user in all readers, so that it can read its own files.
             let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
@@ -86,19 +83,6 @@ fn isolation(service: &Service) -> Isolation {
             Isolation::OwnUser(FIRST.saturating_add(hash % COUNT))
         }
     }
-}
-
-/// Whether every user may read a library. A name without folders is looked up by the system's loader, where
-/// all may read.
-fn is_for_all(library: &Path) -> bool {
-    let allows = |path: &Path, bit: u32| match path.metadata() {
-        Ok(about) => about.mode() & bit != 0,
-        // Loading it will say what is wrong.
-        Err(_) => true,
-    };
-    let folders = library.ancestors().skip(1).filter(|folder| folder.is_absolute());
-    !library.is_absolute()
-        || allows(library, 0o004) && folders.into_iter().all(|folder| allows(folder, 0o001))
 }
 
 /// The environment of a library: its name and first indexes, for libraries that can not read the registry. A

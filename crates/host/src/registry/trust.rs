@@ -113,6 +113,26 @@ impl Service {
         }
     }
 
+    /// The library, or a folder above it, that not every user can read or enter. Such a library has no user of
+    /// its own, who could not load it: it runs as the reader, also as root.
+    #[cfg(unix)]
+    pub fn closed_to_others(&self) -> Option<PathBuf> {
+        use std::os::unix::fs::MetadataExt;
+        // A name without folders is looked up by the system's loader, where all may read.
+        let library = self.library.as_deref().map(Path::new).filter(|library| library.is_absolute())?;
+        // What is not there will be said when it is loaded.
+        let is_closed = |path: &Path, bit: u32| path.metadata().is_ok_and(|about| about.mode() & bit == 0);
+        let folders = library.ancestors().skip(1).filter(|folder| is_closed(folder, 0o001));
+        let file = is_closed(library, 0o004).then_some(library);
+        folders.last().or(file).map(Path::to_path_buf)
+    }
+
+    /// On Windows no library has a user of its own.
+    #[cfg(not(unix))]
+    pub fn closed_to_others(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// Whether its library is trusted and has not changed since.
     pub fn trust(&self) -> Trust {
         if !self.trusted {

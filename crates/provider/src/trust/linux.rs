@@ -235,25 +235,46 @@ pub fn create_secret(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Creates a folder that only its user can enter, unless it is there, and checks it.
+/// Creates a folder that only its user can enter, unless it is there, and checks it. One of this user that
+/// others can enter, as after a `chmod` or from a backup, is closed for them.
 ///
 /// # Errors
 ///
 /// It can not be created; others can change it or a folder above it.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(check_path(path)?),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => check_path(path)?,
+    }
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(folder) => keep_to_user(&File::from(folder)),
+        // A link that was there before leads to a folder that was checked, and is the user's choice.
+        Err(Errno::NOTDIR | Errno::LOOP) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 
-/// Opens the file of a lock, or creates it; other users can not open it.
+/// Takes the rights of others from an open file or folder of this user.
+fn keep_to_user(file: &File) -> io::Result<()> {
+    let about = file.metadata()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    if is_own && about.mode() & 0o077 != 0 {
+        rustix::fs::fchmod(file, Mode::from_raw_mode(about.mode() & 0o700))?;
+    }
+    Ok(())
+}
+
+/// Opens the file of a lock, or creates it; other users can not open it. They could hold one that they can
+/// read, so an older one that others can read is closed for them.
 pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     // Never truncated: the holder's number is in it.
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
-    checked(path, options.open(path)?)
+    let file = checked(path, options.open(path)?)?;
+    keep_to_user(&file)?;
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -135,6 +135,14 @@ fn attack_hold_a_lock_as_another_user() {
     let Some(other) = other_user() else { return };
     let (scratch, _) = tree();
     drop(Lock::take(&scratch, "lock", Duration::ZERO).unwrap());
+    // As after `chmod -R a+rX`, or from a backup: the next holder closes both for others.
+    mode(&scratch.join("private"), 0o755);
+    mode(&scratch.join("private/lock"), 0o644);
+    drop(Lock::take(&scratch, "lock", Duration::ZERO).unwrap());
+    for (part, bits) in [("private", 0o700), ("private/lock", 0o600)] {
+        let about = fs::metadata(scratch.join(part)).unwrap();
+        assert_eq!(about.permissions().mode() & 0o777, bits, "{part}");
+    }
     // Another user can not even open it.
     for options in ["--shared", "--exclusive"] {
         let mut flock = Command::new("flock");
@@ -166,7 +174,7 @@ fn attack_hold_a_lock_as_another_user() {
     assert_eq!(fs::read_to_string(scratch.join("a/b/file")).unwrap(), "text");
     attack(
         "other users",
-        "hold, own or replace a lock: flock, a link, a pipe, a folder",
+        "hold, own or replace a lock: flock, also of one that all may read, a link, a pipe, a folder",
         "the lock can not be opened by others; one that is not ours is refused by name, and nothing waits",
     );
 }

@@ -6,7 +6,7 @@ mod perfmon;
 mod set;
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tallymon::core::text::CodePage;
@@ -234,12 +234,24 @@ fn warn_of_library(service: &Service) {
     if let Err(untrusted) = service.check_place() {
         say(format_args!("{library} is not loaded as it is now: {untrusted}"));
     }
+    if let Some(part) = closed_part(service) {
+        let part = part.display();
+        say(format_args!(
+            "{library} is loaded as this user, not as one of its own: others can not read {part}"
+        ));
+    }
     if [&service.open, &service.collect, &service.close].into_iter().any(Option::is_none) {
         say(format_args!(
             "{} is not loaded without its three functions: --open, --collect, --close",
             service.name
         ));
     }
+}
+
+/// What keeps other users from a library, where that is not wanted.
+fn closed_part(service: &Service) -> Option<PathBuf> {
+    let has_choice = service.as_caller || service.as_nobody || service.unprotected;
+    service.closed_to_others().filter(|_| !has_choice)
 }
 
 /// The absolute path of a library, so that it is the same for every reader. A name without slashes is kept.
@@ -414,6 +426,10 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
         ),
         _ => Ok(()),
     }?;
+    if let Some(part) = closed_part(service) {
+        let part = part.display();
+        writeln!(out, "  runs as the user who reads it: others can not read {part}")?;
+    }
     match service.check_place() {
         Ok(()) => Ok(()),
         Err(untrusted) => writeln!(out, "  not loaded: {untrusted}"),
