@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{cargo, root, target_folder};
@@ -22,8 +23,9 @@ const PAGE: &str = "docs/security.md";
 const BEGIN: &str = "<!-- table of attacks: written by `cargo xtask attack --write` -->";
 const END: &str = "<!-- end of the table of attacks -->";
 
-/// Each test binary is stopped after this.
-const LONGEST: Duration = Duration::from_secs(300);
+/// Each test binary is stopped after this; in the long form there are 1,000 kills and simulated days.
+const LONGEST_SHORT: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// What a shell does in the new namespaces before it becomes the test.
 const SET_UP: &str = r#"
@@ -66,15 +68,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let namespaces = namespaces()?;
     let start = Instant::now();
     let (rows_file, skips_file) = (empty_file("attack-rows.txt")?, empty_file("attack-skips.txt")?);
-    let mut failed = Vec::new();
-    for binary in binaries()? {
-        if !has_tests(&binary, &filter)? {
-            continue;
-        }
-        if let Err(error) = fetch(&binary) {
-            failed.push(format!("{}: what its tests need was not fetched: {error}", binary.path.display()));
-            continue;
-        }
+    let attacks = |binary: &TestBinary| {
         let mut command = Command::new("unshare");
         command.args(&namespaces).args(["sh", "-c", SET_UP, "sh"]).arg(&binary.path);
         command.args([&filter, "--test-threads=1", "--nocapture"]).current_dir(&binary.folder);
@@ -84,10 +78,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         for name in ["TALLYMON_ROOT", "TALLY_ROOT", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"] {
             command.env_remove(name);
         }
-        if let Err(error) = wait(command) {
-            failed.push(format!("{}: {error}", binary.path.display()));
+        let longest = if short { LONGEST_SHORT } else { LONGEST };
+        wait(command, longest).map_err(|error| format!("{}: {error}", binary.path.display()))
+    };
+    let mut failed = Vec::new();
+    let mut with_attacks = Vec::new();
+    for binary in binaries()? {
+        if has_tests(&binary, &filter)? {
+            match fetch(&binary) {
+                Ok(()) => with_attacks.push(binary),
+                Err(error) => failed
+                    .push(format!("{}: what its tests need was not fetched: {error}", binary.path.display())),
+            }
         }
     }
+    failed.extend(at_once(with_attacks, attacks));
     let rows = parse(&read(&rows_file)?)?;
     let skips = read(&skips_file)?;
     let is_whole = skips.is_empty() && failed.is_empty() && filter == "attack_";
@@ -97,6 +102,27 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         return Err(format!("an attack succeeded, or its test failed:\n  {}", failed.join("\n  ")));
     }
     compare(rows, is_whole, write)
+}
+
+/// Runs the attacks of two binaries at a time, each in namespaces of its own: most of them wait. What failed.
+fn at_once(
+    binaries: Vec<TestBinary>,
+    attacks: impl Fn(&TestBinary) -> Result<(), String> + Sync,
+) -> Vec<String> {
+    let (waiting, failed) = (Mutex::new(binaries.into_iter()), Mutex::new(Vec::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(binary) = next() {
+                    if let Err(error) = attacks(&binary) {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The options of `unshare` with which namespaces can be made here.
@@ -143,7 +169,7 @@ fn fetch(binary: &TestBinary) -> Result<(), String> {
     let mut command = Command::new(&binary.path);
     command.args(["fetch_", "--test-threads=1"]).current_dir(&binary.folder);
     command.env("CARGO_MANIFEST_DIR", &binary.folder);
-    wait(command)
+    wait(command, LONGEST_SHORT)
 }
 
 /// Builds the programs and all tests.
@@ -178,18 +204,18 @@ fn has_tests(binary: &TestBinary, filter: &str) -> Result<bool, String> {
 }
 
 /// Runs a command to its end, but not for ever.
-fn wait(mut command: Command) -> Result<(), String> {
+fn wait(mut command: Command, longest: Duration) -> Result<(), String> {
     let start = Instant::now();
     let mut child = command.spawn().map_err(|error| format!("it did not start: {error}"))?;
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(status.to_string()),
-            Ok(None) if start.elapsed() > LONGEST => {
+            Ok(None) if start.elapsed() > longest => {
                 // With `unshare` its namespace ends, and with that everything in it.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("it did not end within {} minutes", LONGEST.as_secs() / 60));
+                return Err(format!("it did not end within {} minutes", longest.as_secs() / 60));
             }
             Ok(None) => std::thread::sleep(Duration::from_millis(50)),
             Err(error) => return Err(error.to_string()),

@@ -22,6 +22,11 @@ fn run_tests(peers_required: bool) -> Result<(), String> {
     if peers_required {
         command.env("TALLYMON_PEERS", "required");
     }
+    // Most tests wait for something: a terminal, another program, a time that is over.
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        command.env("RUST_TEST_THREADS", processors.saturating_mul(2).to_string());
+    }
     let result = crate::run(&mut command);
     let text = fs::read_to_string(&skips).unwrap_or_default();
     let mut lines: Vec<&str> = text.lines().collect();
