@@ -16,13 +16,18 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions --cfg fuzzing";
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
-    let mut runs = 200_000u64;
+    let (mut runs, mut seconds) = (200_000u64, None);
     let mut wanted: Vec<&str> = Vec::new();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if word == "--runs" {
             let number = words.next().ok_or("--runs needs a number")?;
             runs = number.parse().map_err(|_| format!("--runs needs a number, not {number:?}"))?;
+        } else if word == "--seconds" {
+            let number = words.next().ok_or("--seconds needs a number")?;
+            let number: u32 =
+                number.parse().map_err(|_| format!("--seconds needs a number, not {number:?}"))?;
+            seconds = Some(number);
         } else {
             wanted.push(word);
         }
@@ -48,7 +53,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(target) = take() {
-                    if let Err(error) = fuzz(&target, &programs, &folder.join("found"), runs) {
+                    if let Err(error) = fuzz(&target, &programs, &folder.join("found"), (runs, seconds)) {
                         failed.lock().unwrap_or_else(PoisonError::into_inner).push(error);
                     }
                 }
@@ -60,13 +65,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Runs one target; what it prints is shown when it has ended.
-fn fuzz(target: &str, programs: &Path, found: &Path, runs: u64) -> Result<(), String> {
+fn fuzz(target: &str, programs: &Path, found: &Path, limits: (u64, Option<u32>)) -> Result<(), String> {
     // New inputs go to a folder of their own; only people change the corpus in the tree.
     let found = found.join(target);
     std::fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
     let mut fuzz = Command::new(programs.join(target));
     fuzz.current_dir(root().join("fuzz")).arg(&found).arg(format!("corpus/{target}"));
+    let (runs, seconds) = limits;
     fuzz.arg(format!("-runs={runs}"));
+    fuzz.args(seconds.map(|seconds| format!("-max_total_time={seconds}")));
     fuzz.args(["-seed=1", "-max_len=262144", "-timeout=20", "-print_final_stats=1", "-verbosity=0"]);
     fuzz.arg("-rss_limit_mb=2048");
     let start = Instant::now();
@@ -105,4 +112,20 @@ fn host() -> Result<String, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| line.strip_prefix("host: "));
     line.map(str::to_string).ok_or_else(|| "rustc -vV names no host".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page says how long each target ran once.
+    #[test]
+    fn every_target_is_in_the_table() {
+        let page = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
+        let table =
+            page.split("#### Hostile bytes").nth(1).and_then(|rest| rest.split("\n#### ").next()).unwrap();
+        for target in targets().unwrap() {
+            assert!(table.contains(&format!("`{target}`")), "docs/security.md does not have {target}");
+        }
+    }
 }

@@ -12,7 +12,7 @@
 //! | `dist [--check] [--twice] [--profile NAME]` | packages of a release, tried in a fresh Debian 11; two builds compared |
 //! | `dist --short` | packages of unoptimized programs, made twice, compared and tried over this machine |
 //! | `newcomer [--short] [--write]` | types what a newcomer types: package and clone to the overview, and what is slow |
-//! | `fuzz [--runs N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
+//! | `fuzz [--runs N] [--seconds N] [TARGET...]` | every fuzz target for a fixed count, from the corpus in the tree |
 //! | `shots [NAME...]` | pictures of the monitor in a terminal, for the README |
 //! | `loom` | published counters in every order in which two threads can see each other's words |
 //! | `miri` | `core` and unsafe code of publishing and profiling under miri; needs a nightly compiler |
@@ -83,7 +83,7 @@ const TASKS: &[Task] = &[
     Task { name: "api", summary: "writes the public interfaces to docs/api anew", run: api::run },
     Task {
         name: "fuzz",
-        summary: "every fuzz target for a fixed count [--runs N] [TARGET...]",
+        summary: "every fuzz target for a fixed count [--runs N] [--seconds N] [TARGET...]",
         run: fuzz::run,
     },
     Task {

@@ -346,7 +346,7 @@ const NO_NAMESPACES: &str =
 fn most_memory(code: &str) -> u64 {
     match code {
         "MANY_OBJECTS" => 400 << 10,
-        "MANY_INSTANCES" => 800 << 10,
+        "MANY_INSTANCES" => 600 << 10,
         _ => 100 << 10,
     }
 }
