@@ -1,5 +1,6 @@
 //! Listens for packets of StatsD: UDP, and Unix sockets of datagrams.
 
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +17,25 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A socket that packets come to.
 #[derive(Debug)]
-pub(crate) enum Packets {
-    Udp(UdpSocket),
-    #[cfg(unix)]
-    Unix(unix::Socket),
+pub(crate) struct Packets(Box<dyn Listen>);
+
+/// What packets can be taken from, one by one.
+trait Listen: fmt::Debug + Send {
+    /// The address, where a port may have been chosen.
+    fn local_address(&self) -> Option<SocketAddr>;
+
+    /// Waits for a packet, not longer than [`LOOK`].
+    fn next(&self, buffer: &mut [u8]) -> io::Result<(usize, From)>;
+}
+
+impl Listen for UdpSocket {
+    fn local_address(&self) -> Option<SocketAddr> {
+        self.local_addr().ok()
+    }
+
+    fn next(&self, buffer: &mut [u8]) -> io::Result<(usize, From)> {
+        self.recv_from(buffer).map(|(length, from)| (length, Some(from)))
+    }
 }
 
 /// Where a packet came from: an address, or this machine.
@@ -31,28 +47,19 @@ impl Packets {
         socket.set_read_timeout(Some(LOOK))?;
         // With less room more is lost, and it is the system that counts it.
         let _ = SockRef::from(&socket).set_recv_buffer_size(ROOM);
-        Ok(Packets::Udp(socket))
+        Ok(Packets(Box::new(socket)))
     }
 
     /// The address, where a port may have been chosen.
     pub(crate) fn local_address(&self) -> Option<SocketAddr> {
-        match self {
-            Packets::Udp(socket) => socket.local_addr().ok(),
-            #[cfg(unix)]
-            Packets::Unix(_) => None,
-        }
+        self.0.local_address()
     }
 
     /// Passes packets on until `stop` is set. A packet as long as the buffer may have been longer.
     pub(crate) fn receive(&self, stop: &AtomicBool, mut take: impl FnMut(&[u8], From)) {
         let mut buffer = vec![0; LONGEST.saturating_add(1)];
         while !stop.load(Ordering::Relaxed) {
-            let received = match self {
-                Packets::Udp(socket) => socket.recv_from(&mut buffer).map(|(n, from)| (n, Some(from))),
-                #[cfg(unix)]
-                Packets::Unix(socket) => socket.receive(&mut buffer).map(|n| (n, None)),
-            };
-            match received {
+            match self.0.next(&mut buffer) {
                 Ok((length, from)) => take(buffer.get(..length).unwrap_or_default(), from),
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                 }
@@ -69,15 +76,23 @@ pub(crate) mod unix {
 
     use std::fs::{self, Permissions};
     use std::io;
+    use std::net::SocketAddr;
     use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
     use std::os::unix::net::UnixDatagram;
     use std::path::{Path, PathBuf};
 
     use socket2::SockRef;
 
+    use super::Packets;
+
+    /// Listens at a path.
+    pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<Packets> {
+        Socket::bind(path, mode).map(|socket| Packets(Box::new(socket)))
+    }
+
     /// A socket whose file goes with it.
     #[derive(Debug)]
-    pub(crate) struct Socket {
+    struct Socket {
         socket: UnixDatagram,
         path: PathBuf,
         /// Device and number of the file.
@@ -87,7 +102,7 @@ pub(crate) mod unix {
     impl Socket {
         /// Listens at a path. Its file never has other permissions than these: it is made in a folder that
         /// only this user enters, and then moved. A socket that a program has left behind is replaced.
-        pub(crate) fn bind(path: &Path, mode: u32) -> io::Result<Socket> {
+        fn bind(path: &Path, mode: u32) -> io::Result<Socket> {
             if let Ok(about) = path.symlink_metadata() {
                 let taken = |words| Err(io::Error::new(io::ErrorKind::AddrInUse, words));
                 if !about.file_type().is_socket() {
@@ -115,9 +130,15 @@ pub(crate) mod unix {
             let _ = SockRef::from(&socket).set_recv_buffer_size(super::ROOM);
             Ok(Socket { socket, path: path.to_path_buf(), file: (about.dev(), about.ino()) })
         }
+    }
 
-        pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.socket.recv(buffer)
+    impl super::Listen for Socket {
+        fn local_address(&self) -> Option<SocketAddr> {
+            None
+        }
+
+        fn next(&self, buffer: &mut [u8]) -> io::Result<(usize, super::From)> {
+            self.socket.recv(buffer).map(|length| (length, None))
         }
     }
 

@@ -335,7 +335,7 @@ fn check(address: SocketAddr, allows_others: bool) -> Result<(), ReceiveError> {
 
 #[cfg(unix)]
 fn unix_socket(path: &std::path::Path, mode: u32) -> io::Result<Packets> {
-    crate::datagrams::unix::Socket::bind(path, mode).map(Packets::Unix)
+    crate::datagrams::unix::bind(path, mode)
 }
 
 #[cfg(not(unix))]

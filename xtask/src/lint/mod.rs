@@ -2,6 +2,9 @@
 
 mod dependencies;
 mod fidelity;
+mod platform;
+#[cfg(test)]
+mod platform_tests;
 mod sources;
 
 use crate::{api, cargo, run as execute, target_folder};

@@ -25,6 +25,13 @@ pub(super) struct SourceFile {
     pub(super) text: String,
 }
 
+impl SourceFile {
+    pub(super) fn parse(&self) -> Result<syn::File, String> {
+        syn::parse_file(&self.text)
+            .map_err(|error| format!("{}:{}: {error}", self.path, error.span().start().line))
+    }
+}
+
 /// A rule that a file or a crate breaks.
 struct Problem {
     /// The path of the file or crate, to which [`UNFINISHED`] applies.
@@ -44,6 +51,7 @@ pub(super) fn check() -> Result<(), String> {
         problems.into_iter().partition(|problem| UNFINISHED.contains(&crate_of(&problem.path)));
     let mut failed: Vec<String> = failed.into_iter().map(|problem| problem.words).collect();
     failed.extend(unsafe_table(&files)?);
+    failed.extend(choices_in_functions(&files)?);
     failed.extend(super::fidelity::check(&files)?);
     for problem in unfinished {
         eprintln!("  not yet: {}", problem.words);
@@ -173,6 +181,25 @@ fn direct_output(file: &SourceFile) -> Vec<Problem> {
         words: format!("{}: writes past border.rs: {}", file.path, line.trim()),
     };
     lines.map(problem).collect()
+}
+
+/// Functions of products that choose by platform: a file or an item does that, so that each of them can be
+/// read alone.
+fn choices_in_functions(files: &[SourceFile]) -> Result<Vec<String>, String> {
+    let is_product = |file: &&SourceFile| {
+        file.path.starts_with("crates/")
+            && file.path.contains("/src/")
+            && !file.path.starts_with("crates/testkit/")
+            && !file.path.contains("tests")
+            && file.text.contains("cfg")
+    };
+    let mut problems = Vec::new();
+    for file in files.iter().filter(is_product) {
+        let lines = super::platform::choices(&file.parse()?);
+        let words = |line| format!("{}:{line}: cfg inside a function; choose an item or a file", file.path);
+        problems.extend(lines.into_iter().map(words));
+    }
+    Ok(problems)
 }
 
 /// Whether a line does not fit, and could be broken: tables of documentation and raw strings can not.

@@ -353,15 +353,17 @@ fn frames(common: &Common) -> Result<(), Failure> {
     }
 }
 
+/// The program that opens an address, and what it takes before the address.
+#[cfg(windows)]
+const OPENER: (&str, &[&str]) = ("rundll32", &["url.dll,FileProtocolHandler"]);
+#[cfg(target_os = "macos")]
+const OPENER: (&str, &[&str]) = ("open", &[]);
+#[cfg(not(any(windows, target_os = "macos")))]
+const OPENER: (&str, &[&str]) = ("xdg-open", &[]);
+
 /// Opens an address in the user's browser; says what to do when that does not work.
 fn open(address: &str) {
-    let (program, arguments): (&str, &[&str]) = if cfg!(windows) {
-        ("rundll32", &["url.dll,FileProtocolHandler"])
-    } else if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else {
-        ("xdg-open", &[])
-    };
+    let (program, arguments) = OPENER;
     let quiet = || Stdio::null();
     let mut opener = Command::new(program);
     opener.args(arguments).arg(address).stdin(quiet()).stdout(quiet()).stderr(quiet());

@@ -43,13 +43,14 @@ pub(crate) fn room(file: &File, start: usize, bytes: usize) -> io::Result<()> {
     }
 }
 
+/// Memory that is not counted before it is touched; miri does not know it.
+const NO_RESERVE: libc::c_int = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
+
 /// Maps `bytes` bytes of a file, or zeroed memory that is allocated when it is touched.
 pub(crate) fn map(bytes: usize, file: Option<&File>) -> io::Result<NonNull<u8>> {
     let flags = match file {
         Some(_) => libc::MAP_SHARED,
-        // Miri does not know the third.
-        None if cfg!(miri) => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+        None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | NO_RESERVE,
     };
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let descriptor = file.map_or(-1, AsRawFd::as_raw_fd);

@@ -46,6 +46,9 @@ counters! {
 const SPEC: ObjectSpec<'static> =
     object(2, 3, DetailLevel::NOVICE, At::ContextSwitches.at(), InstanceKind::None, COUNTERS);
 
+/// Whether the processor fixes unaligned accesses and has every floating point operation. x86 has both.
+const FIXED_IN_HARDWARE: bool = cfg!(any(target_arch = "x86", target_arch = "x86_64"));
+
 /// The counters that are sums over the I/O of all processes.
 const OF_PROCESSES: [(At, TitleIndex); 5] = [
     (At::FileReadOperations, TitleIndex(10)),
@@ -105,8 +108,8 @@ impl Object for System {
         values.set(At::SystemUpTime.at(), sources.facts.boot_time.0);
         // There is no registry, so nothing of it is in use; a base of 0 would be no valid share.
         values.set_fraction(At::PercentRegistryQuotaInUse.at(), 0, 1);
-        // x86 handles both in hardware. Elsewhere the kernel counts them only as perf events.
-        if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
+        // Elsewhere the kernel counts them only as perf events.
+        if FIXED_IN_HARDWARE {
             values.set(At::AlignmentFixups.at(), 0);
             values.set(At::FloatingEmulations.at(), 0);
         } else {

@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Attempts to find a name that nobody has.
 const ATTEMPTS: u32 = 100;
 
+/// Whether the folder for large temporary files exists by convention.
+const HAS_VAR_TMP: bool = cfg!(unix);
+
 /// Where such files are: `TMPDIR`, else a folder that is on a disk, as unpacked logs are large.
 pub(super) fn folder() -> PathBuf {
     let usual = std::env::temp_dir();
     let on_disk = Path::new("/var/tmp");
-    if std::env::var_os("TMPDIR").is_none() && cfg!(unix) && on_disk.is_dir() {
+    if std::env::var_os("TMPDIR").is_none() && HAS_VAR_TMP && on_disk.is_dir() {
         on_disk.to_owned()
     } else {
         usual

@@ -82,6 +82,9 @@ pub enum Distrust {
     Io(String),
 }
 
+/// Whether files have lists of accounts, and not owner, group and others.
+const ON_WINDOWS: bool = cfg!(windows);
+
 impl fmt::Display for Untrusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = self.part.display();
@@ -97,7 +100,7 @@ impl fmt::Display for Untrusted {
             Distrust::Account { owns: false, who } => {
                 write!(f, "{part} can be changed by {who}; {of_windows}")
             }
-            Distrust::Everybody if cfg!(windows) => {
+            Distrust::Everybody if ON_WINDOWS => {
                 write!(f, "{part} can be written by every user; {of_windows}")
             }
             Distrust::Everybody => {

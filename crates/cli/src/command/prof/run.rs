@@ -81,11 +81,16 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
 }
 
 /// The exit code that a shell has for a program.
+#[cfg(unix)]
 fn code_of(status: ExitStatus) -> i32 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return 128 + signal;
+    match std::os::unix::process::ExitStatusExt::signal(&status) {
+        Some(signal) => 128 + signal,
+        None => status.code().unwrap_or(1),
     }
+}
+
+#[cfg(not(unix))]
+fn code_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 

@@ -138,6 +138,9 @@ pub enum SessionError {
     Log(LogError),
 }
 
+/// The variable that names the user's folder.
+const HOME: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" };
+
 impl SessionError {
     pub(super) fn file(path: &Path, error: io::Error) -> SessionError {
         SessionError::File(path.to_path_buf(), error)
@@ -147,10 +150,7 @@ impl SessionError {
 impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SessionError::NoHome => {
-                let variable = if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" };
-                write!(f, "no place for sessions: {variable} is not set")
-            }
+            SessionError::NoHome => write!(f, "no place for sessions: {HOME} is not set"),
             SessionError::NotFound(name) => write!(f, "no session {name:?}"),
             SessionError::Settings(fault) => fault.fmt(f),
             SessionError::Damaged(path, words) => write!(f, "{}: {words}", path.display()),
