@@ -14,7 +14,7 @@ use tallymon::{Log, Query};
 
 use super::App;
 use crate::model::findings::Findings;
-use crate::workspace::findings::Running;
+use crate::workspace::findings_state::Running;
 use crate::workspace::options::Options;
 
 const MINUTE: Duration = Duration::from_secs(60);

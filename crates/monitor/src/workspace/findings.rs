@@ -1,7 +1,6 @@
 //! What is wrong in the history or in the log: looked for on a thread, and shown in the chart.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tallymon::analyze::{Cause, Finding, RuleSet, analyze_while};
@@ -12,8 +11,8 @@ use tallymon::log::{ReadOptions, Selection};
 
 use crate::model::causes;
 use crate::model::findings::{Copied, Findings, longest};
-use crate::term::task::Task;
 use crate::words::Word;
+use crate::workspace::findings_state::Running;
 use crate::workspace::state::{View, Workspace};
 use crate::workspace::time::units;
 
@@ -28,56 +27,6 @@ const SHARE: u32 = 50;
 const MEMORY_SHARE: usize = 8;
 /// The counters of a finding that are charted.
 const MOST_CHARTED: usize = 3;
-
-/// What a look through the history or the log brought, and how long it took.
-type Answer = Task<(Result<Findings, String>, Duration)>;
-
-/// What is wrong, and the look for it that is under way. Dropping this ends the thread at the next record.
-#[derive(Debug, Default)]
-pub(crate) struct FindingsState {
-    pub(crate) found: Findings,
-    /// The finding that the chart shows, with its text.
-    pub(crate) shown: Option<Finding>,
-    /// The finding whose mark was clicked; the list opens at it.
-    pub(crate) pointed: Option<usize>,
-    /// Why the log could not be looked through.
-    pub(crate) failed: Option<String>,
-    /// A look has ended, however it did.
-    pub(crate) has_looked: bool,
-    pub(crate) running: Option<Running>,
-    begun: Option<Instant>,
-    /// How long to wait until the next look at the history.
-    pub(crate) pause: Duration,
-}
-
-/// A look that is under way.
-#[derive(Debug)]
-pub(crate) struct Running {
-    answer: Answer,
-    _wanted: Arc<()>,
-}
-
-impl Running {
-    /// Begins to look on a thread; the work asks whether somebody still waits for it.
-    pub(crate) fn begin(
-        work: impl FnOnce(&dyn Fn() -> bool) -> Result<Findings, String> + Send + 'static,
-    ) -> std::io::Result<Running> {
-        let wanted = Arc::new(());
-        let is_wanted = Arc::downgrade(&wanted);
-        let answer = Task::begin(move || {
-            let begin = Instant::now();
-            let found = work(&|| is_wanted.strong_count() > 0);
-            (found, begin.elapsed())
-        })?;
-        Ok(Running { answer, _wanted: wanted })
-    }
-}
-
-impl FindingsState {
-    pub(crate) const fn is_running(&self) -> bool {
-        self.running.is_some()
-    }
-}
 
 impl Workspace {
     /// Looks through the log once it is read, and through the history again and again, if it is time to.

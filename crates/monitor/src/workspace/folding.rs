@@ -7,31 +7,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::model::Series;
+use crate::workspace::fold::{Fold, Folding, LegendRow};
 use crate::workspace::state::{View, Workspace};
 
 /// How many instances of a path stay lines, and how many are no reason to fold any.
 const LARGEST: usize = 10;
 const FEW: usize = 16;
-
-/// What is folded.
-#[derive(Debug, Default)]
-pub(crate) struct Folding {
-    /// Every instance is a line, as the user wants.
-    pub(crate) is_off: bool,
-    folds: Vec<Fold>,
-    /// The position of each folded series, and of each line of a fold with its fold.
-    hidden: HashSet<usize>,
-    lines: HashMap<usize, usize>,
-}
-
-/// The instances of a counter that one path requests.
-#[derive(Debug)]
-pub(crate) struct Fold {
-    /// Positions of the series that are lines, largest first.
-    shown: Vec<usize>,
-    /// Positions of the others.
-    pub(crate) rest: Vec<usize>,
-}
 
 impl Fold {
     /// One of its series.
@@ -45,15 +26,6 @@ impl Fold {
         let values = self.rest.iter().filter_map(|position| series.get(*position)?.at(next, row)?.ok());
         values.fold(None, |sum, value| Some(sum.unwrap_or(0.0) + value))
     }
-}
-
-/// A row of the legend.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum LegendRow<'f> {
-    /// A series, or behind them a path that failed.
-    Line(usize),
-    /// The others of a fold.
-    Rest(&'f Fold),
 }
 
 /// Whether an instance is the sum of the others, or nobody's.

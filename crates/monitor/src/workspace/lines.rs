@@ -3,7 +3,7 @@
 use crate::model::Ticks;
 use crate::term::text::width;
 use crate::words::Word;
-use crate::workspace::folding::LegendRow;
+use crate::workspace::fold::LegendRow;
 use crate::workspace::state::Workspace;
 
 impl Workspace {

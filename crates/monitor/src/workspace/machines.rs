@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use tallymon::clock::now;
 use tallymon::core::flow::{NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 use tallymon::fleet::{Fleet, patience};
@@ -16,7 +17,6 @@ use crate::workspace::feed::Sampling;
 use crate::workspace::machine::{Machine, PageFeed};
 use crate::workspace::options::LiveHost;
 use crate::workspace::state::Workspace;
-use crate::workspace::time::now;
 
 /// How often all machines are looked at while a row waits for them.
 const LOOKS: Duration = Duration::from_millis(2);

@@ -11,7 +11,8 @@
 //! | `time` | times as the user reads and types them |
 //! | `open`, `reading`, `seek`, `playback`, `notes` | an opened log |
 //! | `hosts` | the hosts of a log, or the live machines |
-//! | `findings` | what is wrong in the history or in the log, found on a thread |
+//! | `findings`, `findings_state` | what is wrong in the history or in the log, found on a thread |
+//! | `folding`, `fold` | which instances of a path are one line |
 //! | `compare` | a log that is compared with what is shown |
 //! | `undo`, `copy`, `jobs` | undo, the clipboard, and work outside the screen |
 
@@ -20,6 +21,8 @@ mod copy;
 mod counters;
 pub(crate) mod feed;
 pub(crate) mod findings;
+pub(crate) mod findings_state;
+pub(crate) mod fold;
 pub(crate) mod folding;
 mod health;
 mod hosts;

@@ -11,7 +11,7 @@ use crate::log::opening::{Opened, Opening};
 use crate::log::replay::Replay;
 use crate::model::Monitor;
 use crate::words::Word;
-use crate::workspace::findings::FindingsState;
+use crate::workspace::findings_state::FindingsState;
 use crate::workspace::options::Open;
 use crate::workspace::state::{Choices, Live, View, Workspace};
 

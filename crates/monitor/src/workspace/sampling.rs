@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use tallymon::clock::now;
 use tallymon::core::flow::{Absence, NoValue, SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
 use tallymon::sample::{SharedSnapshot, Tick as Sample};
@@ -12,7 +13,6 @@ use crate::model::Top;
 use crate::workspace::feed::{self, Sampling};
 use crate::workspace::machines::{Arrivals, Machines};
 use crate::workspace::state::Workspace;
-use crate::workspace::time::now;
 
 /// The longest pause between two tries of a failing source.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);

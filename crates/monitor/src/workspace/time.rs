@@ -87,13 +87,6 @@ impl Workspace {
     }
 }
 
-/// The clock of this machine.
-pub(crate) fn now() -> FileTime {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let nanoseconds = i128::try_from(since.as_nanos()).unwrap_or_default();
-    FileTime::from_unix_nanoseconds(nanoseconds).unwrap_or_default()
-}
-
 /// Units of 100 ns in some seconds.
 pub(crate) const fn units(seconds: u64) -> u64 {
     seconds.saturating_mul(UNITS_PER_SECOND)

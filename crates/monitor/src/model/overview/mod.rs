@@ -13,6 +13,7 @@ mod graphics;
 mod level;
 mod look;
 mod past;
+mod process_row;
 mod processes;
 mod sensors;
 mod space;
@@ -33,7 +34,8 @@ pub use counters::{
 };
 pub use level::{Level, Limits, load_of};
 pub use look::{Arrangement, ORDERS, OverviewLook};
-pub use processes::{ProcessHistory, ProcessRow};
+pub use process_row::ProcessRow;
+pub use processes::ProcessHistory;
 pub use view::{
     Container, Disk, FileSystem, Folded, Gauge, Graphics, Interface, Memory, OverviewView, Pressure,
     Processors, Sensor, SensorKind,

@@ -3,7 +3,7 @@
 use tallymon::core::flow::NoValue;
 use tallymon::core::time::FileTime;
 
-use crate::model::overview::processes::ProcessRow;
+use crate::model::overview::process_row::ProcessRow;
 
 /// A number now, and what it was before.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use crate::screens::chart::{legend, marks};
 use crate::term::chart::Chart;
 use crate::term::text::{cut, put, put_right, width};
 use crate::words::Word;
-use crate::workspace::folding::Fold;
+use crate::workspace::fold::Fold;
 use crate::workspace::state::{View, Workspace};
 
 /// Columns of the vertical axis with its numbers, and without.

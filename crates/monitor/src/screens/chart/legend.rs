@@ -15,7 +15,7 @@ use crate::screens::chart::graph::stacks;
 use crate::screens::chart::legend_columns::{LegendColumn, columns};
 use crate::term::text::{cut, put, put_right, rule, width};
 use crate::words::Word;
-use crate::workspace::folding::{Fold, LegendRow};
+use crate::workspace::fold::{Fold, LegendRow};
 use crate::workspace::state::Workspace;
 
 /// Draws header and lines into an area, and notes where the lines lie.

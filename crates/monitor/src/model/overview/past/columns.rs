@@ -1,6 +1,6 @@
 //! The columns of a process, each in as few bytes as it needs.
 
-use crate::model::overview::processes::ProcessRow;
+use crate::model::overview::process_row::ProcessRow;
 use crate::model::packed::{Packed, PutPacked, folded, unfolded};
 
 /// Pages of memory: sizes of processes are multiples of them.

@@ -17,7 +17,7 @@ use tallymon::core::time::FileTime;
 
 use crate::model::overview::past::read::Reader;
 use crate::model::overview::past::write::{SLOT_BYTES, Writer};
-use crate::model::overview::processes::ProcessRow;
+use crate::model::overview::process_row::ProcessRow;
 
 pub(super) use columns::Numbers;
 

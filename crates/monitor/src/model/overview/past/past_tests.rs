@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::overview::ProcessMetric;
-use crate::model::overview::processes::largest;
+use crate::model::overview::process_row::largest;
 
 /// 8 MiB, the half of the overview's quarter of 64 MiB.
 const BUDGET: usize = 8 << 20;

@@ -1,7 +1,7 @@
 //! Reads the seconds of a chunk, one after another.
 
 use crate::model::overview::past::columns::{Last, Numbers, bits, id};
-use crate::model::overview::processes::ProcessRow;
+use crate::model::overview::process_row::ProcessRow;
 use crate::model::packed::Packed;
 
 /// Reads the seconds of a chunk.

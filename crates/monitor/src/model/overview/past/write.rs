@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::overview::past::columns::{Last, Numbers, bits, put_id};
-use crate::model::overview::processes::{ProcessRow, largest};
+use crate::model::overview::process_row::{ProcessRow, largest};
 use crate::model::packed::PutPacked;
 
 /// Bytes of a process in the tables for writing: its slot, and an entry in a table that may be half empty.
