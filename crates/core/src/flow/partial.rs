@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Absence;
+use super::absence::Absence;
 
 /// A sum that lacks some of its parts, because they could not be read: how many, of how many, and why.
 ///

@@ -8,7 +8,8 @@ use crate::path::CounterPath;
 use crate::time::{FileTime, Frequency};
 use crate::title::TitleIndex;
 
-use super::{NoValue, PartialSum, Sample, Value};
+use super::partial::PartialSum;
+use super::value::{NoValue, Sample, Value};
 
 /// Receives rows: a log file, a table on a screen, a connection.
 ///
