@@ -13,56 +13,11 @@ use tallymon::remote::{USUAL_TIMEOUT, rough_time};
 use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Location, Pause, Query, Reading, open};
 
 use crate::arguments::Common;
-use crate::arguments::on_use::OnUse;
-use crate::command::log::arguments::{Log, LogAction};
-use crate::command_line::Command;
 use crate::exit::{Failure, Kind};
 use crate::missing_values::{Reasons, missing_of_host};
 use crate::open_files;
 use crate::paths;
 use crate::words::say;
-
-/// Refuses `-H` for commands that can not read another machine.
-pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Failure> {
-    if common.host.is_empty() {
-        return Ok(());
-    }
-    if common.file.is_some() {
-        return Err(Failure::new(
-            Kind::Usage,
-            "--host and --file can not be combined; leave out one of them",
-        ));
-    }
-    let reads_hosts = match command {
-        None => true,
-        Some(command) => {
-            matches!(
-                command,
-                Command::Get(_)
-                    | Command::Watch(_)
-                    | Command::List(_)
-                    | Command::Find(_)
-                    | Command::Mon(_)
-                    | Command::Serve(_)
-                    | Command::Check(_)
-                    | Command::Stat(_)
-                    | Command::Top(_)
-                    | Command::Explain(_)
-                    | Command::Browse(_)
-                    | Command::Dump(_)
-            ) || matches!(
-                command,
-                Command::Log(OnUse(Log { action: LogAction::Start(_) | LogAction::Update(_) }))
-            )
-        }
-    };
-    if reads_hosts {
-        return Ok(());
-    }
-    let words = "this command does not read other machines; get, watch, list, find, mon, serve, check, stat, \
-                 top, explain, browse, dump, 'log start' and 'log update' do";
-    Err(Failure::new(Kind::Usage, words))
-}
 
 /// The hosts that `-H` names.
 pub(crate) fn named(common: &Common) -> Result<Vec<KnownHost>, Failure> {

@@ -17,6 +17,7 @@ mod exit;
 mod fleet;
 mod help;
 mod hosts;
+mod language;
 mod log_hosts;
 mod messages;
 mod missing_values;
@@ -157,7 +158,7 @@ fn command_of_line(root: &clap::Command) -> &clap::Command {
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let common = &arguments.common;
-    hosts::allow(common, arguments.command.as_ref())?;
+    command_line::allow(common, arguments.command.as_ref())?;
     match &arguments.command {
         Some(Command::Mon(mon)) => command::mon::run(common, mon),
         Some(Command::Serve(serve)) => command::serve::run(common, serve),

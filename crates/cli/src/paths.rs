@@ -7,6 +7,7 @@ use tallymon::{CounterHandle, Locale, Location, PathError, Profile, Query, TierC
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
 use crate::hosts;
+use crate::language;
 use crate::path_message::Home;
 use crate::words::say;
 
@@ -75,14 +76,7 @@ fn language(common: &Common) -> Result<Language, Failure> {
             Failure::new(Kind::Usage, words)
         });
     }
-    Ok(of_locale())
-}
-
-/// The language of the locale. The locale C and locales without texts mean English.
-pub(crate) fn of_locale() -> Language {
-    let variables = ["LC_ALL", "LC_MESSAGES", "LANG"];
-    let set = variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    set.and_then(|value| Language::parse(&value)).unwrap_or(Language::ENGLISH)
+    Ok(language::of_locale())
 }
 
 /// Adds a path to a query. Reports on standard error if a shell had damaged the path.

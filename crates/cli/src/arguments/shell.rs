@@ -2,10 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::parse::file_to_write;
-use crate::command::complete::Shell;
+
+/// Shells with a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Powershell,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {

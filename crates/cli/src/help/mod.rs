@@ -9,7 +9,7 @@ use clap::builder::Styles;
 use clap::{Arg, Command};
 use tallymon::core::title::Language;
 
-use crate::paths;
+use crate::language;
 use crate::words::{line_width, wrap};
 
 /// Blocks of four lines: English, Korean, Japanese, Russian. An English text is a paragraph of a help without
@@ -25,30 +25,13 @@ type LookUp<'l> = &'l dyn Fn(&str) -> Option<&'static str>;
 /// The command line with its help in the language that these arguments and the environment choose; `None` for
 /// English and for languages without a translation.
 pub(crate) fn translated(command: fn() -> Command, arguments: &[OsString]) -> Option<Command> {
-    let texts = texts(column(language(arguments))?);
+    let texts = texts(column(language::of_arguments(arguments))?);
     Some(translate(command(), &|english| texts.get(english).copied()))
 }
 
 /// Whether the help of these arguments has a translation.
 pub(crate) fn is_translated(arguments: &[OsString]) -> bool {
-    column(language(arguments)).is_some()
-}
-
-/// The language of `--lang`, which a request for help does not parse, else that of the environment.
-pub(crate) fn language(arguments: &[OsString]) -> Language {
-    let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy());
-    while let Some(word) = words.next().filter(|word| word != "--") {
-        let value = match word.strip_prefix("--lang") {
-            Some("") => words.next().map(String::from),
-            Some(rest) => rest.strip_prefix('=').map(str::to_owned),
-            None => None,
-        };
-        if let Some(found) = value.and_then(|value| Language::parse(&value)) {
-            return found;
-        }
-    }
-    let own = std::env::var(tallymon::environment::LANG.name).ok().filter(|text| !text.is_empty());
-    own.map_or_else(|| Some(paths::of_locale()), |text| Language::parse(&text)).unwrap_or(Language::ENGLISH)
+    column(language::of_arguments(arguments)).is_some()
 }
 
 /// The line of a block that has a language.

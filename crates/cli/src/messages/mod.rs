@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use tallymon::translation::Translation;
 
-use crate::help;
+use crate::language;
 
 /// Blocks of four lines: English, Korean, Japanese, Russian. See [`Translation::of_blocks`].
 const TEXTS: &str = include_str!("texts.txt");
@@ -14,7 +14,7 @@ fn known() -> Option<&'static Translation> {
     static KNOWN: OnceLock<Option<Translation>> = OnceLock::new();
     let read = || {
         let arguments: Vec<_> = std::env::args_os().collect();
-        Translation::of_blocks(TEXTS, help::language(&arguments))
+        Translation::of_blocks(TEXTS, language::of_arguments(&arguments))
     };
     KNOWN.get_or_init(read).as_ref()
 }

@@ -24,22 +24,13 @@ mod values;
 
 use std::io::Write;
 
-use clap::{CommandFactory, ValueEnum};
+use clap::CommandFactory;
 use tallymon::core::visible::visible;
 
-use crate::arguments::{Common, Complete, Completions};
+use crate::arguments::{Common, Complete, Completions, Shell};
 use crate::border;
 use crate::command_line::Arguments;
 use crate::exit::Failure;
-
-/// Shells with a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-    Powershell,
-}
 
 impl Shell {
     const fn script(self) -> &'static str {
