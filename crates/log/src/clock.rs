@@ -1,13 +1,8 @@
 //! The clock of a log, and times by it.
 
-use std::ops::ControlFlow;
-use std::path::PathBuf;
-
 use tallymon_core::time::FileTime;
 
 use crate::error::{LogError, LogErrorKind};
-use crate::format::{ReadOptions, open};
-use crate::reader::ScannedRecord;
 use crate::zone::{Zone, add_minutes};
 
 /// How often a log may change its distance from UTC. Summer time does so twice a year.
@@ -44,7 +39,7 @@ pub enum Moment {
 pub struct LogClock {
     range: Option<(FileTime, FileTime)>,
     /// From which record on local time is how many minutes from UTC.
-    changes: Vec<(FileTime, i32)>,
+    pub(crate) changes: Vec<(FileTime, i32)>,
     /// The zone is not known, so local times are taken as UTC, or the zone was guessed.
     zone_unknown: bool,
     /// The zone of the first log that says its zone.
@@ -52,31 +47,6 @@ pub struct LogClock {
 }
 
 impl LogClock {
-    /// The clock of logs, which are read for it.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`].
-    pub fn of(paths: &[PathBuf], options: &ReadOptions) -> Result<LogClock, LogError> {
-        let mut clock = LogClock::default();
-        for path in paths {
-            let mut log = open(path, options)?;
-            match log.contents(false).map_err(|error| error.in_file(path))? {
-                Some(contents) => clock.add(&contents.clock),
-                None => {
-                    let mut note = |passed: ScannedRecord| {
-                        clock.note(passed.time, passed.local_minutes);
-                        ControlFlow::Continue(())
-                    };
-                    log.scan(&mut note).map_err(|error| error.in_file(path))?;
-                }
-            }
-            clock.set_zone(&log.about().zone);
-        }
-        clock.changes.sort_unstable();
-        Ok(clock)
-    }
-
     /// The clock of records between two times, whose distance from UTC changed at these.
     pub(crate) fn of_changes(range: (FileTime, FileTime), changes: Vec<(FileTime, i32)>) -> LogClock {
         LogClock { range: Some(range), changes, ..LogClock::default() }

@@ -10,7 +10,8 @@ use tallymon_core::time::FileTime;
 
 use crate::clock::{LogClock, TimeRange};
 use crate::error::{LogError, LogErrorKind, Notes};
-use crate::format::{ReadOptions, open};
+use crate::open::open;
+use crate::options::ReadOptions;
 use crate::reader::ScannedRecord;
 use crate::select::{Selection, nothing_found};
 use crate::stats::{ColumnStats, Stats, Summary, gather};

@@ -1,8 +1,11 @@
 //! Opens regular files only: opening a pipe waits for its writer, and reading a terminal for a person.
 
 use std::fs::{File, FileType, Metadata};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::Path;
+
+use crate::error::{LogError, LogErrorKind};
+use crate::format::HEAD;
 
 /// Opens a file to read it.
 ///
@@ -16,6 +19,22 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     // Another file may have taken its place in between.
     check(&file.metadata()?)?;
     Ok(file)
+}
+
+/// Opens the file of a log. A log is a regular file, because most work reads it twice.
+pub(crate) fn log_file(path: &Path) -> Result<File, LogError> {
+    open_regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => LogError::new(LogErrorKind::NotALog(error.to_string())),
+        _ => error.into(),
+    })
+}
+
+/// The first bytes of a file, which is at its begin afterwards.
+pub(crate) fn head_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok(head)
 }
 
 fn check(found: &Metadata) -> io::Result<()> {

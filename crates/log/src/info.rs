@@ -8,7 +8,9 @@ use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 use crate::clock::LogClock;
 use crate::error::{LogError, Notes};
-use crate::format::{Format, ReadOptions, open};
+use crate::format::Format;
+use crate::open::open;
+use crate::options::ReadOptions;
 use crate::reader::{About, Column};
 use crate::restarts::Restarts;
 use crate::select::Selection;

@@ -25,7 +25,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`format`](mod@format) | the table of formats, detection by content, [`open()`] |
+//! | [`format`](mod@format) | the table of formats |
+//! | [`open`](mod@open) | detection of formats by content, and a reader for any of them |
 //! | [`reader`] | the interface of all readers: [`LogReader`], [`Column`], [`Record`], [`Cooker`] |
 //! | [`blg`] | Windows' binary logs, read and written |
 //! | [`native`] | the native log, `.tally`, read and written |
@@ -69,6 +70,8 @@ pub mod json;
 pub mod names;
 pub mod native;
 pub mod new_file;
+pub mod open;
+mod options;
 mod processes;
 pub mod quantile;
 pub mod reader;
@@ -93,9 +96,11 @@ pub use compare::{Comparison, compare};
 pub use compressed::unpacked_length;
 pub use error::{Damage, LogError, LogErrorKind, Notes};
 pub use file::open_regular;
-pub use format::{BytesRead, FORMATS, Format, FormatInfo, HEAD, ReadOptions, open, read_bytes};
+pub use format::{FORMATS, Format, FormatInfo, HEAD};
 pub use import::open_pcp;
 pub use info::{Info, info};
+pub use open::{open, read_bytes};
+pub use options::{BytesRead, ReadOptions};
 pub use processes::{ProcessNames, with_process_id};
 pub use reader::{
     About, Column, Contents, ContentsPart, Cooker, LogPlace, LogReader, PartStatistics, Record,

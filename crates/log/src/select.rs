@@ -1,12 +1,9 @@
 //! Selects counters and times of a log.
 
-use std::path::PathBuf;
-
 use tallymon_core::path::{CounterPath, InstanceIndex, Part, PathError, Pattern};
 
 use crate::clock::{LogClock, LogTime, Moment, TimeRange};
 use crate::error::{LogError, LogErrorKind};
-use crate::format::ReadOptions;
 use crate::reader::Column;
 
 /// Which counters and records of logs to read. The default is all of them.
@@ -29,20 +26,8 @@ impl Selection {
         }
     }
 
-    /// The range by the clock of logs, which are read for it only if a bound is by that clock.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](crate::open).
-    pub fn range_of(&self, paths: &[PathBuf], options: &ReadOptions) -> Result<TimeRange, LogError> {
-        match self.fixed_range() {
-            Some(range) => Ok(range),
-            None => Ok(self.range(&LogClock::of(paths, options)?)),
-        }
-    }
-
     /// The range if it is the same for every log: no bound is by a log's own clock.
-    fn fixed_range(&self) -> Option<TimeRange> {
+    pub(crate) fn fixed_range(&self) -> Option<TimeRange> {
         let is_fixed = |time: &Option<LogTime>| time.is_none_or(|time| matches!(time, LogTime::Utc(_)));
         (is_fixed(&self.from) && is_fixed(&self.to)).then(|| self.range(&LogClock::default()))
     }

@@ -112,7 +112,8 @@ mod tests {
 
     use super::*;
     use crate::compare::{Align, compare};
-    use crate::format::{ReadOptions, open};
+    use crate::open::open;
+    use crate::options::ReadOptions;
     use crate::relog::{Options, relog};
     use crate::select::Selection;
 

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::blg::{BlgWriter, Data, Entry, RawCounter, WriteOptions};
-use tallymon_log::format::read;
+use tallymon_log::open::read;
 use tallymon_log::{LogReader, Notes, ReadOptions, Records, read_bytes};
 use tallymon_testkit::shared;
 

@@ -14,7 +14,8 @@ use super::decode::{Decoder, ObjectCache, ReadEntry};
 use super::parts::Pending;
 use super::records::{self, Entry, kind};
 use crate::error::LogError;
-use crate::format::{Format, ReadOptions};
+use crate::format::Format;
+use crate::options::ReadOptions;
 use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 

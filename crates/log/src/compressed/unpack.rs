@@ -9,7 +9,7 @@ use lzma_rust2::XzReader;
 use super::temporary::{self, temporary};
 use super::{Packing, Unpacked};
 use crate::error::{Damage, LogError, LogErrorKind};
-use crate::format::{Counted, ReadOptions};
+use crate::options::{Counted, ReadOptions};
 
 pub(crate) use super::noted::noted;
 

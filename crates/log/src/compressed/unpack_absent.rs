@@ -4,7 +4,7 @@ use std::fs::File;
 
 use super::{Packing, Unpacked};
 use crate::error::{Damage, LogError};
-use crate::format::ReadOptions;
+use crate::options::ReadOptions;
 use crate::reader::LogReader;
 
 /// Nothing is unpacked.

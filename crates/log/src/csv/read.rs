@@ -16,7 +16,8 @@ use super::guess::{self, GuessedZone};
 use super::lines::{LONGEST_LINE, Line, Lines, encoding};
 use super::texts::{FirstText, TextColumns};
 use crate::error::{Damage, LogError, LogErrorKind};
-use crate::format::{Format, ReadOptions};
+use crate::format::Format;
+use crate::options::ReadOptions;
 use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 

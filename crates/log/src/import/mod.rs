@@ -33,7 +33,8 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use crate::error::LogError;
-use crate::format::{Format, ReadOptions};
+use crate::format::Format;
+use crate::options::ReadOptions;
 use crate::reader::LogReader;
 
 /// Opens an imported format that is one stream.

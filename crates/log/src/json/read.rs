@@ -12,7 +12,8 @@ use super::line::{OneLine, OneValue};
 use super::{LONGEST_LINE, MOST_COLUMNS};
 use crate::column_list::ColumnList;
 use crate::error::{Damage, LogError, LogErrorKind};
-use crate::format::{Format, ReadOptions};
+use crate::format::Format;
+use crate::options::ReadOptions;
 use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::Zone;
 

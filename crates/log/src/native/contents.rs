@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use tallymon_core::error::Error;
 use tallymon_core::time::FileTime;
 
+use super::NAME_BYTES;
 use super::fields::{Fields, PutFields};
-use super::read::NAME_BYTES;
 use super::schema::{self, Definition, Instance};
 
 /// A part begins with the chunk of the first row behind as many rows.

@@ -53,6 +53,9 @@ pub use seal::seal;
 pub use snapshots::{Chosen, SnapshotWriter};
 pub use write::{InstanceId, NativeWriter, RowTime, TableId};
 
+/// The bytes that the names in the paths of all columns may have at the start, and more for each byte read.
+const NAME_BYTES: (u64, u64) = (1 << 28, 32);
+
 /// The first bytes of every native log. The first byte is in no text, and the line ends show whether a copy
 /// changed them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89TALLY\r\n";

@@ -18,7 +18,7 @@ use super::index::{self, ChunkHead, Known};
 use super::schema::{self, Definition, Instance};
 use super::state::{Lane, State};
 use super::tail_read::RowCount;
-use super::{FORMAT_VERSION, HEAD, MOST_COLUMNS, MOST_NUMBERS};
+use super::{FORMAT_VERSION, HEAD, MOST_COLUMNS, MOST_NUMBERS, NAME_BYTES};
 use crate::error::{Damage, LogError};
 use crate::format::Format;
 use crate::reader::{
@@ -28,9 +28,6 @@ use crate::reader::{
 /// The number of columns that a log may have at the start, and more for each byte read: a log of a few bytes
 /// can not fill the memory with names.
 const COLUMNS: (usize, u64) = (1 << 16, 16);
-
-/// The bytes that the names in the paths of all columns may have at the start, and more for each byte read.
-pub(super) const NAME_BYTES: (u64, u64) = (1 << 28, 32);
 
 /// Reads a native log.
 #[derive(Debug)]
@@ -96,7 +93,7 @@ impl NativeReader<std::fs::File> {
     ///
     /// The file can not be read, or it is not a log of this version.
     pub fn open(path: &std::path::Path) -> Result<NativeReader<std::fs::File>, LogError> {
-        let file = crate::format::log_file(path).map_err(|error| error.in_file(path))?;
+        let file = crate::file::log_file(path).map_err(|error| error.in_file(path))?;
         NativeReader::new(file).map_err(|error| error.in_file(path))
     }
 }

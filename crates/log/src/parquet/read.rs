@@ -11,7 +11,8 @@ use tallymon_core::time::FileTime;
 use super::group::{Groups, Rows};
 use crate::column_list::ColumnList;
 use crate::error::{Damage, LogError};
-use crate::format::{Format, ReadOptions};
+use crate::format::Format;
+use crate::options::ReadOptions;
 use crate::reader::{About, LogReader, Record, RecordPosition};
 use crate::zone::Zone;
 

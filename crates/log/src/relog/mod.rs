@@ -18,8 +18,9 @@ use tallymon_core::time::FileTime;
 use crate::clock::LogClock;
 use crate::csv::LineEnd;
 use crate::error::{LogError, LogErrorKind, Notes};
-use crate::format::{Format, FormatInfo, ReadOptions};
+use crate::format::{Format, FormatInfo};
 use crate::new_file::{NewFile, Overwrite, is_same_file};
+use crate::options::ReadOptions;
 use crate::select::Selection;
 
 pub(crate) use plan::Plan;

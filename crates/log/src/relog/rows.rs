@@ -17,7 +17,8 @@ use super::Options;
 use super::plan::Chosen;
 use crate::clock::TimeRange;
 use crate::error::{LogError, Notes};
-use crate::format::{ReadOptions, open};
+use crate::open::open;
+use crate::options::ReadOptions;
 use crate::reader::Cooker;
 
 /// So many cells are given to the writer at once, or one row.

@@ -13,7 +13,8 @@ use tallymon_core::time::{FileTime, Frequency, SystemTime};
 
 use crate::blg::records::no_value;
 use crate::error::{Damage, LogError, LogErrorKind};
-use crate::format::{Format, ReadOptions};
+use crate::format::Format;
+use crate::options::ReadOptions;
 use crate::reader::{About, Column, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::Zone;
 

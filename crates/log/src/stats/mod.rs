@@ -14,7 +14,8 @@ use tallymon_core::time::FileTime;
 
 use crate::clock::{LogClock, LogTime, TimeRange};
 use crate::error::{LogError, Notes};
-use crate::format::{ReadOptions, open};
+use crate::open::open;
+use crate::options::ReadOptions;
 use crate::processes::ProcessNames;
 use crate::reader::{Column, LogReader, table_order};
 use crate::select::{PathMatcher, Selection, nothing_found};

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use super::columns::Columns;
 use crate::compressed::{Packing, Unpacked, open_or_compressed, unpack, without_ending};
 use crate::error::{LogError, LogErrorKind};
-use crate::format::{Counted, ReadOptions, head_of};
+use crate::file::head_of;
+use crate::options::{Counted, ReadOptions};
 
 #[cfg(test)]
 pub(crate) use metrics::tables;
