@@ -6,8 +6,8 @@ use tallymon_core::block::DetailLevel;
 use tallymon_core::counter::CounterType;
 use tallymon_core::title::Language;
 
+use super::buckets::Buckets;
 use super::bytes::{FormatError, Part};
-use super::histogram::Buckets;
 use super::layout::{
     LINE, MAX_DEFINITIONS, MAX_GROUP, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, MAX_TEXT, VERSION_1, VERSION_2,
     VERSION_3, counter, group, object, slot, text, text_value,

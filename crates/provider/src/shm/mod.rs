@@ -33,6 +33,7 @@
 //! Publishing needs no registration and no rights, and never waits. It works on Linux and on Windows; the
 //! files name their process by its id and start time.
 
+mod buckets;
 mod bytes;
 mod check;
 mod declare;
@@ -40,6 +41,7 @@ mod definition;
 mod directory;
 mod handle;
 mod histogram;
+mod identity;
 mod layout;
 mod map;
 mod name;
@@ -69,12 +71,13 @@ mod shared_average;
 mod system;
 mod writer;
 
+pub use buckets::HistogramShape;
 pub use bytes::FormatError;
 pub use declare::Declare;
 pub use definition::{CounterDefinition, ObjectDefinition, Text as DefinitionText};
 pub use directory::directories;
 pub use handle::{Average, Counter, Elapsed, Gauge, Group, Numbers, Text};
-pub use histogram::{Histogram, HistogramShape};
+pub use histogram::Histogram;
 pub use name::plain_name;
 pub use process::perf_time;
 pub use publisher::{Instance, NewInstance, PublishError, Publisher};

@@ -6,8 +6,8 @@ use tallymon_core::block::DetailLevel;
 use tallymon_core::counter::CounterType;
 use tallymon_core::title::Language;
 
+use super::buckets::{Buckets, HistogramShape};
 use super::definition::{CounterDefinition, GroupPlace, ObjectDefinition, Storage, Text};
-use super::histogram::{Buckets, HistogramShape};
 use super::layout::{
     LINE, MAX_GROUP, MAX_HISTOGRAM_LANES, MAX_LANES, MAX_PERCENTILES, MAX_STRIDE, slot, text_value,
 };

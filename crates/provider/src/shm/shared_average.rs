@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::buckets::Buckets;
 use super::definition::{CounterDefinition, Storage};
-use super::histogram::Buckets;
 use super::publisher::{Inner, Instance, PublishError};
 use super::shared::SharedLanes;
 

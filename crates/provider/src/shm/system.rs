@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::{Access, AtFlags};
 
-use super::reader::Identity;
+use super::identity::Identity;
 use crate::environment::ROOT;
 
 /// The directories that publications are looked for in, best first; they need not exist.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use super::reader::Identity;
+use super::identity::Identity;
 use crate::trust::security::{self, is_system, this_user};
 
 pub(crate) use super::process::thread_time;

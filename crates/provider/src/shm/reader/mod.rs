@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::directory::{MAX_FILES, SUFFIX, directories};
+use super::identity::Identity;
 use super::process::{Ends, Watch, ended, perf_nanoseconds};
 use super::system::{is_safe, last_change, owner, thread_time};
 #[cfg(all(test, loom))]
@@ -60,9 +61,6 @@ pub struct Reader {
     /// Whether a process of a publication has ended.
     ends: Ends,
 }
-
-/// Number, length and time of the last change of a file.
-pub(super) type Identity = (u64, u64, i64, i64);
 
 /// A file in a directory.
 #[derive(Debug)]
