@@ -9,6 +9,7 @@
 //! | file | has |
 //! |---|---|
 //! | `mod.rs` | result codes, GUIDs, and how a function of an interface is called |
+//! | `ids.rs`, `events.rs` | the numbers of the runtime, and what it can be asked to tell |
 //! | `callback.rs` | what the runtime calls |
 //! | `info.rs` | `ICorProfilerInfo5`: what the runtime tells about its functions, classes and threads |
 //! | `metadata.rs` | `IMetaDataImport2`: the names in a module |
@@ -19,6 +20,8 @@
 #![allow(unsafe_code)]
 
 mod callback;
+pub(crate) mod events;
+mod ids;
 mod info;
 mod metadata;
 
@@ -27,17 +30,9 @@ use std::fmt;
 use std::ptr::{NonNull, null_mut};
 
 pub use callback::DllGetClassObject;
+pub(crate) use ids::{Hresult, Id, Token};
 pub(crate) use info::Info;
 pub(crate) use metadata::Metadata;
-
-/// The runtime's name for a function, a class, a module, a thread: an address that means nothing to us.
-pub(crate) type Id = usize;
-
-/// A metadata token.
-pub(crate) type Token = u32;
-
-/// A result code; negative ones are failures.
-pub(crate) type Hresult = i32;
 
 const S_OK: Hresult = 0;
 const E_NOINTERFACE: Hresult = 0x8000_4002_u32 as Hresult;
@@ -47,26 +42,6 @@ const CLASS_E_CLASSNOTAVAILABLE: Hresult = 0x8004_0111_u32 as Hresult;
 
 /// The answer of a profiler that rejects this process; the runtime continues without it.
 const CANCEL_ACTIVATION: Hresult = 0x8013_1375_u32 as Hresult;
-
-/// Events to subscribe to, the low word.
-pub(crate) mod events {
-    /// Functions that are unloaded.
-    pub(crate) const FUNCTION_UNLOADS: u32 = 1;
-    /// Modules.
-    pub(crate) const MODULE_LOADS: u32 = 4;
-    /// Compilation, and with it the question whether to inline.
-    pub(crate) const JIT_COMPILATION: u32 = 0x20;
-    /// Exceptions.
-    pub(crate) const EXCEPTIONS: u32 = 0x40;
-    /// Threads.
-    pub(crate) const THREADS: u32 = 0x200;
-    /// Enter, leave and tail call.
-    pub(crate) const ENTERLEAVE: u32 = 0x1000;
-    /// Methods may be compiled again on request.
-    pub(crate) const ENABLE_REJIT: u32 = 0x4_0000;
-    /// Nothing is inlined anywhere.
-    pub(crate) const DISABLE_INLINING: u32 = 0x20_0000;
-}
 
 /// A call of the runtime that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
