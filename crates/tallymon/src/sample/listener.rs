@@ -10,7 +10,7 @@ use tallymon_core::request::Request;
 use tallymon_core::title::TitleIndex;
 
 use super::Pending;
-use super::thread::{Question, SampleQuestion};
+use super::question::{ListenerId, Question, SampleQuestion};
 use crate::matching::InstanceKey;
 use crate::names::{InstanceNames, Locale};
 use crate::source_info::{Definitions, SourceInfo};
@@ -18,10 +18,6 @@ use crate::source_info::{Definitions, SourceInfo};
 /// The number of the next listener. Samplers share it, so that a tick of one is never taken for that of
 /// another.
 static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// Number of a listener; none is used twice in a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ListenerId(u64);
 
 /// All listeners of a sampler.
 #[derive(Debug, Clone, Default)]

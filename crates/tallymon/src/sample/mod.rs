@@ -50,6 +50,7 @@ use crate::source_info::{Definitions, SourceInfo};
 
 mod listener;
 mod pending;
+mod question;
 #[cfg(test)]
 mod sample_tests;
 mod shared;
@@ -59,8 +60,9 @@ pub use listener::Listener;
 pub use pending::Pending;
 pub use shared::SharedSnapshot;
 
-use listener::{ListenerId, Listeners};
-use thread::{Answer, Question, SampleQuestion};
+use listener::Listeners;
+use question::{ListenerId, Question, SampleQuestion};
+use thread::Answer;
 
 /// A source on its own thread, and all that listen to it.
 ///

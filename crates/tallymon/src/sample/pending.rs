@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tallymon_core::flow::{Source, SourceError};
 
-use super::thread::Question;
+use super::question::Question;
 use super::thread_ended;
 
 /// An answer that the thread of a source will give, such as the names and objects of the source. A question

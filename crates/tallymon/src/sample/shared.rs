@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 
 use tallymon_core::block::Snapshot;
 
-use super::thread::Question;
+use super::question::Question;
 
 /// A snapshot that several queries read. The last query that needs it gives its memory back to the source.
 #[derive(Debug, Clone)]
