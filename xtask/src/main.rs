@@ -8,6 +8,7 @@
 //! | `lint` | format, clippy, documentation, other targets, public interfaces, licences, rules for source files |
 //! | `features` | every package without its features, and with each one alone |
 //! | `big-endian` | the tests of `core` on an emulated big-endian machine |
+//! | `imports [CRATE...]` | writes `docs/imports.md` anew; says what holds circles of files together |
 //! | `api` | writes the public interfaces to `docs/api` anew |
 //! | `dist [--check] [--twice] [--profile NAME]` | packages of a release, tried in a fresh Debian 11; two builds compared |
 //! | `dist --short` | packages of unoptimized programs, made twice, compared and tried over this machine |
@@ -79,6 +80,11 @@ const TASKS: &[Task] = &[
         name: "big-endian",
         summary: "tests of core on a big-endian machine (qemu)",
         run: big_endian::run,
+    },
+    Task {
+        name: "imports",
+        summary: "writes docs/imports.md anew, and names circles of files [CRATE...]",
+        run: lint::imports::run,
     },
     Task { name: "api", summary: "writes the public interfaces to docs/api anew", run: api::run },
     Task {

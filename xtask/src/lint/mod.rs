@@ -2,6 +2,10 @@
 
 mod dependencies;
 mod fidelity;
+pub(crate) mod imports;
+#[cfg(test)]
+mod imports_tests;
+mod modules;
 mod platform;
 #[cfg(test)]
 mod platform_tests;
