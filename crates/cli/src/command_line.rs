@@ -192,6 +192,50 @@ pub(crate) enum Command {
     Compat(OnUse<Compat>),
 }
 
+/// Refuses `-H` for commands that can not read another machine.
+pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Failure> {
+    if common.host.is_empty() {
+        return Ok(());
+    }
+    if common.file.is_some() {
+        return Err(Failure::new(
+            Kind::Usage,
+            "--host and --file can not be combined; leave out one of them",
+        ));
+    }
+    let reads_hosts = match command {
+        None => true,
+        Some(command) => {
+            matches!(
+                command,
+                Command::Get(_)
+                    | Command::Watch(_)
+                    | Command::List(_)
+                    | Command::Find(_)
+                    | Command::Mon(_)
+                    | Command::Serve(_)
+                    | Command::Check(_)
+                    | Command::Stat(_)
+                    | Command::Top(_)
+                    | Command::Explain(_)
+                    | Command::Browse(_)
+                    | Command::Dump(_)
+            ) || matches!(
+                command,
+                Command::Log(OnUse(log::Log {
+                    action: log::LogAction::Start(_) | log::LogAction::Update(_)
+                }))
+            )
+        }
+    };
+    if reads_hosts {
+        return Ok(());
+    }
+    let words = "this command does not read other machines; get, watch, list, find, mon, serve, check, stat, \
+                 top, explain, browse, dump, 'log start' and 'log update' do";
+    Err(Failure::new(Kind::Usage, words))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,48 +336,4 @@ mod tests {
             }
         }
     }
-}
-
-/// Refuses `-H` for commands that can not read another machine.
-pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Failure> {
-    if common.host.is_empty() {
-        return Ok(());
-    }
-    if common.file.is_some() {
-        return Err(Failure::new(
-            Kind::Usage,
-            "--host and --file can not be combined; leave out one of them",
-        ));
-    }
-    let reads_hosts = match command {
-        None => true,
-        Some(command) => {
-            matches!(
-                command,
-                Command::Get(_)
-                    | Command::Watch(_)
-                    | Command::List(_)
-                    | Command::Find(_)
-                    | Command::Mon(_)
-                    | Command::Serve(_)
-                    | Command::Check(_)
-                    | Command::Stat(_)
-                    | Command::Top(_)
-                    | Command::Explain(_)
-                    | Command::Browse(_)
-                    | Command::Dump(_)
-            ) || matches!(
-                command,
-                Command::Log(OnUse(log::Log {
-                    action: log::LogAction::Start(_) | log::LogAction::Update(_)
-                }))
-            )
-        }
-    };
-    if reads_hosts {
-        return Ok(());
-    }
-    let words = "this command does not read other machines; get, watch, list, find, mon, serve, check, stat, \
-                 top, explain, browse, dump, 'log start' and 'log update' do";
-    Err(Failure::new(Kind::Usage, words))
 }
