@@ -181,9 +181,9 @@ fn page_of(crates: &BTreeMap<String, Modules>) -> String {
     let mut page = String::from(
         "# Modules and what they import\n\n\
          The modules right below each crate, in layers: a module imports only from layers below its own. The \
-         last column names modules that import each other. To read a crate, begin at layer 1 for how it works, \
-         and at the highest layer for what it does.\n\nWritten by `cargo xtask imports` from the sources; \
-         `cargo xtask lint` compares it, and refuses new circles of more than three files.\n",
+         last column names modules that import each other. To read a crate, begin at layer 1 for how it \
+         works, and at the highest layer for what it does.\n\nWritten by `cargo xtask imports` from the \
+         sources; `cargo xtask lint` compares it, and refuses new circles of more than three files.\n",
     );
     for (name, modules) in crates {
         let tops = tops(modules);

@@ -56,7 +56,8 @@ fn arrows_lead_to_where_a_name_is_defined() {
 #[test]
 fn a_module_may_be_one_of_several_files() {
     let root = "#[cfg(unix)]\nmod p;\n#[cfg(windows)]\n#[path = \"w.rs\"]\nmod p;\n\
-                #[cfg_attr(unix, path = \"x/u.rs\")]\n#[cfg_attr(windows, path = \"x/w.rs\")]\nmod q;\nmod b;";
+                #[cfg_attr(unix, path = \"x/u.rs\")]\n\
+                #[cfg_attr(windows, path = \"x/w.rs\")]\nmod q;\nmod b;";
     let b = "use crate::{p::f, q::g};";
     let files = [("lib.rs", root), ("b.rs", b), ("p.rs", "pub fn f() {}"), ("w.rs", "pub fn f() {}")];
     let files = [&files[..], &[("x/u.rs", "pub fn g() {}"), ("x/w.rs", "pub fn g() {}")]].concat();

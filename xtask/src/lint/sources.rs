@@ -162,26 +162,39 @@ fn module_file(file: &SourceFile, files: &[SourceFile]) -> Option<Problem> {
 /// The files of the faces that may use the standard streams: the borders to the terminal.
 const BORDERS: &[&str] = &["crates/cli/src/border.rs", "crates/monitor/src/term/terminal.rs"];
 
+/// The places of libraries that print: the program that reads provider libraries, and the profiler, whose
+/// program has no other place for what does not work.
+const PRINTING: &[&str] = &["crates/provider/src/library/child/", "crates/clr/src/session/mod.rs"];
+
 /// Places in a face that write past its border, so that a name from outside would reach the terminal as it
-/// is.
+/// is; and places in libraries that print at all.
 fn direct_output(file: &SourceFile) -> Vec<Problem> {
-    let is_face = ["crates/cli/src/", "crates/monitor/src/"].iter().any(|face| file.path.starts_with(face));
-    if !is_face || BORDERS.contains(&file.path.as_str()) {
+    let is_in = |places: &[&str]| places.iter().any(|place| file.path.starts_with(place));
+    let is_product = file.path.starts_with("crates/") && file.path.contains("/src/");
+    let is_for_tests = file.path.contains("tests") || file.path.starts_with("crates/testkit/");
+    if !is_product || is_for_tests || is_in(BORDERS) || is_in(PRINTING) {
         return Vec::new();
     }
-    let writes = |line: &&str| {
-        let code = line.split("//").next().unwrap_or_default();
-        let code = code.replace("io::stdout().is_terminal", "").replace("io::stderr().is_terminal", "");
-        ["println!", "eprint", "io::stdout()", "io::stderr()", " print!"]
-            .iter()
-            .any(|word| code.contains(word))
+    let what = if is_in(&["crates/cli/src/", "crates/monitor/src/"]) {
+        "writes past border.rs"
+    } else {
+        "a library prints"
     };
-    let lines = file.text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")).filter(writes);
+    let code = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let problem = |line: &str| Problem {
         path: file.path.clone(),
-        words: format!("{}: writes past border.rs: {}", file.path, line.trim()),
+        words: format!("{}: {what}: {}", file.path, line.trim()),
     };
-    lines.map(problem).collect()
+    code.lines().filter(|line| is_printing(line)).map(problem).collect()
+}
+
+/// Whether a line of code uses a standard stream to write.
+fn is_printing(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let code = code.replace("stdout().is_terminal", "").replace("stderr().is_terminal", "");
+    ["println!", "eprint", "io::stdout()", "io::stderr()", " stdout()", " stderr()", " print!"]
+        .iter()
+        .any(|word| code.contains(word))
 }
 
 /// Whether a line may be a choice in a function; reading all sources as Rust takes seconds.
@@ -291,4 +304,40 @@ fn is_unsafe(line: &str) -> bool {
     ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait", "#[unsafe("]
         .iter()
         .any(|word| code.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(path: &str, text: &str) -> usize {
+        direct_output(&SourceFile { path: path.to_string(), text: text.to_string() }).len()
+    }
+
+    #[test]
+    fn libraries_do_not_print() {
+        let printing = [
+            "fn f() { println!(); }",
+            "fn f() { let _ = writeln!(std::io::stderr(), \"x\"); }",
+            "#[cfg(test)]\nmod some_tests;\nfn f() { eprintln!(); }",
+            "fn f() { let mut out = stdout(); }",
+        ];
+        for text in printing {
+            assert_eq!(problems("crates/log/src/open.rs", text), 1, "{text}");
+            assert_eq!(problems("crates/cli/src/words.rs", text), 1, "{text}");
+            for other in
+                ["crates/cli/src/border.rs", "crates/provider/src/library/child/mod.rs", "xtask/src/main.rs"]
+            {
+                assert_eq!(problems(other, text), 0, "{other}: {text}");
+            }
+        }
+        for text in [
+            "// println!()",
+            "fn f() -> bool { std::io::stdout().is_terminal() }",
+            "fn f() { command.stdout(Stdio::null()); }",
+            "#[cfg(test)]\nmod tests {\n    fn f() { println!(); }\n}",
+        ] {
+            assert_eq!(problems("crates/log/src/open.rs", text), 0, "{text}");
+        }
+    }
 }
