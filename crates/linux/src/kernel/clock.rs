@@ -4,6 +4,7 @@
 //! safe interface, so one call goes through the C library.
 
 use rustix::time::{ClockId, Timespec};
+use tallymon_core::time::UNIX_EPOCH;
 
 /// The same moment on the two clocks that a sample needs, which are read some 30 ns apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Moment {
     ///
     /// file time = civil / 100 + 116 444 736 000 000 000
     pub(crate) fn file_time(self) -> u64 {
-        (self.civil / 100).saturating_add(FILE_TIME_OF_1970)
+        (self.civil / 100).saturating_add(UNIX_EPOCH.0)
     }
 }
 
@@ -35,9 +36,6 @@ impl Moment {
 pub(crate) fn since_boot() -> u64 {
     nanoseconds(rustix::time::clock_gettime(ClockId::Boottime))
 }
-
-/// 1970-01-01 00:00 UTC in 100 ns units since 1601-01-01 00:00 UTC.
-pub(crate) const FILE_TIME_OF_1970: u64 = 116_444_736_000_000_000;
 
 /// The CPU time that the process `pid` has used, all its threads together, in nanoseconds.
 ///
