@@ -11,12 +11,16 @@ use public_api::{Builder, PublicApi};
 
 use crate::{cargo, root, run as execute, target_folder};
 
-/// The published crates: the folder below `crates`, and the name of the package.
+/// The published crates, and those whose items `tallymon` passes on: the folder below `crates`, and the
+/// name of the package.
 const CRATES: &[(&str, &str)] = &[
     ("core", "tallymon-core"),
     ("provider", "tallymon-provider"),
     ("metrics", "tallymon-metrics"),
     ("tracing", "tallymon-tracing"),
+    ("host", "tallymon-host"),
+    ("log", "tallymon-log"),
+    ("remote", "tallymon-remote"),
     ("tallymon", "tallymon"),
 ];
 
@@ -26,6 +30,7 @@ const SHOWN: usize = 20;
 /// Writes the lists anew.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     crate::no_arguments(arguments)?;
+    document()?;
     for (folder, package) in CRATES {
         let file = file_of(folder);
         if let Some(parent) = file.parent() {
@@ -38,6 +43,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 
 /// Compares the lists with the sources.
 pub(crate) fn check() -> Result<(), String> {
+    document()?;
     let mut changes = Vec::new();
     for (folder, package) in CRATES {
         let file = file_of(folder);
@@ -60,17 +66,29 @@ fn file_of(folder: &str) -> PathBuf {
     root().join("docs/api").join(format!("{folder}.txt"))
 }
 
-/// The interface of a package with its default features, sorted.
-fn listing(package: &str) -> Result<String, String> {
-    let folder = target_folder().join("api");
+/// Documents the crates as JSON, with all their features, in one run, so that what they have in common is
+/// compiled once.
+fn document() -> Result<(), String> {
     let mut document = cargo();
-    document.args(["rustdoc", "--quiet", "--package", package, "--lib"]);
-    document.args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]);
+    document.args(["doc", "--quiet", "--no-deps", "--lib", "--all-features"]);
+    for (_, package) in CRATES {
+        document.args(["--package", package]);
+    }
+    document.env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow");
     // The output as JSON is unstable. The toolchain is pinned, and its format with it, so that nothing
     // changes by surprise, and the stable compiler writes it when this variable is set.
-    document.env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", &folder);
-    execute(&mut document)?;
-    let file = folder.join("doc").join(format!("{}.json", package.replace('-', "_")));
+    document.env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", folder());
+    execute(&mut document)
+}
+
+/// A folder of its own: with the variable above, dependencies are compiled anew.
+fn folder() -> PathBuf {
+    target_folder().join("api")
+}
+
+/// The documented interface of a package, sorted.
+fn listing(package: &str) -> Result<String, String> {
+    let file = folder().join("doc").join(format!("{}.json", package.replace('-', "_")));
     let api = read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let items: BTreeSet<String> = api.items().map(ToString::to_string).collect();
     Ok(items.into_iter().map(|item| item + "\n").collect())
