@@ -37,6 +37,8 @@ pub(crate) enum Context {
     /// What is wrong in the history or in the log.
     Findings,
     Prompt,
+    /// The help screen itself.
+    Help,
 }
 
 /// What a key does.

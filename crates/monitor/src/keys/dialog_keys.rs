@@ -29,6 +29,7 @@ const LONG_LISTS: &[Context] = &[
     Context::Sessions,
     Context::Alerts,
     Context::Findings,
+    Context::Help,
 ];
 /// Screens in which letters are typed.
 const TYPED: &[Context] =
@@ -66,6 +67,8 @@ const PAGE: [&str; 4] = ["a page back, forward", "한 쪽 위, 아래", "一頁�
 const END_OF_LIST: [&str; 4] = ["first, last", "처음, 마지막", "最初、最後", "первый, последний"];
 const CHANGE: [&str; 4] = ["change", "변경", "変更", "изменить"];
 const CLOSE: [&str; 4] = ["close", "닫기", "閉じる", "закрыть"];
+const SCROLL: [&str; 4] = ["scroll", "스크롤", "スクロール", "прокрутить"];
+const HELP_PAGE: [&str; 4] = ["keys, tour", "키, 둘러보기", "キー、案内", "клавиши, обзор"];
 const PANE: [&str; 4] = ["another list", "다른 목록", "別の一覧", "другой список"];
 const ADD: &[Context] = &[Context::Add];
 const SEARCHED: &[Context] = &[Context::Objects, Context::Add];
@@ -83,6 +86,7 @@ const PROCESS: &[Context] = &[Context::Process];
 const ACT: &[Context] = &[Context::Act];
 const ALERTS: &[Context] = &[Context::Alerts];
 const FINDINGS: &[Context] = &[Context::Findings];
+const HELP: &[Context] = &[Context::Help];
 const SHOWN: &[Context] = &[Context::Alerts, Context::Findings];
 const CLOSABLE: &[Context] = &[
     Context::Contributors,
@@ -111,6 +115,8 @@ pub(super) const GROUPS: &[Group] = keys! {
         FORM Next [DOWN] also [TAB]: LINE;
         PROPERTIES Previous [UP] also [BACK_TAB]: LINE;
         PROPERTIES Next [DOWN] also [TAB]: LINE;
+        HELP Previous [UP]: SCROLL;
+        HELP Next [DOWN]: SCROLL;
         LONG_LISTS PageBack [PAGE_UP]: PAGE;
         LONG_LISTS PageForward [PAGE_DOWN]: PAGE;
         LONG_LISTS First [HOME]: END_OF_LIST;
@@ -136,6 +142,11 @@ pub(super) const GROUPS: &[Group] = keys! {
         ALERTS SaveList [Char('w')]: ["save the list", "목록 저장", "一覧を保存", "сохранить список"];
         PANES PreviousPane [BACK_TAB]: PANE;
         PANES NextPane [TAB]: PANE;
+        HELP PreviousPane [BACK_TAB] also [LEFT]: HELP_PAGE;
+        HELP NextPane [TAB] also [RIGHT]: HELP_PAGE;
+        HELP Filter [Char('/')]: ["search for words", "낱말 찾기", "言葉を検索", "искать слова"];
+        HELP DeleteLetter [BACKSPACE]: ["delete a letter of the words", "낱말의 글자 지우기", "言葉を一文字削除", "стереть букву слов"];
+        HELP Cancel [ESCAPE]: ["end the search, close", "찾기 끝, 닫기", "検索を終了、閉じる", "закончить поиск, закрыть"];
         HOSTS Cancel [ESCAPE]: ["no filter", "필터 해제", "フィルターを解除", "снять фильтр"];
         OVERVIEW Cancel [ESCAPE]:
             ["no filter, no choice, no cursor", "필터, 선택, 커서 해제", "フィルター、選択、カーソルを解除", "снять фильтр, выбор и курсор"];

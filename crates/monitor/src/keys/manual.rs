@@ -25,6 +25,7 @@ const SECTIONS: &[(&[Context], Label)] = &[
     (&[Context::Form], ["New session", "새 세션", "新しいセッション", "Новый сеанс"]),
     (&[Context::Alerts], ["Alerts", "경고", "アラート", "Тревоги"]),
     (&[Context::Findings], ["Findings", "발견", "検出", "Выводы"]),
+    (&[Context::Help], ["Help", "도움말", "ヘルプ", "Справка"]),
     (&[Context::Prompt], ["A line of text", "입력 줄", "入力行", "Строка ввода"]),
 ];
 
@@ -32,10 +33,10 @@ const SECTIONS: &[(&[Context], Label)] = &[
 pub(super) fn manual() -> String {
     let mut text = "# Keys of the monitor
 
-`?` shows the most important ones. Every key that is bound, screen by screen; in the help screen `/` searches,
-arrows and the wheel scroll, and any other key closes, as in the explanation of a counter. The table below
-comes from `crates/monitor/src/keys`: a test compares them, and `TALLYMON_BLESS=1 cargo test -p
-tallymon-monitor keys` writes this page again.
+`?` shows the most important ones. Every key that is bound, screen by screen; in the help screen any other key
+closes, as in the explanation of a counter, and the wheel scrolls. The table below comes from
+`crates/monitor/src/keys`: a test compares them, and `TALLYMON_BLESS=1 cargo test -p tallymon-monitor keys` writes
+this page again.
 "
     .to_string();
     for (contexts, title) in SECTIONS {

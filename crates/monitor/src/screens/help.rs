@@ -1,9 +1,11 @@
 //! The help screen: every key with what it does, by task and searched, and a tour of one minute.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::keys::binding::{Command, Context};
+use crate::keys::lookup::{command, typed};
 use crate::keys::show::{help_lines, tour_page};
 use crate::keys::tour::PAGES;
 use crate::screens::screen::{Action, Layer, Screen, close_by_click, close_or_quit};
@@ -38,19 +40,18 @@ impl Help {
     }
 
     /// A key of the words that are searched; `None` for one that is none of theirs.
-    fn type_key(&mut self, key: KeyEvent) -> Option<Action> {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    fn type_key(&mut self, key: KeyEvent, command: Option<Command>) -> Option<Action> {
         let Some(search) = &mut self.search else {
-            let begins = key.code == KeyCode::Char('/') && self.page == 0;
+            let begins = command == Some(Command::Filter) && self.page == 0;
             return begins.then(|| {
                 self.search = Some(String::new());
                 Action::Done
             });
         };
-        match key.code {
-            KeyCode::Char(letter) if !control => search.push(letter),
-            KeyCode::Backspace => drop(search.pop()),
-            KeyCode::Esc => self.search = None,
+        match (typed(key), command) {
+            (Some(letter), _) => search.push(letter),
+            (None, Some(Command::DeleteLetter)) => drop(search.pop()),
+            (None, Some(Command::Cancel)) => self.search = None,
             _ => return None,
         }
         self.top = 0;
@@ -64,21 +65,22 @@ impl Screen for Help {
     }
 
     fn key(&mut self, key: KeyEvent, _workspace: &mut Workspace) -> Action {
-        if let Some(action) = self.type_key(key) {
+        let command = command(Context::Help, key);
+        if let Some(action) = self.type_key(key, command) {
             return action;
         }
         // Behind the last page the keys come again.
         let pages = PAGES.len().saturating_add(1);
         let page = isize::try_from(self.rows).unwrap_or(0);
-        let step = match key.code {
-            KeyCode::Up => return self.scroll(-1),
-            KeyCode::Down => return self.scroll(1),
-            KeyCode::PageUp => return self.scroll(page.saturating_neg()),
-            KeyCode::PageDown => return self.scroll(page),
-            KeyCode::Home => return self.scroll(isize::MIN),
-            KeyCode::End => return self.scroll(isize::MAX),
-            KeyCode::Tab | KeyCode::Right => 1,
-            KeyCode::BackTab | KeyCode::Left => pages.saturating_sub(1),
+        let step = match command {
+            Some(Command::Previous) => return self.scroll(-1),
+            Some(Command::Next) => return self.scroll(1),
+            Some(Command::PageBack) => return self.scroll(page.saturating_neg()),
+            Some(Command::PageForward) => return self.scroll(page),
+            Some(Command::First) => return self.scroll(isize::MIN),
+            Some(Command::Last) => return self.scroll(isize::MAX),
+            Some(Command::NextPane) => 1,
+            Some(Command::PreviousPane) => pages.saturating_sub(1),
             _ => return close_or_quit(key),
         };
         self.page = self.page.saturating_add(step).checked_rem(pages).unwrap_or(0);
