@@ -103,8 +103,8 @@ fn circles_are_found_and_may_only_shrink() {
 
 #[test]
 fn a_module_is_described_by_the_first_sentence_of_its_header() {
-    let text = "//! Holds [`A`] and\n//! [`b`](mod@b), no [c]. And more.\n//!\n//! Much more.";
-    assert_eq!(read(&[("lib.rs", text)]).0[0].summary, "Holds `A` and `b`, no [c]");
+    let text = "//! Holds [`A`] and\n//! [`b`](mod@b), [d](D), no [c]. And more.\n//!\n//! Much more.";
+    assert_eq!(read(&[("lib.rs", text)]).0[0].summary, "Holds `A` and `b`, d, no [c]");
     assert_eq!(read(&[("lib.rs", "struct A;")]).0[0].summary, "");
 }
 

@@ -383,15 +383,30 @@ fn summary_of(attributes: &[Attribute]) -> String {
     without_links(text[..end].trim_end_matches('.'))
 }
 
-/// A text whose links of rustdoc, such as [`Vec`] or [`open`](mod@open), are words.
+/// A text whose links, such as [`Vec`] or [a word](Vec), are words.
 fn without_links(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, link)) = rest.split_once("[`") {
-        let Some((name, behind)) = link.split_once("`]") else { break };
-        words.extend([before, "`", name, "`"]);
-        let target = behind.strip_prefix('(').and_then(|target| target.split_once(')'));
-        rest = target.map_or(behind, |(_, behind)| behind);
+    while let Some((before, link)) = rest.split_once('[') {
+        words.push_str(before);
+        let found = link.split_once(']').map(|(name, behind)| {
+            let target = behind.strip_prefix('(').and_then(|target| target.split_once(')'));
+            (name, target.map(|(_, behind)| behind), behind)
+        });
+        rest = match found {
+            Some((name, Some(behind), _)) => {
+                words.push_str(name);
+                behind
+            }
+            Some((name, None, behind)) if name.starts_with('`') => {
+                words.push_str(name);
+                behind
+            }
+            _ => {
+                words.push('[');
+                link
+            }
+        };
     }
     words + rest
 }
