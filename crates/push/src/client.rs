@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use crate::endpoint::Endpoint;
 
 /// The longest answer that is read. Answers are short; a longer one is not read to its end.
-const MOST_ANSWER: usize = 64 << 10;
+pub(crate) const MOST_ANSWER: usize = 64 << 10;
 
 /// What a receiver answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,15 +96,7 @@ pub(crate) async fn converse(
     request: Request<Full<Bytes>>,
     talk: Talk,
 ) -> Result<Answer, SendError> {
-    let exchange = async {
-        if let Some(path) = &endpoint.socket {
-            return over_tls(endpoint, unix(path).await.map_err(SendError::Connect)?, request, talk).await;
-        }
-        let address = (endpoint.host.as_str(), endpoint.port);
-        let stream = TcpStream::connect(address).await.map_err(SendError::Connect)?;
-        let _ = stream.set_nodelay(true);
-        over_tls(endpoint, stream, request, talk).await
-    };
+    let exchange = async { exchange(connect(endpoint).await?, request, talk).await };
     let timeout = endpoint.timeout;
     tokio::time::timeout(timeout, exchange).await.unwrap_or(Err(SendError::Timeout(timeout)))
 }
@@ -121,20 +113,27 @@ async fn unix(path: &Path) -> io::Result<TcpStream> {
     Err(io::Error::new(io::ErrorKind::Unsupported, words))
 }
 
-/// The exchange over a connection, in TLS if the address says so.
-async fn over_tls<S>(
-    endpoint: &Endpoint,
-    stream: S,
-    request: Request<Full<Bytes>>,
-    talk: Talk,
-) -> Result<Answer, SendError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let Some((configuration, name)) = &endpoint.tls else { return exchange(stream, request, talk).await };
+/// A connection to a receiver.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// Connects to a receiver, in TLS if the address says so.
+pub(crate) async fn connect(endpoint: &Endpoint) -> Result<Box<dyn Stream>, SendError> {
+    if let Some(path) = &endpoint.socket {
+        return in_tls(endpoint, unix(path).await.map_err(SendError::Connect)?).await;
+    }
+    let address = (endpoint.host.as_str(), endpoint.port);
+    let stream = TcpStream::connect(address).await.map_err(SendError::Connect)?;
+    let _ = stream.set_nodelay(true);
+    in_tls(endpoint, stream).await
+}
+
+async fn in_tls(endpoint: &Endpoint, stream: impl Stream + 'static) -> Result<Box<dyn Stream>, SendError> {
+    let Some((configuration, name)) = &endpoint.tls else { return Ok(Box::new(stream)) };
     let connector = tokio_rustls::TlsConnector::from(configuration.clone());
     let stream = connector.connect(name.clone(), stream).await.map_err(SendError::Connect)?;
-    exchange(stream, request, talk).await
+    Ok(Box::new(stream))
 }
 
 fn request(
@@ -181,10 +180,11 @@ pub(crate) fn with_own_headers(
     request
 }
 
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>, talk: Talk) -> Result<Answer, SendError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+async fn exchange(
+    stream: Box<dyn Stream>,
+    request: Request<Full<Bytes>>,
+    talk: Talk,
+) -> Result<Answer, SendError> {
     let handshake = hyper::client::conn::http1::Builder::new()
         .max_buf_size(MOST_ANSWER)
         .handshake(TokioIo::new(stream))
@@ -211,14 +211,14 @@ where
 }
 
 /// Why a body can not be read to its end.
-fn broken_body(error: Box<dyn std::error::Error + Send + Sync>, most: usize) -> SendError {
+pub(crate) fn broken_body(error: Box<dyn std::error::Error + Send + Sync>, most: usize) -> SendError {
     match error.downcast::<hyper::Error>() {
         Ok(error) => SendError::Http(*error),
         Err(_) => SendError::TooLong(most),
     }
 }
 
-struct Abort(tokio::task::AbortHandle);
+pub(crate) struct Abort(pub(crate) tokio::task::AbortHandle);
 
 impl Drop for Abort {
     fn drop(&mut self) {
@@ -227,7 +227,7 @@ impl Drop for Abort {
 }
 
 /// Seconds, or a date.
-fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));

@@ -12,6 +12,8 @@
 //! | `sender` | the thread that sends, and when it tries again |
 //! | `once` | one request without a queue, with a few tries |
 //! | `fetch` | the other way round: one GET and its whole answer |
+//! | `connection` | several requests over one connection |
+//! | `s3` | object storage with the interface of Amazon S3, as a feature |
 //! | `otel` | the environment variables of OpenTelemetry |
 //!
 //! What a request contains is the matter of `tallymon-export`.
@@ -20,11 +22,15 @@
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod client;
+#[cfg(feature = "s3")]
+mod connection;
 mod endpoint;
 mod fetch;
 mod once;
 pub mod otel;
 mod queue;
+#[cfg(feature = "s3")]
+pub mod s3;
 mod sender;
 
 pub use client::{Answer, SendError};

@@ -5,6 +5,7 @@
 mod attacks;
 mod ends;
 mod machines;
+mod object_storage;
 mod pcp;
 pub mod raw;
 mod scratch;
@@ -17,6 +18,7 @@ mod work;
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
 pub use ends::Ends;
 pub use machines::{LARGE_MACHINES, LargeMachine};
+pub use object_storage::ObjectStorage;
 pub use pcp::Pcp;
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
