@@ -6,6 +6,13 @@ use std::path::Path;
 
 use crate::error::{LogError, LogErrorKind};
 use crate::format::HEAD;
+/// What addresses of object storage begin with.
+const SCHEME: &str = "s3://";
+
+/// Whether a path is no path, but the address of a lake in object storage: `s3://bucket/folder`.
+pub fn is_address(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(SCHEME))
+}
 
 /// Opens a file to read it.
 ///

@@ -133,7 +133,7 @@ pub fn info(path: &Path, options: &ReadOptions) -> Result<Info, LogError> {
 /// The length of a log in bytes.
 fn bytes_of(path: &Path) -> Result<u64, LogError> {
     #[cfg(feature = "parquet")]
-    if crate::lake::is_table(path) {
+    if crate::file::is_address(path) || crate::lake::is_table(path) {
         return crate::lake::bytes_of(path);
     }
     Ok(std::fs::metadata(path).map_err(|error| LogError::from(error).in_file(path))?.len())

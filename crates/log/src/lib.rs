@@ -79,6 +79,8 @@ pub mod relog;
 mod restarts;
 pub mod select;
 pub mod stats;
+#[cfg(any(feature = "compressed", feature = "s3"))]
+mod temporary;
 mod utf16;
 mod wanted;
 pub mod zone;
@@ -95,7 +97,7 @@ pub use compare::{Comparison, compare};
 #[doc(hidden)]
 pub use compressed::unpacked_length;
 pub use error::{Damage, LogError, LogErrorKind, Notes};
-pub use file::open_regular;
+pub use file::{is_address, open_regular};
 pub use format::{FORMATS, Format, FormatInfo, HEAD};
 pub use import::open_pcp;
 pub use info::{Info, info};

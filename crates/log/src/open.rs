@@ -79,7 +79,7 @@ fn translated<'r>(log: Box<dyn LogReader + 'r>, options: &ReadOptions) -> Box<dy
 
 fn of_file(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     #[cfg(feature = "parquet")]
-    if crate::lake::is_table(path) {
+    if crate::file::is_address(path) || crate::lake::is_table(path) {
         return Ok(Box::new(crate::lake::LakeReader::open(path, options)?));
     }
     let mut file = match log_file(path) {

@@ -12,7 +12,7 @@ const ATTEMPTS: u32 = 100;
 const HAS_VAR_TMP: bool = cfg!(unix);
 
 /// Where such files are: `TMPDIR`, else a folder that is on a disk, as unpacked logs are large.
-pub(super) fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let usual = std::env::temp_dir();
     let on_disk = Path::new("/var/tmp");
     if std::env::var_os("TMPDIR").is_none() && HAS_VAR_TMP && on_disk.is_dir() {
@@ -23,13 +23,13 @@ pub(super) fn folder() -> PathBuf {
 }
 
 /// Makes such a file. Nobody else can open it.
-pub(super) fn temporary() -> io::Result<File> {
+pub(crate) fn temporary() -> io::Result<File> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let folder = folder();
     let mut last = None;
     for _ in 0..ATTEMPTS {
         let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!("tallymon-{}-{nth}.unpacked", std::process::id()));
+        let path = folder.join(format!("tallymon-{}-{nth}.temporary", std::process::id()));
         match create(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
             made => return made,

@@ -70,7 +70,8 @@ pub mod log {
     pub use tallymon_log::relog::{Report, relog, relog_to};
     pub use tallymon_log::{
         BytesRead, Column, FORMATS, Format, FormatInfo, HEAD, LogClock, LogError, LogErrorKind, LogReader,
-        LogTime, Moment, Notes, ProcessNames, ReadOptions, Record, Selection, Wanted, open, open_regular,
+        LogTime, Moment, Notes, ProcessNames, ReadOptions, Record, Selection, Wanted, is_address, open,
+        open_regular,
     };
 
     /// Windows' binary logs.
@@ -106,7 +107,9 @@ pub mod log {
     /// Lakes.
     #[cfg(feature = "parquet")]
     pub mod lake {
-        pub use tallymon_log::lake::{Compacted, Vacuumed, compact, is_table, vacuum};
+        pub use tallymon_log::lake::{
+            Compacted, Vacuumed, check_address, compact, has_table, is_table, vacuum,
+        };
     }
 
     /// The native log.

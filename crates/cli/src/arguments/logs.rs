@@ -17,8 +17,8 @@ pub(crate) struct Relog {
     /// the order of their first records. Into a lake each is put alone, and folders of logs are taken, too.
     #[arg(required = true, value_name = "LOG")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// File to write; for a lake its folder, which may have logs in it. Without it, or with -, text goes
-    /// to standard output.
+    /// File to write; for a lake its folder, which may have logs in it, or s3://BUCKET/FOLDER. Without it, or
+    /// with -, text goes to standard output.
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Output format: blg, csv, tsv, json, tally (native), sqlite, parquet or lake. Default: by file name,

@@ -29,7 +29,7 @@ enum Action {
     /// Make few large parts of many small ones. Their values stay as they are.
     #[command(after_help = examples::LAKE_COMPACT)]
     Compact {
-        /// The folder of the lake.
+        /// The folder of the lake, or s3://BUCKET/FOLDER.
         #[arg(value_name = "LAKE")]
         folder: PathBuf,
     },
@@ -37,7 +37,7 @@ enum Action {
     /// that were killed.
     #[command(after_help = examples::LAKE_VACUUM)]
     Vacuum {
-        /// The folder of the lake.
+        /// The folder of the lake, or s3://BUCKET/FOLDER.
         #[arg(value_name = "LAKE")]
         folder: PathBuf,
         /// Keep files that were needed during this time, for readers and writers that are at work.

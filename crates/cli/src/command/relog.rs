@@ -10,7 +10,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::log::csv::LineEnd;
 use tallymon::log::relog::{InputReport, Options, Report, relog, relog_to};
-use tallymon::log::{FORMATS, Format, LogClock, LogTime, Notes, ReadOptions, Selection};
+use tallymon::log::{FORMATS, Format, LogClock, LogTime, Notes, ReadOptions, Selection, is_address};
 use tallymon::{Log, Overlap, PathError, show_names_in};
 
 use crate::arguments::parse::file_of;
@@ -163,8 +163,11 @@ fn format(arguments: &Relog) -> Result<Format, Failure> {
             Failure::new(Kind::Usage, format_args!("no format {name:?}; there are {}", names.join(", ")))
         });
     }
-    let extension =
-        file_of(arguments.output.as_ref()).and_then(Path::extension).map(|name| name.to_string_lossy());
+    let output = file_of(arguments.output.as_ref());
+    if output.is_some_and(is_address) {
+        return Ok(Format::Lake);
+    }
+    let extension = output.and_then(Path::extension).map(|name| name.to_string_lossy());
     Ok(extension.and_then(|name| Format::from_name(&name)).unwrap_or(Format::Csv))
 }
 

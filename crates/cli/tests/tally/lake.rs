@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::{Folder, has, tally, tally_with};
 
 /// A log of a host, as CSV.
-fn log_of(host: &str, rows: u32) -> String {
+pub(crate) fn log_of(host: &str, rows: u32) -> String {
     let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{host}\\Memory\\Available Bytes\"\r\n");
     for row in 0..rows {
         text.push_str(&format!("\"11/26/2016 13:{:02}:{:02}.000\",\"{row}\"\r\n", row / 60, row % 60));

@@ -38,6 +38,8 @@ mod push;
 mod receive;
 mod record;
 mod reports;
+#[cfg(feature = "s3")]
+mod s3;
 mod screens;
 mod sends;
 mod serve;

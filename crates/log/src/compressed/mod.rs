@@ -3,8 +3,6 @@
 
 #[cfg(feature = "compressed")]
 mod noted;
-#[cfg(feature = "compressed")]
-mod temporary;
 #[cfg_attr(feature = "compressed", path = "unpack.rs")]
 #[cfg_attr(not(feature = "compressed"), path = "unpack_absent.rs")]
 mod unpack;

@@ -6,10 +6,10 @@ use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
-use super::temporary::{self, temporary};
 use super::{Packing, Unpacked};
 use crate::error::{Damage, LogError, LogErrorKind};
 use crate::options::{Counted, ReadOptions};
+use crate::temporary::{self, temporary};
 
 pub(crate) use super::noted::noted;
 

@@ -4,8 +4,10 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::MOST_OF_VERSION;
+use super::store::store_at;
 use crate::error::LogError;
-use crate::file::open_regular;
+use crate::file::{is_address, open_regular};
 use crate::format::{Format, HEAD};
 use crate::relog::Options;
 
@@ -38,6 +40,14 @@ pub(super) fn name_of(inputs: &[PathBuf], options: &Options) -> Result<String, L
 }
 
 fn add_log(hash: &mut Hash, input: &Path) -> io::Result<()> {
+    if is_address(input) {
+        let store = store_at(input).map_err(io::Error::other)?;
+        for number in 0.. {
+            let Some(text) = store.version(number, MOST_OF_VERSION)? else { break };
+            hash.add(&text);
+        }
+        return Ok(());
+    }
     if input.is_dir() {
         // Another table: its versions say all that is in it.
         let mut versions: Vec<PathBuf> =

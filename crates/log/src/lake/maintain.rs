@@ -1,7 +1,6 @@
 //! Makes few large parts of many small ones, and removes files that no version needs.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -14,6 +13,7 @@ use super::action::Part;
 use super::commit::Table;
 use super::part::{Added, PartWriter, ranks};
 use super::read::rows_of;
+use super::store::{Store, Stored};
 use super::{path, times};
 use crate::column_list::ColumnList;
 use crate::error::LogError;
@@ -24,9 +24,6 @@ const LARGE: u64 = 1 << 26;
 
 /// The most values of parts that are made one, about 400 MB of memory.
 const MOST_VALUES: u64 = 1 << 22;
-
-/// How deep folders of partitions may lie in each other.
-const DEEPEST: u32 = 8;
 
 /// What [`compact`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -97,17 +94,17 @@ fn merge(
     if parts.len() < 2 {
         return Ok(());
     }
-    let root = table.root.clone();
+    let root = table.root().to_path_buf();
     let mut merged = Merged::default();
     for part in parts {
         // What can not be read whole stays where it is.
-        if let Err(error) = rows_of(&root, part, |rows| merged.add(rows)) {
+        if let Err(error) = rows_of(&*table.store, part, |rows| merged.add(rows)) {
             done.remarks.push(format!("day={day} {}: {error}", object.unwrap_or_default()));
             return Ok(());
         }
     }
     let failed = |error: io::Error| LogError::from(error).in_file(&root);
-    let added = merged.write(&root, day, object).map_err(failed)?;
+    let added = merged.write(&*table.store, day, object).map_err(failed)?;
     let committed = table.commit(|state| {
         if parts.iter().any(|part| !state.parts.contains_key(&part.path)) {
             return None;
@@ -132,7 +129,7 @@ fn merge(
             Ok(())
         }
         Ok(None) => {
-            added.discard(&root);
+            added.discard(&*table.store);
             done.remarks.push(format!("day={day} {}: another writer changed it", object.unwrap_or_default()));
             Ok(())
         }
@@ -181,9 +178,9 @@ impl Merged {
         }
     }
 
-    fn write(mut self, root: &Path, day: &str, object: Option<&str>) -> io::Result<Added> {
+    fn write(mut self, store: &dyn Store, day: &str, object: Option<&str>) -> io::Result<Added> {
         let names: Vec<Names> = self.columns.iter().map(Names::new).collect();
-        let mut part = PartWriter::new(root, day, object)?;
+        let mut part = PartWriter::new(store, day, object)?;
         part.write(&mut self.values, &names, &ranks(&names))?;
         part.close()
     }
@@ -201,11 +198,13 @@ pub fn vacuum(root: &Path, now: SystemTime, age: Duration) -> Result<Vacuumed, L
     table.state.check_writable().map_err(|words| table.unusable(words))?;
     let mut sweep = Sweep { table: &table, before: now.checked_sub(age), done: Vacuumed::default() };
     let failed = |error: io::Error| LogError::from(error).in_file(root);
-    sweep.folder(root, "", 0).map_err(failed)?;
+    for file in table.store.parts().map_err(failed)? {
+        sweep.file(&file).map_err(failed)?;
+    }
     Ok(sweep.done)
 }
 
-/// A walk through the folders of a table.
+/// The files of a table, one after the other.
 struct Sweep<'t> {
     table: &'t Table,
     before: Option<SystemTime>,
@@ -213,44 +212,25 @@ struct Sweep<'t> {
 }
 
 impl Sweep<'_> {
-    fn folder(&mut self, folder: &Path, below: &str, depth: u32) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            if name.starts_with(['_', '.']) {
-                continue;
-            }
-            let path = if below.is_empty() { name } else { format!("{below}/{name}") };
-            // A link is neither.
-            let kind = entry.file_type()?;
-            if kind.is_dir() && depth < DEEPEST {
-                self.folder(&entry.path(), &path, depth.saturating_add(1))?;
-            } else if kind.is_file() && (path.ends_with(".parquet") || path.ends_with(".part")) {
-                self.file(&entry.path(), &path)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, file: &Path, below: &str) -> io::Result<()> {
-        let is_same = |spelled: &&String| path::meant(spelled).is_ok_and(|meant| meant == Path::new(below));
+    fn file(&mut self, file: &Stored) -> io::Result<()> {
+        let below = Path::new(&file.below);
+        let is_same = |spelled: &&String| path::meant(spelled).is_ok_and(|meant| meant == below);
         let state = &self.table.state;
-        let spelled = path::spelled(below);
+        let spelled = path::spelled(&file.below);
         // Others spell paths in other ways.
         let is_needed = state.parts.contains_key(&spelled) || state.parts.keys().any(|path| is_same(&path));
         if is_needed {
             return Ok(());
         }
-        let about = fs::symlink_metadata(file)?;
         let removed = state.removed.get(&spelled).copied().unwrap_or_default();
-        let since = times::unix_milliseconds(about.modified()?).max(removed);
+        let since = file.milliseconds.max(removed);
         if self.before.is_none_or(|before| since >= times::unix_milliseconds(before)) {
             self.done.kept = self.done.kept.saturating_add(1);
             return Ok(());
         }
-        fs::remove_file(file)?;
+        self.table.store.remove(below)?;
         self.done.files = self.done.files.saturating_add(1);
-        self.done.bytes = self.done.bytes.saturating_add(about.len());
+        self.done.bytes = self.done.bytes.saturating_add(file.bytes);
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
-//! Lakes: a folder of Parquet files that is a table of Delta Lake, for many logs of many machines.
+//! Lakes: a folder of Parquet files that is a table of Delta Lake, for many logs of many machines. It is on a
+//! disk, or in object storage: the trait `Store` is what a table needs of either.
 //!
 //! `_delta_log` has a JSON file for each version of the table, with the parts that it adds and removes. A
 //! version appears whole, by linking a complete file to a name that no file may have, so any number of
-//! writers work at once: who comes second reads what the first one did, and takes the next number. A part
+//! writers work at once (in object storage the server gives a name once): who comes second reads what the first one did, and takes the next number. A part
 //! is a Parquet file of the values of one object on one day (UTC); it is complete before a version names
 //! it. So a reader sees all parts of a log, or none, at whatever moment a writer is killed.
 //!
@@ -14,7 +15,10 @@
 //! because the table's properties say so.
 
 mod action;
+#[cfg(feature = "s3")]
+mod bucket;
 mod commit;
+mod folder;
 mod hash;
 mod maintain;
 mod part;
@@ -22,12 +26,14 @@ mod path;
 mod put;
 mod read;
 mod sink;
+mod store;
 mod times;
 
-pub use commit::is_table;
+pub use folder::is_table;
 pub use maintain::{Compacted, Vacuumed, compact, vacuum};
 pub(crate) use put::put;
 pub(crate) use read::{LakeReader, bytes_of};
+pub use store::{check_address, has_table};
 
 /// The folder of the versions.
 const LOG: &str = "_delta_log";

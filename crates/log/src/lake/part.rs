@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
 
 use parquet::data_type::ByteArray;
 use serde_json::{Map, Value as Json, json};
@@ -10,8 +9,8 @@ use tallymon_core::time::FileTime;
 
 use super::action::Part;
 use super::commit::random;
+use super::store::{NewPart, Store};
 use super::{ROWS_OF_A_GROUP, path, times};
-use crate::new_file::{NewFile, Overwrite};
 use crate::parquet::{Names, OneValue, Shape, TableWriter, into_io};
 
 /// Texts up to this length are statistics; longer ones would have to be cut.
@@ -19,7 +18,7 @@ const LONGEST_BOUND: usize = 32;
 
 /// A part that is being written. Dropping it removes it.
 pub(super) struct PartWriter {
-    file: NewFile,
+    file: Box<dyn NewPart>,
     table: TableWriter<BufWriter<File>>,
     /// Its path below the table.
     below: String,
@@ -52,12 +51,11 @@ impl PartWriter {
     ///
     /// # Errors
     ///
-    /// Those of the operating system.
-    pub(super) fn new(root: &Path, day: &str, object: Option<&str>) -> io::Result<PartWriter> {
+    /// Those of the place where the table is.
+    pub(super) fn new(store: &dyn Store, day: &str, object: Option<&str>) -> io::Result<PartWriter> {
         let folder = path::folder(day, object);
         let name = format!("part-{:032x}.parquet", random());
-        let target = path::create_folder(root, &folder)?.join(&name);
-        let file = NewFile::create(&target, Overwrite::Never)?;
+        let file = store.create(&folder, &name)?;
         let out = BufWriter::with_capacity(1 << 16, file.file()?);
         Ok(PartWriter {
             table: TableWriter::new(out, Shape::Part).map_err(into_io)?,
@@ -70,6 +68,11 @@ impl PartWriter {
             largest: i64::MIN,
             texts: Default::default(),
         })
+    }
+
+    /// How many values it has.
+    pub(super) const fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// Writes values as row groups that follow each other in time, each sorted by `rank` of its columns.
@@ -146,18 +149,17 @@ impl PartWriter {
             "nullCount": nulls,
         });
         self.table.close().map_err(into_io)?;
-        let about = self.file.file()?.metadata()?;
-        self.file.keep()?;
+        let (size, modified) = self.file.keep()?;
         let part = Part {
             path: path::spelled(&self.below),
-            size: about.len(),
+            size,
             day: Some(self.day),
             object: self.object,
             rows: Some(self.rows),
             least: Some(least),
             largest: Some(largest),
         };
-        let milliseconds = times::unix_milliseconds(about.modified()?);
+        let milliseconds = times::unix_milliseconds(modified);
         Ok(Added { part, stats: stats.to_string(), milliseconds })
     }
 }
@@ -194,10 +196,10 @@ impl Added {
     }
 
     /// Removes the file of a part that no version names.
-    pub(super) fn discard(&self, root: &Path) {
+    pub(super) fn discard(&self, store: &dyn Store) {
         if let Ok(below) = path::meant(&self.part.path) {
             // One that stays is removed by the next vacuum.
-            let _ = std::fs::remove_file(root.join(below));
+            let _ = store.remove(&below);
         }
     }
 }

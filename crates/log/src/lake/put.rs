@@ -20,7 +20,7 @@ pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<
         return Ok(known());
     }
     let mut plan = Plan::new(inputs, options)?;
-    let mut sink = LakeSink::new(root);
+    let mut sink = LakeSink::new(std::sync::Arc::clone(&table.store));
     plan.copy(&mut sink, options).map_err(|error| error.in_file(root))?;
     let parts = sink.into_parts();
     let milliseconds = parts.iter().map(|part| part.milliseconds).max().unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<
     match committed {
         Ok(Some(_)) => Ok(plan.report),
         Ok(None) => {
-            parts.iter().for_each(|part| part.discard(root));
+            parts.iter().for_each(|part| part.discard(&*table.store));
             Ok(known())
         }
         Err(error) => {

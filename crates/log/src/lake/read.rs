@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::flow::{NoValue, Sample};
@@ -13,6 +14,7 @@ use tallymon_core::time::FileTime;
 use super::action::Part;
 use super::commit::Table;
 use super::path;
+use super::store::{Store, whole};
 use crate::clock::{LogClock, LogTime, Moment};
 use crate::column_list::ColumnList;
 use crate::error::{Damage, LogError, LogErrorKind};
@@ -28,7 +30,7 @@ const MOST_VALUES: usize = 1 << 23;
 
 /// Reads a table.
 pub(crate) struct LakeReader {
-    root: PathBuf,
+    store: Arc<dyn Store>,
     about: About,
     list: ColumnList,
     minutes: i32,
@@ -92,7 +94,7 @@ impl LakeReader {
         let (name, bias) = options.bias.map_or(("UTC".to_owned(), 0), |bias| (String::new(), bias));
         about.zone = Zone::Fixed { name, bias };
         let mut reader = LakeReader {
-            root: root.to_path_buf(),
+            store: Arc::clone(&table.store),
             about,
             list: ColumnList::default(),
             minutes: bias.saturating_neg(),
@@ -151,10 +153,10 @@ impl LakeReader {
     /// not.
     fn load(&mut self, at: usize) -> Result<(), LogError> {
         let Some(cursor) = self.cursors.get_mut(at) else { return Ok(()) };
-        let (below, group) = (cursor.below.clone(), cursor.group);
+        let (below, group, size) = (cursor.below.clone(), cursor.group, cursor.part.size);
         self.values = self.values.saturating_sub(cursor.rows.len());
         (cursor.rows, cursor.at) = (Vec::new(), 0);
-        let loaded = self.read_part(&below, group)?;
+        let loaded = self.read_part(&below, size, group)?;
         let (mut rows, has_more) = loaded.unwrap_or_default();
         rows.sort_by_key(|row| row.time);
         self.values = self.values.saturating_add(rows.len());
@@ -163,7 +165,7 @@ impl LakeReader {
                 "parts of the same time have more than {MOST_VALUES} values together, which do not fit into \
                  memory; choose counters (-c) or a range, or compact the table ('tally lake compact')"
             );
-            return Err(LogError::new(LogErrorKind::Request(words)).in_file(&self.root));
+            return Err(LogError::new(LogErrorKind::Request(words)).in_file(self.store.shown()));
         }
         let Some(cursor) = self.cursors.get_mut(at) else { return Ok(()) };
         (cursor.rows, cursor.group, cursor.is_over) = (rows, group.saturating_add(1), !has_more);
@@ -171,15 +173,15 @@ impl LakeReader {
     }
 
     /// Reads the row groups of a part from a number on that belong together. What can not be read is noted.
-    fn read_part(&mut self, below: &Path, number: usize) -> Result<Option<Loaded>, LogError> {
-        let file = match path::open_below(&self.root, below) {
+    fn read_part(&mut self, below: &Path, size: u64, number: usize) -> Result<Option<Loaded>, LogError> {
+        let file = match self.store.open(below, size) {
             Ok(file) => file,
             Err(error) => {
                 self.damage(0, format!("the part {} is left out: {error}", below.display()));
                 return Ok(None);
             }
         };
-        let mut groups = match Groups::open(BufReader::with_capacity(1 << 16, file)) {
+        let mut groups = match Groups::open(file) {
             Ok(groups) => groups,
             Err(error) => {
                 self.damage(0, format!("the part {} is left out: {error}", below.display()));
@@ -190,7 +192,8 @@ impl LakeReader {
             if groups.is_ours() { number.saturating_add(1).min(groups.count()) } else { groups.count() };
         let mut values = Vec::new();
         for group in number..end {
-            let loaded = groups.load(group).map_err(|error| error.in_file(&self.root.join(below)))?;
+            let loaded =
+                groups.load(group).map_err(|error| error.in_file(&whole(self.store.shown(), below)))?;
             match loaded {
                 Ok(rows) => self.values_of(&rows, &mut values, below),
                 Err((byte, words)) => self.damage(byte, format!("the part {}: {words}", below.display())),
@@ -453,12 +456,13 @@ pub(crate) fn bytes_of(root: &Path) -> Result<u64, LogError> {
 }
 
 /// The values of parts, as compaction needs them.
-pub(super) fn rows_of(root: &Path, part: &Part, mut each: impl FnMut(&Rows)) -> Result<(), LogError> {
+pub(super) fn rows_of(store: &dyn Store, part: &Part, mut each: impl FnMut(&Rows)) -> Result<(), LogError> {
+    let root = store.shown();
     let below = path::meant(&part.path)
         .map_err(|words| LogError::new(LogErrorKind::Unusable(words)).in_file(root))?;
-    let whole = root.join(&below);
+    let whole = whole(root, &below);
     let mut read = || -> Result<(), LogError> {
-        let mut groups = Groups::open(BufReader::with_capacity(1 << 16, path::open_below(root, &below)?))?;
+        let mut groups = Groups::open(store.open(&below, part.size)?)?;
         for number in 0..groups.count() {
             let rows = groups.load(number)?.map_err(|(byte, words)| {
                 LogError::new(LogErrorKind::Io(io::Error::other(format!("byte {byte}: {words}"))))

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tallymon_core::flow::{Column, Row, Sink};
 use tallymon_core::time::FileTime;
 
 use super::part::{Added, PartWriter, ranks};
+use super::store::Store;
 use super::{ROWS_OF_A_GROUP, times};
 use crate::parquet::{Names, OneValue, microseconds};
 
@@ -15,9 +16,12 @@ use crate::parquet::{Names, OneValue, microseconds};
 /// written.
 const MOST_VALUES: usize = 1 << 19;
 
+/// A part with so many values is complete, some 200 MB: it is put into object storage as one object.
+const ROWS_OF_A_PART: u64 = 1 << 26;
+
 /// Writes rows into parts, which no version of the table names yet. Dropping it removes them.
 pub(super) struct LakeSink {
-    root: PathBuf,
+    store: Arc<dyn Store>,
     columns: Vec<Names>,
     rank: Vec<usize>,
     /// The partition of each column.
@@ -40,9 +44,9 @@ struct Partition {
 }
 
 impl LakeSink {
-    pub(super) fn new(root: &Path) -> LakeSink {
+    pub(super) fn new(store: Arc<dyn Store>) -> LakeSink {
         LakeSink {
-            root: root.to_path_buf(),
+            store,
             columns: Vec::new(),
             rank: Vec::new(),
             object_of: Vec::new(),
@@ -71,12 +75,16 @@ impl LakeSink {
         self.values = self.values.saturating_sub(values.len());
         let mut part = match partition.part.take() {
             Some(part) => part,
-            None => PartWriter::new(&self.root, &self.day, partition.object.as_deref())?,
+            None => PartWriter::new(&*self.store, &self.day, partition.object.as_deref())?,
         };
         part.write(&mut values, &self.columns, &self.rank)?;
         values.clear();
         partition.values = values;
-        partition.part = Some(part);
+        if part.rows() < ROWS_OF_A_PART {
+            partition.part = Some(part);
+        } else {
+            self.parts.push(part.close()?);
+        }
         Ok(())
     }
 
@@ -157,6 +165,6 @@ impl Sink for LakeSink {
 
 impl Drop for LakeSink {
     fn drop(&mut self) {
-        self.parts.iter().for_each(|part| part.discard(&self.root));
+        self.parts.iter().for_each(|part| part.discard(&*self.store));
     }
 }

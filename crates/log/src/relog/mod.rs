@@ -18,6 +18,7 @@ use tallymon_core::time::FileTime;
 use crate::clock::LogClock;
 use crate::csv::LineEnd;
 use crate::error::{LogError, LogErrorKind, Notes};
+use crate::file::is_address;
 use crate::format::{Format, FormatInfo};
 use crate::new_file::{NewFile, Overwrite, is_same_file};
 use crate::options::ReadOptions;
@@ -128,13 +129,18 @@ pub struct InputReport {
 /// inputs, or the requested range has no records. Nothing is written then.
 pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Report, LogError> {
     if options.overwrite != Overwrite::Continue
-        && let Some(input) = inputs.iter().find(|input| is_same_file(input, output))
+        && let Some(input) =
+            inputs.iter().find(|input| is_same_file(input, output) || is_same_address(input, output))
     {
         return Err(LogError::new(LogErrorKind::OutputIsInput(input.clone())).in_file(output));
     }
     #[cfg(feature = "parquet")]
     if options.format == Format::Lake {
         return crate::lake::put(inputs, output, options).map_err(|error| error.in_file(output));
+    }
+    if is_address(output) {
+        let words = "only lakes are written into object storage; add -f lake";
+        return Err(LogError::new(LogErrorKind::Request(words.to_owned())).in_file(output));
     }
     // An output that can not be written is an error before anything is read.
     let begun = NewFile::create(output, options.overwrite).map_err(LogError::from);
@@ -144,6 +150,11 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
     let written = write(&mut plan, &new, output, options).and_then(|()| Ok(new.keep()?));
     written.map_err(|error| error.in_file(output))?;
     Ok(plan.report)
+}
+
+fn is_same_address(one: &Path, other: &Path) -> bool {
+    let plain = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
+    is_address(one) && plain(one) == plain(other)
 }
 
 /// A device, if the format can be written into one.

@@ -92,7 +92,8 @@ impl RowSource<'_> {
         path: &Path,
         mut write: impl FnMut(FileTime, i32, &[Cell]) -> Result<(), LogError>,
     ) -> Result<ReadInput, LogError> {
-        let is_long = std::fs::metadata(path).is_ok_and(|data| data.is_dir() || data.len() > SHORT);
+        let is_long = crate::file::is_address(path)
+            || std::fs::metadata(path).is_ok_and(|data| data.is_dir() || data.len() > SHORT);
         if is_long && available_parallelism().map_or(1, NonZero::get) > 1 {
             return self.copy_ahead(nth, path, &mut write);
         }

@@ -141,7 +141,7 @@ pub(crate) struct SessionOptions {
     /// Sync the log to the disk this often, 10 s by default: what a power failure can cost.
     #[arg(long, value_parser = interval, value_name = "TIME")]
     pub(crate) sync: Option<Duration>,
-    /// Folder of the logs.
+    /// Folder of the logs; for a lake also s3://BUCKET/FOLDER, with the credentials of the environment.
     #[arg(long, short, value_name = "FOLDER", value_parser = file_to_write())]
     pub(crate) output: Option<PathBuf>,
     /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or
@@ -157,7 +157,7 @@ pub(crate) struct SessionOptions {
     #[arg(long, conflicts_with = "otlp")]
     pub(crate) no_otlp: bool,
     /// The most bytes of all logs together, such as 500M: the recording ends there, or a ring removes its
-    /// oldest log.
+    /// oldest log. For a lake in object storage, the most that waits on this disk while the server is away.
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub(crate) max_size: Option<u64>,
     /// Begin a new log when one has this size, such as 50M.

@@ -8,7 +8,7 @@ use std::path::{Path, absolute};
 
 use serde_json::json;
 use tallymon::clock::rfc3339;
-use tallymon::log::{FORMATS, Format};
+use tallymon::log::{FORMATS, Format, is_address};
 use tallymon::record::session::{SessionSettings, SessionStatus, SessionStore};
 use unicode_width::UnicodeWidthStr;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(common: &Common, log: &Log) -> Result<(), Failure> {
         LogAction::Update(change) => update(common, &store, change),
         LogAction::Delete { names } => names.iter().try_for_each(|name| {
             let settings = session::delete(&store, name)?;
-            say(format_args!("session {name:?} is gone; its logs are in {}", settings.folder.display()));
+            say(format_args!("session {name:?} is gone; its logs are in {}", settings.place().display()));
             Ok(())
         }),
         LogAction::Import { file, name } => import(&store, file, name.as_deref()),
@@ -130,12 +130,13 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         return Err(Failure::new(Kind::Other, words));
     }
     check_receiver(&settings)?;
+    check_lake(&settings)?;
     let bytes = session::check_counters(common, &settings)?;
     session::keep(store, &settings)?;
     session::start(common, store, &settings)?;
     let name = &settings.name;
     if settings.records() {
-        say(format_args!("session {name:?} records into {}, {}", settings.folder.display(), an_hour(bytes)));
+        say(format_args!("session {name:?} records into {}, {}", settings.place().display(), an_hour(bytes)));
     }
     if let Some(otlp) = &settings.otlp {
         let to = otlp.address.as_deref().unwrap_or("the receiver that the environment names");
@@ -207,8 +208,18 @@ pub(crate) fn changed(
     if options.no_otlp {
         settings.otlp = None;
     }
-    if let Some(folder) = &options.output {
-        settings.folder = absolute(folder).map_err(|error| Failure::file(folder, &error))?;
+    match &options.output {
+        Some(address) if is_address(address) => {
+            if options.format.is_none() {
+                settings.format = Format::Lake;
+            }
+            settings.lake = Some(address.clone());
+        }
+        Some(folder) => {
+            settings.lake = None;
+            settings.folder = absolute(folder).map_err(|error| Failure::file(folder, &error))?;
+        }
+        None => {}
     }
     if let Some(by) = options.instances {
         settings.instances = Naming { by }.live();
@@ -244,6 +255,16 @@ pub(crate) fn changed(
         alerts.webhook = Some(format!("@{}", file.display()));
     }
     Ok(settings)
+}
+
+/// A lake in object storage needs credentials before anything is recorded. Its server may be away.
+fn check_lake(settings: &SessionSettings) -> Result<(), Failure> {
+    #[cfg(feature = "parquet")]
+    if let Some(lake) = &settings.lake {
+        tallymon::log::lake::check_address(lake)?;
+    }
+    let _ = settings;
+    Ok(())
 }
 
 fn update(common: &Common, store: &SessionStore, change: &Start) -> Result<(), Failure> {
@@ -290,7 +311,7 @@ fn list(store: &SessionStore, as_json: bool) -> Result<(), Failure> {
             store.state(&settings.name).word(),
             settings.interval.as_secs_f64(),
             status.records,
-            settings.folder.display()
+            settings.place().display()
         );
         writeln!(out, "{}", visible(line.trim_end()))?;
     }
@@ -376,7 +397,10 @@ fn show(store: &SessionStore, name: &str, as_json: bool) -> Result<(), Failure> 
         line("at alerts", action)?;
     }
     if settings.records() {
-        line("folder", format!("{}, {}", settings.folder.display(), settings.format.info().description))?;
+        line("folder", format!("{}, {}", settings.place().display(), settings.format.info().description))?;
+        if settings.lake.is_some() {
+            line("waits in", settings.log_folder().display().to_string())?;
+        }
     }
     if let Some(otlp) = &settings.otlp {
         let to = otlp.address.as_deref().unwrap_or("the receiver that the environment names");

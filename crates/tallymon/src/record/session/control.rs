@@ -17,6 +17,14 @@ use crate::clock::now;
 use crate::query::Query;
 use crate::record::{estimate, format_of, while_recording};
 
+#[cfg(feature = "parquet")]
+use tallymon_log::lake::has_table as has_lake;
+
+#[cfg(not(feature = "parquet"))]
+const fn has_lake(_: &Path) -> bool {
+    false
+}
+
 /// How long a recorder may take to begin.
 const BEGINNING: Duration = Duration::from_secs(20);
 
@@ -56,8 +64,8 @@ impl SessionSettings {
             if log.exists() { log } else { while_recording(&log, self.format) }
         };
         // A lake has what is complete, of this session and maybe of others.
-        let lake = (self.format == Format::Lake && self.folder.join("_delta_log").is_dir())
-            .then(|| self.folder.clone());
+        let lake =
+            (self.format == Format::Lake && has_lake(self.place())).then(|| self.place().to_path_buf());
         lake.into_iter().chain(numbers.into_iter().map(input)).collect()
     }
 

@@ -32,6 +32,8 @@ pub enum SettingsFault {
     NotBuilt(Format),
     /// A ring needs to know when a new log begins.
     RingWithoutRotation,
+    /// Only lakes are in object storage.
+    OnlyLakes,
     /// A lake keeps what was put into it: it takes no ring, and no limit of size.
     RingOfLake,
     /// A size, or the number of logs, is 0.
@@ -73,6 +75,9 @@ impl fmt::Display for SettingsFault {
             }
             SettingsFault::NotBuilt(format) => {
                 write!(f, "this program was built without {}", format.info().description)
+            }
+            SettingsFault::OnlyLakes => {
+                f.write_str("only lakes are in object storage: choose the format lake, or a folder")
             }
             SettingsFault::RingOfLake => f.write_str(
                 "a lake keeps everything: it takes no number of logs, and no most bytes of all logs",

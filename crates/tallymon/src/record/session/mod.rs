@@ -20,6 +20,7 @@ mod socket;
 mod status;
 mod store;
 mod text;
+mod uploads;
 
 pub use alert::{Alert, Alerts, Limit};
 pub use control::SessionCopy;

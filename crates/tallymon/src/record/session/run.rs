@@ -16,6 +16,7 @@ use super::settings::SessionSettings;
 use super::socket::Shared;
 use super::status::SessionStatus;
 use super::store::SessionStore;
+use super::uploads::Uploads;
 use crate::clock::{LocalZone, now};
 use crate::query::Query;
 use crate::record::{Counts, Existing, RollingRecorder, convert, while_recording};
@@ -127,6 +128,7 @@ pub fn record(
         shared,
         written: None,
         conversions: Vec::new(),
+        uploads: None,
         taken: 0,
     };
     run.write_status(true);
@@ -196,6 +198,8 @@ struct Run<'s> {
     taken: u64,
     /// Recordings that become logs of another format, beside the recording of the next one.
     conversions: Vec<JoinHandle<Result<(), LogError>>>,
+    /// Recordings that wait for object storage.
+    uploads: Option<Uploads>,
 }
 
 impl Run<'_> {
@@ -265,6 +269,7 @@ impl Run<'_> {
         }
         let folder = self.settings.log_folder();
         fs::create_dir_all(&folder).map_err(|error| SessionError::file(&folder, error))?;
+        self.uploads = self.settings.lake.clone().map(|lake| Uploads::new(lake, self.settings.max_size));
         self.convert_leftovers(unfinished);
         let mut recorder = self.recorder(unfinished);
         recorder.choose(&counters.found.query);
@@ -355,6 +360,8 @@ impl Run<'_> {
     /// Waits for the next record; `false` when the recorder is to end.
     fn wait(&mut self, until: Instant) -> bool {
         loop {
+            let words = self.uploads.as_mut().map(Uploads::poll).unwrap_or_default();
+            words.iter().for_each(|words| self.note(words));
             if self.is_asked_to_stop() || self.settings.is_over(now()) {
                 return false;
             }
@@ -470,7 +477,7 @@ impl Run<'_> {
         {
             return true;
         }
-        let Some(most) = settings.max_size else { return false };
+        let Some(most) = settings.max_size.filter(|_| self.uploads.is_none()) else { return false };
         let files = settings.logs().into_iter().filter_map(|(_, path)| fs::metadata(path).ok());
         if files.map(|file| file.len()).fold(0, u64::saturating_add) < most {
             return false;
@@ -495,6 +502,9 @@ impl Run<'_> {
     }
 
     fn convert(&mut self, recording: PathBuf, number: u32) {
+        if let Some(uploads) = &mut self.uploads {
+            return uploads.add(number, recording);
+        }
         let format = self.settings.format;
         let output = match format {
             Format::Lake => self.settings.folder.clone(),
@@ -542,6 +552,8 @@ impl Run<'_> {
     }
 
     fn join_conversions(&mut self) {
+        let words = self.uploads.as_mut().map(Uploads::finish).unwrap_or_default();
+        words.iter().for_each(|words| self.note(words));
         for conversion in self.conversions.drain(..).collect::<Vec<_>>() {
             match conversion.join() {
                 Ok(Ok(())) => {}

@@ -36,11 +36,14 @@ pub struct SessionSettings {
     pub sync: Duration,
     /// Folder of its logs.
     pub folder: PathBuf,
+    /// The address of the lake in object storage that its logs are put into; they wait in the folder until
+    /// then. `None` is a lake in the folder, or another format.
+    pub lake: Option<PathBuf>,
     /// What the names of its logs begin with.
     pub base: String,
     /// Format of its logs.
     pub format: Format,
-    /// The most bytes of all its logs together.
+    /// The most bytes of all its logs together; of a lake in object storage, of those that wait.
     pub max_size: Option<u64>,
     /// Begin a new log when one has this many bytes.
     pub rotate_size: Option<u64>,
@@ -104,6 +107,7 @@ impl SessionSettings {
             interval: INTERVAL,
             sync: SYNC,
             folder,
+            lake: None,
             base: name.to_owned(),
             format: Format::Tally,
             max_size: None,
@@ -142,7 +146,11 @@ impl SessionSettings {
             fault
         } else if !self.format.info().writes {
             SettingsFault::NotBuilt(self.format)
-        } else if self.format == Format::Lake && (self.segments.is_some() || self.max_size.is_some()) {
+        } else if self.lake.is_some() && self.format != Format::Lake {
+            SettingsFault::OnlyLakes
+        } else if self.format == Format::Lake
+            && (self.segments.is_some() || (self.max_size.is_some() && self.lake.is_none()))
+        {
             SettingsFault::RingOfLake
         } else if self.segments.is_some() && self.rotate_size.is_none() && self.rotate_time.is_none() {
             SettingsFault::RingWithoutRotation
@@ -243,6 +251,11 @@ impl SessionSettings {
             Format::Lake => self.folder.join("_recordings"),
             _ => self.folder.clone(),
         }
+    }
+
+    /// Where its logs are for people: the lake in object storage, or the folder.
+    pub fn place(&self) -> &Path {
+        self.lake.as_deref().unwrap_or(&self.folder)
     }
 
     /// The logs that are there and their numbers, in order. A recording is listed beside the log that is

@@ -27,6 +27,7 @@ impl SessionSettings {
             "interval": self.interval.as_secs_f64(),
             "sync": self.sync.as_secs_f64(),
             "folder": self.folder.to_string_lossy(),
+            "lake": self.lake.as_ref().map(|lake| lake.to_string_lossy()),
             "base": self.base,
             "format": self.format.info().name,
             "max_size": self.max_size,
@@ -76,6 +77,7 @@ impl SessionSettings {
         }
         settings.interval = fields.time("interval")?.filter(|time| !time.is_zero()).unwrap_or(INTERVAL);
         settings.sync = fields.time("sync")?.unwrap_or(settings.sync);
+        settings.lake = fields.text("lake")?.map(PathBuf::from);
         if let Some(base) = fields.text("base")? {
             settings.base = base.to_owned();
         }
