@@ -263,7 +263,8 @@ fn attack_hostile_object_storage() {
         ),
         (
             page(
-                "<Contents><Key>x/a</Key></Contents><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>",
+                "<Contents><Key>x/a</Key></Contents><IsTruncated>true</IsTruncated>\
+                 <NextContinuationToken>a</NextContinuationToken>",
             ),
             list,
             "does not go on",

@@ -1,13 +1,15 @@
-//! A real server of object storage for tests: `moto` of PyPI, behind a check of signatures and rights like that of Amazon.
+//! A real server of object storage for tests: `moto` of PyPI, behind a check of signatures and rights like
+//! that of Amazon.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use crate::skip;
 
-/// Starts the server on a port (0 takes a free one), with a bucket, a key for everything and one that may only read.
-/// Signatures are checked with Amazon's own library, because moto computes wrong ones for encoded paths and queries.
-/// moto looks whether a name is free before it gives it, so requests come one after the other.
+/// Starts the server on a port (0 takes a free one), with a bucket, a key for everything and one that may
+/// only read. Signatures are checked with Amazon's own library, because moto computes wrong ones for encoded
+/// paths and queries. moto looks whether a name is free before it gives it, so requests come one after the
+/// other.
 const SERVER: &str = r#"
 import datetime, hashlib, json, re, sys, threading
 try:
@@ -52,7 +54,8 @@ class Checked:
         refused = wrong(environment, body)
         if refused:
             code, message, more = refused
-            text = f"<Error><Code>{code}</Code><Message>{message.replace('&', '+')}</Message>{more}</Error>".encode()
+            message = message.replace("&", "+")
+            text = f"<Error><Code>{code}</Code><Message>{message}</Message>{more}</Error>".encode()
             status = "400 Bad Request" if more else "403 Forbidden"
             begin(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(text)))])
             return [text]
@@ -63,7 +66,8 @@ class Quiet(werkzeug.serving.WSGIRequestHandler):
     def log(self, *words):
         pass
 app = moto.server.DomainDispatcherApplication(moto.server.create_backend_app)
-server = werkzeug.serving.make_server("127.0.0.1", int(sys.argv[1]), Checked(), threaded=True, request_handler=Quiet)
+make = werkzeug.serving.make_server
+server = make("127.0.0.1", int(sys.argv[1]), Checked(), threaded=True, request_handler=Quiet)
 address = f"http://127.0.0.1:{server.server_port}"
 from moto.s3.models import s3_backends
 s3_backends["123456789012"]["aws"].create_bucket("lakes", "us-east-1")

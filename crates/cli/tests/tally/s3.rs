@@ -94,9 +94,8 @@ except ImportError as missing:
     print(json.dumps({"missing": str(missing)}))
     sys.exit()
 import os
-options = {"AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"], "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1",
-           "AWS_ACCESS_KEY_ID": os.environ["AWS_ACCESS_KEY_ID"], "AWS_SECRET_ACCESS_KEY": os.environ["AWS_SECRET_ACCESS_KEY"],
-           "conditional_put": "etag"}
+names = ["AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+options = {name: os.environ[name] for name in names} | {"AWS_ALLOW_HTTP": "true", "conditional_put": "etag"}
 table = DeltaTable(sys.argv[1], storage_options=options)
 rows = table.to_pyarrow_table().num_rows
 removed = table.optimize.compact()["numFilesRemoved"]

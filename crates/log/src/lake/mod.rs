@@ -3,9 +3,10 @@
 //!
 //! `_delta_log` has a JSON file for each version of the table, with the parts that it adds and removes. A
 //! version appears whole, by linking a complete file to a name that no file may have, so any number of
-//! writers work at once (in object storage the server gives a name once): who comes second reads what the first one did, and takes the next number. A part
-//! is a Parquet file of the values of one object on one day (UTC); it is complete before a version names
-//! it. So a reader sees all parts of a log, or none, at whatever moment a writer is killed.
+//! writers work at once (in object storage the server gives a name once): who comes second reads what the
+//! first one did, and takes the next number. A part is a Parquet file of the values of one object on one day
+//! (UTC); it is complete before a version names it. So a reader sees all parts of a log, or none, at whatever
+//! moment a writer is killed.
 //!
 //! The table asks readers for protocol 1 and writers for protocol 2, which every implementation has. A log is
 //! known by a hash of its bytes, in an action `txn`: it is never put in twice, by however many writers.

@@ -15,8 +15,8 @@ pub(super) trait Input: Read + Seek {}
 
 impl<I: Read + Seek> Input for I {}
 
-/// A file that a table may have: its path below the table, its bytes, and when it was written, in milliseconds
-/// since 1970.
+/// A file that a table may have: its path below the table, its bytes, and when it was written, in
+/// milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stored {
     pub(super) below: String,

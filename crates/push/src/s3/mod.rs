@@ -1,12 +1,12 @@
 //! Object storage that speaks the interface of Amazon S3: whole objects are put, parts of them are got, and a
 //! name is given once.
 //!
-//! You give an [`Address`] such as `s3://bucket/folder`; who asks, and which server, the environment says, as it
-//! does for the tools of AWS. It does not look for credentials of machines and containers, follow redirects, or
-//! put objects in several parts.
+//! You give an [`Address`] such as `s3://bucket/folder`; who asks, and which server, the environment says, as
+//! it does for the tools of AWS. It does not look for credentials of machines and containers, follow
+//! redirects, or put objects in several parts.
 //!
-//! A request is sent again when the server is away or busy, with a pause that grows. Everything here may happen
-//! twice without harm.
+//! A request is sent again when the server is away or busy, with a pause that grows. Everything here may
+//! happen twice without harm.
 
 mod error;
 mod settings;
@@ -248,9 +248,9 @@ impl Bucket {
         }
     }
 
-    /// Proves that the server gives a name once: some take [`Bucket::put_new`] for an ordinary one, and writers
-    /// would replace what others wrote. Does so once in a process for each bucket; `key` is the beginning of a
-    /// name that nobody has.
+    /// Proves that the server gives a name once: some take [`Bucket::put_new`] for an ordinary one, and
+    /// writers would replace what others wrote. Does so once in a process for each bucket; `key` is the
+    /// beginning of a name that nobody has.
     ///
     /// # Errors
     ///
@@ -289,8 +289,8 @@ impl Bucket {
         }
     }
 
-    /// The objects whose keys begin with `begin`, in their order, behind the key `after`: all, or some more than
-    /// `most`. Their keys are relative to the folder.
+    /// The objects whose keys begin with `begin`, in their order, behind the key `after`: all, or some more
+    /// than `most`. Their keys are relative to the folder.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use super::*;
 use tallymon_testkit::Scratch;
 
 const CREDENTIALS: &str = "# mine\n[default]\naws_access_key_id = ID\naws_secret_access_key=SE/CR+ET=\n\n\
-                           [other]\naws_access_key_id=ID2\naws_secret_access_key=S2\naws_session_token = T==\n\
+                           [other]\naws_access_key_id=ID2\naws_secret_access_key=S2\naws_session_token=T==\n\
                            nested =\n  aws_access_key_id = no\n[half]\naws_access_key_id=x\n";
 const CONFIG: &str = "[default]\nregion = eu-central-1\n[profile other]\nregion=eu-west-3\n\
                       endpoint_url = http://localhost:9000\n[profile sso]\nsso_session = mine\n";

@@ -1,7 +1,7 @@
 //! Recordings of a session that wait on the disk until object storage has taken them.
 //!
-//! One is put at a time, the oldest first, on a thread. When that fails, the next try comes after a pause that
-//! grows. What waits has a limit: beyond it the oldest recording is removed, and that is said.
+//! One is put at a time, the oldest first, on a thread. When that fails, the next try comes after a pause
+//! that grows. What waits has a limit: beyond it the oldest recording is removed, and that is said.
 
 use std::collections::BTreeMap;
 use std::fs;
