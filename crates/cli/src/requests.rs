@@ -139,6 +139,17 @@ pub(crate) fn otlp(
     let usage = |error: EndpointError| Failure::new(Kind::Usage, error);
     let settings = Settings::read(|name| std::env::var(name).ok());
     settings.warnings.iter().for_each(say);
+    if let Some(name) = &settings.grpc {
+        let words = format!(
+            "{name}: OTLP over gRPC is not spoken here; set it to http/protobuf, and the receiver's port to that \
+             of HTTP, usually 4318"
+        );
+        // An address of the environment is one for gRPC.
+        if address.is_none() && settings.address.is_some() {
+            return Err(Failure::new(Kind::Usage, format!("{words}, or add {options}")));
+        }
+        say(words);
+    }
     let (address, usual_path) = match (address, &settings.address) {
         (Some(address), _) => (address, METRICS_PATH),
         (None, Some(address)) => (address.as_str(), "/"),

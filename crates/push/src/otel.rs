@@ -22,6 +22,9 @@ pub const METRICS_PATH: &str = "/v1/metrics";
 pub struct Settings {
     /// The address of metrics with its path; `None` if no variable names one.
     pub address: Option<String>,
+    /// The variable that wants gRPC, which is not spoken here: an address of the environment is then one for
+    /// gRPC.
+    pub grpc: Option<String>,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// How long a request may take.
@@ -56,10 +59,13 @@ impl Settings {
             Some(format!("{}{METRICS_PATH}", base.strip_suffix('/').unwrap_or(&base)))
         };
         let address = address.map(|address| with_root(&address)).or_else(base);
-        if let Some((name, protocol)) = reader.signal("PROTOCOL")
-            && protocol != "http/protobuf"
-        {
-            reader.warn(&name, &format!("{protocol:?} is not spoken here, http/protobuf is used"));
+        let mut grpc = None;
+        match reader.signal("PROTOCOL") {
+            Some((name, protocol)) if protocol == "grpc" => grpc = Some(name),
+            Some((name, protocol)) if protocol != "http/protobuf" => {
+                reader.warn(&name, &format!("{protocol:?} is not spoken here, http/protobuf is used"));
+            }
+            _ => {}
         }
         let gzip = match reader.signal("COMPRESSION") {
             Some((_, compression)) if compression == "gzip" => true,
@@ -98,7 +104,7 @@ impl Settings {
             resource.push(("service.name".to_owned(), name));
         }
         let warnings = reader.warnings;
-        Settings { address, headers, timeout, gzip, tls, temporality, interval, resource, warnings }
+        Settings { address, grpc, headers, timeout, gzip, tls, temporality, interval, resource, warnings }
     }
 }
 
@@ -196,7 +202,7 @@ mod tests {
             ("TIMEOUT", "10s"),
             ("TIMEOUT", "-1"),
             ("COMPRESSION", "zstd"),
-            ("PROTOCOL", "grpc"),
+            ("PROTOCOL", "http/json"),
             ("METRICS_TEMPORALITY_PREFERENCE", "always"),
             ("HEADERS", "a=1,secret"),
             ("METRIC_EXPORT_INTERVAL", "soon"),
@@ -206,6 +212,10 @@ mod tests {
             assert_eq!(settings.warnings.len(), 1, "{variable:?}");
             assert!(settings.headers.is_empty() && settings.timeout == usual.timeout, "{variable:?}");
         }
+        // Whoever has the address decides what this means.
+        let grpc = read(&[("PROTOCOL", "http/protobuf"), ("METRICS_PROTOCOL", "grpc")]);
+        assert_eq!(grpc.grpc.as_deref(), Some("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"));
+        assert!(grpc.warnings.is_empty());
         let broken = read(&[("RESOURCE_ATTRIBUTES", "a=%zz")]);
         assert!(broken.resource.is_empty() && broken.warnings.len() == 1);
     }

@@ -123,11 +123,11 @@ fn the_variables_of_opentelemetry_are_obeyed() {
         ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
         ("OTEL_SERVICE_NAME", "shop"),
         ("OTEL_RESOURCE_ATTRIBUTES", "service.name=other,deployment.environment=test"),
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
     ];
     let ran = push(&folder, &["-c", "1", "--header", "X-Scope-OrgID: 7"], &variables);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    has(&ran.err, &["OTEL_EXPORTER_OTLP_PROTOCOL", "\"grpc\""]);
+    has(&ran.err, &["OTEL_EXPORTER_OTLP_PROTOCOL", "\"http/json\""]);
     let request = requests.next().unwrap();
     assert_eq!((request["path"].as_str(), metrics(&request)), (Some("/base/v1/metrics"), NAMES.to_vec()));
     let headers = &request["headers"];
@@ -137,6 +137,14 @@ fn the_variables_of_opentelemetry_are_obeyed() {
     let resource = request["request"]["resourceMetrics"][0]["resource"]["attributes"].to_string();
     has(&resource, &["\"shop\"", "\"deployment.environment\"", "\"host.name\""]);
     assert!(!resource.contains("\"other\""), "{resource}");
+    // The address of the environment is one for gRPC then; that of the command line is not.
+    let grpc =
+        [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4317"), ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")];
+    let refused = push(&folder, &["-c", "1"], &grpc);
+    has(&refused.words(2), &["OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", "4318", "--otlp"]);
+    let taken = push(&folder, &["-c", "1", "--otlp", &address], &grpc);
+    assert_eq!(taken.code, Some(0), "{}", taken.err);
+    has(&taken.err, &["OTEL_EXPORTER_OTLP_PROTOCOL", "gRPC"]);
 }
 
 #[test]
