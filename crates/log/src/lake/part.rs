@@ -11,7 +11,7 @@ use super::action::Part;
 use super::commit::random;
 use super::store::{NewPart, Store};
 use super::{ROWS_OF_A_GROUP, path, times};
-use crate::parquet::{Names, OneValue, Shape, TableWriter, into_io};
+use crate::parquet::{Names, OneValue, Shape, TableWriter, into_io, sort_by_rank};
 
 /// Texts up to this length are statistics; longer ones would have to be cut.
 const LONGEST_BOUND: usize = 32;
@@ -82,37 +82,43 @@ impl PartWriter {
     /// Those of the file.
     pub(super) fn write(
         &mut self,
-        values: &mut [OneValue],
+        values: &mut Vec<OneValue>,
         columns: &[Names],
         rank: &[usize],
     ) -> io::Result<()> {
-        let rank_of = |value: &OneValue| rank.get(value.column).copied().unwrap_or(usize::MAX);
-        values.sort_by_key(|value| value.microseconds);
-        for group in values.chunks_mut(ROWS_OF_A_GROUP) {
-            group.sort_by_key(|value| (rank_of(value), value.microseconds));
-            let rows: Vec<(&Names, &OneValue)> =
-                group.iter().filter_map(|value| Some((columns.get(value.column)?, value))).collect();
-            self.note(&rows);
-            self.table.group(&rows).map_err(into_io)?;
+        // A column without a rank is one that a group refuses.
+        let rank_of = |column: usize| rank.get(column).copied().unwrap_or(rank.len());
+        if !values.is_sorted_by_key(|value| value.microseconds) {
+            values.sort_by_key(|value| value.microseconds);
+        }
+        let mut left = std::mem::take(values);
+        while !left.is_empty() {
+            let later = left.split_off(left.len().min(ROWS_OF_A_GROUP));
+            let mut group = std::mem::replace(&mut left, later);
+            sort_by_rank(&mut group, rank_of);
+            self.note(columns, &group);
+            self.table.group(columns, &group).map_err(into_io)?;
+            // Its memory is used again.
+            *values = group;
         }
         Ok(())
     }
 
-    /// Takes rows into the statistics.
-    fn note(&mut self, rows: &[(&Names, &OneValue)]) {
-        self.rows = self.rows.saturating_add(rows.len() as u64);
-        let mut last = None;
-        for (names, value) in rows {
-            self.least = self.least.min(value.microseconds);
-            self.largest = self.largest.max(value.microseconds);
-            // Rows are sorted by column.
-            let is_new = last.replace(value.column) != Some(value.column);
-            let texts = [&names.host, &Some(names.counter.clone()), &names.instance];
+    /// Takes values into the statistics.
+    fn note(&mut self, columns: &[Names], values: &[OneValue]) {
+        self.rows = self.rows.saturating_add(values.len() as u64);
+        for run in values.chunk_by(|one, other| one.column == other.column) {
+            // They are in the order of their times.
+            for value in run.first().into_iter().chain(run.last()) {
+                self.least = self.least.min(value.microseconds);
+                self.largest = self.largest.max(value.microseconds);
+            }
+            let Some(names) = run.first().and_then(|value| columns.get(value.column)) else { continue };
+            let texts = [names.host.as_ref(), Some(&names.counter), names.instance.as_ref()];
             for (bounds, text) in self.texts.iter_mut().zip(texts) {
                 match text {
-                    None => bounds.nulls = bounds.nulls.saturating_add(1),
-                    Some(text) if is_new => bounds.note(text),
-                    Some(_) => {}
+                    None => bounds.nulls = bounds.nulls.saturating_add(run.len() as u64),
+                    Some(text) => bounds.note(text),
                 }
             }
         }

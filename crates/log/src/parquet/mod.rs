@@ -28,12 +28,13 @@ mod footer;
 mod group;
 mod pages;
 mod read;
+mod runs;
 mod table;
 mod write;
 
 pub(crate) use group::{Groups, Rows};
 pub(crate) use read::{MOST_COLUMNS, ParquetReader};
-pub(crate) use table::{Names, OneValue, Shape, TableWriter, into_io, microseconds};
+pub(crate) use table::{Names, OneValue, Shape, TableWriter, into_io, microseconds, sort_by_rank};
 pub use write::ParquetSink;
 
 /// The first and last bytes of a file.

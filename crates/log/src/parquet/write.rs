@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use parquet::errors::ParquetError;
 use tallymon_core::flow::{Column, Row, Sink};
 
-use super::table::{Names, OneValue, Shape, TableWriter, into_io, microseconds};
+use super::table::{Names, OneValue, Shape, TableWriter, into_io, microseconds, sort_by_rank};
 use super::{BIAS_KEY, ZONE_KEY};
 use crate::error::{LogError, LogErrorKind};
 
@@ -51,10 +51,11 @@ impl<W: Write + Send> ParquetSink<W> {
     /// Writes the values so far as a row group, sorted by counter and time.
     fn group(&mut self) -> Result<(), ParquetError> {
         let Some(writer) = self.writer.as_mut().filter(|_| !self.values.is_empty()) else { return Ok(()) };
-        self.values.sort_by_key(|value| (value.column, value.microseconds));
-        let rows: Vec<(&Names, &OneValue)> =
-            self.values.iter().filter_map(|value| Some((self.columns.get(value.column)?, value))).collect();
-        writer.group(&rows)?;
+        if !self.values.is_sorted_by_key(|value| value.microseconds) {
+            self.values.sort_by_key(|value| value.microseconds);
+        }
+        sort_by_rank(&mut self.values, |column| column);
+        writer.group(&self.columns, &self.values)?;
         self.values.clear();
         Ok(())
     }
