@@ -147,6 +147,26 @@ fn a_log_is_put_in_once_and_parts_become_one() {
 }
 
 #[test]
+fn another_table_in_the_same_place_is_another_one() {
+    let folder = Scratch::new();
+    let lake = folder.join("x.lake");
+    for host in 0..3 {
+        put(&log_of(&folder, host, 20), &lake).unwrap();
+    }
+    // A new one, and an older copy of it: what this process knew of the one before is not written on.
+    fs::remove_dir_all(&lake).unwrap();
+    put(&log_of(&folder, 0, 20), &lake).unwrap();
+    assert_eq!((versions(&lake), parts(&lake).len()), (2, 2));
+    for host in 1..3 {
+        put(&log_of(&folder, host, 20), &lake).unwrap();
+    }
+    fs::remove_file(lake.join("_delta_log/00000000000000000003.json")).unwrap();
+    assert!(!put(&log_of(&folder, 2, 20), &lake).unwrap().is_known);
+    assert_eq!((versions(&lake), records(&lake)), (4, (20, 0)));
+    assert_eq!(columns(&lake).len(), 7);
+}
+
+#[test]
 fn only_what_is_asked_for_is_opened() {
     let folder = Scratch::new();
     let lake = folder.join("x.lake");

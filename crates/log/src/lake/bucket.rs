@@ -114,6 +114,11 @@ impl Store for BucketStore {
         Ok(versions.remove(&number))
     }
 
+    fn one_version(&self, number: u64, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let most = usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX);
+        Ok(self.bucket.get(&name_of(number), most)?)
+    }
+
     fn write_version(&self, number: u64, text: &[u8]) -> io::Result<bool> {
         self.bucket.prove_names_are_given_once(&format!("_tally/proof-{:032x}", random()))?;
         Ok(self.bucket.put_new(&name_of(number), text)?)

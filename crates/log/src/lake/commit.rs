@@ -2,8 +2,8 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 
@@ -15,6 +15,20 @@ use crate::error::{LogError, LogErrorKind};
 
 /// How often a writer looks what others wrote, and tries the next number.
 const MOST_TRIES: u32 = 10_000;
+
+/// What this process read of tables, so that the next log that it puts in does not read all versions again:
+/// the time for many logs would grow with the square of their number. At most one for each writing thread.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+const MOST_KNOWN: usize = 8;
+const MOST_KNOWN_PARTS: usize = 1 << 17;
+
+/// A table without the place where it is.
+struct Known {
+    root: PathBuf,
+    /// The text of its first version, which no other table has.
+    first: Vec<u8>,
+    state: State,
+}
 
 /// A table, as far as its versions were read.
 pub(super) struct Table {
@@ -64,6 +78,10 @@ impl Table {
     pub(super) fn to_write(root: &Path) -> Result<Table, LogError> {
         let failed = |error: std::io::Error| LogError::from(error).in_file(root);
         let store = store_at(root)?;
+        if let Some(table) = Table::known(&store)? {
+            table.state.check_writable().map_err(|words| table.unusable(words))?;
+            return Ok(table);
+        }
         if !store.is_table().map_err(failed)? {
             store
                 .begin()
@@ -79,6 +97,39 @@ impl Table {
         let table = Table::of_store(store)?;
         table.state.check_writable().map_err(|words| table.unusable(words))?;
         Ok(table)
+    }
+
+    /// A table that this process knows, with what others wrote since.
+    fn known(store: &Arc<dyn Store>) -> Result<Option<Table>, LogError> {
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = {
+            let mut known = known();
+            let at = known.iter().position(|known| known.root == store.shown());
+            at.map(|at| known.swap_remove(at))
+        };
+        let Some(Known { first, state, .. }) = taken else { return Ok(None) };
+        // Another table may have taken its place, or an older copy of it.
+        let has = |number| store.one_version(number, MOST_OF_VERSION).ok().flatten();
+        let is_same = has(0).is_some_and(|text| text == first);
+        if !is_same || has(state.next.saturating_sub(1)).is_none() {
+            return Ok(None);
+        }
+        let mut table = Table { store: Arc::clone(store), state };
+        table.refresh()?;
+        Ok(Some(table))
+    }
+
+    /// Keeps what was read for the next log that this process puts in.
+    pub(super) fn keep(self) {
+        if self.state.parts.len() > MOST_KNOWN_PARTS {
+            return;
+        }
+        // Without it the next one reads all versions.
+        let Ok(Some(first)) = self.store.one_version(0, MOST_OF_VERSION) else { return };
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < MOST_KNOWN {
+            known.push(Known { root: self.store.shown().to_path_buf(), first, state: self.state });
+        }
     }
 
     /// The number of the newest version, and whether there are checkpoints.

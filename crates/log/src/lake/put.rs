@@ -17,6 +17,7 @@ pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<
     let name = name_of(inputs, options)?;
     let known = || Report { is_known: true, ..Report::default() };
     if table.state.logs.contains(&name) {
+        table.keep();
         return Ok(known());
     }
     let mut plan = Plan::new(inputs, options)?;
@@ -41,9 +42,13 @@ pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<
         Some(actions)
     });
     match committed {
-        Ok(Some(_)) => Ok(plan.report),
+        Ok(Some(_)) => {
+            table.keep();
+            Ok(plan.report)
+        }
         Ok(None) => {
             parts.iter().for_each(|part| part.discard(&*table.store));
+            table.keep();
             Ok(known())
         }
         Err(error) => {

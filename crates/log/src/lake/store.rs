@@ -44,6 +44,11 @@ pub(super) trait Store: Send + Sync {
     /// The text of a version; `None` if there is none. Of a longer text one byte more than `most` comes.
     fn version(&self, number: u64, most: u64) -> io::Result<Option<Vec<u8>>>;
 
+    /// The text of a version that is read alone, not one after the other.
+    fn one_version(&self, number: u64, most: u64) -> io::Result<Option<Vec<u8>>> {
+        self.version(number, most)
+    }
+
     /// Writes a version if there is none of this number; returns whether.
     fn write_version(&self, number: u64, text: &[u8]) -> io::Result<bool>;
 
