@@ -10,7 +10,8 @@ fuzz_target!(|input: (u8, &[u8])| {
     let (cut, bytes) = input;
     let whole = Answer::to_request(1).add(bytes);
     let _ = Answer::to_bind(1).add(bytes);
-    let _ = Answer::to_request(1).add_sealed(bytes, Seal::new(&[1; 16]).as_mut());
+    let _ = Answer::to_request(1).add_sealed(bytes, Seal::by_ntlm(&[1; 16]).as_mut());
+    let _ = Answer::to_request(1).add_sealed(bytes, Some(&mut Seal::by_kerberos_key(&[1; 32])));
     let (first, second) = bytes.split_at(bytes.len().min(cut.into()));
     let mut answer = Answer::to_request(1);
     let mut parts = answer.add(first);

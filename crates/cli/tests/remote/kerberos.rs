@@ -14,14 +14,15 @@ use tallymon_testkit::{peer, skip};
 use crate::smbd::{Samba, passwords, sbin};
 use crate::support::{Net, Ran, has};
 
-const REALM: &str = "TALLY.TEST";
+pub(crate) const REALM: &str = "TALLY.TEST";
 
-const PASSWORD: &str = "correct horse";
+pub(crate) const PASSWORD: &str = "correct horse";
 
 /// A realm with a KDC that ends with its test.
-struct Realm {
+pub(crate) struct Realm {
     kdc: Child,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) port: u16,
 }
 
 impl Drop for Realm {
@@ -33,7 +34,7 @@ impl Drop for Realm {
 
 impl Realm {
     /// Starts one. Its clock is set wrong by `faketime` if that is given.
-    fn start(net: &Net, clock: Option<&str>) -> Option<Realm> {
+    pub(crate) fn start(net: &Net, clock: Option<&str>) -> Option<Realm> {
         let (kdc, util, admin) = (program("krb5kdc")?, program("kdb5_util")?, program("kadmin.local")?);
         let (_, _) = (program("kinit")?, program("kvno")?);
         let faketime = match clock {
@@ -93,7 +94,7 @@ impl Realm {
             _ => command(&kdc, &folder),
         };
         let kdc = start.args(["-n", "-r", REALM]).spawn().unwrap();
-        let realm = Realm { kdc, folder };
+        let realm = Realm { kdc, folder, port };
         let begin = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(begin.elapsed() < Duration::from_secs(60), "the KDC does not listen");
@@ -102,21 +103,26 @@ impl Realm {
         Some(realm)
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         self.folder.join(name).to_str().unwrap().to_string()
     }
 
     /// Gets tickets into a file.
     fn kinit(&self, cache: &str, arguments: &[&str]) {
+        self.kinit_at(&self.file(cache), arguments);
+    }
+
+    /// Gets tickets into a cache of any kind.
+    pub(crate) fn kinit_at(&self, cache: &str, arguments: &[&str]) {
         let mut run = command(&program("kinit").unwrap(), &self.folder);
-        run.arg("-c").arg(self.file(cache)).args(arguments).stdin(Stdio::piped());
+        run.arg("-c").arg(cache).args(arguments).stdin(Stdio::piped());
         let mut run = run.spawn().unwrap();
         run.stdin.take().unwrap().write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
         assert!(run.wait().unwrap().success(), "{arguments:?}");
     }
 
     /// Runs the command with the settings of this realm, and tickets of a file.
-    fn tally(&self, net: &Net, cache: Option<&str>, arguments: &[&str]) -> Ran {
+    pub(crate) fn tally(&self, net: &Net, cache: Option<&str>, arguments: &[&str]) -> Ran {
         let conf = self.file("krb5.conf");
         let cache = cache.map(|cache| self.file(cache));
         let mut variables = vec![("KRB5_CONFIG", conf.as_str())];
@@ -125,12 +131,12 @@ impl Realm {
     }
 }
 
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     sbin(name).or_else(|| peer(name))
 }
 
 /// A program of Kerberos with the settings of a test.
-fn command(program: &PathBuf, folder: &std::path::Path) -> Command {
+pub(crate) fn command(program: &PathBuf, folder: &std::path::Path) -> Command {
     let mut command = Command::new(program);
     command.env("KRB5_CONFIG", folder.join("krb5.conf")).env("KRB5_KDC_PROFILE", folder.join("kdc.conf"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -138,20 +144,25 @@ fn command(program: &PathBuf, folder: &std::path::Path) -> Command {
 }
 
 /// A Samba that knows the realm's key for its service.
-fn samba(net: &Net, realm: &Realm, settings: &str) -> Option<Samba> {
+pub(crate) fn samba(net: &Net, realm: &Realm, settings: &str) -> Option<Samba> {
+    samba_at(net, realm, "samba", settings)
+}
+
+/// The same, in a folder of this name.
+pub(crate) fn samba_at(net: &Net, realm: &Realm, name: &str, settings: &str) -> Option<Samba> {
     let keytab = realm.file("server.keytab");
     let own = format!(
         "realm = {REALM}\nkerberos method = dedicated keytab\ndedicated keytab file = {keytab}\n\
          restrict anonymous = 2\n{settings}"
     );
-    Samba::start(net, "samba", &own)
+    Samba::start(net, name, &own)
 }
 
-const PATH: &str = r"\Widgets(*)\Widget Count";
+pub(crate) const PATH: &str = r"\Widgets(*)\Widget Count";
 
 /// Asserts that a run read the counters.
 #[track_caller]
-fn good(ran: &Ran, what: &str) {
+pub(crate) fn good(ran: &Ran, what: &str) {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{what}: {}", ran.out);
     has(&ran.out, &["\"value\":7", "\"value\":11"]);
 }
@@ -240,7 +251,7 @@ fn what_goes_wrong_with_kerberos_is_named() {
         ("nobody", &right, "127.0.0.1", 5, &["write the name of the host instead of its address"]),
         ("nobody", &machine, "localhost", 5, &["has no key of nobody", "machine@TALLY.TEST"]),
         ("nobody", "keytab /nowhere/at/all", "localhost", 5, &["/nowhere/at/all: No such file"]),
-        ("nobody", "cache KEYRING:mine", "localhost", 5, &["KEYRING:mine can not be read", "kinit -c FILE:"]),
+        ("nobody", "cache KEYRING:mine", "localhost", 5, &["no tickets in KEYRING:mine", "kinit"]),
         (
             "nobody",
             "cache",

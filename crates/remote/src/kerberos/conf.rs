@@ -1,19 +1,43 @@
 //! `krb5.conf`: realms, their servers, and the realms of hosts. Files that it includes are put in before.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// The port of DNS.
+const DNS: u16 = 53;
 
 /// So many servers of a realm are tried.
 const MOST_SERVERS: usize = 8;
 
 /// The settings that a client needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conf {
     /// The realm of users who name none.
     pub default_realm: Option<String>,
     /// Where tickets are, such as `FILE:/tmp/krb5cc_%{uid}`.
     pub default_cache: Option<String>,
+    /// The socket of the service that keeps tickets (`KCM:`), if it is not the usual one.
+    pub kcm_socket: Option<String>,
+    /// Whether DNS is asked for the servers of a realm that the settings have none of.
+    pub looks_up: bool,
+    /// The servers of DNS of this machine. They are not part of these settings: others put them in.
+    pub name_servers: Vec<SocketAddr>,
     servers: BTreeMap<String, Vec<String>>,
     domains: Vec<(String, String)>,
+}
+
+impl Default for Conf {
+    fn default() -> Conf {
+        Conf {
+            default_realm: None,
+            default_cache: None,
+            kcm_socket: None,
+            looks_up: true,
+            name_servers: Vec::new(),
+            servers: BTreeMap::new(),
+            domains: Vec::new(),
+        }
+    }
 }
 
 impl Conf {
@@ -54,6 +78,13 @@ impl Conf {
             ("libdefaults", [], "default_ccache_name") => {
                 self.default_cache.get_or_insert_with(|| value.to_string());
             }
+            ("libdefaults", [], "dns_lookup_kdc") => {
+                let is_off = ["false", "no", "off", "n", "f", "0", "nil"];
+                self.looks_up = !is_off.contains(&value.to_ascii_lowercase().as_str());
+            }
+            ("libdefaults", [], "kcm_socket") => {
+                self.kcm_socket.get_or_insert_with(|| value.to_string());
+            }
             ("realms", [realm], "kdc") => {
                 let servers = self.servers.entry(realm.clone()).or_default();
                 if servers.len() < MOST_SERVERS {
@@ -67,18 +98,21 @@ impl Conf {
         }
     }
 
-    /// The servers of a realm as `host:port`. Without any in the settings the realm's own name is one: in a
-    /// domain of Windows it leads to the domain controllers.
-    pub fn servers(&self, realm: &str) -> Vec<String> {
-        match self.servers.get(realm) {
-            Some(servers) => servers.clone(),
-            None => vec![with_port(&realm.to_ascii_lowercase())],
-        }
+    /// The same settings, with the servers of DNS of this machine.
+    #[must_use]
+    pub fn with_name_servers(mut self, servers: Vec<SocketAddr>) -> Conf {
+        self.name_servers = servers;
+        self
     }
 
-    /// Whether the settings have servers of a realm.
-    pub fn knows(&self, realm: &str) -> bool {
-        self.servers.contains_key(realm)
+    /// The servers of a realm as `host:port`, if the settings have some.
+    pub fn servers(&self, realm: &str) -> Option<&[String]> {
+        self.servers.get(realm).map(Vec::as_slice)
+    }
+
+    /// The server that has the name of a realm: in a domain of Windows it leads to the domain controllers.
+    pub fn server_by_name(&self, realm: &str) -> String {
+        with_port(&realm.to_ascii_lowercase())
     }
 
     /// The realm of a host, if the settings say so: by its name, or by the longest domain that it is in.
@@ -96,6 +130,16 @@ impl Conf {
                 if rest.starts_with('.') { behind } else { rest.find('.').and_then(|at| rest.get(at..))? };
         }
     }
+}
+
+/// The servers of DNS in the text of `resolv.conf`; one may have a port, as in `127.0.0.1:5353`.
+pub fn name_servers(text: &str) -> Vec<SocketAddr> {
+    let server = |line: &str| {
+        let mut words = line.split_whitespace();
+        let place = (words.next() == Some("nameserver")).then(|| words.next()).flatten()?;
+        place.parse().ok().or_else(|| Some(SocketAddr::new(place.parse::<IpAddr>().ok()?, DNS)))
+    };
+    text.lines().filter_map(server).collect()
 }
 
 fn with_port(server: &str) -> String {

@@ -1,6 +1,6 @@
 #![allow(clippy::arithmetic_side_effects)]
 
-use super::{Cache, Conf, Keytab};
+use super::{Cache, Conf, Keytab, name_servers};
 
 #[test]
 fn settings() {
@@ -14,11 +14,21 @@ fn settings() {
     assert_eq!(conf.default_realm.as_deref(), Some("CORP.EXAMPLE"));
     assert_eq!(conf.default_cache.as_deref(), Some("FILE:/tmp/krb5cc_%{uid}"));
     assert_eq!(
-        conf.servers("CORP.EXAMPLE"),
+        conf.servers("CORP.EXAMPLE").unwrap(),
         ["kdc1.corp.example:88", "10.0.0.1:1088", "[::1]:88", "[fe80::1]:88"]
     );
-    assert_eq!(conf.servers("AD.EXAMPLE"), ["ad.example:88"]);
-    assert!(conf.knows("CORP.EXAMPLE") && !conf.knows("AD.EXAMPLE"));
+    assert_eq!(conf.servers("AD.EXAMPLE"), None);
+    assert_eq!(conf.server_by_name("AD.EXAMPLE"), "ad.example:88");
+    assert!(conf.looks_up && conf.kcm_socket.is_none());
+    let conf_of = |text: &str| Conf::parse(&format!("[libdefaults]\n{text}\n"));
+    assert!(!conf_of("dns_lookup_kdc = no").looks_up);
+    assert_eq!(conf_of("kcm_socket = /run/kcm").kcm_socket.as_deref(), Some("/run/kcm"));
+    let servers = name_servers(
+        "# x\nnameserver 10.0.0.1\nsearch a\nnameserver ::1\nnameserver 127.0.0.1:5353\n\
+                                nameserver what\nnameserver\n",
+    );
+    let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
+    assert_eq!(servers, ["10.0.0.1:53", "[::1]:53", "127.0.0.1:5353"]);
     for (host, realm) in [
         ("win1.corp.example", Some("CORP.EXAMPLE")),
         ("WIN1.a.Corp.Example", Some("CORP.EXAMPLE")),

@@ -16,7 +16,7 @@ mod kerberos_tests;
 mod keytab;
 
 pub use cache::{Cache, CachedTicket};
-pub use conf::Conf;
+pub use conf::{Conf, name_servers};
 pub use keytab::{Keytab, KeytabKey};
 
 use std::fmt;

@@ -3,7 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | `kerberos` | a ticket for the server |
-//! | `offer` | the first message of SMB, which offers encryption |
+//! | `login` | a login at a server, and the keys of what follows |
+//! | `offer` | the first messages of SMB, which offer encryption |
 //! | [`rpc`] | PDUs of DCE/RPC, without a connection |
 //! | [`winreg`] | the calls of the remote registry, without a connection |
 //! | [`seal`] | messages of RPC that are encrypted where SMB does not encrypt |
@@ -11,6 +12,7 @@
 //! | `source` | requests as values of the performance registry |
 
 mod kerberos;
+mod login;
 mod offer;
 pub mod rpc;
 pub mod seal;

@@ -1,6 +1,6 @@
-//! The first message of SMB: what this machine offers. The crate `smb2` does not say that it can encrypt, and
-//! a server that insists on encryption then refuses every login. This adds the bit to the message on its
-//! way, and hashes what was really sent, because the keys of SMB 3.1.1 come from it.
+//! The first messages of SMB on their way. The crate `smb2` does not say that it can encrypt, and a server that
+//! insists on encryption then refuses every login: this adds the bit to what this machine offers, and hashes
+//! what was really sent. It keeps the messages of the login, because the keys of SMB 3.1.1 come from them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use async_trait::async_trait;
 use smb2::client::Connection;
 use smb2::crypto::kdf::PreauthHasher;
 use smb2::msg::header::Header;
-use smb2::msg::negotiate::{CIPHER_AES_128_CCM, CIPHER_AES_128_GCM, NegotiateContext, NegotiateRequest};
+use smb2::msg::negotiate::NegotiateRequest;
 use smb2::pack::{Pack, ReadCursor, Unpack, WriteCursor};
 use smb2::transport::{ReceiveProgress, TcpTransport, TransportReceive, TransportSend};
 use smb2::types::Command;
 use smb2::types::flags::Capabilities;
 
-/// A connection, and its first two messages.
-struct Offer {
+/// A connection, and its first messages.
+pub(super) struct Offer {
     transport: TcpTransport,
     first: Mutex<First>,
 }
@@ -25,9 +25,16 @@ struct Offer {
 struct First {
     asked: Option<Vec<u8>>,
     answered: Option<Vec<u8>>,
+    /// The last message of a login that was sent.
+    login: Vec<u8>,
 }
 
 impl Offer {
+    /// The last message of a login that was sent.
+    pub(super) fn last_of_login(&self) -> Vec<u8> {
+        self.first(|first| first.login.clone())
+    }
+
     fn first<R>(&self, work: impl FnOnce(&mut First) -> R) -> R {
         work(&mut self.first.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -40,6 +47,9 @@ struct Half(Arc<Offer>);
 impl TransportSend for Half {
     async fn send(&self, data: &[u8]) -> smb2::Result<()> {
         if self.0.first(|first| first.asked.is_some()) {
+            if is_login(data) {
+                self.0.first(|first| first.login = data.to_vec());
+            }
             return self.0.transport.send(data).await;
         }
         let asked = with_encryption(data);
@@ -65,8 +75,13 @@ impl TransportReceive for Half {
     }
 }
 
-/// The first message, which also says that this machine can encrypt, with ciphers of 128 bits. With those
-/// of 256 bits the crate makes keys for signing that have the wrong length.
+/// Whether a message is one of a login.
+fn is_login(message: &[u8]) -> bool {
+    let head = Header::unpack(&mut ReadCursor::new(message));
+    head.is_ok_and(|head| head.command == Command::SessionSetup)
+}
+
+/// The first message, which also says that this machine can encrypt.
 pub(super) fn with_encryption(message: &[u8]) -> Vec<u8> {
     let mut cursor = ReadCursor::new(message);
     let head = Header::unpack(&mut cursor).ok().filter(|head| head.command == Command::Negotiate);
@@ -74,11 +89,6 @@ pub(super) fn with_encryption(message: &[u8]) -> Vec<u8> {
         return message.to_vec();
     };
     request.capabilities |= Capabilities::new(Capabilities::ENCRYPTION);
-    for context in &mut request.negotiate_contexts {
-        if let NegotiateContext::Encryption { ciphers } = context {
-            ciphers.retain(|cipher| matches!(*cipher, CIPHER_AES_128_CCM | CIPHER_AES_128_GCM));
-        }
-    }
     let mut cursor = WriteCursor::new();
     head.pack(&mut cursor);
     request.pack(&mut cursor);
@@ -101,7 +111,7 @@ impl Caller {
     }
 
     /// Agrees on a version of SMB and on what protects the messages.
-    pub(super) async fn negotiate(self, timeout: Duration) -> smb2::Result<Connection> {
+    pub(super) async fn negotiate(self, timeout: Duration) -> smb2::Result<(Connection, Arc<Offer>)> {
         let mut connection = self.connection;
         connection.set_response_timeout(Some(timeout));
         connection.negotiate().await?;
@@ -114,6 +124,6 @@ impl Caller {
                 hasher.update(&answered);
             });
         }
-        Ok(connection)
+        Ok((connection, self.offer))
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::seal::{SIGNATURE, Seal};
+use super::seal::Seal;
 
 /// The interface of the remote registry, version 1.0.
 const WINREG: [u8; 16] =
@@ -33,10 +33,8 @@ const LAST: u8 = 2;
 const HEAD: usize = 16;
 const RESPONSE_HEAD: usize = 24;
 
-/// Bytes in front of what a login or a signature has in a PDU, and what they begin with: NTLM, and everything
-/// sealed.
+/// Bytes in front of what a login or a signature has in a PDU. They begin with who makes it.
 const TRAILER: usize = 8;
-const SEALED_BY_NTLM: [u8; 2] = [10, 6];
 
 /// A sealed stub has a multiple of so many bytes.
 const BLOCK: usize = 16;
@@ -66,6 +64,8 @@ pub enum RpcError {
     NoLogin,
     /// The answer is not sealed, or somebody changed it.
     Seal,
+    /// A call can not be sealed, because the system has no random numbers.
+    NoRandom,
 }
 
 impl fmt::Display for RpcError {
@@ -87,6 +87,7 @@ impl fmt::Display for RpcError {
             RpcError::Seal => {
                 f.write_str("an answer of RPC has no seal, or a wrong one: it was changed on its way")
             }
+            RpcError::NoRandom => f.write_str("the system has no random numbers"),
             RpcError::TooLong => write!(f, "damaged RPC answer: more than {MOST_BYTES} bytes"),
         }
     }
@@ -105,15 +106,14 @@ fn pdu(kind: u8, call: u32, body: &[u8], signature: usize) -> Vec<u8> {
 }
 
 /// A PDU with a message of a login.
-fn with_login(kind: u8, call: u32, mut body: Vec<u8>, message: &[u8]) -> Vec<u8> {
-    body.extend_from_slice(&trailer(0));
+fn with_login(kind: u8, call: u32, mut body: Vec<u8>, maker: [u8; 2], message: &[u8]) -> Vec<u8> {
+    body.extend_from_slice(&trailer(maker, 0));
     let mut pdu = pdu(kind, call, &body, message.len());
     pdu.extend_from_slice(message);
     pdu
 }
 
-fn trailer(padding: u8) -> [u8; TRAILER] {
-    let [kind, level] = SEALED_BY_NTLM;
+fn trailer([kind, level]: [u8; 2], padding: u8) -> [u8; TRAILER] {
     [kind, level, padding, 0, 0, 0, 0, 0]
 }
 
@@ -135,14 +135,14 @@ pub fn bind(call: u32) -> Vec<u8> {
     pdu(BIND, call, &bind_body(), 0)
 }
 
-/// The first PDU of a sealed connection, with the first message of a login.
-pub fn bind_with_login(call: u32, message: &[u8]) -> Vec<u8> {
-    with_login(BIND, call, bind_body(), message)
+/// The first PDU of a sealed connection, with the first message of a login, and who makes the seals.
+pub fn bind_with_login(call: u32, maker: [u8; 2], message: &[u8]) -> Vec<u8> {
+    with_login(BIND, call, bind_body(), maker, message)
 }
 
 /// The last message of a login, which has no answer.
-pub fn end_of_login(call: u32, message: &[u8]) -> Vec<u8> {
-    with_login(AUTH_3, call, vec![0; 4], message)
+pub fn end_of_login(call: u32, maker: [u8; 2], message: &[u8]) -> Vec<u8> {
+    with_login(AUTH_3, call, vec![0; 4], maker, message)
 }
 
 fn request_body(operation: u16, stub: &[u8]) -> Vec<u8> {
@@ -160,15 +160,19 @@ pub fn request(call: u32, operation: u16, stub: &[u8]) -> Vec<u8> {
 }
 
 /// The same, sealed.
-pub fn sealed_request(call: u32, operation: u16, stub: &[u8], seal: &mut Seal) -> Vec<u8> {
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub fn sealed_request(call: u32, operation: u16, stub: &[u8], seal: &mut Seal) -> Result<Vec<u8>, RpcError> {
     let mut body = request_body(operation, stub);
     let padded = stub.len().next_multiple_of(BLOCK);
     let padding = padded.saturating_sub(stub.len());
     body.resize(body.len().saturating_add(padding), 0);
-    body.extend_from_slice(&trailer(u8::try_from(padding).unwrap_or(0)));
-    let mut pdu = pdu(REQUEST, call, &body, SIGNATURE);
-    seal.close(&mut pdu, RESPONSE_HEAD, RESPONSE_HEAD.saturating_add(padded));
-    pdu
+    body.extend_from_slice(&trailer(seal.maker(), u8::try_from(padding).unwrap_or(0)));
+    let mut pdu = pdu(REQUEST, call, &body, seal.signature());
+    seal.close(&mut pdu, RESPONSE_HEAD, RESPONSE_HEAD.saturating_add(padded))?;
+    Ok(pdu)
 }
 
 /// Puts an answer together from the bytes that come out of the pipe, however they are cut.
@@ -281,13 +285,12 @@ fn open(pdu: &[u8], seal: &mut Seal) -> Result<Vec<u8>, RpcError> {
         return Ok(pdu.to_vec());
     }
     let signature = usize::from(u16_at(pdu, 10, "the length of the signature")?);
-    let behind = SIGNATURE.saturating_add(TRAILER);
+    let behind = signature.saturating_add(TRAILER);
     let end = pdu.len().checked_sub(behind).ok_or(RpcError::Short("the signature"))?;
-    let is_sealed = pdu.get(end..).is_some_and(|trailer| trailer.starts_with(&SEALED_BY_NTLM));
-    if signature != SIGNATURE || !is_sealed {
+    if signature == 0 || !pdu.get(end..).is_some_and(|trailer| trailer.starts_with(&seal.maker())) {
         return Err(RpcError::Seal);
     }
-    let mut opened = seal.open(pdu, RESPONSE_HEAD, end)?;
+    let mut opened = seal.open(pdu, (RESPONSE_HEAD, end), signature)?;
     // The length of the signature stays in the head, and so do its bytes.
     opened.resize(pdu.len(), 0);
     Ok(opened)

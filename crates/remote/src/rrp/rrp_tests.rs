@@ -77,7 +77,7 @@ fn sealed(call: u32, stub: &[u8], seal: &mut Seal) -> Vec<u8> {
         let length = (pdu.len() as u16 + 16).to_le_bytes();
         pdu[8..10].copy_from_slice(&length);
         pdu[10] = 16;
-        seal.close(&mut pdu, 24, end);
+        seal.close(&mut pdu, 24, end).unwrap();
         pdu
     });
     fragments.collect::<Vec<_>>().concat()
@@ -86,14 +86,14 @@ fn sealed(call: u32, stub: &[u8], seal: &mut Seal) -> Vec<u8> {
 #[test]
 fn sealed_calls_and_answers() {
     let key = [9; 16];
-    let (mut client, mut server) = (Seal::new(&key).unwrap(), Seal::of_server(&key).unwrap());
+    let (mut client, mut server) = (Seal::by_ntlm(&key).unwrap(), Seal::of_server(&key).unwrap());
     let stub: Vec<u8> = (0..=255).cycle().take(10_001).collect();
     for call in 1..4 {
-        let request = sealed_request(call, 17, b"a secret question", &mut client);
+        let request = sealed_request(call, 17, b"a secret question", &mut client).unwrap();
         assert!(!request.windows(6).any(|part| part == b"secret"));
         assert_eq!(usize::from(u16::from_le_bytes([request[8], request[9]])), request.len());
         let end = request.len() - 24;
-        let opened = server.open(&request, 24, end).unwrap();
+        let opened = server.open(&request, (24, end), 16).unwrap();
         assert_eq!(&opened[24..41], b"a secret question");
         let wire = sealed(call, &stub, &mut server);
         let mut answer = Answer::to_request(call);

@@ -5,26 +5,25 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
-use smb2::auth::ntlm::{NtlmAuthenticator, NtlmCredentials};
-use smb2::client::{Connection, Session as Login};
-use smb2::crypto::encryption::Cipher;
+use smb2::client::Connection;
 use smb2::msg::close::CloseRequest;
 use smb2::msg::create::{CreateDisposition, CreateRequest, CreateResponse, ImpersonationLevel, ShareAccess};
 use smb2::msg::read::{ReadRequest, ReadResponse, SMB2_CHANNEL_NONE};
 use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
 use smb2::msg::write::WriteRequest;
 use smb2::pack::{ReadCursor, Unpack};
-use smb2::types::flags::{Capabilities, FileAccessMask};
+use smb2::types::flags::FileAccessMask;
 use smb2::types::status::NtStatus;
-use smb2::types::{Command, Dialect, FileId, OplockLevel, TreeId};
+use smb2::types::{Command, FileId, OplockLevel, TreeId};
 use tallymon_core::flow::performance_registry::{ACCESS_DENIED, SUCCESS};
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tokio::runtime::Runtime;
 
 use super::kerberos::{self, KerberosError};
+use super::login::{self, Proof};
 use super::offer::Caller;
 use super::rpc::{self, RpcError};
-use super::seal::Seal;
+use super::seal::{BY_KERBEROS, BY_NTLM, Seal};
 use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
 use crate::credentials::{Credentials, PasswordLogin};
@@ -60,7 +59,7 @@ struct Pipe {
 }
 
 /// What failed, at which step.
-enum Failed {
+pub(super) enum Failed {
     Smb(smb2::Error),
     Rpc(RpcError),
     Kerberos(KerberosError),
@@ -167,24 +166,23 @@ async fn open(
     let place = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
     let caller = Caller::connect(&place, host, timeout).await?;
     step.set("agreeing on a version of SMB");
-    let mut connection = caller.negotiate(timeout).await?;
-    let login = match credentials {
-        Credentials::Password(PasswordLogin { user, password, domain }) => {
+    let (mut connection, offer) = caller.negotiate(timeout).await?;
+    let sealer = match credentials {
+        Credentials::Password(password) => {
             step.set("logging in");
-            let domain = domain.as_deref().unwrap_or_default();
-            Login::setup(&mut connection, user, password, domain).await?
+            login::login(&mut connection, &offer, Proof::by_password(password)).await?;
+            Sealer::Password(password)
         }
-        Credentials::Kerberos(login) => {
+        Credentials::Kerberos(user) => {
             step.set("asking for a ticket");
             // A realm may be asked three times, and must leave time to its next server.
             let for_server = timeout.checked_div(3).unwrap_or(timeout);
-            let ready = kerberos::ticket(login, host, for_server).await?;
+            let ticket = kerberos::ticket(user, host, for_server).await?;
             step.set("logging in by Kerberos");
-            let kerberos::Ready { credentials, cache } = &ready;
-            Login::setup_kerberos_from_ccache(&mut connection, credentials, host, cache).await?
+            login::login(&mut connection, &offer, Proof::by_ticket(&ticket)?).await?;
+            Sealer::Ticket(Box::new(ticket))
         }
     };
-    encrypt(&mut connection, login);
     step.set("opening IPC$");
     let request = TreeConnectRequest {
         flags: TreeConnectRequestFlags::default(),
@@ -197,29 +195,19 @@ async fn open(
     let file = open_pipe(&connection, tree).await?;
     let mut pipe = Pipe { connection, tree, file, call: 0, seal: None };
     step.set("asking for the remote registry");
-    match credentials {
-        Credentials::Password(login) if !pipe.connection.should_encrypt() => pipe.bind_sealed(login).await?,
-        _ => pipe.bind().await?,
+    match pipe.connection.should_encrypt() {
+        true => pipe.bind().await?,
+        false => pipe.bind_sealed(&sealer).await?,
     }
     step.set("opening the performance registry");
     let (key, status) = winreg::opened(&pipe.call(winreg::OPEN_PERFORMANCE_DATA, &winreg::open()).await?)?;
     if status == SUCCESS { Ok((pipe, key)) } else { Err(Failed::Status(status)) }
 }
 
-/// Encrypts all messages from here on if the server can, whether or not it asks for it.
-fn encrypt(connection: &mut Connection, login: Login) {
-    let Some(params) = connection.params().filter(|_| !connection.should_encrypt()) else { return };
-    let cipher = match params.dialect {
-        Dialect::Smb3_1_1 => params.cipher,
-        // The only one of these versions.
-        Dialect::Smb3_0 | Dialect::Smb3_0_2 if params.capabilities.contains(Capabilities::ENCRYPTION) => {
-            Some(Cipher::Aes128Ccm)
-        }
-        _ => None,
-    };
-    if let (Some(cipher), Some(ours), Some(theirs)) = (cipher, login.encryption_key, login.decryption_key) {
-        connection.activate_encryption(ours, theirs, cipher);
-    }
+/// What calls can be sealed with.
+enum Sealer<'s> {
+    Password(&'s PasswordLogin),
+    Ticket(Box<kerberos::Ready>),
 }
 
 /// Opens the pipe. A server that starts its remote registry on demand says at first that there is none.
@@ -263,18 +251,12 @@ fn good(status: NtStatus, command: Command) -> Result<(), smb2::Error> {
     if status == NtStatus::SUCCESS { Ok(()) } else { Err(smb2::Error::Protocol { status, command }) }
 }
 
-/// Begins the login of a sealed connection. smb2 offers what sealing needs.
-fn begin_login(login: &PasswordLogin) -> NtlmAuthenticator {
-    NtlmAuthenticator::new(NtlmCredentials {
-        username: login.user.clone(),
-        password: login.password.clone(),
-        domain: login.domain.clone().unwrap_or_default(),
-    })
-}
-
 /// The flags of NTLM without which nothing can be sealed as it is here: signatures, sealing, session security
 /// of the second kind, keys of 128 bits, and a key that the client chooses.
 const SEALS: u32 = 0x10 | 0x20 | 0x0008_0000 | 0x2000_0000 | 0x4000_0000;
+
+/// What an error of Kerberos begins with.
+const KERBEROS_ERROR: u8 = 0x7e;
 
 /// Whether the answer to the begin of a login allows sealing.
 fn allows_seal(challenge: &[u8]) -> bool {
@@ -285,8 +267,12 @@ fn allows_seal(challenge: &[u8]) -> bool {
 impl Pipe {
     /// Binds with a login of its own, so that calls and answers are sealed. A server that takes none of these
     /// gets a pipe without, as from Windows; SMB signs what it says.
-    async fn bind_sealed(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
-        match self.try_seal(login).await {
+    async fn bind_sealed(&mut self, sealer: &Sealer<'_>) -> Result<(), Failed> {
+        let sealed = match sealer {
+            Sealer::Password(login) => self.seal_by_ntlm(login).await,
+            Sealer::Ticket(ticket) => self.seal_by_kerberos(ticket).await,
+        };
+        match sealed {
             Err(Failed::Rpc(RpcError::Refused(_) | RpcError::Fault(_) | RpcError::NoLogin)) => {
                 self.close().await?;
                 self.file = open_pipe(&self.connection, self.tree).await?;
@@ -303,17 +289,31 @@ impl Pipe {
         Ok(())
     }
 
-    async fn try_seal(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
-        let mut login = begin_login(login);
+    async fn seal_by_ntlm(&mut self, login: &PasswordLogin) -> Result<(), Failed> {
+        let mut login = login::authenticator(login);
         self.call = self.call.wrapping_add(1);
-        self.write(rpc::bind_with_login(self.call, &login.negotiate())).await?;
+        self.write(rpc::bind_with_login(self.call, BY_NTLM, &login.negotiate())).await?;
         let challenge = self.read(rpc::Answer::to_bind(self.call)).await?;
         if !allows_seal(&challenge) {
             return Err(RpcError::NoLogin.into());
         }
         let message = login.authenticate(&challenge)?;
-        self.write(rpc::end_of_login(self.call, &message)).await?;
-        self.seal = Some(login.session_key().and_then(Seal::new).ok_or(RpcError::NoLogin)?);
+        self.write(rpc::end_of_login(self.call, BY_NTLM, &message)).await?;
+        self.seal = Some(login.session_key().and_then(Seal::by_ntlm).ok_or(RpcError::NoLogin)?);
+        Ok(())
+    }
+
+    async fn seal_by_kerberos(&mut self, ticket: &kerberos::Ready) -> Result<(), Failed> {
+        let (exchange, question) = ticket.begin_rpc()?;
+        self.call = self.call.wrapping_add(1);
+        self.write(rpc::bind_with_login(self.call, BY_KERBEROS, &question)).await?;
+        let answer = self.read(rpc::Answer::to_bind(self.call)).await?;
+        if matches!(answer.first(), None | Some(&KERBEROS_ERROR)) {
+            return Err(RpcError::NoLogin.into());
+        }
+        let (agreed, last) = exchange.end_rpc(&answer)?;
+        self.write(rpc::end_of_login(self.call, BY_KERBEROS, &last)).await?;
+        self.seal = Some(Seal::by_kerberos(agreed));
         Ok(())
     }
 
@@ -326,7 +326,7 @@ impl Pipe {
     async fn call(&mut self, operation: u16, stub: &[u8]) -> Result<Vec<u8>, Failed> {
         self.call = self.call.wrapping_add(1);
         let request = match &mut self.seal {
-            Some(seal) => rpc::sealed_request(self.call, operation, stub, seal),
+            Some(seal) => rpc::sealed_request(self.call, operation, stub, seal)?,
             None => rpc::request(self.call, operation, stub),
         };
         self.write(request).await?;
@@ -401,8 +401,7 @@ impl Failed {
                 Smb::AccessDenied => (
                     SourceErrorKind::AccessDenied,
                     "; on Windows the user must be an administrator, or be in Performance Monitor Users and \
-                     be able to read the key winreg; a server that encrypts with keys of 256 bits only is not \
-                     supported",
+                     be able to read the key winreg",
                 ),
                 Smb::NotFound => (
                     SourceErrorKind::NotFound,

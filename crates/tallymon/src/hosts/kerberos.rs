@@ -1,20 +1,26 @@
-//! Files of Kerberos on this machine: `krb5.conf`, caches of tickets and keytabs. Secrets are read only if
-//! nobody else can read them.
+//! What Kerberos has on this machine: `krb5.conf`, caches of tickets and keytabs. Secrets in files are read
+//! only if nobody else can read them.
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tallymon_provider::environment;
 use tallymon_remote::kerberos::{Conf, KerberosSecret, ReadSecret};
 
+use super::{kcm, keyring};
 use crate::private_file;
 
 /// So many files and bytes of settings are read, with those that they include.
 const MOST_FILES: usize = 64;
 const MOST_BYTES: usize = 1 << 20;
+
+/// So many bytes of the list of servers of DNS are read.
+const MOST_RESOLV: u64 = 1 << 16;
 
 /// The settings of the system. Without a file there are none.
 pub(super) fn conf() -> Result<Conf, String> {
@@ -25,7 +31,18 @@ pub(super) fn conf() -> Result<Conf, String> {
     for file in env::split_paths(&files) {
         include(&file, &mut text, &mut left)?;
     }
-    Ok(Conf::parse(&text))
+    Ok(Conf::parse(&text).with_name_servers(name_servers()))
+}
+
+/// The servers of DNS of this machine. The file belongs to whoever resolves its names, often not to root.
+fn name_servers() -> Vec<SocketAddr> {
+    let root = environment::ROOT.value();
+    let path =
+        root.map_or_else(|| PathBuf::from("/etc/resolv.conf"), |root| Path::new(&root).join("resolv.conf"));
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_RESOLV).read_to_string(&mut text));
+    // Without the file there are none, and a message says so where one is needed.
+    read.map(|_| tallymon_remote::kerberos::name_servers(&text)).unwrap_or_default()
 }
 
 fn include(file: &Path, text: &mut String, left: &mut usize) -> Result<(), String> {
@@ -76,16 +93,16 @@ fn settings_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the tickets of this user are, and whether the user or the settings say so.
-pub(super) fn cache(conf: &Conf) -> Result<Option<PathBuf>, String> {
+/// Where the tickets of this user are, if the user or the settings say so, or some are where they usually are.
+pub(super) fn cache(conf: &Conf) -> Result<Option<Tickets>, String> {
     let named = env::var("KRB5CCNAME").ok().filter(|value| !value.is_empty());
     if let Some(named) = named {
-        return place_of(&named).map(Some);
+        return Tickets::at(&named, conf).map(Some);
     }
     // Under another root nothing of the user's own machine is looked for.
     let place = environment::ROOT.value().is_none().then(|| default_cache(conf)).flatten();
-    let file = place.map(|place| place_of(&place)).transpose()?;
-    Ok(file.filter(|file| file.exists()))
+    let tickets = place.map(|place| Tickets::at(&place, conf)).transpose()?;
+    Ok(tickets.filter(Tickets::are_there))
 }
 
 /// The settings' place of tickets, or the usual one.
@@ -99,29 +116,86 @@ fn default_cache(conf: &Conf) -> Option<String> {
     (!place.contains("%{")).then_some(place)
 }
 
-/// The file of a place such as `FILE:/tmp/tickets`, `DIR:/run/tickets` or `/tmp/tickets`.
-pub(super) fn place_of(place: &str) -> Result<PathBuf, String> {
-    if let Some(folder) = place.strip_prefix("DIR:") {
-        if let Some(file) = folder.strip_prefix(':') {
-            return Ok(PathBuf::from(file));
+/// Where tickets are.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Tickets {
+    /// A file.
+    File(PathBuf),
+    /// A ring of keys in the kernel: what follows `KEYRING:`.
+    Kernel(String),
+    /// A service of this machine: its socket if it has an unusual one, and the name of the cache.
+    Service(Option<String>, String),
+}
+
+impl Tickets {
+    /// A place such as `FILE:/tmp/tickets`, `DIR:/run/tickets`, `/tmp/tickets`, `KEYRING:persistent:1000` or
+    /// `KCM:`.
+    pub(super) fn at(place: &str, conf: &Conf) -> Result<Tickets, String> {
+        if let Some(folder) = place.strip_prefix("DIR:") {
+            return Ok(Tickets::File(primary_in(folder)));
         }
-        let folder = Path::new(folder);
-        let primary = private_file::read_own(&folder.join("primary")).unwrap_or_default();
-        let name = primary.trim();
-        let name = if name.is_empty() || name.contains(['/', '\\']) { "tkt" } else { name };
-        return Ok(folder.join(name));
-    }
-    let path = place.strip_prefix("FILE:").unwrap_or(place);
-    match path.split_once(':') {
-        // A letter alone is a disk of Windows.
-        Some((kind, _)) if kind.len() > 1 && kind.chars().all(|letter| letter.is_ascii_uppercase()) => {
-            Err(format!(
-                "tickets in {place} can not be read: get some into a file with kinit -c FILE:NAME, and set \
-                 KRB5CCNAME=FILE:NAME"
-            ))
+        if let Some(ring) = place.strip_prefix("KEYRING:") {
+            return Ok(Tickets::Kernel(ring.to_string()));
         }
-        _ => Ok(PathBuf::from(path)),
+        if let Some(name) = place.strip_prefix("KCM:") {
+            return Ok(Tickets::Service(conf.kcm_socket.clone(), name.to_string()));
+        }
+        let path = place.strip_prefix("FILE:").unwrap_or(place);
+        match path.split_once(':') {
+            // A letter alone is a disk of Windows.
+            Some((kind, _)) if kind.len() > 1 && kind.chars().all(|letter| letter.is_ascii_uppercase()) => {
+                Err(format!(
+                    "tickets in {place} can not be read: get some into a file with kinit -c FILE:NAME, and set \
+                     KRB5CCNAME=FILE:NAME"
+                ))
+            }
+            _ => Ok(Tickets::File(PathBuf::from(path))),
+        }
     }
+
+    /// Whether there are any now.
+    fn are_there(&self) -> bool {
+        match self {
+            Tickets::File(file) => file.exists(),
+            Tickets::Kernel(_) | Tickets::Service(..) => self.reader()().is_ok(),
+        }
+    }
+
+    fn reader(&self) -> ReadSecret {
+        match self {
+            Tickets::File(file) => reader(file.clone()),
+            Tickets::Kernel(ring) => {
+                let ring = ring.clone();
+                Arc::new(move || keyring::read(&ring))
+            }
+            Tickets::Service(socket, name) => {
+                let (socket, name) = (socket.clone(), name.clone());
+                Arc::new(move || kcm::read(socket.as_deref(), &name))
+            }
+        }
+    }
+
+    /// The secret that they are.
+    pub(super) fn secret(&self) -> KerberosSecret {
+        let name = match self {
+            Tickets::File(file) => file.display().to_string(),
+            Tickets::Kernel(ring) => format!("KEYRING:{ring}"),
+            Tickets::Service(_, name) => format!("KCM:{name}"),
+        };
+        KerberosSecret::Cache(name, self.reader())
+    }
+}
+
+/// The file of a place `DIR:FOLDER`, or `DIR::FILE`.
+fn primary_in(folder: &str) -> PathBuf {
+    if let Some(file) = folder.strip_prefix(':') {
+        return PathBuf::from(file);
+    }
+    let folder = Path::new(folder);
+    let primary = private_file::read_own(&folder.join("primary")).unwrap_or_default();
+    let name = primary.trim();
+    let name = if name.is_empty() || name.contains(['/', '\\']) { "tkt" } else { name };
+    folder.join(name)
 }
 
 /// The keys of this machine.
@@ -129,11 +203,6 @@ pub(super) fn keytab() -> PathBuf {
     let named = env::var("KRB5_KTNAME").ok().filter(|value| !value.is_empty());
     let named = named.unwrap_or_else(|| "/etc/krb5.keytab".to_string());
     PathBuf::from(named.strip_prefix("FILE:").unwrap_or(&named))
-}
-
-/// A secret in a cache.
-pub(super) fn tickets(file: PathBuf) -> KerberosSecret {
-    KerberosSecret::Cache(file.display().to_string(), reader(file))
 }
 
 /// A secret in a keytab.

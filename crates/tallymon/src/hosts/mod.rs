@@ -28,7 +28,12 @@ use tallymon_remote::{Address, AddressError};
 
 use crate::private_file;
 
+mod asked_program;
+#[cfg_attr(not(unix), path = "kcm_absent.rs")]
+mod kcm;
 mod kerberos;
+#[cfg_attr(not(all(target_os = "linux", feature = "rrp")), path = "keyring_absent.rs")]
+mod keyring;
 #[cfg(feature = "tls")]
 pub mod keys;
 #[cfg(not(feature = "tls"))]

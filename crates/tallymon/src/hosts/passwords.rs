@@ -1,12 +1,17 @@
 //! What logs in at hosts: a file of the user that nobody else can read, or tickets of Kerberos.
 //!
 //! Each line is `USER@HOST PASSWORD`, or `DOMAIN;USER@HOST PASSWORD`, for a login by NTLM. The password is
-//! the rest of the line after one blank, whatever it has. Lines that begin with `kerberos` are for Kerberos:
+//! the rest of the line after one blank, whatever it has. Other lines begin with a word: they take the password
+//! from a key of the kernel or from a program, or are for Kerberos.
 //!
 //! ```text
+//! keyring DOMAIN;USER@HOST [KEY]
+//! program DOMAIN;USER@HOST PROGRAM ARGUMENT…
 //! kerberos USER@REALM@HOST cache [FILE]
 //! kerberos USER@REALM@HOST keytab [FILE]
 //! kerberos USER@REALM@HOST password PASSWORD
+//! kerberos USER@REALM@HOST keyring [KEY]
+//! kerberos USER@REALM@HOST program PROGRAM ARGUMENT…
 //! ```
 //!
 //! A host `*` means all hosts. Lines that begin with `#` are comments. The first line for an address counts;
@@ -19,7 +24,8 @@ use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_remote::kerberos::{KerberosLogin, KerberosSecret};
 use tallymon_remote::{Address, Credentials, PasswordLogin, RrpAddress};
 
-use super::{kerberos, own_file};
+use super::kerberos::{self, Tickets};
+use super::{asked_program, keyring, own_file};
 use crate::private_file;
 
 /// Who logs in at an address; `None` if the address needs nothing of ours.
@@ -40,7 +46,10 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
         Err(error) => return Err(denied(format!("{}: {error}", path.display()))),
     };
     let (user, realm, secret) = match find(&text, rrp) {
-        Some(Found::Password(login)) => return Ok(Some(Credentials::Password(login))),
+        Some(Found::Password { user, domain, password }) => {
+            let password = password.say().map_err(denied)?;
+            return Ok(Some(Credentials::Password(PasswordLogin { user, domain, password })));
+        }
         Some(Found::Wrong(why)) => return Err(denied(format!("{}: {why}", path.display()))),
         Some(Found::Kerberos { user, realm, secret }) => (user, realm, Some(secret)),
         None => {
@@ -50,15 +59,15 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
     };
     let conf = kerberos::conf().map_err(denied)?;
     let secret = match secret {
-        Some(Secret::Password(password)) => KerberosSecret::Password(password),
+        Some(Secret::Password(password)) => KerberosSecret::Password(password.say().map_err(denied)?),
         Some(Secret::Keytab(file)) => kerberos::keys(file.unwrap_or_else(kerberos::keytab)),
-        Some(Secret::Cache(Some(place))) => kerberos::tickets(kerberos::place_of(&place).map_err(denied)?),
+        Some(Secret::Cache(Some(place))) => Tickets::at(&place, &conf).map_err(denied)?.secret(),
         Some(Secret::Cache(None)) => match kerberos::cache(&conf).map_err(denied)? {
-            Some(file) => kerberos::tickets(file),
+            Some(tickets) => tickets.secret(),
             None => return Err(denied("there are no tickets: get some with kinit".to_string())),
         },
         None => match kerberos::cache(&conf) {
-            Ok(Some(file)) => kerberos::tickets(file),
+            Ok(Some(tickets)) => tickets.secret(),
             Ok(None) => return Err(denied(nothing(&path, rrp, None))),
             Err(why) => return Err(denied(nothing(&path, rrp, Some(why)))),
         },
@@ -77,24 +86,46 @@ fn nothing(path: &std::path::Path, rrp: &RrpAddress, tickets: Option<String>) ->
 /// What a line says.
 #[derive(Debug)]
 enum Found {
-    Password(PasswordLogin),
+    Password { user: String, domain: Option<String>, password: Password },
     Kerberos { user: Option<String>, realm: Option<String>, secret: Secret },
     Wrong(String),
 }
 
+#[derive(Debug)]
 enum Secret {
     Cache(Option<String>),
     Keytab(Option<PathBuf>),
-    Password(String),
+    Password(Password),
 }
 
-impl std::fmt::Debug for Secret {
+/// Where a password is.
+#[derive(PartialEq, Eq)]
+enum Password {
+    /// In the line itself.
+    Here(String),
+    /// In a key of the kernel with this name.
+    Kernel(String),
+    /// A program with its arguments says it.
+    Program(String),
+}
+
+impl Password {
+    fn say(self) -> Result<String, String> {
+        match self {
+            Password::Here(password) => Ok(password),
+            Password::Kernel(key) => keyring::password(&key),
+            Password::Program(words) => asked_program::first_line(&words),
+        }
+    }
+}
+
+impl std::fmt::Debug for Password {
     /// Without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Secret::Cache(place) => write!(f, "Cache({place:?})"),
-            Secret::Keytab(file) => write!(f, "Keytab({file:?})"),
-            Secret::Password(_) => f.write_str("Password"),
+            Password::Here(_) => f.write_str("Password"),
+            Password::Kernel(key) => write!(f, "Kernel({key:?})"),
+            Password::Program(words) => write!(f, "Program({words:?})"),
         }
     }
 }
@@ -102,19 +133,47 @@ impl std::fmt::Debug for Secret {
 /// The first line for an address.
 fn find(text: &str, address: &RrpAddress) -> Option<Found> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        match line.strip_prefix("kerberos").filter(|rest| rest.starts_with([' ', '\t'])) {
-            Some(rest) => by_kerberos(rest.trim_start(), address),
-            None => by_password(line, address).map(Found::Password),
+        let (word, rest) = line.split_once([' ', '\t'])?;
+        let rest = rest.trim_start();
+        match word {
+            "kerberos" => by_kerberos(rest, address),
+            "keyring" | "program" => elsewhere(word, rest, address),
+            who => {
+                let (_, password) = line.split_once([' ', '\t'])?;
+                let (user, domain) = user_for(who, address)?;
+                Some(Found::Password { user, domain, password: Password::Here(password.to_string()) })
+            }
         }
     })
+}
+
+/// A password that is not in the line.
+fn elsewhere(word: &str, line: &str, address: &RrpAddress) -> Option<Found> {
+    let (who, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let (user, domain) = user_for(who, address)?;
+    Some(match place(word, who, rest.trim()) {
+        Some(password) => Found::Password { user, domain, password },
+        None => Found::Wrong(format!("the line for {who} is wrong: write: program {who} PROGRAM ARGUMENT…")),
+    })
+}
+
+/// Where a password is, by a word and what follows. A key has a usual name.
+fn place(word: &str, who: &str, rest: &str) -> Option<Password> {
+    match (word, rest) {
+        ("keyring", "") => Some(Password::Kernel(format!("tallymon:{who}"))),
+        ("keyring", key) => Some(Password::Kernel(key.to_string())),
+        ("program", "") => None,
+        ("program", words) => Some(Password::Program(words.to_string())),
+        _ => None,
+    }
 }
 
 fn is_host(host: &str, address: &RrpAddress) -> bool {
     host == "*" || host.eq_ignore_ascii_case(&address.host)
 }
 
-fn by_password(line: &str, address: &RrpAddress) -> Option<PasswordLogin> {
-    let (who, password) = line.split_once([' ', '\t'])?;
+/// The user and the domain of a line, if it is for an address.
+fn user_for(who: &str, address: &RrpAddress) -> Option<(String, Option<String>)> {
     let (user, host) = who.rsplit_once('@')?;
     let (domain, user) = user.split_once(';').map_or((None, user), |(domain, user)| (Some(domain), user));
     let is_user = address.user.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(user));
@@ -122,11 +181,8 @@ fn by_password(line: &str, address: &RrpAddress) -> Option<PasswordLogin> {
         (Some(wanted), Some(domain)) => wanted.eq_ignore_ascii_case(domain),
         _ => true,
     };
-    (is_host(host, address) && is_user && is_domain && !user.is_empty()).then(|| PasswordLogin {
-        user: user.to_string(),
-        domain: address.domain.clone().or_else(|| domain.map(str::to_string)),
-        password: password.to_string(),
-    })
+    let is_it = is_host(host, address) && is_user && is_domain && !user.is_empty();
+    is_it.then(|| (user.to_string(), address.domain.clone().or_else(|| domain.map(str::to_string))))
 }
 
 fn by_kerberos(line: &str, address: &RrpAddress) -> Option<Found> {
@@ -148,11 +204,15 @@ fn by_kerberos(line: &str, address: &RrpAddress) -> Option<Found> {
         "cache" => Secret::Cache(given(rest.trim())),
         "keytab" => Secret::Keytab(given(rest.trim()).map(PathBuf::from)),
         // The password is the rest of the line, whatever it has.
-        "password" if !rest.is_empty() => Secret::Password(rest.to_string()),
-        _ => {
-            let words = "write: kerberos USER@REALM@HOST cache, keytab FILE or password PASSWORD";
-            return Some(Found::Wrong(format!("the line for {who} is wrong: {words}")));
-        }
+        "password" if !rest.is_empty() => Secret::Password(Password::Here(rest.to_string())),
+        _ => match place(kind, who, rest.trim()) {
+            Some(password) => Secret::Password(password),
+            None => {
+                let words = "write: kerberos USER@REALM@HOST cache, keytab FILE, password PASSWORD, keyring or \
+                             program PROGRAM";
+                return Some(Found::Wrong(format!("the line for {who} is wrong: {words}")));
+            }
+        },
     };
     Some(Found::Kerberos { user: user.or(wanted), realm: realm.and_then(given).or(wanted_realm), secret })
 }
@@ -188,7 +248,9 @@ mod tests {
             let Address::Rrp(address) = address.parse().unwrap() else { panic!("{address}") };
             let credentials = find(FILE, &address);
             let words = credentials.as_ref().map(|it| match it {
-                Found::Password(it) => (it.user.as_str(), it.domain.as_deref(), it.password.as_str()),
+                Found::Password { user, domain, password: Password::Here(password) } => {
+                    (user.as_str(), domain.as_deref(), password.as_str())
+                }
                 other => panic!("{other:?}"),
             });
             assert_eq!(words, found, "{address:?}");
@@ -200,7 +262,8 @@ mod tests {
     fn lines_for_kerberos() {
         let file = "kerberos ann@CORP.EXAMPLE@win1 keytab /k\nkerberos @win2 cache FILE:/c\n\
                     kerberos bob@win3 password  a b \nkerberos bob@win4\nkerberos bob@win5 magic\n\
-                    kerberosbob@win6 x\neve@win1 y\n";
+                    kerberosbob@win6 x\neve@win1 y\nkeyring CORP;ann@win7\nprogram ann@win8 pass show win\n\
+                    program ann@win9\nkerberos ann@win10 keyring key\nkerberos ann@win11 program\n";
         for (address, expected) in [
             ("rrp://win1", r#"Some("ann") Some("CORP.EXAMPLE") Keytab(Some("/k"))"#),
             ("rrp://ann@Corp.Example@win1", r#"Some("ann") Some("CORP.EXAMPLE") Keytab(Some("/k"))"#),
@@ -208,19 +271,24 @@ mod tests {
             ("rrp://bob@win1", "nothing"),
             ("rrp://ann@OTHER@win1", "nothing"),
             ("rrp://dan@win2", r#"Some("dan") None Cache(Some("FILE:/c"))"#),
-            ("rrp://win3", r#"Some("bob") None Password"#),
+            ("rrp://win3", r#"Some("bob") None Password(Password)"#),
             ("rrp://win4", r#"Some("bob") None Cache(None)"#),
             ("rrp://win5", "the line for bob@win5 is wrong"),
             ("rrp://eve@win1", "password of eve"),
             ("rrp://win6", "password of kerberosbob"),
+            ("rrp://ann@win7", r#"password of ann: Kernel("tallymon:CORP;ann@win7")"#),
+            ("rrp://win8", r#"password of ann: Program("pass show win")"#),
+            ("rrp://win9", "the line for ann@win9 is wrong: write: program"),
+            ("rrp://win10", r#"Some("ann") None Password(Kernel("key"))"#),
+            ("rrp://win11", "the line for ann@win11 is wrong: write: kerberos"),
         ] {
             let Address::Rrp(address) = address.parse().unwrap() else { panic!("{address}") };
             let found = match find(file, &address) {
                 None => "nothing".to_string(),
-                Some(Found::Password(login)) => format!("password of {}", login.user),
+                Some(Found::Password { user, password, .. }) => format!("password of {user}: {password:?}"),
                 Some(Found::Wrong(why)) => why,
                 Some(Found::Kerberos { user, realm, secret }) => {
-                    if let Secret::Password(password) = &secret {
+                    if let Secret::Password(Password::Here(password)) = &secret {
                         assert_eq!(password, " a b ");
                     }
                     format!("{user:?} {realm:?} {secret:?}")

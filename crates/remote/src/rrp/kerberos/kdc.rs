@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::KerberosError;
+use super::{KerberosError, dns};
 use crate::kerberos::Conf;
 
 /// The longest answer: a ticket with the groups of a user has a few thousand bytes.
@@ -41,20 +41,39 @@ pub(super) async fn ask(
     question: &[u8],
     time: Duration,
 ) -> Result<Result<Granted, Refused>, KerberosError> {
+    let (servers, advice) = servers(conf, realm).await;
     let mut failures = Vec::new();
-    for server in conf.servers(realm) {
+    for server in servers {
         match timeout(time, exchange(&server, question)).await {
             Ok(Ok(answer)) => return read(answer, &server),
             Ok(Err(why)) => failures.push(format!("{server}: {why}")),
             Err(_) => failures.push(format!("{server}: no answer within {time:?}")),
         }
     }
-    let advice = match conf.knows(realm) {
-        true => "",
-        false => "; krb5.conf names no kdc for this realm, so its name was taken for one",
-    };
     let words = format!("no server of the realm {realm} answers: {}{advice}", failures.join(", "));
     Err(KerberosError { kind: SourceErrorKind::Unreachable, words })
+}
+
+/// The servers of a realm: those of the settings, or those that DNS knows, or its own name. Also the words
+/// that follow when none of them answers.
+async fn servers(conf: &Conf, realm: &str) -> (Vec<String>, String) {
+    if let Some(servers) = conf.servers(realm) {
+        return (servers.to_vec(), String::new());
+    }
+    let advice = |why: &str| {
+        format!(
+            "; krb5.conf names no kdc for this realm, and {why}: write there [realms] {realm} = {{ kdc = HOST }}"
+        )
+    };
+    let why = match conf.looks_up {
+        false => "dns_lookup_kdc is off, so its name was taken for one".to_string(),
+        true => match dns::servers(conf, realm).await {
+            Ok(servers) if !servers.is_empty() => return (servers, advice("DNS knows these ones")),
+            Ok(_) => format!("DNS has no _kerberos._tcp.{realm}, so its name was taken for one"),
+            Err(why) => format!("DNS does not say any ({why}), so its name was taken for one"),
+        },
+    };
+    (vec![conf.server_by_name(realm)], advice(&why))
 }
 
 /// A question and an answer, each behind its length.

@@ -4,22 +4,24 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `dns` | the servers of a realm that DNS knows |
+//! | `exchange` | what a client with a ticket and a server say to each other |
 //! | `kdc` | one question to the servers of a realm, with a deadline for each |
 //! | `seal` | encryption with AES, and the salt in an answer |
 //! | `time` | times as Kerberos writes them |
 
 #[cfg(test)]
 mod answers_tests;
+mod dns;
+mod exchange;
 mod kdc;
-mod seal;
+pub(super) mod seal;
 mod time;
 
 use std::fmt;
 use std::time::Duration;
 
 use ring::rand::{SecureRandom, SystemRandom};
-use smb2::auth::kerberos::KerberosCredentials;
-use smb2::auth::kerberos::ccache::{CCache, CcacheCredential, CcachePrincipal};
 use smb2::auth::kerberos::crypto::EncryptionType;
 use smb2::auth::kerberos::messages::{
     self, EncKdcRepPart, EncryptedData, KdcRep, PaData, PrincipalName, Ticket,
@@ -66,11 +68,13 @@ struct Paper {
     key: Key,
 }
 
-/// What the crate logs in with: a cache that has nothing but the ticket for the server.
+/// A ticket for the server, and whose it is.
 pub(super) struct Ready {
-    pub(super) credentials: KerberosCredentials,
-    pub(super) cache: CCache,
+    client: Principal,
+    paper: Paper,
 }
+
+pub(super) use exchange::{Agreed, Exchange};
 
 /// Gets a ticket for a server. `time` is that for each server of a realm.
 pub(super) async fn ticket(
@@ -87,7 +91,7 @@ pub(super) async fn ticket(
             let bytes = read().map_err(KerberosError::denied)?;
             let cache = Cache::parse(&bytes).map_err(|why| KerberosError::bad(format!("{file}: {why}")))?;
             match cached(login, file, &cache, host)? {
-                (client, Cached::Server(paper)) => return ready(&client, host, &paper),
+                (client, Cached::Server(paper)) => return ready(client, host, paper),
                 (client, Cached::Realm(paper)) => (client, paper),
             }
         }
@@ -103,7 +107,7 @@ pub(super) async fn ticket(
         }
     };
     let paper = for_server(login, &client, paper, host, time).await?;
-    ready(&client, host, &paper)
+    ready(client, host, paper)
 }
 
 /// What a cache has.
@@ -371,6 +375,12 @@ pub(super) fn read_any(bytes: &[u8]) {
     drop(seal::hint(bytes, "salt"));
     drop(messages::parse_enc_kdc_rep_part(bytes));
     drop(messages::parse_ticket(bytes));
+    drop(messages::parse_ap_rep(bytes));
+    drop(messages::parse_enc_ap_rep_part(bytes));
+    drop(messages::parse_gss_api_wrapper(bytes));
+    drop(smb2::auth::spnego::parse_neg_token_resp(bytes));
+    dns::read_any(bytes);
+    seal::times(bytes);
     for (kind, length) in [(17, 16), (18, 32)] {
         seal::open(&Key { kind, bytes: vec![0; length] }, 3, bytes);
     }
@@ -400,39 +410,13 @@ fn refusal(why: &kdc::Refused, service: &str, client: &Principal) -> KerberosErr
     KerberosError::denied(format!("{words}{said}"))
 }
 
-/// Packs the ticket for the server as the crate takes it: the key must be one that it can use.
-fn ready(client: &Principal, host: &str, paper: &Paper) -> Result<Ready, KerberosError> {
-    let kind = seal::kind(&paper.key).and(u16::try_from(paper.key.kind).ok());
-    let (Some(key_etype), Some(ticket)) = (kind, &paper.ticket.raw_bytes) else {
+/// Checks that the key of the ticket for the server is one that can be used.
+fn ready(client: Principal, host: &str, paper: Paper) -> Result<Ready, KerberosError> {
+    if seal::kind(&paper.key).is_none() {
         let words = format!("the ticket for {host} has a key of kind {}, which is not AES", paper.key.kind);
         return Err(KerberosError::denied(words));
-    };
-    let user = client.name.concat();
-    let own = CcachePrincipal { name_type: 1, realm: client.realm.clone(), components: client.name.clone() };
-    let server = CcachePrincipal {
-        name_type: 2,
-        realm: client.realm.clone(),
-        components: vec!["cifs".to_string(), host.to_string()],
-    };
-    let credential = CcacheCredential {
-        client: own.clone(),
-        server,
-        key_etype,
-        key_data: paper.key.bytes.clone(),
-        authtime: 0,
-        starttime: 0,
-        endtime: 0,
-        renew_till: 0,
-        ticket: ticket.clone(),
-    };
-    let cache = CCache { version: 4, default_principal: own, credentials: vec![credential] };
-    let credentials = KerberosCredentials {
-        username: user,
-        password: String::new(),
-        realm: client.realm.clone(),
-        kdc_address: String::new(),
-    };
-    Ok(Ready { credentials, cache })
+    }
+    Ok(Ready { client, paper })
 }
 
 /// A number that an answer must repeat; it fits in 31 bits, because some servers take it for a signed one.

@@ -38,7 +38,7 @@ fn usable(key: &Key) -> Result<EncryptionType, KerberosError> {
 }
 
 /// Encrypts for one use.
-pub(super) fn seal(key: &Key, usage: u32, plain: &[u8]) -> Result<Vec<u8>, KerberosError> {
+pub(in crate::rrp) fn seal(key: &Key, usage: u32, plain: &[u8]) -> Result<Vec<u8>, KerberosError> {
     usable(key)?;
     let mut text = vec![0; BLOCK];
     let filled = SystemRandom::new().fill(&mut text);
@@ -51,7 +51,7 @@ pub(super) fn seal(key: &Key, usage: u32, plain: &[u8]) -> Result<Vec<u8>, Kerbe
 }
 
 /// Decrypts; `None` if the key is not the one that it was encrypted with.
-pub(super) fn open(key: &Key, usage: u32, sealed: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::rrp) fn open(key: &Key, usage: u32, sealed: &[u8]) -> Option<Vec<u8>> {
     kind(key)?;
     let (text, sum) = sealed.split_at_checked(sealed.len().checked_sub(SUM)?)?;
     if text.len() < BLOCK {
@@ -81,8 +81,35 @@ pub(super) fn encrypted(key: &Key, usage: u32, plain: &[u8]) -> Result<Vec<u8>, 
     Ok(tlv(0x30, &[vec![0xa0, 3, 2, 1, kind], cipher].concat()))
 }
 
+/// A number without a sign in DER.
+pub(super) fn unsigned(number: u32) -> Vec<u8> {
+    let bytes = number.to_be_bytes();
+    let begin = bytes.iter().take(3).take_while(|byte| **byte == 0).count();
+    let mut value = bytes.get(begin..).unwrap_or_default().to_vec();
+    // A first bit would be a sign.
+    if value.first().is_some_and(|byte| *byte >= 128) {
+        value.insert(0, 0);
+    }
+    tlv(2, &value)
+}
+
+/// A key of the same kind that nobody else has.
+pub(super) fn new_key(like: &Key) -> Result<Key, KerberosError> {
+    let mut bytes = vec![0; like.bytes.len()];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| KerberosError::bad("the system has no random numbers"))?;
+    Ok(Key { kind: like.kind, bytes })
+}
+
+/// The time of the question in the proof of a server: its text and microseconds.
+pub(super) fn times(part: &[u8]) -> Option<(&[u8], u32)> {
+    let fields = children(inside(inside(part, 0x7b), 0x30));
+    let micros = number(field(&fields, 0xa1, 2)?)?;
+    Some((field(&fields, 0xa0, 0x18)?, u32::try_from(micros).ok()?))
+}
+
 /// A value of less than 64 KiB in DER.
-fn tlv(tag: u8, value: &[u8]) -> Vec<u8> {
+pub(super) fn tlv(tag: u8, value: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(value.len()).unwrap_or(u16::MAX).to_be_bytes();
     let mut out = match (high, low) {
         (0, 0..=127) => vec![tag, low],

@@ -1,11 +1,10 @@
-//! Messages of RPC that nobody between us and the server can read or change: the session security of NTLM
-//! (MS-NLMP 3.4) as RPC uses it (MS-RPCE 3.3.1.5.2). It stands in where SMB itself can not encrypt.
+//! The session security of NTLM (MS-NLMP 3.4) as RPC uses it (MS-RPCE 3.3.1.5.2).
 
 use hmac::{Hmac, KeyInit, Mac};
 use md5::{Digest, Md5};
 use rc4::{Rc4, StreamCipher};
 
-use super::rpc::RpcError;
+use super::super::rpc::RpcError;
 
 /// Bytes of a signature.
 pub(super) const SIGNATURE: usize = 16;
@@ -14,7 +13,7 @@ pub(super) const SIGNATURE: usize = 16;
 const VERSION: [u8; 4] = [1, 0, 0, 0];
 
 /// Both directions of a connection.
-pub struct Seal {
+pub(super) struct Ntlm {
     ours: Direction,
     theirs: Direction,
 }
@@ -27,18 +26,18 @@ struct Direction {
     number: u32,
 }
 
-impl Seal {
+impl Ntlm {
     /// From the key that both sides have after the login; `None` if it can be none.
-    pub fn new(key: &[u8]) -> Option<Seal> {
+    pub(super) fn new(key: &[u8]) -> Option<Ntlm> {
         let ours = Direction::new(key, "client-to-server")?;
-        Some(Seal { ours, theirs: Direction::new(key, "server-to-client")? })
+        Some(Ntlm { ours, theirs: Direction::new(key, "server-to-client")? })
     }
 
     /// The side of the server.
     #[cfg(test)]
-    pub(super) fn of_server(key: &[u8]) -> Option<Seal> {
-        let Seal { ours, theirs } = Seal::new(key)?;
-        Some(Seal { ours: theirs, theirs: ours })
+    pub(super) fn of_server(key: &[u8]) -> Option<Ntlm> {
+        let Ntlm { ours, theirs } = Ntlm::new(key)?;
+        Some(Ntlm { ours: theirs, theirs: ours })
     }
 
     /// Encrypts the bytes from `begin` to `end` of a message, and adds its signature, which is made of the
@@ -130,7 +129,7 @@ mod tests {
     #[test]
     fn a_changed_message_is_refused() {
         let key = [7; 16];
-        let (mut client, mut server) = (Seal::new(&key).unwrap(), Seal::of_server(&key).unwrap());
+        let (mut client, mut server) = (Ntlm::new(&key).unwrap(), Ntlm::of_server(&key).unwrap());
         for message in [&b"head and stub"[..], b"another one"] {
             let mut sealed = message.to_vec();
             client.close(&mut sealed, 4, message.len());
@@ -138,7 +137,7 @@ mod tests {
             assert_eq!(server.open(&sealed, 4, message.len()).as_deref(), Ok(message));
         }
         for byte in 0..30 {
-            let (mut client, mut server) = (Seal::new(&key).unwrap(), Seal::of_server(&key).unwrap());
+            let (mut client, mut server) = (Ntlm::new(&key).unwrap(), Ntlm::of_server(&key).unwrap());
             let mut sealed = b"head and a stub".to_vec();
             client.close(&mut sealed, 4, 15);
             assert_eq!(sealed.len(), 31);
@@ -147,7 +146,7 @@ mod tests {
             }
             assert_eq!(server.open(&sealed, 4, 15), Err(RpcError::Seal), "{byte}");
         }
-        let mut server = Seal::of_server(&key).unwrap();
+        let mut server = Ntlm::of_server(&key).unwrap();
         assert_eq!(server.open(&[0; 15], 0, 0), Err(RpcError::Short("the signature")));
         assert_eq!(server.open(&[0; 31], 4, 16), Err(RpcError::Short("the sealed part")));
     }
