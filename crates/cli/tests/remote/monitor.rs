@@ -18,7 +18,7 @@ fn servers(net: &Net) -> Vec<Server> {
     servers
 }
 
-fn open(net: &Net, words: &str) -> Option<Terminal> {
+pub(crate) fn open(net: &Net, words: &str) -> Option<Terminal> {
     let terminal = Terminal::open()?;
     terminal.tmux(&["resize-window", "-x", "120", "-y", "40"]);
     terminal

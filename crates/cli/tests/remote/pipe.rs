@@ -17,8 +17,13 @@ use crate::support::{Net, Ran, has};
 
 const BIND: u8 = 11;
 const AUTH_3: u8 = 16;
+const OPEN_MACHINE: u16 = 2;
 const OPEN: u16 = 3;
+const CLOSE: u16 = 5;
+const ENUMERATE: u16 = 9;
+const OPEN_BELOW: u16 = 15;
 const QUERY: u16 = 17;
+const OPEN_NLS: u16 = 33;
 
 /// What a server does with a message.
 enum Reply {
@@ -83,8 +88,14 @@ impl<'m> Message<'m> {
         each.collect::<Vec<_>>().concat()
     }
 
+    /// A key whose handle is the number of the call.
     fn opened(&self) -> Vec<u8> {
-        self.answered(&[&[7; 20][..], &[0; 4]].concat(), 4000)
+        let handle = [self.operation.to_le_bytes()[0]; 20];
+        self.answered(&[&handle[..], &[0; 4]].concat(), 4000)
+    }
+
+    fn fault(&self) -> Vec<u8> {
+        self.pdu(3, 3, &[&[0; 8][..], &5u32.to_le_bytes()].concat())
     }
 
     /// A value that says that it has `said` bytes, with a status.
@@ -103,6 +114,8 @@ impl<'m> Message<'m> {
         match (self.kind, self.operation) {
             (BIND, _) => self.bound(),
             (_, OPEN) => self.opened(),
+            // The languages are nobody's business.
+            (_, OPEN_MACHINE) => self.fault(),
             (_, QUERY) => match self.name().as_str() {
                 "Counter 009" => self.file("counter009.bin"),
                 "Explain 009" => self.file("explain009.bin"),
@@ -197,8 +210,7 @@ fn a_server_that_does_not_seal_is_read_all_the_same() {
     let Some((samba, pipes)) = start(&net) else { return };
     // The answer to a bind with a login: refused, a fault, or the interface without a word about the login.
     let nak: fn(&Message<'_>) -> Vec<u8> = |message| message.pdu(13, 3, &[8, 0, 0, 0]);
-    let fault: fn(&Message<'_>) -> Vec<u8> =
-        |message| message.pdu(3, 3, &[&[0; 8][..], &5u32.to_le_bytes()].concat());
+    let fault: fn(&Message<'_>) -> Vec<u8> = |message| message.fault();
     let silence: fn(&Message<'_>) -> Vec<u8> = |message| message.bound();
     for (name, refusal) in [("nak", nak), ("fault", fault), ("silence", silence)] {
         serve(
@@ -244,12 +256,7 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
             |it| Reply::Send(it.pdu(13, 3, &[4, 0, 0, 0])),
             "the server refuses the remote registry (reason 4)",
         ),
-        (
-            "open",
-            "fault",
-            |it| Reply::Send(it.pdu(3, 3, &[&[0; 8][..], &5u32.to_le_bytes()].concat())),
-            "denies access",
-        ),
+        ("open", "fault", |it| Reply::Send(it.fault()), "denies access"),
         (
             "open",
             "denied",
@@ -322,4 +329,109 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
         "a remote registry is missing, hangs or closes at each step, refuses, or lies about calls and lengths",
         "a named error within the deadline",
     );
+}
+
+/// A registry that also has names in German, outside of the performance registry.
+fn in_two_languages(message: &Message<'_>) -> Vec<u8> {
+    let text = |pairs: &str| pairs.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let number = |number: u32| message.valued(&number.to_le_bytes(), 4, 0);
+    let key = message.stub.first().copied().unwrap_or_default();
+    match message.operation {
+        OPEN_MACHINE | OPEN_BELOW | OPEN_NLS => message.opened(),
+        CLOSE => message.answered(&[0; 24], 4000),
+        ENUMERATE => {
+            let names = ["009", "CurrentLanguage", "007"];
+            let Some(name) = names.get(usize::from(message.stub[20])) else {
+                return message.answered(&[&[0; 24][..], &259u32.to_le_bytes()].concat(), 4000);
+            };
+            let units = u16::try_from(name.len() + 1).unwrap();
+            let mut stub = [(units * 2).to_le_bytes(), 512u16.to_le_bytes()].concat();
+            for word in [1u32, 256, 0, units.into()] {
+                stub.extend(word.to_le_bytes());
+            }
+            stub.extend(text(&format!("{name}\0")));
+            stub.resize(stub.len().next_multiple_of(4), 0);
+            // No class, no time, no fault.
+            stub.extend([0; 12]);
+            message.answered(&stub, 4000)
+        }
+        QUERY => match (u16::from(key), message.name().as_str()) {
+            (OPEN_BELOW, "Last Counter") => number(12),
+            (OPEN_BELOW, "Last Help") => number(13),
+            (OPEN_NLS, "Counter") => {
+                let names = text("2\0Geräte\x004\0Geräteanzahl\x008\0Gerät\0\0");
+                message.valued(&names, names.len(), 0)
+            }
+            (OPEN_NLS, "Help") => {
+                let names = text("3\0Viele Geräte\0\0");
+                message.valued(&names, names.len(), 0)
+            }
+            (OPEN, "Counter 007" | "Explain 007") => message.valued(b"", 0, 2),
+            (OPEN, _) => message.right(),
+            other => panic!("{other:?}"),
+        },
+        _ => message.right(),
+    }
+}
+
+/// How often a value was queried.
+type Asked = Arc<std::sync::Mutex<Vec<String>>>;
+
+fn serve_two_languages(pipes: &Path) -> Asked {
+    let asked = Asked::default();
+    let heard = Arc::clone(&asked);
+    serve(
+        pipes,
+        Arc::new(move |message| match message.kind {
+            AUTH_3 => Reply::Nothing,
+            BIND if message.login > 0 => Reply::Send(message.pdu(13, 3, &[8, 0, 0, 0])),
+            _ => {
+                if message.operation == QUERY {
+                    heard.lock().unwrap().push(message.name());
+                }
+                Reply::Send(in_two_languages(message))
+            }
+        }),
+    );
+    asked
+}
+
+#[test]
+fn names_in_the_languages_of_a_host() {
+    let net = Net::new(&[]);
+    let Some((samba, pipes)) = start(&net) else { return };
+    serve_two_languages(&pipes);
+    let far = format!("rrp://nobody@127.0.0.1:{}", samba.port);
+    for words in [
+        &["get", r"\Geräte(*)\Geräteanzahl"][..],
+        &["get", r"\Widgets(*)\Widget Count", "--lang", "de"],
+        &["get", r"\GERÄTE(*)\Widget Count", "--lang", "de"],
+    ] {
+        let ran = net.tally(&[words, &["--json", "-H", &far, "--timeout", "20s"]].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{words:?}: {}", ran.out);
+        has(&ran.out, &["\"value\":7", "\"value\":11"]);
+    }
+    let list = net.tally(&["list", "--lang", "de", "-H", &far, "--timeout", "20s"]).data();
+    has(&list, &["Geräte"]);
+}
+
+#[test]
+fn names_of_a_host_come_once_to_a_program() {
+    let net = Net::new(&[]);
+    let Some((samba, pipes)) = start(&net) else { return };
+    let asked = serve_two_languages(&pipes);
+    let port = samba.port;
+    net.file("root/hosts", format!("far rrp://nobody@127.0.0.1:{port}\n").as_bytes());
+    let words = r"mon -H far --timeout 20s --chart '\Widgets(*)\Widget Count'";
+    let Some(terminal) = crate::monitor::open(&net, words) else { return };
+    terminal.wait_for(&["alpha", "beta"]);
+    // The dialog reads the host on its own.
+    terminal.types("a");
+    terminal.wait_for(&["Gadget"]);
+    terminal.key("Escape");
+    terminal.types("q");
+    let asked = asked.lock().unwrap().clone();
+    let count = |name: &str| asked.iter().filter(|it| *it == name).count();
+    assert!(count("Last Counter") >= 2, "{asked:?}");
+    assert_eq!((count("Counter 009"), count("Explain 009")), (1, 1), "{asked:?}");
 }

@@ -3,17 +3,21 @@
 //! | module | contents |
 //! |---|---|
 //! | `kerberos` | a ticket for the server |
+//! | `kept` | names of hosts that were read a short time ago |
 //! | `login` | a login at a server, and the keys of what follows |
 //! | `offer` | the first messages of SMB, which offer encryption |
+//! | `perflib` | the languages of a host, and whether its names have changed |
 //! | [`rpc`] | PDUs of DCE/RPC, without a connection |
 //! | [`winreg`] | the calls of the remote registry, without a connection |
 //! | [`seal`] | messages of RPC that are encrypted where SMB does not encrypt |
 //! | `session` | the pipe over SMB, with a deadline for each exchange |
 //! | `source` | requests as values of the performance registry |
 
+mod kept;
 mod kerberos;
 mod login;
 mod offer;
+mod perflib;
 pub mod rpc;
 pub mod seal;
 mod session;

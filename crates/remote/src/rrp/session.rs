@@ -49,7 +49,7 @@ pub(super) struct Session {
 }
 
 /// The pipe.
-struct Pipe {
+pub(super) struct Pipe {
     connection: Connection,
     tree: TreeId,
     file: FileId,
@@ -117,15 +117,24 @@ impl Session {
         room: u32,
         time: (Duration, Duration),
     ) -> Result<Value, SourceError> {
-        let Session { pipe, key, runtime } = self;
+        let key = self.key;
+        self.with_pipe("reading the performance registry", time, async |pipe| {
+            pipe.query(&key, name, room).await
+        })
+    }
+
+    /// Calls as many procedures as it takes.
+    pub(super) fn with_pipe<T>(
+        &mut self,
+        step: &'static str,
+        time: (Duration, Duration),
+        work: impl AsyncFnOnce(&mut Pipe) -> Result<T, Failed>,
+    ) -> Result<T, SourceError> {
+        let Session { pipe, runtime, .. } = self;
         let Some(runtime) = runtime else {
             return Err(SourceError::new(SourceErrorKind::Io, "the connection has ended"));
         };
-        let step = Cell::new("reading the performance registry");
-        within(runtime, time, &step, async {
-            let stub = pipe.call(winreg::QUERY_VALUE, &winreg::query(key, name, room)).await?;
-            Ok(winreg::queried(&stub, room)?)
-        })
+        within(runtime, time, &Cell::new(step), work(pipe))
     }
 }
 
@@ -323,7 +332,13 @@ impl Pipe {
         self.read(rpc::Answer::to_bind(self.call)).await.map(drop)
     }
 
-    async fn call(&mut self, operation: u16, stub: &[u8]) -> Result<Vec<u8>, Failed> {
+    /// Queries a value of a key.
+    pub(super) async fn query(&mut self, key: &Handle, name: &str, room: u32) -> Result<Value, Failed> {
+        let stub = self.call(winreg::QUERY_VALUE, &winreg::query(key, name, room)).await?;
+        Ok(winreg::queried(&stub, room)?)
+    }
+
+    pub(super) async fn call(&mut self, operation: u16, stub: &[u8]) -> Result<Vec<u8>, Failed> {
         self.call = self.call.wrapping_add(1);
         let request = match &mut self.seal {
             Some(seal) => rpc::sealed_request(self.call, operation, stub, seal)?,

@@ -10,7 +10,9 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
-use super::session::Session;
+use super::kept;
+use super::perflib::{self, Perflib};
+use super::session::{Pipe, Session};
 use super::winreg::Value;
 use crate::address::{Address, RrpAddress};
 use crate::backoff::Backoff;
@@ -30,6 +32,7 @@ pub struct RrpSource {
     /// The room that was enough last.
     room: u32,
     system_name: String,
+    perflib: Option<Perflib>,
 }
 
 impl RrpSource {
@@ -44,38 +47,67 @@ impl RrpSource {
             backoff: Backoff::default(),
             room: FIRST_ROOM,
             system_name: String::new(),
+            perflib: None,
         }
     }
 
     /// A value of the performance registry; `None` if the server does not know it.
     fn value(&mut self, name: &str, is_block: bool) -> Result<Option<Vec<u8>>, SourceError> {
-        self.backoff.check()?;
-        let queried = self.query(name, is_block).map_err(|error| {
-            let words = format!("{}: {}", Address::Rrp(self.address.clone()), error.message);
-            SourceError::new(error.kind, words)
-        });
-        match &queried {
-            Ok(_) => self.backoff.succeeded(),
-            Err(error) => {
-                self.session = None;
-                self.backoff.failed(error);
-            }
-        }
-        queried
+        let is_cut = if is_block { is_cut } else { |_: &[u8]| false };
+        self.ask(|room, session, left| {
+            read_growing(name, room, is_cut, |room| {
+                let Value { status, bytes } = session.query(name, room, left())?;
+                Ok((status, bytes))
+            })
+        })
     }
 
-    fn query(&mut self, name: &str, is_block: bool) -> Result<Option<Vec<u8>>, SourceError> {
-        let deadline = Instant::now().checked_add(self.timeout);
-        let left = || deadline.map_or(self.timeout, |at| at.saturating_duration_since(Instant::now()));
-        let session = match &mut self.session {
-            Some(session) => session,
-            None => self.session.insert(Session::open(&self.address, &self.credentials, self.timeout)?),
-        };
-        let is_cut = if is_block { is_cut } else { |_: &[u8]| false };
-        read_growing(name, &mut self.room, is_cut, |room| {
-            let Value { status, bytes } = session.query(name, room, (left(), self.timeout))?;
-            Ok((status, bytes))
+    /// Names of a language from the key that has nothing else.
+    fn text(&mut self, name: &str, language: Language) -> Result<Option<Vec<u8>>, SourceError> {
+        self.ask(|room, session, left| {
+            read_growing(
+                name,
+                room,
+                |_| false,
+                |room| {
+                    let step = "reading the names of counters";
+                    let read = async |pipe: &mut Pipe| perflib::text(pipe, language, (name, room)).await;
+                    let Value { status, bytes } = session.with_pipe(step, left(), read)?;
+                    Ok((status, bytes))
+                },
+            )
         })
+    }
+
+    /// Opens the session if there is none, and asks it something, before the deadline.
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut u32, &mut Session, &dyn Fn() -> (Duration, Duration)) -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
+        self.backoff.check()?;
+        let (whole, deadline) = (self.timeout, Instant::now().checked_add(self.timeout));
+        let left = || (deadline.map_or(whole, |at| at.saturating_duration_since(Instant::now())), whole);
+        let opened = match self.session.take() {
+            Some(session) => Ok(session),
+            None => Session::open(&self.address, &self.credentials, whole),
+        };
+        let answered = opened.and_then(|session| {
+            let session = self.session.insert(session);
+            question(&mut self.room, session, &left)
+        });
+        match answered {
+            Ok(answer) => {
+                self.backoff.succeeded();
+                Ok(answer)
+            }
+            Err(error) => {
+                self.session = None;
+                let words = format!("{}: {}", Address::Rrp(self.address.clone()), error.message);
+                let error = SourceError::new(error.kind, words);
+                self.backoff.failed(&error);
+                Err(error)
+            }
+        }
     }
 
     fn block(&mut self, name: &str) -> Result<Snapshot, SourceError> {
@@ -138,8 +170,33 @@ impl Source for RrpSource {
         self.block(definitions_name(costly))
     }
 
+    /// A host's names come again only if their last numbers have changed.
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
-        titles_from(language, "Explain", |name| self.value(name, false))
+        let step = "reading the languages of counters";
+        let found = self.ask(|_, session, left| session.with_pipe(step, left(), perflib::read))?;
+        let last = found.last;
+        let has_it = found.languages.contains(&language);
+        self.perflib = Some(found);
+        let host = Address::Rrp(self.address.clone()).to_string();
+        if let Some(titles) = last.and_then(|last| kept::find(&host, language, last)) {
+            return Ok(titles);
+        }
+        let titles = titles_from(language, "Explain", |name| match self.value(name, false)? {
+            None if has_it && name.ends_with(&language.to_string()) => {
+                let word = if name.starts_with("Counter") { "Counter" } else { "Help" };
+                self.text(word, language)
+            }
+            value => Ok(value),
+        })?;
+        if let Some(last) = last {
+            kept::keep(host, language, last, &titles);
+        }
+        Ok(titles)
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        let known = self.perflib.as_ref().map(|perflib| perflib.languages.clone());
+        known.unwrap_or_else(|| vec![Language::ENGLISH])
     }
 
     fn host_names(&self) -> Vec<String> {

@@ -1,0 +1,59 @@
+//! Names of hosts that were read a short time ago. A program may read a host several times, as the monitor does
+//! for its dialogs, and the names of a Windows have megabytes.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use tallymon_core::title::{Language, Titles};
+
+/// So many tables are kept: those that were read last.
+const MOST: usize = 16;
+
+struct Kept {
+    host: String,
+    language: Language,
+    /// The last numbers of names and help texts: with other ones the names are others.
+    last: (u32, u32),
+    titles: Titles,
+}
+
+static KEPT: Mutex<VecDeque<Kept>> = Mutex::new(VecDeque::new());
+
+/// The names of a host, if its last numbers are those of the time when they were read.
+pub(super) fn find(host: &str, language: Language, last: (u32, u32)) -> Option<Titles> {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |it: &&Kept| it.host == host && it.language == language && it.last == last;
+    kept.iter().find(is_it).map(|it| it.titles.clone())
+}
+
+/// Keeps the names of a host, in the place of older ones.
+pub(super) fn keep(host: String, language: Language, last: (u32, u32), titles: &Titles) {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.retain(|it| it.host != host || it.language != language);
+    kept.truncate(MOST.saturating_sub(1));
+    kept.push_front(Kept { host, language, last, titles: titles.clone() });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_names_of_few_hosts_are_kept() {
+        let titles = |name: &str| Titles::from_pairs([(2, name)]);
+        let name = |host: &str, last| {
+            find(host, Language::ENGLISH, last).map(|titles| titles.name(2.into()).unwrap().to_string())
+        };
+        keep("a".to_string(), Language::ENGLISH, (4, 5), &titles("old"));
+        assert_eq!(name("a", (4, 5)).as_deref(), Some("old"));
+        assert_eq!(name("a", (6, 7)), None);
+        assert_eq!(name("b", (4, 5)), None);
+        keep("a".to_string(), Language::ENGLISH, (6, 7), &titles("new"));
+        assert_eq!((name("a", (4, 5)), name("a", (6, 7)).as_deref()), (None, Some("new")));
+        for host in 0..MOST {
+            keep(host.to_string(), Language::ENGLISH, (4, 5), &titles("other"));
+        }
+        assert_eq!(name("a", (6, 7)), None);
+        assert!(name("0", (4, 5)).is_some());
+    }
+}
