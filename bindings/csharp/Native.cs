@@ -113,6 +113,12 @@ namespace Tallymon.Diagnostics
             return text == null ? null : Encoding.UTF8.GetBytes(text + "\0");
         }
 
+        /// <summary>A machine as paths and functions name it; null is this one.</summary>
+        internal static string Machine(string name)
+        {
+            return name == "." ? null : name.StartsWith("\\\\", StringComparison.Ordinal) ? name : "\\\\" + name;
+        }
+
         /// <summary>The texts of a list that ends with two zeros.</summary>
         internal static string[] Split(char[] list)
         {

@@ -9,7 +9,7 @@ namespace Tallymon.Diagnostics
     /// <summary>A counter: any program's counter for reading, or one of this process for writing.</summary>
     public sealed class PerformanceCounter : IDisposable, ISupportInitialize
     {
-        private string categoryName, counterName, instanceName;
+        private string categoryName, counterName, instanceName, machineName = ".";
         private PerformanceCounterInstanceLifetime lifetime;
         private Number number;
         private UIntPtr query, counter;
@@ -36,13 +36,19 @@ namespace Tallymon.Diagnostics
 
         public PerformanceCounter(string categoryName, string counterName, string instanceName, bool readOnly)
         {
-            MachineName = ".";
             CategoryName = categoryName;
             CounterName = counterName;
             InstanceName = instanceName;
             ReadOnly = readOnly;
             if (!readOnly && categoryName.Length > 0)
                 Writer();
+        }
+
+        /// <summary>A counter of another machine: an entry of the table of hosts, see docs/remote.md.</summary>
+        public PerformanceCounter(string categoryName, string counterName, string instanceName, string machineName)
+            : this(categoryName, counterName, instanceName, true)
+        {
+            MachineName = machineName;
         }
 
         ~PerformanceCounter()
@@ -68,8 +74,17 @@ namespace Tallymon.Diagnostics
             set { Change(ref instanceName, value); }
         }
 
-        /// <summary>Always this machine.</summary>
-        public string MachineName { get; private set; }
+        /// <summary>The machine whose counter is read; "." is this one, the only one whose counters can be
+        /// written.</summary>
+        public string MachineName
+        {
+            get { return machineName; }
+            set
+            {
+                PerformanceCounterCategory.CheckMachine(value);
+                Change(ref machineName, value);
+            }
+        }
 
         public bool ReadOnly { get; set; }
 
@@ -90,7 +105,7 @@ namespace Tallymon.Diagnostics
         {
             get
             {
-                var publication = Publication.Find(categoryName);
+                var publication = machineName == "." ? Publication.Find(categoryName) : null;
                 return publication != null && !ReadOnly ? publication.TypeOf(counterName) : NextSample().CounterType;
             }
         }
@@ -249,6 +264,8 @@ namespace Tallymon.Diagnostics
         {
             if (ReadOnly)
                 throw new InvalidOperationException("The counter is only read.");
+            if (machineName != ".")
+                throw new InvalidOperationException("Counters of " + machineName + " can only be read.");
             var writer = number;
             if (writer != null && !writer.Removed)
                 return writer;
@@ -266,7 +283,7 @@ namespace Tallymon.Diagnostics
         private string Path()
         {
             string instance = instanceName.Length > 0 ? "(" + instanceName + ")" : "";
-            return "\\" + categoryName + instance + "\\" + counterName;
+            return (Native.Machine(machineName) ?? "") + "\\" + categoryName + instance + "\\" + counterName;
         }
 
         private void Open()

@@ -12,7 +12,7 @@ namespace Tallymon.Diagnostics
     /// </remarks>
     public sealed class PerformanceCounterCategory
     {
-        private string categoryName;
+        private string categoryName, machineName = ".";
 
         public PerformanceCounterCategory()
         {
@@ -21,6 +21,23 @@ namespace Tallymon.Diagnostics
         public PerformanceCounterCategory(string categoryName)
         {
             CategoryName = categoryName;
+        }
+
+        /// <summary>A category of another machine: an entry of the table of hosts, see docs/remote.md.</summary>
+        public PerformanceCounterCategory(string categoryName, string machineName) : this(categoryName)
+        {
+            MachineName = machineName;
+        }
+
+        /// <summary>The machine whose category it is; "." is this one.</summary>
+        public string MachineName
+        {
+            get { return machineName; }
+            set
+            {
+                CheckMachine(value);
+                machineName = value;
+            }
         }
 
         public string CategoryName
@@ -40,7 +57,7 @@ namespace Tallymon.Diagnostics
         {
             get
             {
-                var publication = Publication.Find(categoryName);
+                var publication = machineName == "." ? Publication.Find(categoryName) : null;
                 if (publication == null)
                     return PerformanceCounterCategoryType.Unknown;
                 return publication.HasInstances
@@ -82,53 +99,79 @@ namespace Tallymon.Diagnostics
 
         public static bool Exists(string categoryName)
         {
+            return Exists(categoryName, ".");
+        }
+
+        public static bool Exists(string categoryName, string machineName)
+        {
             if (string.IsNullOrEmpty(categoryName))
                 throw new ArgumentException("A category needs a name.", "categoryName");
+            CheckMachine(machineName);
             string[] counters, instances;
-            return Publication.Find(categoryName) != null || Items(categoryName, out counters, out instances);
+            return machineName == "." && Publication.Find(categoryName) != null
+                || Items(machineName, categoryName, out counters, out instances);
         }
 
         public static bool CounterExists(string counterName, string categoryName)
         {
+            return CounterExists(counterName, categoryName, ".");
+        }
+
+        public static bool CounterExists(string counterName, string categoryName, string machineName)
+        {
+            CheckMachine(machineName);
             string[] counters, instances;
-            return Items(categoryName, out counters, out instances) && Contains(counters, counterName);
+            return Items(machineName, categoryName, out counters, out instances) && Contains(counters, counterName);
         }
 
         public bool CounterExists(string counterName)
         {
-            return CounterExists(counterName, categoryName);
+            return CounterExists(counterName, categoryName, machineName);
         }
 
         public static bool InstanceExists(string instanceName, string categoryName)
         {
+            return InstanceExists(instanceName, categoryName, ".");
+        }
+
+        public static bool InstanceExists(string instanceName, string categoryName, string machineName)
+        {
+            CheckMachine(machineName);
             string[] counters, instances;
-            return Items(categoryName, out counters, out instances) && Contains(instances, instanceName);
+            return Items(machineName, categoryName, out counters, out instances) && Contains(instances, instanceName);
         }
 
         public bool InstanceExists(string instanceName)
         {
-            return InstanceExists(instanceName, categoryName);
+            return InstanceExists(instanceName, categoryName, machineName);
         }
 
         public static PerformanceCounterCategory[] GetCategories()
         {
+            return GetCategories(".");
+        }
+
+        public static PerformanceCounterCategory[] GetCategories(string machineName)
+        {
+            CheckMachine(machineName);
+            string machine = Native.Machine(machineName);
             uint size = 0;
-            uint status = Native.PdhEnumObjectsW(null, null, null, ref size, Native.Wizard, 1);
+            uint status = Native.PdhEnumObjectsW(null, machine, null, ref size, Native.Wizard, 1);
             var names = new char[0];
             while (status == Native.PdhMoreData)
             {
                 names = new char[size];
-                status = Native.PdhEnumObjectsW(null, null, names, ref size, Native.Wizard, 0);
+                status = Native.PdhEnumObjectsW(null, machine, names, ref size, Native.Wizard, 0);
             }
             if (status != 0)
-                throw PerformanceCounter.Failure(status, "The categories can not be read");
-            return Array.ConvertAll(Native.Split(names), name => new PerformanceCounterCategory(name));
+                throw PerformanceCounter.Failure(status, "The categories of " + machineName + " can not be read");
+            return Array.ConvertAll(Native.Split(names), name => new PerformanceCounterCategory(name, machineName));
         }
 
         public string[] GetInstanceNames()
         {
             string[] counters, instances;
-            if (!Items(categoryName, out counters, out instances))
+            if (!Items(machineName, categoryName, out counters, out instances))
                 throw new InvalidOperationException("The category " + categoryName + " does not exist.");
             return instances;
         }
@@ -142,9 +185,18 @@ namespace Tallymon.Diagnostics
         public PerformanceCounter[] GetCounters(string instanceName)
         {
             string[] counters, instances;
-            if (!Items(categoryName, out counters, out instances))
+            if (!Items(machineName, categoryName, out counters, out instances))
                 throw new InvalidOperationException("The category " + categoryName + " does not exist.");
-            return Array.ConvertAll(counters, name => new PerformanceCounter(categoryName, name, instanceName));
+            return Array.ConvertAll(
+                counters, name => new PerformanceCounter(categoryName, name, instanceName, machineName));
+        }
+
+        internal static void CheckMachine(string name)
+        {
+            if (name == null)
+                throw new ArgumentNullException("machineName");
+            if (name.Trim('\\').Length == 0)
+                throw new ArgumentException("A machine needs a name.", "machineName");
         }
 
         private static bool Contains(IEnumerable<string> names, string wanted)
@@ -155,20 +207,21 @@ namespace Tallymon.Diagnostics
             return false;
         }
 
-        private static bool Items(string category, out string[] counters, out string[] instances)
+        private static bool Items(string machineName, string category, out string[] counters, out string[] instances)
         {
+            string machine = Native.Machine(machineName);
             uint nCounters = 0, nInstances = 0, size = 0;
             // As on NT, the library looks for new instances only when all objects are requested again.
-            Native.PdhEnumObjectsW(null, null, null, ref size, Native.Wizard, 1);
+            Native.PdhEnumObjectsW(null, machine, null, ref size, Native.Wizard, 1);
             char[] ofCounters = null, ofInstances = null;
             uint status = Native.PdhEnumObjectItemsW(
-                null, null, category, null, ref nCounters, null, ref nInstances, Native.Wizard, 0);
+                null, machine, category, null, ref nCounters, null, ref nInstances, Native.Wizard, 0);
             while (status == Native.PdhMoreData)
             {
                 ofCounters = new char[nCounters];
                 ofInstances = new char[nInstances];
                 status = Native.PdhEnumObjectItemsW(
-                    null, null, category, ofCounters, ref nCounters, ofInstances, ref nInstances, Native.Wizard, 0);
+                    null, machine, category, ofCounters, ref nCounters, ofInstances, ref nInstances, Native.Wizard, 0);
             }
             counters = Native.Split(ofCounters ?? new char[0]);
             instances = Native.Split(ofInstances ?? new char[0]);

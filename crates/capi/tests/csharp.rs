@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -57,9 +58,26 @@ fn compile(mcs: &Path) -> PathBuf {
     folder
 }
 
+/// A table of hosts, and a program `ssh` that plays the one that answers.
+fn other_machine(folder: &Path, tally: &Path) {
+    std::fs::create_dir_all(folder.join("root")).unwrap();
+    std::fs::create_dir_all(folder.join("bin")).unwrap();
+    std::fs::write(folder.join("root/hosts"), "far ssh://far\n").unwrap();
+    let ssh = folder.join("bin/ssh");
+    // What the other machine has published is none of this one's.
+    let script = format!("#!/bin/sh\nunset TALLYMON_ROOT\nexec '{}' serve --stdio\n", tally.display());
+    std::fs::write(&ssh, script).unwrap();
+    std::fs::set_permissions(ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// Runs the program, and the command beside it.
 fn check(runtime: &str, mut command: Command, folder: &Path, tally: Option<&Path>) {
     let root = folder.join("root");
+    if let Some(tally) = tally {
+        other_machine(folder, tally);
+        let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
+        command.env("TALLYMON_TEST_FAR", "far").env("PATH", path);
+    }
     let mut child = command
         .env("LD_LIBRARY_PATH", folder)
         .env("TALLYMON_ROOT", &root)

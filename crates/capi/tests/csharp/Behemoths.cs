@@ -47,6 +47,32 @@ static class Behemoths
         return new PerformanceCounter("Behemoth", counter, "Ada");
     }
 
+    /// <summary>One that answers, and one that does not.</summary>
+    static void OtherMachines(string far)
+    {
+        Is(true, PerformanceCounterCategory.Exists("Memory", far), "a category of another machine");
+        Is(false, PerformanceCounterCategory.Exists("Dragon", far), "a category that it has not");
+        Is(true, PerformanceCounterCategory.CounterExists("Processes", "System", far), "a counter of it");
+        Is(true, PerformanceCounterCategory.InstanceExists("_Total", "Processor", far), "an instance of it");
+        var category = new PerformanceCounterCategory("Processor", far);
+        Is(far, category.MachineName, "MachineName of a category");
+        Is(true, category.GetInstanceNames().Length > 1, "processors of it");
+        Is(far, category.GetCounters("_Total")[0].MachineName, "MachineName of its counters");
+        Is(true, PerformanceCounterCategory.GetCategories(far).Length > 10, "many categories of it");
+        using (var memory = new PerformanceCounter("Memory", "Available Bytes", "", "\\\\" + far))
+            Is(true, memory.NextValue() > 1e6f, "memory of it");
+        var processor = new PerformanceCounter("Processor", "% Processor Time", "_Total") { MachineName = far };
+        processor.NextValue();
+        Thread.Sleep(50);
+        float load = processor.NextValue();
+        Is(true, load >= 0 && load <= 100, "load of it");
+        Fails<InvalidOperationException>(() => processor.Increment(), "writing its counters");
+        Fails<InvalidOperationException>(
+            () => new PerformanceCounter("Memory", "Available Bytes", "", "nobody").NextValue(), "a machine that is not there");
+        Fails<ArgumentException>(() => processor.MachineName = "", "no name of a machine");
+        Is(false, PerformanceCounterCategory.Exists("Memory", "nobody"), "a category of nobody");
+    }
+
     static void Main()
     {
         var data = new CounterCreationDataCollection
@@ -165,6 +191,9 @@ static class Behemoths
         Fails<InvalidOperationException>(() => PerformanceCounterCategory.Delete("Memory"), "deleting what others publish");
         Fails<ArgumentNullException>(() => new PerformanceCounterCategory(null), "no name");
 
+        string far = Environment.GetEnvironmentVariable("TALLYMON_TEST_FAR");
+        if (!string.IsNullOrEmpty(far))
+            OtherMachines(far);
         Console.WriteLine("{0} wrong", wrong);
         Console.In.ReadToEnd();
         PerformanceCounterCategory.Delete("Behemoth");
