@@ -14,7 +14,8 @@ use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher};
 use tallymon_testkit::skip;
 
 use crate::smbd::{PASSWORD, STRICT, Samba, passwords};
-use crate::support::{Net, TALLY, has};
+use crate::support::{Net, TALLY, good, has};
+use crate::tls::Server;
 
 /// An export that ends with its test.
 struct Export(Child);
@@ -245,4 +246,30 @@ fn a_folder_that_is_missing_is_named() {
     has(&ran.err, &["/no/such/folder", "smbd -b"]);
     let ran = net.tally(&["serve", "--object", "Memory"]);
     assert_eq!(ran.code, Some(2), "{}", ran.err);
+}
+
+/// A counter of every type has the value that it has here over ssh and TLS, which pass blocks on as they are.
+#[test]
+fn every_counter_type_is_the_same_through_ssh_and_tls() {
+    let net = Net::new(&[("far", &good())]);
+    let _here = every_type(&net.folder.join("root"));
+    // The same set, published below the root of the server.
+    let _there = every_type(&net.folder.join("server"));
+    let server = Server::start(&net, "server", &[]);
+    server.pair(&net);
+    let path = r"\Every Type(one)\*";
+    let here = values(&net, &[path]);
+    assert!(here.len() > 25, "{here:?}");
+    for way in ["ssh://far", &server.address] {
+        let there = values(&net, &[path, "-H", way]);
+        assert_eq!(here.len(), there.len(), "{way}: {there:?}");
+        for (here, there) in here.iter().zip(&there) {
+            assert_eq!(here["path"], there["path"], "{way}");
+            match here["path"].as_str().unwrap().contains("ELAPSED") {
+                // A time since a moment goes on.
+                true => assert_eq!(here["value"].is_number(), there["value"].is_number(), "{way}: {there}"),
+                false => assert_eq!(here["value"], there["value"], "{way}: {there}"),
+            }
+        }
+    }
 }

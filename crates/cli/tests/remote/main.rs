@@ -21,3 +21,4 @@ mod sshd;
 mod support;
 mod tickets;
 mod tls;
+mod unreachable;

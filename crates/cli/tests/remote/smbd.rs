@@ -176,7 +176,7 @@ fn attack_a_file_of_passwords_that_others_can_read_is_refused() {
 
 /// What a relay does behind some bytes of the server.
 #[derive(Clone, Copy)]
-enum End {
+pub(crate) enum End {
     Hang,
     Close,
     Lie,
@@ -184,11 +184,16 @@ enum End {
 
 /// Starts a relay to a port, and returns its own.
 fn relay(target: u16, bytes: usize, end: End) -> u16 {
+    relay_from(move || TcpStream::connect(("127.0.0.1", target)).unwrap(), bytes, end)
+}
+
+/// The same, with a way to the server of its own.
+pub(crate) fn relay_from(connect: impl Fn() -> TcpStream + Send + 'static, bytes: usize, end: End) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
-            let server = TcpStream::connect(("127.0.0.1", target)).unwrap();
+            let server = connect();
             let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
             thread::spawn(move || std::io::copy(&mut from, &mut to));
             thread::spawn(move || pass(server, client, bytes, end));

@@ -74,7 +74,7 @@ impl Server {
     }
 
     /// The address for programs that know no `tls://`.
-    fn place(&self) -> &str {
+    pub(crate) fn place(&self) -> &str {
         self.address.strip_prefix("tls://").unwrap()
     }
 
@@ -127,7 +127,7 @@ fn prove(net: &Net, address: &str, code: &str) -> Ran {
 }
 
 /// A file of the client's keys.
-fn key_file(net: &Net, name: &str) -> PathBuf {
+pub(crate) fn key_file(net: &Net, name: &str) -> PathBuf {
     net.folder.join("root/user/remote").join(name)
 }
 
@@ -410,8 +410,13 @@ fn attack_peers_that_stop_lie_or_take_nothing() {
 
 /// Opens a connection from another address of this machine.
 fn from_elsewhere(to: &str) -> std::io::Result<TcpStream> {
+    connect_from(Ipv4Addr::new(127, 0, 0, 2), to)
+}
+
+/// Opens a connection from an address of this machine.
+pub(crate) fn connect_from(address: Ipv4Addr, to: &str) -> std::io::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    socket.bind(&SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), 0)).into())?;
+    socket.bind(&SocketAddr::from((address, 0)).into())?;
     let to: SocketAddr = to.parse().map_err(|_| ErrorKind::InvalidInput)?;
     socket.connect(&to.into())?;
     Ok(socket.into())
