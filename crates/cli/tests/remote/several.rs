@@ -157,9 +157,9 @@ fn fifty_hosts_answer_beside_one_that_hangs() {
 /// A host answers at first; then it is stopped, or ends for good.
 #[test]
 fn the_age_of_old_values_is_said() {
-    for (signal, parts) in [
-        ("-STOP", &["(old, 2 s: the source does not answer)"][..]),
-        ("-KILL", &["; the last value was 2 s ago)"]),
+    for (signal, before, behind) in [
+        ("-STOP", "(old, ", " s: the source does not answer)"),
+        ("-KILL", "; the last value was ", " s ago)"),
     ] {
         let flag = tallymon_testkit::Scratch::new();
         let number = flag.join("number");
@@ -186,7 +186,10 @@ fn the_age_of_old_values_is_said() {
             let _ = kill("-KILL");
             ran
         });
-        has(&ran.out, parts);
+        // On a busy machine a row may be missing between them.
+        let ages: Vec<u32> =
+            (1..8).filter(|age| ran.out.contains(&format!("{before}{age}{behind}"))).collect();
+        assert!(ages.len() > 1 && ages[0] < 5, "{ages:?}: {}", ran.out);
         if signal == "-KILL" {
             has(&ran.err, &["; tried again after 1 s, later after up to 30 s"]);
         }

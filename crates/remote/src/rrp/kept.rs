@@ -36,13 +36,15 @@ pub(super) fn keep(host: String, language: Language, last: (u32, u32), titles: &
 
 #[cfg(test)]
 mod tests {
+    use tallymon_core::title::TitleIndex;
+
     use super::*;
 
     #[test]
     fn the_newest_names_of_few_hosts_are_kept() {
         let titles = |name: &str| Titles::from_pairs([(2, name)]);
         let name = |host: &str, last| {
-            find(host, Language::ENGLISH, last).map(|titles| titles.name(2.into()).unwrap().to_string())
+            find(host, Language::ENGLISH, last).map(|titles| titles.name(TitleIndex(2)).unwrap().to_string())
         };
         keep("a".to_string(), Language::ENGLISH, (4, 5), &titles("old"));
         assert_eq!(name("a", (4, 5)).as_deref(), Some("old"));

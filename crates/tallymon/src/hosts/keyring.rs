@@ -181,6 +181,7 @@ impl Names {
     }
 
     /// The keys in a ring.
+    #[expect(clippy::host_endian_bytes, reason = "the kernel says numbers as this machine has them")]
     fn links(&self, ring: i32) -> Vec<i32> {
         let bytes = content(Key::from_id(KeySerialId::new(ring))).unwrap_or_default();
         let (links, _) = bytes.as_chunks::<4>();

@@ -1,5 +1,6 @@
 //! The servers of a realm that DNS knows: records `_kerberos._tcp.REALM`, as domains of Windows have them.
 
+use std::cmp::Reverse;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ fn read(bytes: &[u8], number: u16, name: &str) -> Answer {
         RCODE::NoError | RCODE::NameError => {}
         code => return Answer::Servers(Err(format!("it reports {code:?}"))),
     }
-    let mut found: Vec<(u16, u16, String)> = packet
+    let mut found: Vec<(u16, Reverse<u16>, String)> = packet
         .answers
         .iter()
         .filter_map(|record| match &record.rdata {
@@ -111,9 +112,7 @@ fn read(bytes: &[u8], number: u16, name: &str) -> Answer {
         })
         // A dot alone means that there is none.
         .filter(|server| !server.target.get_labels().is_empty())
-        .map(|server| {
-            (server.priority, u16::MAX - server.weight, format!("{}:{}", server.target, server.port))
-        })
+        .map(|server| (server.priority, Reverse(server.weight), format!("{}:{}", server.target, server.port)))
         .collect();
     found.sort();
     Answer::Servers(Ok(found.into_iter().take(MOST_FOUND).map(|(_, _, server)| server).collect()))
