@@ -10,7 +10,7 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{Absence, Cell, NoValue};
 use tallymon::hosts::{HostTable, KnownHost};
 use tallymon::remote::{USUAL_TIMEOUT, rough_time};
-use tallymon::{ClockOffset, CounterHandle, HostReadings, Locale, Location, Pause, Query, Reading, open};
+use tallymon::{CounterHandle, HostReadings, Locale, Location, Pause, Query, Reading, open};
 
 use crate::arguments::Common;
 use crate::exit::{Failure, Kind};
@@ -236,26 +236,13 @@ impl OpenHost {
     }
 }
 
-/// Says how far the clock of a host is from that of this machine.
-pub(crate) fn say_clock(host: &str, clock: ClockOffset) {
-    let by = clock.to_string();
-    let by = by.trim_start_matches(['+', '-', '±']);
-    if !clock.is_certain() {
-        say(format_args!("{host}: its clock agrees with that of this machine within {by}"));
-    } else if clock.seconds() > 0.0 {
-        say(format_args!("{host}: its clock is {by} ahead of that of this machine"));
-    } else {
-        say(format_args!("{host}: its clock is {by} behind that of this machine"));
-    }
-}
-
 /// Collects from several hosts once, or twice where a value needs two samples. Paths without values are
 /// reported.
 pub(crate) fn collect_once(
     common: &Common,
     hosts: Vec<HostPaths>,
     interval: Duration,
-    (format, reasons, says_clocks): (Format, Reasons, bool),
+    (format, reasons, says_answers): (Format, Reasons, bool),
 ) -> Result<(Vec<HostReadings>, Outcome), Failure> {
     let locale = paths::locale(common)?;
     let collected = side_by_side(hosts, |host| {
@@ -267,17 +254,17 @@ pub(crate) fn collect_once(
             failures.into_iter().filter_map(|failure| failure.message).for_each(say);
             return Err(first);
         }
-        let (_, clock) = super::command::collect_timed(&mut host.query, true, interval)?;
-        Ok((host, handles, failures, clock))
+        let (_, answer) = super::command::collect_timed(&mut host.query, true, interval)?;
+        Ok((host, handles, failures, answer))
     });
     let mut outcome = Outcome::default();
     let mut all = Vec::new();
     for result in collected {
         match result {
-            Ok((host, handles, failures, clock)) => {
+            Ok((host, handles, failures, answer)) => {
                 outcome.good();
-                if let Some(clock) = clock.filter(|_| says_clocks) {
-                    say_clock(host.prefix.trim_start_matches('\\'), clock);
+                if says_answers {
+                    answer.say(host.prefix.trim_start_matches('\\'));
                 }
                 failures.into_iter().for_each(|failure| outcome.failed(failure));
                 if let Err(failure) = missing_of_host(&host.prefix, &host.query, &handles, reasons) {

@@ -16,6 +16,7 @@ mod documents_tests;
 mod exit;
 mod fleet;
 mod help;
+mod host_answer;
 mod hosts;
 mod language;
 mod log_hosts;

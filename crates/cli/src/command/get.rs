@@ -74,12 +74,12 @@ pub(crate) fn run(common: &Common, get: &Get) -> Result<(), Failure> {
     }
     query.set_format(Format { cap100: get.format.cap, ..Format::default() });
     let (handles, bad_path) = paths::add_good(&mut query, &get.paths)?;
-    let (time, clock) = collect_timed(&mut query, common.file.is_none(), get.interval)?;
+    let (time, answer) = collect_timed(&mut query, common.file.is_none(), get.interval)?;
     let mut rows = Rows::to_stdout(&get.format, query.system_name(), false).with_errors(get.verbose);
     rows.row(time, &query)?;
     if get.verbose {
-        if let (Some(host), Some(clock)) = (&host, clock) {
-            hosts::say_clock(host, clock);
+        if let Some(host) = &host {
+            answer.say(host);
         }
         let mut stale = HashSet::new();
         query.for_each(|value| {

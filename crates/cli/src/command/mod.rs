@@ -41,11 +41,11 @@ pub(crate) mod watch;
 use std::thread;
 use std::time::Duration;
 
-use tallymon::clock::now;
+use tallymon::Query;
 use tallymon::core::time::FileTime;
-use tallymon::{ClockOffset, Query};
 
 use crate::exit::Failure;
+use crate::host_answer::Answer;
 
 /// Collects once, or twice an interval apart if a value needs two samples. A source that is not live never
 /// changes, so it is collected once only.
@@ -62,27 +62,17 @@ fn collect_again(query: &mut Query, live: bool, interval: Duration) -> Result<Op
     Ok(Some(query.collect()?))
 }
 
-/// Collects as [`collect`] does, and compares the clock of the source with that of this machine.
+/// Collects as [`collect`] does, and measures the answer.
 pub(crate) fn collect_timed(
     query: &mut Query,
     live: bool,
     interval: Duration,
-) -> Result<(FileTime, Option<ClockOffset>), Failure> {
-    let timed = |query: &mut Query| -> Result<(FileTime, Option<ClockOffset>), Failure> {
-        let asked = now();
-        let time = query.collect()?;
-        let block = query.snapshot();
-        Ok((time, block.and_then(|block| ClockOffset::of_block(asked, now(), block))))
-    };
-    let (first, offset) = timed(query)?;
+) -> Result<(FileTime, Answer), Failure> {
+    let (first, answer) = Answer::collect(query)?;
     if !live || !query.needs_two_samples() {
-        return Ok((first, offset));
+        return Ok((first, answer));
     }
     thread::sleep(interval);
-    let (time, newer) = timed(query)?;
-    let better = match (offset, newer) {
-        (Some(offset), Some(newer)) => Some(offset.or_newer(newer)),
-        (offset, newer) => newer.or(offset),
-    };
-    Ok((time, better))
+    let (time, newer) = Answer::collect(query)?;
+    Ok((time, answer.or_newer(newer)))
 }

@@ -228,6 +228,91 @@ fn a_server_that_does_not_seal_is_read_all_the_same() {
 }
 
 #[test]
+fn a_registry_that_starts_on_demand_is_waited_for() {
+    let net = Net::new(&[]);
+    let Some((samba, pipes)) = start(&net) else { return };
+    let begun = Instant::now();
+    let starting = thread::spawn(move || {
+        // It is there when the pipe is opened for the third time or the fourth.
+        thread::sleep(Duration::from_millis(1_500));
+        serve_two_languages(&pipes);
+    });
+    let ran = get(&net, &samba, "20s");
+    starting.join().unwrap();
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    assert!(begun.elapsed() > Duration::from_millis(1_500));
+    has(&ran.out, &["\"value\":7"]);
+}
+
+/// What a server does in the place of an answer.
+type Lie = fn(&Message<'_>) -> Reply;
+
+/// The step, what is wrong there, and what the message says.
+const LIES: &[(&str, &str, Lie, &str)] = &[
+    ("bind", "hang", |_| Reply::Hang, "no answer within 3s while asking for the remote registry"),
+    ("open", "hang", |_| Reply::Hang, "no answer within 3s while opening the performance registry"),
+    ("names", "hang", |_| Reply::Hang, "no answer within 3s while reading the performance registry"),
+    ("block", "hang", |_| Reply::Hang, "no answer within 3s while reading the performance registry"),
+    ("bind", "close", |_| Reply::Close, "asking for the remote registry: "),
+    ("open", "close", |_| Reply::Close, "opening the performance registry: "),
+    ("block", "close", |_| Reply::Close, "reading the performance registry: "),
+    (
+        "bind",
+        "refused",
+        |it| Reply::Send(it.pdu(13, 3, &[4, 0, 0, 0])),
+        "the server refuses the remote registry (reason 4)",
+    ),
+    ("open", "fault", |it| Reply::Send(it.fault()), "denies access"),
+    (
+        "open",
+        "denied",
+        |it| Reply::Send(it.answered(&[&[0; 20][..], &5u32.to_le_bytes()].concat(), 4000)),
+        "the server reports error 5; on Windows the user must be",
+    ),
+    ("open", "short", |it| Reply::Send(it.answered(&[7; 9], 4000)), "the handle is cut off"),
+    (
+        "block",
+        "cut",
+        |it| Reply::Send(it.right().split_at(224).0.to_vec()),
+        "no answer within 3s while reading the performance registry",
+    ),
+    (
+        "block",
+        "other call",
+        |it| {
+            let mut answer = it.right();
+            answer[12] ^= 1;
+            Reply::Send(answer)
+        },
+        "damaged RPC answer: it is for call",
+    ),
+    (
+        "block",
+        "second first",
+        |it| {
+            let mut answer = it.right();
+            answer[224 + 3] |= 1;
+            Reply::Send(answer)
+        },
+        "damaged RPC answer: the flags of a fragment is 1",
+    ),
+    (
+        "block",
+        "more than is there",
+        |it| Reply::Send(it.valued(b"abcd", 1 << 20, 0)),
+        "the length of the data",
+    ),
+    (
+        "block",
+        "less",
+        |it| Reply::Send(it.valued(b"abcd", 4, 0)),
+        "the answer does not fit in 67108864 bytes, or is cut",
+    ),
+    ("block", "for ever more", |it| Reply::Send(it.valued(b"", 0, 234)), "bytes"),
+    ("names", "status", |it| Reply::Send(it.valued(b"", 0, 1722)), "1722"),
+];
+
+#[test]
 fn attack_a_registry_that_stops_or_lies_is_named() {
     let net = Net::new(&[]);
     let Some((samba, pipes)) = start(&net) else { return };
@@ -241,71 +326,7 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
         "names" => message.operation == QUERY && message.name() == "Counter 009",
         _ => message.operation == QUERY && !message.name().ends_with(" 009"),
     };
-    type Lie = fn(&Message<'_>) -> Reply;
-    let lies: &[(&str, &str, Lie, &str)] = &[
-        ("bind", "hang", |_| Reply::Hang, "no answer within 3s while asking for the remote registry"),
-        ("open", "hang", |_| Reply::Hang, "no answer within 3s while opening the performance registry"),
-        ("names", "hang", |_| Reply::Hang, "no answer within 3s while reading the performance registry"),
-        ("block", "hang", |_| Reply::Hang, "no answer within 3s while reading the performance registry"),
-        ("bind", "close", |_| Reply::Close, "asking for the remote registry: "),
-        ("open", "close", |_| Reply::Close, "opening the performance registry: "),
-        ("block", "close", |_| Reply::Close, "reading the performance registry: "),
-        (
-            "bind",
-            "refused",
-            |it| Reply::Send(it.pdu(13, 3, &[4, 0, 0, 0])),
-            "the server refuses the remote registry (reason 4)",
-        ),
-        ("open", "fault", |it| Reply::Send(it.fault()), "denies access"),
-        (
-            "open",
-            "denied",
-            |it| Reply::Send(it.answered(&[&[0; 20][..], &5u32.to_le_bytes()].concat(), 4000)),
-            "the server reports error 5; on Windows the user must be",
-        ),
-        ("open", "short", |it| Reply::Send(it.answered(&[7; 9], 4000)), "the handle is cut off"),
-        (
-            "block",
-            "cut",
-            |it| Reply::Send(it.right().split_at(224).0.to_vec()),
-            "no answer within 3s while reading the performance registry",
-        ),
-        (
-            "block",
-            "other call",
-            |it| {
-                let mut answer = it.right();
-                answer[12] ^= 1;
-                Reply::Send(answer)
-            },
-            "damaged RPC answer: it is for call",
-        ),
-        (
-            "block",
-            "second first",
-            |it| {
-                let mut answer = it.right();
-                answer[224 + 3] |= 1;
-                Reply::Send(answer)
-            },
-            "damaged RPC answer: the flags of a fragment is 1",
-        ),
-        (
-            "block",
-            "more than is there",
-            |it| Reply::Send(it.valued(b"abcd", 1 << 20, 0)),
-            "the length of the data",
-        ),
-        (
-            "block",
-            "less",
-            |it| Reply::Send(it.valued(b"abcd", 4, 0)),
-            "the answer does not fit in 67108864 bytes, or is cut",
-        ),
-        ("block", "for ever more", |it| Reply::Send(it.valued(b"", 0, 234)), "bytes"),
-        ("names", "status", |it| Reply::Send(it.valued(b"", 0, 1722)), "1722"),
-    ];
-    for (step, name, lie, part) in lies {
+    for (step, name, lie, part) in LIES {
         let (step, lie) = (*step, *lie);
         serve(
             &pipes,

@@ -256,9 +256,10 @@ fn the_clocks_of_hosts_are_compared() {
     let words = ["get", r"\System\System Up Time", "-v", "-H", "ssh://good1"];
     let one = net.tally(&words);
     assert_eq!(one.code, Some(0), "{}", one.err);
-    has(&one.err, &["good1: its clock agrees with that of this machine within "]);
+    has(&one.err, &["good1: its clock agrees with that of this machine within ", "good1: an answer of "]);
     net.file("root/hosts", b"far ssh://far\n");
     let two = net.tally(&[&words[..], &[r"\\far\System\Memory"]].concat());
+    assert_eq!(two.err.matches(" bytes took ").count(), 2, "{}", two.err);
     has(&two.err, &["good1: its clock agrees with", "far: its clock is ", " h behind that of this machine"]);
     // Without the option nothing is said.
     let plain = net.tally(&["get", AVAILABLE, "-H", "ssh://good1"]);
