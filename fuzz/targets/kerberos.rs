@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tallymon_remote::kerberos::{Cache, Conf, Keytab};
+use tallymon_remote::kerberos::{Cache, Conf, Keytab, name_servers};
 use tallymon_remote::rrp::read_answer_of_kdc;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -15,5 +15,6 @@ fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let conf = Conf::parse(&text);
     let name = text.lines().next().unwrap_or_default();
-    let _ = (conf.servers(name), conf.realm_of(name), conf.knows(name));
+    let _ = (conf.servers(name), conf.realm_of(name), conf.server_by_name(name));
+    let _ = name_servers(&text);
 });
