@@ -1,5 +1,5 @@
-//! A remote registry that refuses, stops or lies, behind a real Samba: Samba logs in, signs and passes the pipe
-//! on to a socket, and this is the other end of the socket.
+//! A remote registry that refuses, stops or lies, behind a real Samba: Samba logs in, signs and passes the
+//! pipe on to a socket, and this is the other end of the socket.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! Hosts over TLS that stop or lie, as those over ssh in `hostile` and Samba in `smbd`; and hosts that are not there
-//! at all, by every way.
+//! Hosts over TLS that stop or lie, as those over ssh in `hostile` and Samba in `smbd`; and hosts that are
+//! not there at all, by every way.
 
 use std::fs;
 use std::net::Ipv4Addr;

@@ -1,5 +1,5 @@
-//! Names of hosts that were read a short time ago. A program may read a host several times, as the monitor does
-//! for its dialogs, and the names of a Windows have megabytes.
+//! Names of hosts that were read a short time ago. A program may read a host several times, as the monitor
+//! does for its dialogs, and the names of a Windows have megabytes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! The login at a server of SMB, and the keys of what follows. The messages and the arithmetic are those of the
-//! crate `smb2`; its own login makes keys of the wrong length where ciphers have 256 bits.
+//! The login at a server of SMB, and the keys of what follows. The messages and the arithmetic are those of
+//! the crate `smb2`; its own login makes keys of the wrong length where ciphers have 256 bits.
 
 use smb2::auth::ntlm::{NtlmAuthenticator, NtlmCredentials};
 use smb2::client::Connection;
@@ -59,14 +59,19 @@ impl<'p> Proof<'p> {
         }
     }
 
-    /// The key of the session, with the last message of the server.
-    fn key(&self, answer: &[u8]) -> Result<Vec<u8>, Failed> {
+    /// The key of the session, with the last message of the server, and whether that must be signed in every
+    /// version.
+    fn key(&self, answer: &[u8]) -> Result<(Vec<u8>, bool), Failed> {
         match self {
             Proof::Password(_, ntlm) => {
                 let key = ntlm.session_key().map(<[u8]>::to_vec);
-                Ok(key.ok_or_else(|| smb2::Error::invalid_data("the login gives no key"))?)
+                let key = key.ok_or_else(|| smb2::Error::invalid_data("the login gives no key"))?;
+                Ok((key, false))
             }
-            Proof::Ticket(exchange, _) => Ok(exchange.end_smb(answer)?.bytes),
+            Proof::Ticket(exchange, _) => {
+                let (key, is_unproven) = exchange.end_smb(answer)?;
+                Ok((key.bytes, is_unproven))
+            }
         }
     }
 
@@ -143,7 +148,7 @@ fn protect(
         };
     }
     let params = connection.params().ok_or_else(|| smb2::Error::invalid_data("nothing was negotiated"))?;
-    let full = proof.key(&answer.security_buffer)?;
+    let (full, is_unproven) = proof.key(&answer.security_buffer)?;
     let short = full.get(..KEY).unwrap_or(&full);
     let is_3 = matches!(params.dialect, Dialect::Smb3_0 | Dialect::Smb3_0_2 | Dialect::Smb3_1_1);
     let hash = (params.dialect == Dialect::Smb3_1_1).then_some(hash);
@@ -153,7 +158,7 @@ fn protect(
     let number = frame.header.message_id;
     match frame.header.flags.is_signed() {
         true => verify_signature(&frame.raw, &signing, algorithm, number.0, false)?,
-        false if is_3 => {
+        false if is_3 || is_unproven => {
             let (command, reason) = (Command::SessionSetup, SignatureFailure::Missing);
             return Err(smb2::Error::SignatureInvalid { command, message_id: number, reason }.into());
         }

@@ -1,6 +1,7 @@
-//! The first messages of SMB on their way. The crate `smb2` does not say that it can encrypt, and a server that
-//! insists on encryption then refuses every login: this adds the bit to what this machine offers, and hashes
-//! what was really sent. It keeps the messages of the login, because the keys of SMB 3.1.1 come from them.
+//! The first messages of SMB on their way. The crate `smb2` does not say that it can encrypt, and a server
+//! that insists on encryption then refuses every login: this adds the bit to what this machine offers, and
+//! hashes what was really sent. It keeps the messages of the login, because the keys of SMB 3.1.1 come from
+//! them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

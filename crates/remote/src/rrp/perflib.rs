@@ -1,5 +1,5 @@
-//! What a host says about its names: in which languages there are some, and how many. Names in other languages
-//! are in a key of their own if the performance registry does not know them.
+//! What a host says about its names: in which languages there are some, and how many. Names in other
+//! languages are in a key of their own if the performance registry does not know them.
 
 use tallymon_core::flow::performance_registry::{FILE_NOT_FOUND, SUCCESS};
 use tallymon_core::title::Language;

@@ -18,6 +18,9 @@ use crate::address::{Address, RrpAddress};
 use crate::backoff::Backoff;
 use crate::credentials::Credentials;
 
+/// What is left of a deadline, and the whole of it.
+type Left<'l> = &'l dyn Fn() -> (Duration, Duration);
+
 /// The counters of a Windows or Samba host, read from its performance registry.
 ///
 /// Every request has a deadline. After a failure the connection is given up, and the next request begins a
@@ -82,7 +85,7 @@ impl RrpSource {
     /// Opens the session if there is none, and asks it something, before the deadline.
     fn ask<T>(
         &mut self,
-        question: impl FnOnce(&mut u32, &mut Session, &dyn Fn() -> (Duration, Duration)) -> Result<T, SourceError>,
+        question: impl FnOnce(&mut u32, &mut Session, Left<'_>) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         self.backoff.check()?;
         let (whole, deadline) = (self.timeout, Instant::now().checked_add(self.timeout));

@@ -93,7 +93,7 @@ fn settings_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Where the tickets of this user are, if the user or the settings say so, or some are where they usually are.
+/// Where the tickets of this user are, if the user or the settings say so, or some are in the usual place.
 pub(super) fn cache(conf: &Conf) -> Result<Option<Tickets>, String> {
     let named = env::var("KRB5CCNAME").ok().filter(|value| !value.is_empty());
     if let Some(named) = named {

@@ -62,8 +62,8 @@ pub(super) fn read(place: &str) -> Result<Vec<u8>, String> {
         "persistent" => persistent(collection)?,
         _ => {
             return Err(format!(
-                "tickets in KEYRING:{place} can not be read: those of a {anchor} belong to the program that got \
-                 them; get some with kinit -c KEYRING:session:NAME"
+                "tickets in KEYRING:{place} can not be read: those of a {anchor} belong to the program that \
+                 got them; get some with kinit -c KEYRING:session:NAME"
             ));
         }
     };
@@ -152,7 +152,7 @@ impl Names {
         Ok(Names::parse(&String::from_utf8_lossy(&text)))
     }
 
-    /// Each line has a number, seven words about it, the kind, and the name with a comment behind it. A number
+    /// Each line has a number, six words about it, the kind, and the name with a comment behind it. A number
     /// that occurs twice has no name: a name may have a line in it.
     fn parse(text: &str) -> Names {
         let mut names = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! What logs in at hosts: a file of the user that nobody else can read, or tickets of Kerberos.
 //!
 //! Each line is `USER@HOST PASSWORD`, or `DOMAIN;USER@HOST PASSWORD`, for a login by NTLM. The password is
-//! the rest of the line after one blank, whatever it has. Other lines begin with a word: they take the password
-//! from a key of the kernel or from a program, or are for Kerberos.
+//! the rest of the line after one blank, whatever it has. Other lines begin with a word: they take the
+//! password from a key of the kernel or from a program, or are for Kerberos.
 //!
 //! ```text
 //! keyring DOMAIN;USER@HOST [KEY]
@@ -208,8 +208,8 @@ fn by_kerberos(line: &str, address: &RrpAddress) -> Option<Found> {
         _ => match place(kind, who, rest.trim()) {
             Some(password) => Secret::Password(password),
             None => {
-                let words = "write: kerberos USER@REALM@HOST cache, keytab FILE, password PASSWORD, keyring or \
-                             program PROGRAM";
+                let words = "write: kerberos USER@REALM@HOST cache, keytab FILE, password PASSWORD, \
+                             keyring or program PROGRAM";
                 return Some(Found::Wrong(format!("the line for {who} is wrong: {words}")));
             }
         },

@@ -86,15 +86,21 @@ impl Exchange {
         Ok(messages::encode_ap_req(ticket, &proof, true))
     }
 
-    /// Reads the answer of SPNEGO at the end of a login of SMB: the key of the session.
-    pub(in crate::rrp) fn end_smb(&self, token: &[u8]) -> Result<Key, KerberosError> {
+    /// Reads the answer of SPNEGO at the end of a login of SMB: the key of the session, and whether the server
+    /// left its proof out. Then the signature of its answer has to be one with the key of the ticket.
+    pub(in crate::rrp) fn end_smb(&self, token: &[u8]) -> Result<(Key, bool), KerberosError> {
         let missing =
             || KerberosError::denied("the server did not prove that it is the one of the ticket".into());
-        let answer = parse_neg_token_resp(token).map_err(KerberosError::bad)?;
-        let token = answer.response_token.ok_or_else(missing)?;
+        let said = match token {
+            [] => None,
+            token => parse_neg_token_resp(token).map_err(KerberosError::bad)?.response_token,
+        };
+        let Some(token) = said.filter(|token| !token.is_empty()) else {
+            return Ok((self.ticket_key.clone(), true));
+        };
         let (_, rest, _) = messages::parse_gss_api_wrapper(&token).map_err(KerberosError::bad)?;
         match rest.split_first_chunk::<2>() {
-            Some((&ANSWER, answer)) => Ok(self.answered(answer)?.key),
+            Some((&ANSWER, answer)) => Ok((self.answered(answer)?.key, false)),
             Some((&ERROR, error)) => {
                 let error = messages::parse_krb_error(error).map_err(KerberosError::bad)?;
                 Err(self.refused(error.error_code, error.e_text))

@@ -62,7 +62,8 @@ async fn servers(conf: &Conf, realm: &str) -> (Vec<String>, String) {
     }
     let advice = |why: &str| {
         format!(
-            "; krb5.conf names no kdc for this realm, and {why}: write there [realms] {realm} = {{ kdc = HOST }}"
+            "; krb5.conf names no kdc for this realm, and {why}: write there [realms] {realm} = {{ kdc = HOST \
+             }}"
         )
     };
     let why = match conf.looks_up {
