@@ -13,7 +13,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::log::ReadOptions;
 use tallymon::registry::Roots;
-use tallymon::{Definitions, Log, Query, Sampler};
+use tallymon::{Definitions, Locale, Location, Log, Query, Sampler};
 use tallymon_monitor::model::overview::{OverviewLook, Pane};
 use tallymon_monitor::settings::{EXTENSION, Settings};
 use tallymon_monitor::{LocalTime, Options, meant_of_log, usual_of_log};
@@ -123,15 +123,9 @@ fn run_with(
         }
         None if several::is_wanted(&machines) => several::open(machines, locale, wanted.fleet.fleet())?,
         None => {
-            let location = paths::location(common)?;
-            let sampler = Sampler::start(move || tallymon::open(&location))?;
             let of_settings = settings.iter().flat_map(|settings| settings.counters.iter());
-            let paths = repaired(chosen.clone()).into_iter().chain(of_settings.cloned()).collect();
-            let info = sampler
-                .info(locale, Definitions::OfPaths(paths))
-                .wait(OPENING)
-                .unwrap_or_else(|| Err(no_answer()))?;
-            (Query::over(info), Options::live(sampler))
+            let named = repaired(chosen.clone()).into_iter().chain(of_settings.cloned()).collect();
+            live(paths::location(common)?, locale, named)?
         }
     };
     show_times(wanted, log.as_ref(), &mut options)?;
@@ -177,6 +171,14 @@ fn run_with(
     let zone = LocalZone::system();
     options.local = Box::new(move |time| local(time, &zone));
     Ok(tallymon_monitor::run(query, options)?)
+}
+
+/// A live machine, with the objects that some paths name.
+fn live(location: Location, locale: Locale, named: Vec<String>) -> Result<(Query, Options), Failure> {
+    let sampler = Sampler::start(move || tallymon::open(&location))?;
+    let info = sampler.info(locale, Definitions::OfPaths(named)).wait(OPENING);
+    let info = info.unwrap_or_else(|| Err(no_answer()))?;
+    Ok((Query::over(info), Options::live(sampler)))
 }
 
 /// Has the chart begin with the times of a log that the options choose.
