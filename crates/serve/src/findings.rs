@@ -2,6 +2,8 @@
 //! axis, and say what, when, who, and what to look at next.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -18,6 +20,63 @@ use crate::parameters::milliseconds;
 pub(crate) const MOST_FINDINGS: usize = 30;
 /// The most ranges and instances of a finding.
 const MOST_DETAILS: usize = 5;
+
+/// How often a history that goes on is looked through, at most.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Findings of a history that goes on: one request at a time looks it through, and all others get at once what
+/// is known.
+#[derive(Debug, Default)]
+pub(crate) struct Looks(Mutex<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    /// When it was looked through last, and what was found then.
+    last: Option<(Instant, Arc<Vec<Analysis>>)>,
+    is_looking: bool,
+}
+
+/// The right to look it through, as long as this lives.
+pub(crate) struct Looking<'l>(&'l Looks);
+
+impl Looks {
+    fn lock(&self) -> MutexGuard<'_, Found> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to look, or what is known: what was found within [`PERIOD`], or before that while somebody
+    /// looks, which is then `pending`.
+    pub(crate) fn known_or_look(&self, language: Language) -> Result<Looking<'_>, Value> {
+        let mut found = self.lock();
+        let is_fresh = found.last.as_ref().is_some_and(|(at, _)| at.elapsed() < PERIOD);
+        if !is_fresh && !found.is_looking {
+            found.is_looking = true;
+            return Ok(Looking(self));
+        }
+        let known = found.last.as_ref().map(|(_, analyses)| Arc::clone(analyses));
+        drop(found);
+        let mut known = answer(known.as_ref().map_or(&[], |known| known.as_slice()), None, language);
+        if !is_fresh {
+            known["pending"] = json!(true);
+        }
+        Err(known)
+    }
+}
+
+impl Looking<'_> {
+    /// Keeps what was found, and answers with it.
+    pub(crate) fn found(self, analyses: Vec<Analysis>, language: Language) -> Value {
+        let found = answer(&analyses, None, language);
+        self.0.lock().last = Some((Instant::now(), Arc::new(analyses)));
+        found
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_looking = false;
+    }
+}
 
 /// What the built-in rules and the shapes of courses find in a log.
 pub(crate) fn analysis(log: PathBuf, options: &ReadOptions) -> Result<Analysis, Refused> {
@@ -73,4 +132,31 @@ pub(crate) fn finding(found: &Finding, mark: &str, language: Language) -> Value 
         "host": visible(&found.host), "means": words(&found.means), "next": words(&found.next),
         "instances": instances.collect::<Vec<_>>(), "causes": causes.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn while_somebody_looks_others_get_what_is_known() {
+        let looks = Looks::default();
+        let ask = || looks.known_or_look(Language::ENGLISH);
+        let looking = ask().unwrap_or_else(|known| panic!("{known}"));
+        // Nothing is known yet, and nobody waits for it.
+        assert_eq!(ask().err().unwrap(), json!({ "findings": [], "more": 0, "pending": true }));
+        // Who looked has left: the next one looks.
+        drop(looking);
+        let looking = ask().unwrap_or_else(|known| panic!("{known}"));
+        let found = looking.found(Vec::new(), Language::ENGLISH);
+        assert_eq!(found, json!({ "findings": [], "more": 0 }));
+        assert_eq!(ask().err(), Some(found));
+        // What was found becomes old: one looks again, and the others get the old findings until then.
+        let old = Instant::now().checked_sub(PERIOD).unwrap();
+        looks.lock().last.as_mut().unwrap().0 = old;
+        let looking = ask().unwrap_or_else(|known| panic!("{known}"));
+        assert_eq!(ask().err().unwrap()["pending"], true);
+        drop(looking);
+        assert!(ask().is_ok());
+    }
 }

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::Value;
-use tallymon::analyze::Analysis;
 use tallymon::clock::now;
 use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::core::time::FileTime;
@@ -23,11 +22,11 @@ use tallymon::{Definitions, InstanceKey, Locale, Location, Query, Reading, Sampl
 use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Health, HostRow, Monitor, Series, TopGroup, causes};
-use tallymon_monitor::save::native;
+use tallymon_monitor::save::Past;
 use tokio::sync::watch;
 
 use crate::chart::{Chart, Range, SeriesInfo};
-use crate::findings;
+use crate::findings::{self, Looks};
 use crate::http::Refused;
 use crate::live_state::{Demand, State, overview_of, summary_of};
 use crate::providers::{ProviderList, ProviderWatch};
@@ -38,8 +37,6 @@ const MOST_VALUES: usize = 20_000;
 const MOST_ROWS: usize = 300;
 /// A source that has not answered for so long is in trouble.
 const LATE: Duration = Duration::from_secs(3);
-/// How often the history is looked through for findings, at most.
-const FINDINGS_PERIOD: Duration = Duration::from_secs(10);
 /// How soon the second row follows the first one: rates need both.
 const SECOND_ROW: Duration = Duration::from_millis(100);
 /// How long to wait for an answer of the source.
@@ -77,8 +74,8 @@ pub(crate) struct Live {
     /// Whether somebody has asked for all objects.
     shows_all: AtomicBool,
     interval: Duration,
-    /// When the history was looked through, and what was found.
-    found: Mutex<Option<(Instant, Vec<Analysis>)>>,
+    /// What was found in the history.
+    found: Looks,
 }
 
 impl Live {
@@ -130,7 +127,7 @@ impl Live {
             infos: Mutex::new(HashMap::from([(locale.language, info)])),
             shows_all: AtomicBool::new(false),
             interval,
-            found: Mutex::default(),
+            found: Looks::default(),
         });
         let weak = Arc::downgrade(&live);
         thread::Builder::new()
@@ -278,22 +275,24 @@ impl Live {
         then(&state.overview, at.or(newest))
     }
 
+    /// What is known of findings without looking; `None` when somebody has to look.
+    pub(crate) fn known_findings(&self, language: Language) -> Option<Value> {
+        self.found.known_or_look(language).err()
+    }
+
     /// What is wrong in the history of the chart's counters and of the overview's. Two files of `uploads` have
-    /// it meanwhile. All who ask within [`FINDINGS_PERIOD`] get the same answer.
+    /// it meanwhile. One request looks; all others get what is known, see [`Live::known_findings`].
     pub(crate) fn findings(
         &self,
         uploads: &Arc<Uploads>,
         options: &ReadOptions,
         language: Language,
     ) -> Result<Value, Refused> {
-        let mut last = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, found)) = &*last
-            && at.elapsed() < FINDINGS_PERIOD
-        {
-            return Ok(findings::answer(found, None, language));
-        }
-        let system = self.names(Language::ENGLISH)?.system_name;
-        let host = if system.is_empty() { "." } else { system.as_str() };
+        let looking = match self.found.known_or_look(language) {
+            Ok(looking) => looking,
+            Err(known) => return Ok(known),
+        };
+        let host = if self.system.is_empty() { "." } else { self.system.as_str() };
         let failed = |error: std::io::Error| {
             let words = format!("the history can not be written for its analysis: {error}");
             Refused::new(StatusCode::INSUFFICIENT_STORAGE, words)
@@ -302,20 +301,20 @@ impl Live {
         for of_overview in [true, false] {
             // No upload: it takes less than the history in memory, and is gone before the answer.
             let temporary = Temporary::new(uploads, 0)?;
-            {
-                let file = std::fs::File::create_new(temporary.path()).map_err(failed)?;
+            // A copy is made in a moment; while it is written, samples are taken and others look.
+            let past = {
                 let state = self.state();
-                let rows = if of_overview { state.overview.rows() } else { &state.monitor };
-                if rows.rows().count() < 2 || rows.series().is_empty() {
-                    continue;
-                }
-                native(rows, host, &utc, file).map_err(failed)?;
+                Past::of(if of_overview { state.overview.rows() } else { &state.monitor }).into_owned()
+            };
+            if past.row_count() < 2 || past.has_no_series() {
+                continue;
             }
+            let file = std::fs::File::create_new(temporary.path()).map_err(failed)?;
+            past.native(host, &utc, file).map_err(failed)?;
+            drop(past);
             analyses.push(findings::analysis(temporary.path().to_path_buf(), options)?);
         }
-        let found = findings::answer(&analyses, None, language);
-        *last = Some((Instant::now(), analyses));
-        Ok(found)
+        Ok(looking.found(analyses, language))
     }
 
     /// The providers of the source, and their health.

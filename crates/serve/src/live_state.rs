@@ -211,7 +211,8 @@ impl State {
     /// Uses names and objects that were read anew. The history stays.
     pub(crate) fn renew(&mut self, info: SourceInfo) {
         // The overview that has the history stays, and so does the newest load.
-        let (_, queries, wanted) = overview_of(&info, 0);
+        let (newer, queries, wanted) = overview_of(&info, 0);
+        self.overview.lack_as(&newer);
         [self.counters, self.processes] = queries;
         self.overview_demand.renew(wanted);
         (_, self.summary_counters) = summary_of(&info);

@@ -1,5 +1,7 @@
 //! What is sampled when names and objects are read anew.
 
+use tallymon_monitor::model::overview::Pane;
+
 use super::*;
 
 fn live(usual: &[&str]) -> Arc<Live> {
@@ -42,4 +44,44 @@ fn looking_whether_there_is_a_counter_leaves_what_is_sampled_as_it_is() {
     live.want(&[&usual[1]]).unwrap();
     assert!(live.samples(&[&usual[1]]));
     assert!(live.want(&[&usual[0]]).is_err());
+}
+
+/// An overview says anew what its source lacks when that has changed: a machine may come back with other objects.
+#[test]
+fn what_the_overview_lacks_is_said_anew() {
+    let live = live(&[]);
+    let info = live.info(Language::ENGLISH, true).unwrap();
+    let mut state = live.state();
+    let usual = state.overview.lacking(Pane::Memory);
+    assert!(state.overview.has(Pane::Processes) && state.overview.has(Pane::Memory));
+    state.renew(SourceInfo { catalog: Default::default(), ..info.clone() });
+    assert!(!state.overview.has(Pane::Processes) && !state.overview.has(Pane::Memory));
+    assert!(state.overview.lacking(Pane::Memory).len() > usual.len());
+    state.renew(info);
+    assert!(state.overview.has(Pane::Processes));
+    assert_eq!(state.overview.lacking(Pane::Memory), usual);
+}
+
+/// The history is written and looked through from a copy, so that nobody waits for it.
+#[test]
+fn findings_of_a_history_that_is_looked_through_hold_nobody_up() {
+    let live = live(&[r"\System\Processes"]);
+    while live.state().monitor.rows().count() < 3 {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let uploads = Arc::new(Uploads::new(1 << 20).unwrap());
+    let options = ReadOptions::default();
+    let ask = || live.findings(&uploads, &options, Language::ENGLISH).unwrap();
+    let looking = live.found.known_or_look(Language::ENGLISH).unwrap_or_else(|known| panic!("{known}"));
+    // As long as somebody looks, others are told so at once, and rows come.
+    assert_eq!(ask()["pending"], true);
+    assert_eq!(live.known_findings(Language::ENGLISH).unwrap()["pending"], true);
+    let before = live.next();
+    while live.next() == before {
+        thread::sleep(Duration::from_millis(20));
+    }
+    drop(looking);
+    assert!(live.known_findings(Language::ENGLISH).is_none());
+    assert!(ask().get("pending").is_none());
+    assert!(live.known_findings(Language::ENGLISH).is_some());
 }

@@ -215,6 +215,13 @@ impl LogHost {
         Ok(findings::answer(std::slice::from_ref(&*analysis), host, language))
     }
 
+    /// What was found in it, if that is known already.
+    pub(crate) fn known_findings(&self, host: Option<&str>, language: Language) -> Option<Value> {
+        // While somebody looks it is not known.
+        let found = self.found.try_lock().ok()?.clone()?;
+        Some(findings::answer(std::slice::from_ref(&*found), host, language))
+    }
+
     /// Its gaps, and where counters began anew. The log is read for it.
     pub(crate) fn gaps(&self, options: &ReadOptions) -> Result<Value, Refused> {
         self.whole(None)?;

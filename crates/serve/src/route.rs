@@ -62,6 +62,8 @@ pub(crate) struct Service {
     work: Room,
     /// One log at a time is looked through for findings.
     analyses: Room,
+    /// The history of one machine at a time is looked through.
+    looks: Room,
     /// What reads whole logs, and takes long.
     conversions: Room,
     /// The counters of the first chart.
@@ -119,6 +121,7 @@ impl Service {
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             work: Room::new(MOST_WORK),
             analyses: Room::new(1),
+            looks: Room::new(1),
             conversions: Room::new(2),
             usual,
             metrics,
@@ -418,10 +421,18 @@ impl Service {
                 let (service, asked) = (Arc::clone(self), parameters.clone());
                 room::apart(move |_| Ok(service.has_rows(&asked))).await?
             }
+            "/api/v1/findings" => {
+                let (service, known) = (Arc::clone(self), parameters.clone());
+                if let Some(known) = room::apart(move |_| Ok(service.known_findings(&known))).await? {
+                    return Ok(json_answer(&known, asked));
+                }
+                false
+            }
             _ => false,
         };
         // Looking through a large log takes long, and nobody else should wait for that.
         let room = match name.as_str() {
+            "/api/v1/findings" if self.hub.live(parameters.text("host")).is_ok() => &self.looks,
             "/api/v1/findings" => &self.analyses,
             "/api/v1/compare" | "/api/v1/gaps" => &self.conversions,
             _ => &self.work,
@@ -501,6 +512,14 @@ impl Service {
             }
             "/api/v1/contributors" => contributors(&host()?, parameters),
             _ => Err(Refused::not_found("no such address; /api/v1/openapi.json describes the interface")),
+        }
+    }
+
+    /// Findings that are known, for which nobody has to look.
+    fn known_findings(&self, parameters: &Parameters) -> Option<Value> {
+        match self.hub.host(parameters.text("host")).ok()? {
+            Host::Live(live) => live.known_findings(parameters.language()),
+            Host::Log(log, part) => log.known_findings(part.as_deref(), parameters.language()),
         }
     }
 

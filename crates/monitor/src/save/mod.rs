@@ -18,7 +18,7 @@ use crate::workspace::options::LocalTime;
 use crate::workspace::state::Workspace;
 
 pub use picture::{COLOURS, DASHES, Other, Page, escaped, html, svg};
-pub use raw::native;
+pub use raw::Past;
 pub use text::csv;
 
 /// A file name with the current time.
@@ -165,7 +165,7 @@ fn copied(from: &[PathBuf], name: &str, options: &relog::Options) -> io::Result<
 /// Everything that was seen, with its raw samples.
 fn save_native(workspace: &Workspace, new: &NewFile) -> io::Result<()> {
     let local = &|time| workspace.local_time(time);
-    raw::native(&workspace.monitor, workspace.system_name(), local, new.file()?)
+    Past::of(&workspace.monitor).native(workspace.system_name(), local, new.file()?)
 }
 
 fn save_csv(workspace: &Workspace, new: &NewFile, is_compared: bool) -> io::Result<()> {

@@ -158,6 +158,7 @@ impl Workspace {
         let Some(mut state) = self.overview.take() else { return };
         let past = self.begin_overview();
         if let (Ok(()), Some(fresh)) = (past, &mut self.overview) {
+            state.model.lack_as(&fresh.model);
             std::mem::swap(&mut fresh.model, &mut state.model);
         }
     }

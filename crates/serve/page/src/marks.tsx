@@ -26,13 +26,16 @@ export function useFindings(): Finding[] {
     // A browser has few connections to a server: none may wait for a log that is no longer shown.
     const control = new AbortController();
     const load = async () => {
-      const ask = () => get<{ findings: Finding[] }>("findings", { host: id, lang: lang.value }, control.signal);
+      let soon = false;
+      const ask = () => get<{ findings: Finding[]; pending?: boolean }>("findings", { host: id, lang: lang.value }, control.signal);
       try {
         // One page of this browser at a time waits for an answer that may take long.
-        found.value = (await (navigator.locks ? navigator.locks.request("tally-findings", { signal: control.signal }, ask) : ask())).findings;
+        const { findings, pending } = await (navigator.locks ? navigator.locks.request("tally-findings", { signal: control.signal }, ask) : ask());
+        found.value = findings;
+        soon = pending === true;
         if (!isLive()) return;
       } catch { /* the log is still read, or the server is gone, which others say */ }
-      if (!control.signal.aborted) timer = setTimeout(load, PERIOD);
+      if (!control.signal.aborted) timer = setTimeout(load, soon ? 1000 : PERIOD);
     };
     opened.value = null;
     found.value = report?.findings ?? [];

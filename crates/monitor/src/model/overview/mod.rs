@@ -194,6 +194,13 @@ impl Overview {
         self.lacks.iter().filter(|counter| counter.pane == pane).map(|counter| counter.english).collect()
     }
 
+    /// Says from now on that the source lacks what it lacked when another overview was made of it. The past
+    /// stays.
+    pub fn lack_as(&mut self, newer: &Overview) {
+        self.lacks.clone_from(&newer.lacks);
+        self.lacks_processes.clone_from(&newer.lacks_processes);
+    }
+
     /// Whether the source has any counter of a pane.
     pub fn has(&self, pane: Pane) -> bool {
         match pane {
