@@ -407,6 +407,52 @@ async function lookAtProperties(page) {
   if (await color(0) !== before) faults.push("the line does not get its colour back");
 }
 
+/** A saved view keeps how lines look, and the terminal's file is shown as the terminal shows it. */
+async function lookAtSavedLines(page) {
+  const line = (name) => page.locator("table.legend tbody tr", { hasText: name }).first();
+  const colour = (name) => line(name).locator("path").getAttribute("stroke");
+  const dashes = (name) => line(name).locator("path").getAttribute("stroke-dasharray");
+  const href = async () => page.locator(".toolbar a.button", { hasText: "Save view" }).getAttribute("href");
+  await line("Available Bytes").getByRole("button").first().click();
+  await page.keyboard.press("p");
+  const dialog = page.getByRole("dialog", { name: "Properties" });
+  await dialog.getByLabel("Colour").fill("20");
+  await dialog.getByLabel("Scale").selectOption({ value: "-7" });
+  await dialog.getByLabel("Width").selectOption("4");
+  await dialog.getByRole("checkbox", { name: "Automatic" }).uncheck();
+  await dialog.getByLabel("Maximum").fill("250");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  const saved = await page.evaluate(async (href) => (await fetch(href)).text(), await href());
+  for (const wanted of ["minimum = 0.0", "maximum = 250.0", "path = '\\Memory\\Available Bytes'\nscale = -7\ncolour = 4\npattern = 2\nwidth = 4"]) {
+    if (!saved.includes(wanted)) faults.push(`the saved view lacks ${wanted}: ${saved}`);
+  }
+  const [before, dashed] = [await colour("Available Bytes"), await dashes("Available Bytes")];
+  const drop = async (name, text) => {
+    await page.getByRole("button", { name: "Logs", exact: true }).click();
+    await page.locator("input[type=file]").setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+    await rowsIn(page, 1);
+  };
+  const address = page.url();
+  // As the terminal writes it: colours and dashes start over, each after its own count.
+  await drop("terminal.tallymon", "maximum = 50.0\ncounters = ['\\System\\Processes', '\\System\\Threads']\n[[line]]\npath = '\\System\\Processes'\ncolour = 1\nthick = true\n[[line]]\npath = '\\System\\Threads'\nhidden = true\n");
+  await line("Threads").locator("td", { hasText: /^–$/ }).first().waitFor();
+  if (await dashes("Processes") !== "8 4") faults.push(`the terminal's second line is dashed, not ${await dashes("Processes")}`);
+  await page.waitForFunction(() => location.hash.includes("axis=0%7E50") && location.hash.includes("style=%7E9%7E2%7E"));
+  await look(page, "saved-lines");
+  await drop("view.tallymon", saved);
+  await line("Available Bytes").waitFor();
+  if (await colour("Available Bytes") !== before || await dashes("Available Bytes") !== dashed || dashed !== "2 3") faults.push(`the line is ${await colour("Available Bytes")} ${await dashes("Available Bytes")}, was ${before} ${dashed}`);
+  await page.waitForFunction(() => location.hash.includes("axis=0%7E250") && location.hash.includes("style=-7%7E20%7E4%7E"));
+  await page.goto(address);
+  await line("Available Bytes").getByRole("button").first().click();
+  await page.keyboard.press("p");
+  await dialog.getByRole("button", { name: "Reset" }).click();
+  await dialog.getByRole("checkbox", { name: "Automatic" }).check();
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.hash.includes("style=") && !location.hash.includes("axis="));
+}
+
 /** The settings of the browser: colours of lines, and how numbers are written. */
 async function lookAtSettings(page) {
   const color = () => page.locator("table.legend tbody path").first().getAttribute("stroke");
@@ -483,6 +529,7 @@ await dialog.waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
 await lookAtProperties(page);
+await lookAtSavedLines(page);
 await lookAtSettings(page);
 for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
   await page.locator(".toolbar select").first().selectOption(view);

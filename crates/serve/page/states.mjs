@@ -102,7 +102,7 @@ export async function lookAtStates({ open, look, faults, address }) {
   await look(page, "state-view");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
   const saved = await page.evaluate(async () => (await fetch([...document.querySelectorAll(".toolbar a.button")].find((one) => one.textContent === "Save view").href)).text());
-  if (!saved.includes("view = 'report'") || !saved.includes("'\\Memory\\Available Bytes'")) faults.push(`the saved view is ${saved}`);
+  if (!saved.includes("scale = \"fit\"") || !saved.includes("view = 'report'") || !saved.includes("'\\Memory\\Available Bytes'")) faults.push(`the saved view is ${saved}`);
   await page.getByRole("button", { name: "Logs", exact: true }).click();
   await page.locator("input[type=file]").setInputFiles({ name: "wrong.tallymon", mimeType: "text/plain", buffer: Buffer.from("points = 'many'") });
   await page.getByRole("alert").getByText("wrong.tallymon").waitFor();

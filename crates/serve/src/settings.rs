@@ -8,6 +8,8 @@ use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
 use tallymon::core::visible::visible;
+use tallymon_monitor::model::{Axis, Look, MOST_WIDTH, Picture, Scale};
+use tallymon_monitor::save::{COLOURS, DASHES};
 use tallymon_monitor::settings::{LONGEST, Settings};
 
 use crate::http::Refused;
@@ -53,8 +55,16 @@ fn shown(settings: &Settings) -> Value {
     let view = settings.view.as_deref();
     let view =
         view.map(|view| VIEWS.iter().find(|(monitor, _)| *monitor == view).map_or(view, |(_, page)| page));
+    let picture = settings.picture.as_ref();
+    let axis = picture.map(|picture| picture.axis).filter(|axis| *axis != Axis::default());
+    let lines = settings.looks.iter().map(|(path, look)| {
+        let place = settings.counters.iter().position(|known| known == path);
+        line_of(path, look, place.unwrap_or(0))
+    });
     let parts = [
-        ("line", settings.looks.iter().any(|(_, look)| *look != Default::default())),
+        ("title", picture.is_some_and(|picture| !picture.title.is_empty())),
+        ("label", picture.is_some_and(|picture| !picture.label.is_empty())),
+        ("threshold", settings.looks.iter().any(|(_, look)| look.threshold.is_some())),
         ("alert", !settings.alerts.is_empty()),
         ("overview", settings.overview.is_some()),
         ("columns", settings.columns.is_some()),
@@ -63,8 +73,53 @@ fn shown(settings: &Settings) -> Value {
     let left_out = settings.left_out.iter().map(String::as_str).chain(parts).map(visible);
     json!({
         "counters": settings.counters, "view": view.map(visible), "seconds": seconds, "sweep": settings.sweep,
+        "axis": axis.map(|axis| [axis.minimum(), axis.maximum()]), "lines": lines.collect::<Vec<_>>(),
         "leftOut": left_out.collect::<Vec<_>>(),
     })
+}
+
+/// How a line looks, as the page has it: one number for colour and dashes, where either was chosen. A line
+/// of which only the dashes were chosen has the colour of its `place`.
+fn line_of(path: &str, look: &Look, place: usize) -> Value {
+    let power = match look.scale {
+        Scale::Power(power) => Some(power),
+        // The page fits every line of which nothing else is said.
+        Scale::Auto | Scale::Fit => None,
+    };
+    let colour = look.colour.or(look.pattern.map(|_| place)).map(|colour| {
+        // In a terminal colours and dashes start over, each after its own count.
+        let dashes = look.pattern.unwrap_or(colour) % DASHES.len();
+        dashes.saturating_mul(COLOURS.len()).saturating_add(colour % COLOURS.len())
+    });
+    json!({ "path": path, "power": power, "colour": colour, "width": look.width, "hidden": look.hidden })
+}
+
+/// A line as the page writes it: `POWER~COLOUR~WIDTH~HIDDEN PATH`, each of the four empty where nothing was
+/// chosen.
+fn line(text: &str) -> Option<(String, Look)> {
+    let (look, path) = text.split_once(' ')?;
+    let mut parts = look.split('~');
+    let mut part = || parts.next().filter(|part| !part.is_empty());
+    let (power, colour, width, hidden) = (part(), part(), part(), part());
+    let number = |text: Option<&str>| text.map(|text| text.parse::<i32>().ok()).map_or(Some(None), |one| Some(Some(one?)));
+    let colour = number(colour)?.map(usize::try_from).transpose().ok()?;
+    let width = number(width)?.map_or(Ok(1), u8::try_from).ok()?;
+    let look = Look {
+        // What the page does where no scale is chosen.
+        scale: number(power)?.map_or(Scale::Fit, |power| Scale::Power(power.clamp(-9, 9))),
+        hidden: hidden == Some("1"),
+        colour: colour.map(|colour| colour % COLOURS.len()),
+        pattern: colour.map(|colour| colour / COLOURS.len() % DASHES.len()),
+        width: width.clamp(1, MOST_WIDTH),
+        threshold: None,
+    };
+    Some((path.to_owned(), look))
+}
+
+/// The axis between two ends, as the page writes it: `LOW~HIGH`.
+fn axis(text: &str) -> Option<Axis> {
+    let (low, high) = text.split_once('~')?;
+    Axis::new(low.parse().ok()?, high.parse().ok()?)
 }
 
 /// The settings file of what the page shows.
@@ -73,7 +128,19 @@ pub(crate) fn save(parameters: &Parameters) -> Result<String, Refused> {
     let view = parameters.text("view");
     let view =
         view.map(|view| VIEWS.iter().find(|(_, page)| *page == view).map_or(view, |(monitor, _)| monitor));
+    let bad = |name: &str, text: &str, form: &str| {
+        Refused::bad_request(format!("{name}={:?}: {form} is expected", visible(text)))
+    };
+    let looks = parameters.all("line").map(|text| {
+        line(text).ok_or_else(|| bad("line", text, "POWER~COLOUR~WIDTH~HIDDEN PATH, as 0~3~2~ PATH,"))
+    });
+    let picture = parameters.text("axis").map(|text| {
+        let axis = axis(text).ok_or_else(|| bad("axis", text, "LOW~HIGH, as 0~100,"))?;
+        Ok::<_, Refused>(Picture { axis, ..Picture::default() })
+    });
     let settings = Settings {
+        looks: looks.collect::<Result<_, _>>()?,
+        picture: picture.transpose()?,
         counters: parameters.all("path").map(str::to_owned).collect(),
         view: view.map(str::to_owned),
         interval: seconds.map(|_| Duration::from_secs(1)),
@@ -90,22 +157,58 @@ mod tests {
 
     #[test]
     fn what_is_saved_is_shown_again() {
-        let uri =
-            "/?path=%5CA(b'c)%5CD%20%22e%22&path=%5CF%5CG&view=values&seconds=300&sweep=0".parse().unwrap();
+        let uri = "/?path=%5CA(b'c)%5CD%20%22e%22&path=%5CF%5CG&view=values&seconds=300&sweep=0&axis=-5~2500\
+                   &line=-3~12~4~1%20%5CF%5CG&line=~0~~%20%5CA(b'c)%5CD%20%22e%22"
+            .parse()
+            .unwrap();
         let text = save(&Parameters::of(&uri).unwrap()).unwrap();
         let shown = shown(&Settings::parse(&text).unwrap());
         let expected = json!({
             "counters": ["\\A(b'c)\\D \"e\"", "\\F\\G"], "view": "values", "seconds": 300.0, "sweep": false,
+            "axis": [-5.0, 2500.0],
+            "lines": [
+                { "path": "\\F\\G", "power": -3, "colour": 12, "width": 4, "hidden": true },
+                { "path": "\\A(b'c)\\D \"e\"", "power": null, "colour": 0, "width": 1, "hidden": false },
+            ],
             "leftOut": [],
         });
         assert_eq!(shown, expected, "{text}");
         assert!(text.contains("view = 'report'"), "{text}");
     }
 
+    /// The terminal has the same file: a line has the same colour, dashes, width and scale in both.
+    #[test]
+    fn lines_of_the_terminal_are_those_of_the_page() {
+        let of = |look: Look| line_of(r"\A\B", &look, 5);
+        let look = Look::default();
+        // In a terminal the dashes change with the colour, unless they were chosen.
+        assert_eq!(of(Look { colour: Some(1), ..look })["colour"], json!(9));
+        assert_eq!(of(Look { colour: Some(9), pattern: Some(0), ..look })["colour"], json!(1));
+        assert_eq!(of(Look { pattern: Some(2), ..look })["colour"], json!(21));
+        assert_eq!(of(look)["colour"], Value::Null);
+        assert_eq!(of(Look { scale: Scale::Fit, ..look })["power"], Value::Null);
+        for number in 0..COLOURS.len() * DASHES.len() {
+            let (path, look) = line(&format!("0~{number}~2~ \\A\\B")).unwrap();
+            assert_eq!(line_of(&path, &look, 0)["colour"], json!(number));
+            assert_eq!((look.scale, look.is_thick(), look.hidden), (Scale::Power(0), true, false));
+        }
+    }
+
+    #[test]
+    fn lines_that_are_none_are_refused() {
+        for target in ["line=", "line=x", "line=a~~~%20p", "line=~-1~~%20p", "line=~~999~%20p", "axis=1", "axis=5~5"] {
+            let uri = format!("/?path=p&{target}").parse().unwrap();
+            let refused = save(&Parameters::of(&uri).unwrap()).unwrap_err();
+            assert!(refused.words.contains("is expected"), "{target}: {}", refused.words);
+        }
+    }
+
     #[test]
     fn what_the_page_does_not_have_is_named() {
-        let text = "counters = ['\\A\\B']\nview = 'split'\n[[line]]\npath = '\\A\\B'\nhidden = true\n";
+        let text = "counters = ['\\A\\B']\nview = 'split'\ntitle = 'x'\n[[line]]\npath = '\\A\\B'\n\
+                    hidden = true\nthreshold = 5\n";
         let shown = shown(&Settings::parse(text).unwrap());
-        assert_eq!((&shown["leftOut"], &shown["view"]), (&json!(["line"]), &json!("split")));
+        assert_eq!((&shown["leftOut"], &shown["view"]), (&json!(["title", "threshold"]), &json!("split")));
+        assert_eq!(shown["lines"][0]["hidden"], true);
     }
 }

@@ -44,7 +44,7 @@ pub use compare::Compared;
 pub use health::Health;
 pub use history::History;
 pub use hosts::{HostColumn, HostLoad, HostOrder, HostRow, HostState, HostSummary};
-pub use look::Look;
+pub use look::{Look, MOST_WIDTH};
 pub use monitor::{DEFAULT_BUDGET, MOST_ENDED, Monitor};
 pub use picture::{Axis, Grid, Picture};
 pub use point::{POINT_BYTES, Point};

@@ -54,8 +54,8 @@ pub struct Series {
     pub colour: usize,
     /// Which pattern the user chose.
     pub pattern: Option<usize>,
-    /// Drawn twice as thick.
-    pub thick: bool,
+    /// How thick it is drawn, see [`Look::width`](crate::model::Look::width).
+    pub width: u8,
     /// Alert above this value.
     pub threshold: Option<f64>,
     /// The last value was above the threshold.
@@ -133,7 +133,7 @@ impl Series {
             hidden: false,
             colour,
             pattern: None,
-            thick: false,
+            width: 1,
             threshold: None,
             was_over: false,
             last: Err(NoValue::FirstSample),

@@ -15,7 +15,7 @@ impl Series {
             hidden: self.hidden,
             colour: Some(self.colour),
             pattern: self.pattern,
-            thick: self.thick,
+            width: self.width,
             threshold: self.threshold,
         }
     }
@@ -31,7 +31,7 @@ impl Series {
         self.hidden = look.hidden;
         self.threshold = look.threshold;
         self.pattern = look.pattern;
-        self.thick = look.thick;
+        self.width = look.width;
         if let Some(colour) = look.colour {
             self.colour = colour;
         }

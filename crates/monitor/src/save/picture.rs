@@ -178,7 +178,7 @@ pub fn svg(page: &Page<'_>) -> String {
         let colour = COLOURS.get(series.colour % COLOURS.len()).copied().unwrap_or("#555555");
         let dash =
             DASHES.get(series.pattern.unwrap_or(series.colour) % DASHES.len()).copied().unwrap_or_default();
-        let wide = if series.thick { 3.0 } else { 1.5 };
+        let wide = 1.5 * f64::from(series.width);
         if let Some(path) = page.other_line(series) {
             let _ = writeln!(
                 text,

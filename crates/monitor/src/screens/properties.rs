@@ -207,7 +207,7 @@ fn step(workspace: &mut Workspace, property: Property, forward: bool) {
                     let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
                     series.pattern = Some(next(pattern, PATTERNS.len()));
                 }
-                _ => series.thick = !series.thick,
+                _ => series.width = if series.width > 1 { 1 } else { 2 },
             }
         }
     }
@@ -236,7 +236,7 @@ fn words_of(workspace: &Workspace, property: Property, series: &Series, words: W
             let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
             format!("{} {}", pattern.saturating_add(1), workspace.theme.sample(series).0)
         }
-        Property::Width => words.get(if series.thick { Word::Thick } else { Word::Thin }).to_string(),
+        Property::Width => words.get(if series.width > 1 { Word::Thick } else { Word::Thin }).to_string(),
         _ => {
             let scale = format::scale(workspace.monitor.power(series));
             match series.scale {

@@ -25,7 +25,7 @@ use tallymon::registry::read_text;
 use toml::{Table, Value};
 
 use crate::model::overview::OverviewLook;
-use crate::model::{Axis, ColumnChoices, Crossing, Grid, Look, Picture, Scale, Switch};
+use crate::model::{Axis, ColumnChoices, Crossing, Grid, Look, MOST_WIDTH, Picture, Scale, Switch};
 
 /// The extension of settings files.
 pub const EXTENSION: &str = "tallymon";
@@ -141,7 +141,7 @@ impl Settings {
                 hidden: flag_of(line, "hidden")?.unwrap_or(false),
                 colour: place("colour")?,
                 pattern: place("pattern")?,
-                thick: flag_of(line, "thick")?.unwrap_or(false),
+                width: width_of(line)?,
                 threshold: threshold.filter(|threshold| threshold.is_finite()),
             };
             settings.looks.push((path, look));
@@ -203,8 +203,8 @@ impl fmt::Display for Settings {
             if let Some(pattern) = look.pattern {
                 writeln!(f, "pattern = {pattern}")?;
             }
-            if look.thick {
-                writeln!(f, "thick = true")?;
+            if look.is_thick() {
+                writeln!(f, "width = {}", look.width)?;
             }
             if let Some(threshold) = look.threshold {
                 writeln!(f, "threshold = {threshold:?}")?;
@@ -214,6 +214,13 @@ impl fmt::Display for Settings {
         self.overview.as_ref().map_or(Ok(()), |look| overview::write(look, f))?;
         self.columns.as_ref().map_or(Ok(()), |choices| columns::write(choices, f))
     }
+}
+
+/// How thick a line is; older files only say that it is thick.
+fn width_of(line: &Table) -> Result<u8, String> {
+    let thick = flag_of(line, "thick")?.unwrap_or(false);
+    let width = number_of(line, "width")?.unwrap_or(if thick { 2 } else { 1 });
+    Ok(u8::try_from(width).unwrap_or(MOST_WIDTH).clamp(1, MOST_WIDTH))
 }
 
 /// The chart, when a key of it is present; its other keys have their defaults then.
@@ -313,7 +320,7 @@ mod tests {
     fn settings_survive_writing_and_reading() {
         let look = |scale, hidden, colour: Option<usize>, threshold| {
             let pattern = colour.map(|colour| colour + 1);
-            Look { scale, hidden, colour, pattern, thick: hidden, threshold }
+            Look { scale, hidden, colour, pattern, width: if hidden { 4 } else { 1 }, threshold }
         };
         let mut parts = Switches::default();
         parts.toggle(Switch::Legend);
@@ -391,5 +398,13 @@ mod tests {
             assert!(error.contains(words), "{error}");
         }
         assert_eq!(Settings::parse("future = 1"), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn lines_of_older_files_are_thin_or_thick() {
+        for (keys, width) in [("", 1), ("thick = true", 2), ("thick = true\nwidth = 3", 3), ("width = 900", 5)] {
+            let settings = Settings::parse(&format!("[[line]]\npath = 'a'\n{keys}\n")).unwrap();
+            assert_eq!(settings.looks[0].1.width, width, "{keys}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::Settings;
-use crate::model::{Axis, Grid, Look, Picture, Scale, Switch};
+use crate::model::{Axis, Grid, Look, MOST_WIDTH, Picture, Scale, Switch};
 
 /// Names of views by the numbers of `DisplayType`, which begin with 1.
 const DISPLAYS: [&str; 5] = ["graph", "bars", "report", "area", "stacked"];
@@ -139,7 +139,10 @@ impl View {
                 look.scale = Scale::Power(i32::try_from(power).unwrap_or_default());
             }
             ("scalefactor", _) => {}
-            ("width", Ok(width)) => look.thick = width > 1,
+            ("width", Ok(width)) => {
+                let widest = i64::from(MOST_WIDTH);
+                look.width = u8::try_from(width.clamp(1, widest)).unwrap_or(MOST_WIDTH);
+            }
             ("linestyle", Ok(style)) if style > 0 => look.pattern = usize::try_from(style).ok(),
             ("linestyle", _) => {}
             ("show" | "visible", Ok(shown)) => look.hidden = shown == 0,
@@ -316,7 +319,7 @@ mod tests {
         assert_eq!((picture.axis.minimum(), picture.axis.maximum()), (-10.0, 200.0));
         assert_eq!((picture.grid, picture.title.as_str()), (Grid::Vertical, "a > b & c"));
         assert!(!picture.parts.has(Switch::Legend) && picture.parts.has(Switch::ValueBar));
-        let look = Look { scale: Scale::Power(-3), pattern: Some(2), thick: true, ..Look::default() };
+        let look = Look { scale: Scale::Power(-3), pattern: Some(2), width: 3, ..Look::default() };
         assert_eq!(settings.looks, [(paths[0].to_owned(), look)]);
         // What is not taken is named, each once.
         assert_eq!(settings.left_out, ["logfilename", "backcolor", "counter.color"]);

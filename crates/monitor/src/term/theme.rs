@@ -117,7 +117,7 @@ impl Theme {
         };
         // Without colours only the pattern distinguishes lines; with them it helps.
         let pattern = series.pattern.unwrap_or(series.colour) % PATTERNS.len();
-        LineStyle { style, pattern, thick: series.thick }
+        LineStyle { style, pattern, thick: series.width > 1 }
     }
 
     /// The highlighted line.

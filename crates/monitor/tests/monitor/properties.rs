@@ -80,7 +80,7 @@ fn a_line_has_its_own_colour_pattern_and_width() {
     has(&screen, &["Colour", " 8", "╺╺╺", "thick", "0.1"]);
     let look = bench.app.monitor().series()[0].look();
     let wanted =
-        Look { scale: Scale::Power(-1), colour: Some(7), pattern: Some(2), thick: true, ..Look::default() };
+        Look { scale: Scale::Power(-1), colour: Some(7), pattern: Some(2), width: 2, ..Look::default() };
     assert_eq!(look, wanted);
     bench.key(KeyCode::Esc);
     check("properties-of-line", &mut bench);

@@ -165,7 +165,8 @@ export async function upload(file: File, tag: string, progress: (share: number) 
 }
 
 /** What a settings file shows: one of the monitor, or a view of Windows' Performance Monitor. */
-export type Settings = { counters: string[]; view: string | null; seconds: number | null; sweep: boolean | null; leftOut: string[] };
+export type Settings = { counters: string[]; view: string | null; seconds: number | null; sweep: boolean | null; leftOut: string[]; axis: [number, number] | null;
+  lines: { path: string; power: number | null; colour: number | null; width: number; hidden: boolean }[] };
 export async function openSettings(file: File): Promise<Settings> {
   return read(await fetch(address("settings", { name: file.name }), { method: "POST", body: file }));
 }

@@ -9,15 +9,15 @@ import type { Finding } from "./report";
 import { remembered } from "./words";
 import { theme, type Note, type Style, type View } from "./state";
 
-/** Okabe and Ito's colours, which most people can tell apart; the dashes tell the rest apart. */
-const DISTINCT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#e69f00", "#5d6a73"];
+/** Okabe and Ito's colours, which most people can tell apart, in the order of the terminal; the dashes tell the rest apart. */
+const DISTINCT = ["#0072b2", "#cc8500", "#009e73", "#8a6d00", "#d55e00", "#cc79a7", "#5b5bd6", "#5d6a73"];
 /** The pens of Performance Monitor, dark enough for a white ground. */
 const CLASSIC = ["#d40000", "#008000", "#0000ff", "#8a7400", "#c000c0", "#007d7d", "#800000", "#404040"];
 export const PALETTES = ["distinct", "classic"] as const;
 export const palette = signal(PALETTES.find((one) => one === remembered("palette")) ?? "distinct");
-const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3]];
+const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3], [12, 6], [1, 5]];
 const LIGHTER: Record<string, string> = { "#d40000": "#ff6b6b", "#008000": "#4ccf4c", "#0000ff": "#8c9bff", "#8a7400": "#f2d94e", "#c000c0": "#f07df0", "#007d7d": "#45d6d6", "#800000": "#d98b8b", "#404040": "#c8c8c8",
-  "#0072b2": "#4aa8e8", "#8a6d00": "#d9b93b", "#5d6a73": "#a9b6bf" };
+  "#0072b2": "#4aa8e8", "#cc8500": "#e69f00", "#8a6d00": "#f0e442", "#5b5bd6": "#9696ff", "#5d6a73": "#a9b6bf" };
 
 /** Whether the theme is dark; asking the style sheet each time would make the browser compute styles. */
 let dark: boolean | null = null;

@@ -4,20 +4,21 @@ import { useEffect, useState } from "preact/hooks";
 import { address, closeLog, get, openSettings, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
-import { addPaths, choose, chosen, fail, FORMATS, host, hosts, loadHosts, notice, paths, profile, range, show, span, sweep, trouble, view, VIEWS, type View } from "./state";
+import { addPaths, axis, choose, chosen, fail, FORMATS, host, hosts, loadHosts, notice, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
 
 /** Shows what a settings file has, of the host that is chosen. */
 async function openView(file: File): Promise<void> {
-  const { counters, view: named, seconds, sweep: sweeps, leftOut } = await openSettings(file);
+  const { counters, view: named, seconds, sweep: sweeps, leftOut, lines, axis: ends } = await openSettings(file);
   batch(() => {
     paths.value = counters;
     view.value = VIEWS.includes(named as View) ? named as View : "line";
     if (seconds !== null) span.value = Math.min(3600, Math.max(10, Math.round(seconds)));
     if (sweeps !== null) sweep.value = sweeps;
-    [range.value, chosen.value] = [null, null];
+    [range.value, chosen.value, axis.value] = [null, null, ends];
+    styles.value = Object.fromEntries(lines.map(({ path, power, colour, width, hidden }) => [path, { power: power ?? undefined, colour: colour ?? undefined, width, hidden }]));
     notice.value = leftOut.length > 0 ? `${file.name}: ${t("leftOut")}: ${leftOut.join(", ")}` : null;
   });
   show("monitor");

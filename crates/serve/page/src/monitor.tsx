@@ -8,7 +8,7 @@ import { Heat } from "./heat";
 import { data, type Data } from "./live";
 import { Marks, openMark, useFindings } from "./marks";
 import {
-  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, MOST_NOTES, notes, axis, styles, styling,
+  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, LOOKS, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, written,
   paths, range, said, screen, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
 import { Properties } from "./properties";
@@ -48,11 +48,11 @@ export function Monitor() {
   const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
   const before = useRef(new Map<string, number>());
   const powers = useMemo(() => {
-    const now = shown.series.map((one) => styles.value[one.path]?.power ?? powerOf(one.values, one.unit, live ? before.current.get(one.path) : undefined));
+    const now = shown.series.map((one) => styleOf(one)?.power ?? powerOf(one.values, one.unit, live ? before.current.get(one.path) : undefined));
     before.current = new Map(shown.series.map((one, nth) => [one.path, now[nth]]));
     return now;
   }, [shown, styles.value]);
-  const looks = shown.series.map((one) => styles.value[one.path]);
+  const looks = shown.series.map(styleOf);
   const colours = shown.series.map((_, which) => looks[which]?.colour ?? which);
   const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
   const marks = nextMarks = useFindings();
@@ -125,6 +125,15 @@ export function Monitor() {
   );
 }
 
+/** Where the settings file of what is shown is. It has how each line looks, as the terminal keeps it, too. */
+function savedView(): string {
+  const line = data.value.series.slice(0, MOST_STYLES).map((one, nth) => {
+    const own = styleOf(one);
+    return `${written({ ...own, colour: own?.colour ?? nth % LOOKS })} ${one.path}`;
+  });
+  return address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0, axis: axis.value?.join("~"), line });
+}
+
 function Toolbar({ live }: { live: boolean }) {
   return (
     <div class="toolbar" role="toolbar" aria-label={t("view")}>
@@ -147,7 +156,7 @@ function Toolbar({ live }: { live: boolean }) {
       <button onClick={() => { styling.value = true; }} title="p">{t("properties")}</button>
       <button onClick={annotate} title="n">{t("note")}</button>
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
-      {!inReport && <a class="button" download href={address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0 })}>{t("saveView")}</a>}
+      {!inReport && <a class="button" download href={savedView()}>{t("saveView")}</a>}
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
       {live && frozen.value && <span class="badge">{t("frozen")}</span>}
     </div>
@@ -195,7 +204,7 @@ function Legend({ shown, lines, powers, nth, colours }: Shown) {
       </tr></thead>
       <tbody>{shown.series.slice(0, MOST_ROWS).map((one, which) => (
         <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
-          <td>{styles.value[one.path]?.hidden ? "–" : <Swatch nth={colours?.[which] ?? which} />}</td><td>{power(powers?.[which] ?? 0)}</td>
+          <td>{styleOf(one)?.hidden ? "–" : <Swatch nth={colours?.[which] ?? which} />}</td><td>{power(powers?.[which] ?? 0)}</td>
           <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
             {one.partial && <div class="soft">{lacks(one.partial)}</div>}</td>
           <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>

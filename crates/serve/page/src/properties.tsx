@@ -3,13 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Swatch } from "./monitor";
 import { power } from "./format";
 import type { Data } from "./live";
-import { axis, chosen, styles, styling, type Style } from "./state";
+import { axis, chosen, LOOKS, styleOf, styles, styling, type Style } from "./state";
 import { t } from "./words";
 
-const POWERS = Array.from({ length: 17 }, (_, nth) => nth - 9);
+const POWERS = Array.from({ length: 19 }, (_, nth) => nth - 9);
 const WIDTHS = [1, 2, 3, 4, 5];
-/** Eight colours, each with four patterns of dashes. */
-const LOOKS = 32;
 
 /** The axis between two ends as they are typed, if they are one. */
 function axisOf(texts: string[]): [number, number] | null {
@@ -21,11 +19,10 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => { box.current?.showModal(); }, []);
   const one = shown.series[nth];
-  const own = (one && styles.value[one.path]) ?? {};
+  const own = (one && styleOf(one)) ?? {};
   const set = (more: Style) => { if (one) styles.value = { ...styles.value, [one.path]: { ...own, ...more } }; };
   const reset = () => {
-    const { [one?.path ?? ""]: _, ...others } = styles.value;
-    styles.value = others;
+    styles.value = Object.fromEntries(Object.entries(styles.value).filter(([path]) => path !== one?.path && path !== one?.asked));
   };
   const [low, high] = axis.value ?? [0, 100];
   // What was typed, until both ends together are an axis: the first one alone may be beyond the other.

@@ -31,13 +31,17 @@ export const styles = signal<Record<string, Style>>({});
 /** The least and the largest value of the vertical axis; those that fit if there are none. */
 export const axis = signal<[number, number] | null>(null);
 export const styling = signal(false);
-const MOST_STYLES = 64;
+/** How the line of a series looks; a saved view may name it as it was asked for. */
+export const styleOf = (one: { path: string; asked: string }): Style | undefined => styles.value[one.path] ?? styles.value[one.asked];
+export const MOST_STYLES = 64;
+/** Eight colours, each with six patterns of dashes, as in the terminal. */
+export const LOOKS = 48;
 /** A style in few letters: power, colour, width, whether it is hidden. */
-const written = ({ power, colour, width, hidden }: Style) => [power, colour, width, hidden ? 1 : undefined].map((one) => one ?? "").join("~");
+export const written = ({ power, colour, width, hidden }: Style) => [power, colour, width, hidden ? 1 : undefined].map((one) => one ?? "").join("~");
 function readStyle(text: string): Style {
   const [power, colour, width, hidden] = text.split("~").map((one) => (one === "" || !Number.isInteger(Number(one)) ? undefined : Number(one)));
   const within = (one: number | undefined, least: number, most: number) => (one !== undefined && one >= least && one <= most ? one : undefined);
-  return { power: within(power, -9, 7), colour: within(colour, 0, 31), width: within(width, 1, 5), hidden: hidden === 1 };
+  return { power: within(power, -9, 9), colour: within(colour, 0, LOOKS - 1), width: within(width, 1, 5), hidden: hidden === 1 };
 }
 /** A remark at a time of the chart. */
 export type Note = { time: number; text: string };
